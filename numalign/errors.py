@@ -1,0 +1,44 @@
+"""The errors a person can act on. Each says what is wrong, where, and with which exit status it ends.
+
+A refused pod is a result, never an exception. Everything here may be imported from every layer.
+"""
+
+from __future__ import annotations
+
+
+class NumalignError(Exception):
+    """Something outside numalign is wrong; shown as one line on standard error, without a traceback.
+
+    Attributes:
+        message: what is wrong and what would be right, one line.
+        where: `file`, `file:line` or `file:line: field.path`; empty when there is no such place.
+    """
+
+    exit_status = 2
+
+    def __init__(self, message: str, where: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.where = where
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.message}" if self.where else self.message
+
+
+class InputError(NumalignError):
+    """A file, a manifest or the command line is wrong (exit status 2)."""
+
+
+class HostError(NumalignError):
+    """The host or the node could not be read (exit status 3)."""
+
+    exit_status = 3
+
+
+class StartError(NumalignError):
+    """The kubelet would refuse to start with this configuration on this machine (exit status 4).
+
+    `message` is the kubelet's own text, word for word.
+    """
+
+    exit_status = 4

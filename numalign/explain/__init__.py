@@ -1,0 +1,1 @@
+"""AdmitResult -> ordered reasons and verified changes, as data (no colours, no widths)."""

@@ -1,0 +1,1 @@
+"""WHAT THE KUBELET DOES: pure functions from values to values, one folder per manager."""

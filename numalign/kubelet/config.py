@@ -1,0 +1,56 @@
+"""The kubelet's settings that decide alignment (docs/rules/kubelet-files.md section 6), as plain values.
+
+Reading a KubeletConfiguration file is `sources.kubelet_file`; whether the kubelet would start with it on a machine is
+`kubelet.start`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+DEFAULT_GATES: Mapping[str, bool] = {
+    "CPUManagerPolicyAlphaOptions": False,
+    "CPUManagerPolicyBetaOptions": True,
+    "CPUManagerPolicyOptions": True,
+    "TopologyManagerPolicyAlphaOptions": False,
+    "TopologyManagerPolicyBetaOptions": True,
+    "TopologyManagerPolicyOptions": True,
+}
+"""Feature gates of v1.32 that matter here."""
+
+
+class MemoryReservation(NamedTuple):
+    """One element of `reservedMemory`."""
+
+    numa_node: int
+    limits: Mapping[str, str]
+    """Resource (`memory`, `hugepages-…`) -> quantity text as written."""
+
+
+class KubeletConfig(NamedTuple):
+    """Fields of KubeletConfiguration under their own names, in Python spelling; texts as written in the file."""
+
+    topology_manager_policy: str = "none"
+    topology_manager_scope: str = "container"
+    topology_manager_policy_options: Mapping[str, str] | None = None
+    cpu_manager_policy: str = "none"
+    cpu_manager_policy_options: Mapping[str, str] | None = None
+    reserved_system_cpus: str = ""
+    memory_manager_policy: str = "None"
+    reserved_memory: tuple[MemoryReservation, ...] = ()
+    kube_reserved: Mapping[str, str] = {}
+    system_reserved: Mapping[str, str] = {}
+    eviction_hard: Mapping[str, str] | None = None
+    """None: not given, so the defaults hold. An empty mapping reserves nothing."""
+    feature_gates: Mapping[str, bool] = {}
+    max_pods: int = 110
+    pods_per_core: int = 0
+    system_reserved_cgroup: str = ""
+    kube_reserved_cgroup: str = ""
+    local_storage_capacity_isolation: bool = True
+    node_labels: Mapping[str, Any] = {}
+
+    def gate(self, name: str) -> bool:
+        """Tell whether a feature gate is on."""
+        return self.feature_gates.get(name, DEFAULT_GATES.get(name, False))

@@ -1,0 +1,1 @@
+"""The CPU Manager (docs/rules/cpu-manager.md)."""

@@ -1,0 +1,163 @@
+"""What a pod asks of the three managers, read once into whole numbers.
+
+The managers never look at quantities again: exclusive CPUs (docs/rules/cpu-manager.md 5), bytes of memory and
+huge pages (docs/rules/memory-manager.md 15-18), devices (docs/rules/device-manager.md 2).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from numalign.model.pod import Container, ContainerKind, Pod
+
+Amounts = tuple[tuple[str, int], ...]
+"""(resource, amount) pairs, sorted by resource name."""
+
+NANO = 10**9
+
+
+class ContainerDemand(NamedTuple):
+    """What one container asks."""
+
+    name: str
+    kind: ContainerKind
+    cpus: int
+    """Number of exclusive CPUs; 0: runs in the shared pool."""
+    memory: Amounts | None
+    """Bytes of `memory` and `hugepages-*`, zero amounts included; empty: takes no part (no request, or the pod is not
+    Guaranteed); None: an amount that the Memory Manager cannot represent."""
+    devices: Amounts
+    """Extended resources of the limits, rounded up to whole devices, zero amounts included."""
+
+
+class PodDemand(NamedTuple):
+    """What one pod asks, container by container in the kubelet's order, and as a whole (for scope `pod`)."""
+
+    uid: str
+    guaranteed: bool
+    containers: tuple[ContainerDemand, ...]
+    cpus: int
+    """podExclusive of docs/rules/cpu-manager.md 5.7."""
+    memory: Amounts | None
+    """docs/rules/memory-manager.md 18, same meaning of () and None as for a container."""
+    devices: Amounts
+    """docs/rules/device-manager.md 2.4."""
+
+
+def read(pod: Pod) -> PodDemand:
+    """Read a pod into whole numbers."""
+    guaranteed = pod.qos == "Guaranteed"
+    containers = tuple([_container(container, guaranteed) for container in pod.containers])
+    if len(containers) == 1:
+        only = containers[0]
+        return PodDemand(pod.uid, guaranteed, containers, only.cpus, only.memory, only.devices)
+    return PodDemand(
+        pod.uid,
+        guaranteed,
+        containers,
+        _pod_cpus(pod, containers),
+        _pod_memory(containers),
+        _pod_devices(pod),
+    )
+
+
+def _container(container: Container, guaranteed: bool) -> ContainerDemand:
+    cpus = 0
+    memory: list[tuple[str, int]] | None = []
+    if guaranteed:
+        for name, quantity in container.requests.items():
+            if name == "cpu":
+                cpus = _exclusive(quantity.nano)
+            elif name == "memory" or name.startswith("hugepages-"):
+                if quantity.int64 is None:
+                    memory = None
+                elif memory is not None:
+                    memory.append((name, quantity.int64))
+        if memory:
+            memory.sort()
+    devices = [
+        (name, -(-quantity.nano // NANO))
+        for name, quantity in container.limits.items()
+        if name not in _NOT_DEVICES and not name.startswith("hugepages-")
+    ]
+    devices.sort()
+    return ContainerDemand(
+        container.name,
+        container.kind,
+        cpus,
+        None if memory is None else tuple(memory),
+        tuple(devices),
+    )
+
+
+_NOT_DEVICES = frozenset({"cpu", "memory", "ephemeral-storage"})
+
+
+def _exclusive(nano: int) -> int:
+    """Whole CPUs, or 0 when the request, rounded up to millicores, is no whole number (cpu-manager.md 5.1)."""
+    milli = -(-nano // 10**6)
+    return milli // 1000 if milli % 1000 == 0 else 0
+
+
+def _pod_cpus(pod: Pod, containers: tuple[ContainerDemand, ...]) -> int:
+    peak = sidecars = apps = 0
+    for container, demand in zip(pod.containers, containers, strict=True):
+        if demand.kind == "app":
+            apps += demand.cpus
+        elif "cpu" not in container.requests:
+            continue
+        elif demand.kind == "sidecar":
+            sidecars += demand.cpus
+        else:
+            peak = max(peak, sidecars + demand.cpus)
+    return max(peak, apps + sidecars)
+
+
+def _pod_memory(containers: tuple[ContainerDemand, ...]) -> Amounts | None:
+    sidecars: dict[str, int] = {}
+    peaks: dict[str, int] = {}
+    apps: dict[str, int] = {}
+    for demand in containers:
+        if demand.memory is None:
+            return None
+        for name, amount in demand.memory:
+            if demand.kind == "app":
+                apps[name] = apps.get(name, 0) + amount
+            elif demand.kind == "sidecar":
+                sidecars[name] = sidecars.get(name, 0) + amount
+            else:
+                peaks[name] = max(peaks.get(name, 0), sidecars.get(name, 0) + amount)
+    return tuple(sorted((name, max(total + sidecars.get(name, 0), peaks.get(name, 0))) for name, total in apps.items()))
+
+
+def _pod_devices(pod: Pod) -> Amounts:
+    return tuple(
+        (name, -(-nano // NANO))
+        for name, nano in sorted(effective(pod, "limits").items())
+        if name not in _NOT_DEVICES and not name.startswith("hugepages-")
+    )
+
+
+def effective(pod: Pod, which: str) -> dict[str, int]:
+    """Add up the containers' `requests` or `limits` into the pod's effective ones, in billionths, without overhead.
+
+    docs/rules/topology-manager.md 11.2: app containers and sidecars are summed, init containers count as peaks.
+    """
+    total: dict[str, int] = {}
+    sidecars: dict[str, int] = {}
+    peaks: dict[str, int] = {}
+    for container in pod.containers:
+        amounts = container.requests if which == "requests" else container.limits
+        for name, quantity in amounts.items():
+            nano = quantity.nano
+            if container.kind == "init":
+                nano += sidecars.get(name, 0)
+            else:
+                total[name] = total.get(name, 0) + nano
+                if container.kind == "app":
+                    continue
+                nano = sidecars[name] = sidecars.get(name, 0) + nano
+            peaks[name] = max(peaks.get(name, 0), nano)
+    for name, peak in peaks.items():
+        total[name] = max(total.get(name, 0), peak)
+    return total

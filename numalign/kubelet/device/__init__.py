@@ -1,0 +1,1 @@
+"""The Device Manager (docs/rules/device-manager.md)."""

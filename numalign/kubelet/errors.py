@@ -1,0 +1,23 @@
+"""How a manager's call can end badly. These are answers about the pod or the kubelet, not errors of numalign.
+
+`node.admit` turns each of them into a result.
+"""
+
+from __future__ import annotations
+
+
+class AllocationError(Exception):
+    """A provider's Allocate failed. Shown as `UnexpectedAdmissionError` unless `reason` names its own kind."""
+
+    def __init__(self, message: str, reason: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.reason = reason
+
+
+class KubeletPanicError(Exception):
+    """The kubelet would crash in this call; the text is the Go error."""
+
+
+class KubeletHangError(Exception):
+    """The kubelet would never come back from this call; the text says where it loops."""

@@ -1,0 +1,1 @@
+"""The Memory Manager (docs/rules/memory-manager.md)."""

@@ -1,0 +1,1 @@
+"""The Topology Manager: hints, merging, policies and scopes (docs/rules/topology-manager.md)."""

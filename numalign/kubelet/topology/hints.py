@@ -1,0 +1,140 @@
+"""Topology hints, and families of hints that need no enumeration.
+
+A hint says "this set of NUMA nodes would do" (docs/rules/topology-manager.md 1). A provider's list of hints has up to
+2^n entries, but it is the answer to a simple question: in which sets of nodes is enough free? A `HintFamily` keeps the
+question, so that merging can search instead of enumerate (12.5). `expand` lists the hints where a person or a vector
+wants to see them.
+
+Masks are ints over node *ids*: bit i is NUMA node i.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from typing import Final, Literal, NamedTuple
+
+
+class TopologyHint(NamedTuple):
+    """A set of NUMA nodes and whether the provider prefers it. `numa_affinity` None means no constraint."""
+
+    numa_affinity: int | None
+    preferred: bool
+
+
+class Demand(NamedTuple):
+    """One condition on a mask: the amounts on its nodes must reach `need`.
+
+    `weights[j]` is the amount on node j (tuple index = node id; ids past its end have 0).
+    `spans` are items that lie on several nodes (a device with two NUMA nodes): each is a mask and counts once
+    if it touches the set.
+    """
+
+    weights: tuple[int, ...]
+    need: int
+    spans: tuple[int, ...] = ()
+
+    def met_by(self, mask: int) -> bool:
+        """Tell whether the nodes of `mask` together have enough."""
+        total = 0
+        size = len(self.weights)
+        rest = mask
+        while rest:
+            low = rest & -rest
+            node = low.bit_length() - 1
+            if node < size:
+                total += self.weights[node]
+            rest ^= low
+        for span in self.spans:
+            if span & mask:
+                total += 1
+        return total >= self.need
+
+
+class Piece(NamedTuple):
+    """A monotone set of masks: all m with required ⊆ m ⊆ nodes, touching each of `touched`, meeting all demands.
+
+    Adding nodes of `nodes` to a member gives a member.
+    """
+
+    nodes: int
+    demands: tuple[Demand, ...]
+    required: int = 0
+    touched: tuple[int, ...] = ()
+
+    def has(self, mask: int) -> bool:
+        """Tell whether `mask` (not empty) is a member."""
+        if not mask or mask & ~self.nodes or self.required & ~mask:
+            return False
+        for other in self.touched:
+            if not other & mask:
+                return False
+        return all(demand.met_by(mask) for demand in self.demands)
+
+
+class SocketAlignment(NamedTuple):
+    """With `align-by-socket`, masks that touch exactly `width` sockets are preferred too (cpu-manager.md 6.4)."""
+
+    width: int
+    sockets: tuple[int, ...]
+    """For each socket, the mask of the NUMA nodes that have CPUs in it."""
+
+    def holds(self, mask: int) -> bool:
+        """Tell whether `mask` touches exactly `width` sockets."""
+        return sum(1 for nodes in self.sockets if nodes & mask) == self.width
+
+
+class HintFamily(NamedTuple):
+    """The hints of one resource: members of any of `pieces`; preferred when they have `width` nodes.
+
+    At least one mask is a member (a provider whose family would be empty answers `CANNOT_FIT`, or, as the Memory
+    Manager does, has no opinion).
+    """
+
+    pieces: tuple[Piece, ...]
+    width: int
+    socket_alignment: SocketAlignment | None = None
+
+    def has(self, mask: int) -> bool:
+        """Tell whether `mask` is one of the hints."""
+        return any(piece.has(mask) for piece in self.pieces)
+
+    def prefers(self, mask: int) -> bool:
+        """Tell whether a hint with this mask is preferred."""
+        if mask.bit_count() == self.width:
+            return True
+        return self.socket_alignment is not None and self.socket_alignment.holds(mask)
+
+
+NO_PREFERENCE: Final = "no preference"
+"""The provider does not care: merged as [nil:T]."""
+CANNOT_FIT: Final = "cannot fit"
+"""No set of nodes will do: merged as [nil:F]."""
+
+HintList = tuple[TopologyHint, ...]
+Hints = HintFamily | HintList | Literal["no preference", "cannot fit"]
+"""What a provider says about one resource: a family, an explicit list, or one of the two constants."""
+
+ProviderAnswer = Mapping[str, Hints]
+"""Resource name -> hints. An empty mapping is "no preference"."""
+
+
+def masks_by_width(nodes: int) -> Iterator[int]:
+    """Yield all non-empty subsets of a node set: by size, within a size lexicographic by ascending id."""
+    bits = []
+    rest = nodes
+    while rest:
+        low = rest & -rest
+        bits.append(low)
+        rest ^= low
+    for size in range(1, len(bits) + 1):
+        for chosen in combinations(bits, size):
+            yield sum(chosen)
+
+
+def expand(family: HintFamily) -> HintList:
+    """List the hints of a family in the providers' order (2^n steps for n nodes: for people and small machines)."""
+    nodes = 0
+    for piece in family.pieces:
+        nodes |= piece.nodes
+    return tuple(TopologyHint(mask, family.prefers(mask)) for mask in masks_by_width(nodes) if family.has(mask))

@@ -1,0 +1,100 @@
+"""A machine as the kubelet sees it: NUMA nodes, sockets, cores, uncore caches and devices.
+
+Values only. Where the machine came from (a file, /sys, a short form) is `numalign.sources`' business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+
+class NUMANode(NamedTuple):
+    """One NUMA node."""
+
+    id: int
+    cpus: int = 0
+    """Its online CPUs as a set; 0 for a node without CPUs."""
+    memory: int = 0
+    """All memory of the node in bytes, huge pages included."""
+    hugepages: Mapping[str, int] = {}
+    """Page size (`2Mi`, `1Gi`) -> bytes set aside on the node. A size that is offered with no page is 0."""
+    distances: tuple[int, ...] | None = None
+    """Its row of the distance table, by position in ascending node id; None where the machine has none."""
+
+
+class Unit(NamedTuple):
+    """A socket or an uncore cache: an id of the operating system and the CPUs it holds."""
+
+    id: int
+    cpus: int
+
+
+class Device(NamedTuple):
+    """A device as its plugin reports it (docs/rules/device-manager.md 1.2, 1.3)."""
+
+    id: str
+    numa_nodes: tuple[int, ...] | None = None
+    """None: no topology. (): a topology without nodes. -1 may be an element. These are different cases."""
+    healthy: bool = True
+
+
+class Taint(NamedTuple):
+    """A taint of the node."""
+
+    key: str
+    value: str = ""
+    effect: str = ""
+
+
+class NodeObject(NamedTuple):
+    """What the Kubernetes Node object says beside the hardware; None means not known, so not judged."""
+
+    name: str | None = None
+    labels: Mapping[str, str] | None = None
+    taints: tuple[Taint, ...] = ()
+    extended_resources: Mapping[str, int] = {}
+    """Extended resources written into the node's status by hand: name -> amount."""
+
+
+class Machine(NamedTuple):
+    """A machine. Every set of CPUs is an int (see `cpuset`); ids are the operating system's own."""
+
+    name: str
+    numa_nodes: tuple[NUMANode, ...]
+    """In the order in which the kubelet's discovery lists them."""
+    sockets: tuple[Unit, ...] = ()
+    cores: tuple[int, ...] = ()
+    """The online CPUs of each physical core, one set a core."""
+    uncore_caches: tuple[Unit, ...] = ()
+    """Last-level caches that do not cover a whole node. Empty: the kubelet uses the socket instead."""
+    devices: Mapping[str, tuple[Device, ...]] = {}
+    """Resource name -> devices of its plugin."""
+    preferred_allocation: Mapping[str, tuple[tuple[str, ...], ...]] = {}
+    """Resource name -> device sets its plugin prefers, in order; a resource not named has no such call."""
+    links: Mapping[str, tuple[tuple[str, str, int], ...]] = {}
+    """Resource name -> (device, device, number of links) pairs, for preferred sets derived from links."""
+    total_memory: int | None = None
+    """`MemTotal` of the machine in bytes; None: the sum over the nodes."""
+    storage: int | None = None
+    """Bytes of the file system with the kubelet's root directory; None: not known."""
+    node: NodeObject = NodeObject()
+    kubelet: Mapping[str, Any] | None = None
+    """The machine file's own `kubelet:` section (KubeletConfiguration fields, as read); None: no section."""
+    hardware: Mapping[str, Any] | None = None
+    """Where the hardware differs from what a kubelet would believe (written by `discover`), as plain data."""
+
+    @property
+    def cpus(self) -> int:
+        """All CPUs of all nodes."""
+        result = 0
+        for node in self.numa_nodes:
+            result |= node.cpus
+        return result
+
+    @property
+    def memory(self) -> int:
+        """The machine's memory in bytes: `MemTotal` where known, else the sum over the nodes."""
+        if self.total_memory is not None:
+            return self.total_memory
+        return sum(node.memory for node in self.numa_nodes)

@@ -1,0 +1,45 @@
+"""Pods as the API server hands them to a node: requests filled in, quantities canonical.
+
+Values only. Reading manifests is `sources.manifest`, defaulting and validation `model.apiserver`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+from numalign.model.quantity import Quantity
+
+ContainerKind = Literal["init", "sidecar", "app"]
+"""`init` ends before the next container starts; `sidecar` is an init container with `restartPolicy: Always`."""
+
+QoS = Literal["Guaranteed", "Burstable", "BestEffort"]
+
+
+class Container(NamedTuple):
+    """One container and what it asks for."""
+
+    name: str
+    kind: ContainerKind
+    requests: Mapping[str, Quantity]
+    limits: Mapping[str, Quantity]
+    ports: tuple[Mapping[str, Any], ...] = ()
+    """`ports` of the manifest, as read; only the fit check looks at them."""
+
+
+class Pod(NamedTuple):
+    """One pod. `containers` are in the kubelet's order: init containers (sidecars in place), then app containers."""
+
+    name: str
+    uid: str
+    qos: QoS
+    containers: tuple[Container, ...]
+    namespace: str = "default"
+    overhead: Mapping[str, Quantity] = {}
+    created: str = ""
+    """`metadata.creationTimestamp`, RFC 3339; empty when not given."""
+    labels: Mapping[str, str] = {}
+    annotations: Mapping[str, str] = {}
+    spec: Mapping[str, Any] = {}
+    """The manifest's `spec`, for what only the fit check looks at (nodeName, nodeSelector, affinity,
+    tolerations, hostNetwork, priority, os, resourceClaims, …)."""

@@ -1,0 +1,1 @@
+"""MODEL -> SCREEN: what people and programs read; the only users of rich."""

@@ -1,0 +1,91 @@
+"""The recorded decisions of the kubelet as the judge.
+
+One module a family in `families`, each with `decide(case) -> answer`, in the shape of the case's `expect`; this module
+knows how an answer is compared with what was recorded (tests/vectors, flags included).
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+FAMILIES = ("cpu", "cpuhints", "cpuset", "e2e", "fit", "lifecycle", "memory", "merge", "qos", "quantity")
+
+NOT_COVERED: dict[str, str] = {}
+"""Case id -> why it is not covered yet. Empty: everything is."""
+
+RESULTS: dict[str, tuple[int, int]] = {}
+"""Family -> (matched, total), filled by the test and printed in pytest's summary."""
+
+UNKNOWN: list[str] = []
+"""Files of the vector folder that are no family of this test."""
+
+Case = dict[str, Any]
+Decide = Callable[[Case], Any]
+
+
+def cases(path: Path) -> Iterator[Case]:
+    """Yield the cases of a file of recorded decisions, plain or gzip."""
+    opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
+    with opened as lines:
+        for line in lines:
+            if line.strip():
+                yield json.loads(line)
+
+
+def family_files(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Yield (family, file) for the known files of a folder; the others go to `UNKNOWN`."""
+    for path in sorted(folder.iterdir()):
+        family = path.name.removesuffix(".gz").removesuffix(".jsonl")
+        if family in FAMILIES and ".jsonl" in path.name:
+            yield family, path
+        elif ".jsonl" in path.name:
+            UNKNOWN.append(path.name)
+
+
+def matches(expect: dict[str, Any], answer: Any) -> bool:
+    """Tell whether an answer is (one of) the recorded one(s), as tests/vectors/README.md says how to compare."""
+    if expect.get("nondeterministic"):
+        return any(matches(one, _without_ids(answer)) for one in expect["anyOf"])
+    wanted = {key: value for key, value in expect.items() if key not in ("nondeterministic", "devicesNondeterministic")}
+    if expect.get("devicesNondeterministic"):
+        answer = _without_ids(answer)
+    return _normal(wanted) == _normal(answer)
+
+
+def difference(expect: Any, answer: Any, path: str = "") -> str:
+    """Name the first place where an answer differs from what was recorded: path, expected, got."""
+    if isinstance(expect, dict) and isinstance(answer, dict):
+        for key in sorted(expect.keys() | answer.keys()):
+            if key in ("nondeterministic", "devicesNondeterministic"):
+                continue
+            if expect.get(key) != answer.get(key):
+                return difference(expect.get(key), answer.get(key), f"{path}.{key}" if path else key)
+    if isinstance(expect, list) and isinstance(answer, list):
+        for index, (one, other) in enumerate(zip(expect, answer, strict=False)):
+            if one != other:
+                return difference(one, other, f"{path}[{index}]")
+        if len(expect) != len(answer):
+            return f"{path}: expected {len(expect)} entries, got {len(answer)}"
+    return f"{path}: expected {json.dumps(expect)}, got {json.dumps(answer)}"
+
+
+def _without_ids(value: Any) -> Any:
+    """Leave out `ids` wherever `perNuma` stands beside them."""
+    if isinstance(value, dict):
+        return {key: _without_ids(inner) for key, inner in value.items() if not (key == "ids" and "perNuma" in value)}
+    if isinstance(value, list):
+        return [_without_ids(inner) for inner in value]
+    return value
+
+
+def _normal(value: Any) -> Any:
+    """Free the text of a panic: only that there is one is compared."""
+    if isinstance(value, dict):
+        return {key: True if key == "panic" else _normal(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_normal(inner) for inner in value]
+    return value
