@@ -29,11 +29,9 @@ Decide = Callable[[Case], Any]
 
 def cases(path: Path) -> Iterator[Case]:
     """Yield the cases of a file of recorded decisions, plain or gzip."""
-    opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
-    with opened as lines:
-        for line in lines:
-            if line.strip():
-                yield json.loads(line)
+    data = path.read_bytes()
+    text = gzip.decompress(data) if path.suffix == ".gz" else data
+    yield from (json.loads(line) for line in text.splitlines() if line.strip())
 
 
 def family_files(folder: Path) -> Iterator[tuple[str, Path]]:
