@@ -1,0 +1,128 @@
+"""Merging explicit lists of hints into one (docs/rules/topology-manager.md 5, 6, 8), without the cross product.
+
+The kubelet walks every combination of one hint from each list and keeps a running best. Its comparison is a strict
+total order (12.2), so the winner is the smallest key over the *set* of candidates, and that set is reached by folding
+one list after the other (12.1, 12.3). `search` does the same for families of hints that are never listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from numalign.kubelet.topology.hints import HintList, TopologyHint
+
+
+class NUMAInfo(NamedTuple):
+    """The NUMA nodes that hints are merged over."""
+
+    nodes: tuple[int, ...]
+    """Node ids in the order of the kubelet's discovery."""
+    full: int
+    """The mask of all nodes."""
+    distances: Mapping[int, tuple[int, ...]] | None = None
+    """Rows of the distance table if `prefer-closest-numa-nodes` is on, else None. Row entries are read by node *id*."""
+
+    def distance(self, mask: int) -> int:
+        """Sum the distances over all ordered pairs of a mask's nodes (8.2, 8.3); 0 with the option off.
+
+        The kubelet divides by the square of the node count; among masks of equal count the sum decides alike.
+        """
+        if self.distances is None:
+            return 0
+        members = [node for node in self.nodes if mask >> node & 1]
+        return sum(row[other] for row in map(self.distances.__getitem__, members) for other in members)
+
+    def reads_past_a_row(self) -> bool:
+        """Tell whether some row is too short for some node id, so that the kubelet may crash (8.4)."""
+        if self.distances is None or not self.nodes:
+            return False
+        return max(self.nodes) >= min(len(row) for row in self.distances.values())
+
+
+def numa_info(nodes: Iterable[int], distances: Mapping[int, tuple[int, ...]] | None = None) -> NUMAInfo:
+    """Describe a machine's nodes; `distances` only where `prefer-closest-numa-nodes` is on."""
+    ids = tuple(nodes)
+    return NUMAInfo(ids, sum(1 << node for node in ids), distances)
+
+
+Key = tuple[int, int, int, int]
+
+
+def non_preferred_key(mask: int, width: int, numa: NUMAInfo) -> Key:
+    """Rank a non-preferred candidate (6.4): exactly `width` nodes is best, then fewer, then more."""
+    count = mask.bit_count()
+    if count <= width:
+        return (0, width - count, numa.distance(mask), mask)
+    return (1, count, numa.distance(mask), mask)
+
+
+def preferred_key(mask: int, numa: NUMAInfo) -> Key:
+    """Rank a preferred candidate (6.4): fewer nodes, then closer, then the smaller integer."""
+    return (0, mask.bit_count(), numa.distance(mask), mask)
+
+
+def target_width(lists: Iterable[HintList]) -> int:
+    """Return B of 6.3: the largest, over the lists, of the narrowest mask in the list; 0 without masks."""
+    return max(
+        (
+            min((hint.numa_affinity.bit_count() for hint in hints if hint.numa_affinity is not None), default=0)
+            for hints in lists
+        ),
+        default=0,
+    )
+
+
+def merge_lists(lists: Sequence[HintList], numa: NUMAInfo) -> TopologyHint:
+    """Merge filtered lists (6); with no candidate the answer is (full, not preferred) (6.5).
+
+    Raises:
+        KubeletPanicError: the kubelet would read past a row of the distance table (8.4).
+    """
+    if numa.reads_past_a_row():
+        from numalign.kubelet.topology.walk import merge_by_walking
+
+        return merge_by_walking(lists, numa)
+    preferred = _preferred_masks(lists, numa.full)
+    if preferred:
+        return TopologyHint(min(preferred, key=lambda mask: preferred_key(mask, numa)), True)
+    width = target_width(lists)
+    masks = {numa.full}
+    for hints in lists:
+        affinities = {numa.full if hint.numa_affinity is None else hint.numa_affinity for hint in hints}
+        masks = {mask & other for mask in masks for other in affinities}
+    masks.discard(0)
+    if not masks:
+        return TopologyHint(numa.full, False)
+    return TopologyHint(min(masks, key=lambda mask: non_preferred_key(mask, width, numa)), False)
+
+
+def _preferred_masks(lists: Sequence[HintList], full: int) -> set[int]:
+    """The masks of preferred combinations: one common mask, or no mask at all, in every list (12.3 phase 1)."""
+    common: set[int] | None = None
+    free = True  # every list so far has a preferred hint without a mask
+    for hints in lists:
+        masks = {hint.numa_affinity for hint in hints if hint.preferred}
+        if None in masks:
+            masks.discard(None)
+            if masks:
+                return _preferred_masks_of_mixed_lists(lists, full)
+            continue
+        free = False
+        common = {mask for mask in masks if mask is not None and (common is None or mask in common)}
+    if free:
+        return {full} if full else set()
+    return {mask & full for mask in common or () if mask & full}
+
+
+def _preferred_masks_of_mixed_lists(lists: Sequence[HintList], full: int) -> set[int]:
+    """Like `_preferred_masks`, for lists that offer masks and "no mask" side by side (no provider does)."""
+    offers = [{hint.numa_affinity for hint in hints if hint.preferred} for hints in lists]
+    masks = set().union(*offers) - {None}
+    result = {
+        mask & full for mask in masks if mask is not None and all(mask in offer or None in offer for offer in offers)
+    }
+    if all(None in offer for offer in offers):
+        result.add(full)
+    result.discard(0)
+    return result

@@ -1,0 +1,85 @@
+"""The four policies: which hints count, and when the merged hint admits (docs/rules/topology-manager.md 5, 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from numalign.kubelet.topology.hints import (
+    CANNOT_FIT,
+    NO_PREFERENCE,
+    HintFamily,
+    HintList,
+    Hints,
+    ProviderAnswer,
+    TopologyHint,
+    expand,
+)
+from numalign.kubelet.topology.merge import NUMAInfo, merge_lists
+from numalign.kubelet.topology.search import merge_families
+
+Policy = Literal["none", "best-effort", "restricted", "single-numa-node"]
+
+DO_NOT_CARE: HintList = (TopologyHint(None, True),)
+IMPOSSIBLE: HintList = (TopologyHint(None, False),)
+
+
+def filter_answers(answers: Iterable[ProviderAnswer]) -> list[Hints]:
+    """Put the providers' answers into one list, resource by resource in sorted order (5)."""
+    lists: list[Hints] = []
+    for answer in answers:
+        if not answer:
+            lists.append(NO_PREFERENCE)
+        elif len(answer) == 1:
+            lists.extend(answer.values())
+        else:
+            lists.extend(answer[resource] for resource in sorted(answer))
+    return lists
+
+
+def merge(policy: str, answers: Iterable[ProviderAnswer], numa: NUMAInfo) -> tuple[TopologyHint, bool]:
+    """Return the hint that the policy selects and would store, and whether it admits (7).
+
+    `policy` is one of best-effort, restricted, single-numa-node.
+
+    Raises:
+        KubeletPanicError: see `merge_lists`.
+    """
+    single = policy == "single-numa-node"
+    if single and numa.distances is not None:
+        numa = numa._replace(distances=None)
+    lists = filter_answers(answers)
+    if numa.reads_past_a_row() or any(type(hints) is tuple for hints in lists):
+        best = merge_lists(_single_numa_filter(explicit(lists)) if single else explicit(lists), numa)
+    else:
+        best = merge_families(lists, numa, only_single=single, only_preferred=policy == "restricted")
+    if single and best.numa_affinity == numa.full:
+        best = TopologyHint(None, best.preferred)
+    return best, policy == "best-effort" or best.preferred
+
+
+def explicit(lists: Sequence[Hints]) -> list[HintList]:
+    """Write every answer out as a list of hints: the table of 5."""
+    result: list[HintList] = []
+    for hints in lists:
+        if isinstance(hints, HintFamily):
+            result.append(expand(hints))
+        elif hints == NO_PREFERENCE:
+            result.append(DO_NOT_CARE)
+        elif hints == CANNOT_FIT or not hints:
+            result.append(IMPOSSIBLE)
+        else:
+            result.append(hints)
+    return result
+
+
+def _single_numa_filter(lists: Sequence[HintList]) -> list[HintList]:
+    """Keep "do not care" and preferred hints of one node (7)."""
+    return [
+        tuple(
+            hint
+            for hint in hints
+            if hint.preferred and (hint.numa_affinity is None or hint.numa_affinity.bit_count() == 1)
+        )
+        for hints in lists
+    ]
