@@ -1,0 +1,80 @@
+"""The Topology Manager's own checks at start (docs/rules/topology-manager.md 2) and the options it then works with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from numalign.errors import StartError
+from numalign.kubelet.config import KubeletConfig
+from numalign.model.gotext import ConversionError, parse_bool, parse_int, quote
+from numalign.model.machine import Machine
+
+POLICIES = ("none", "best-effort", "restricted", "single-numa-node")
+SCOPES = ("container", "pod")
+PREFER_CLOSEST = "prefer-closest-numa-nodes"
+MAX_NODES = "max-allowable-numa-nodes"
+LEAST_MAX_NODES = 8
+"""The default of `max-allowable-numa-nodes`, and the least it may be."""
+
+
+class TopologyOptions(NamedTuple):
+    """The policy options as the Topology Manager holds them."""
+
+    prefer_closest: bool = False
+    max_nodes: int = LEAST_MAX_NODES
+
+
+def start(config: KubeletConfig, machine: Machine) -> TopologyOptions:
+    """Check policy, options, node count and scope, in the order of topology-manager.md 2.
+
+    Raises:
+        StartError: with the kubelet's text.
+    """
+    if config.topology_manager_policy == "none":
+        return TopologyOptions()
+    options = read_options(config)
+    if options.prefer_closest and any(node.distances is None for node in machine.numa_nodes):
+        raise StartError("cannot discover NUMA topology: error getting NUMA distances from cadvisor")
+    if len(machine.numa_nodes) > options.max_nodes:
+        raise StartError(f"unsupported on machines with more than {options.max_nodes} NUMA Nodes")
+    if config.topology_manager_policy not in POLICIES:
+        raise StartError(f"unknown policy: {quote(config.topology_manager_policy)}")
+    if config.topology_manager_scope not in SCOPES:
+        raise StartError(f"unknown scope: {quote(config.topology_manager_scope)}")
+    return options
+
+
+def read_options(config: KubeletConfig) -> TopologyOptions:
+    """Read `topologyManagerPolicyOptions`; of several bad ones the first by name is reported (2.2).
+
+    Raises:
+        StartError: an unknown or gated option, or a bad value.
+    """
+    options = TopologyOptions()
+    given: Mapping[str, str] = config.topology_manager_policy_options or {}
+    for name, text in sorted(given.items()):
+        if name == PREFER_CLOSEST:
+            try:
+                options = options._replace(prefer_closest=parse_bool(text))
+            except ConversionError as error:
+                raise StartError(f"bad value for option {quote(name)}: {error}") from None
+        elif name == MAX_NODES:
+            options = options._replace(max_nodes=_max_nodes(config, text))
+        else:
+            raise StartError(f"unknown Topology Manager Policy option: {quote(name)}")
+    return options
+
+
+def _max_nodes(config: KubeletConfig, text: str) -> int:
+    if not config.gate("TopologyManagerPolicyBetaOptions"):
+        raise StartError(
+            f"Topology Manager Policy Beta-level Options not enabled, but option {quote(MAX_NODES)} provided"
+        )
+    try:
+        value = parse_int(text)
+    except ConversionError as error:
+        raise StartError(f"unable to convert policy option to integer {quote(MAX_NODES)}: {error}") from None
+    if value < LEAST_MAX_NODES:
+        raise StartError(f"the minimum value of {quote(MAX_NODES)} should not be less than {LEAST_MAX_NODES}")
+    return value
