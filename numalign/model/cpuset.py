@@ -15,6 +15,79 @@ class CPUSetError(ValueError):
     """A text is no CPU list; the message is the kubelet's (docs/rules/cpu-manager.md 4.10)."""
 
 
+def parse(text: str) -> int:
+    """Read a Linux list as the kubelet does (docs/rules/cpu-manager.md 4.10).
+
+    Raises:
+        CPUSetError: the text is no list (the kubelet's words), or names an id above `MAX_ID` (ours).
+    """
+    members = 0
+    for low, high in _parts(text):
+        if high > MAX_ID:
+            raise CPUSetError(f"CPU id {high} is too large: numalign reads ids up to {MAX_ID}")
+        members |= ((1 << (high - low + 1)) - 1) << low
+    return members
+
+
+def ranges(text: str) -> list[tuple[int, int]]:
+    """Read a Linux list into ascending (first, last) pairs, neighbours joined; ids may have any size.
+
+    Raises:
+        CPUSetError: the text is no list, in the kubelet's words.
+    """
+    joined: list[tuple[int, int]] = []
+    for low, high in sorted(_parts(text)):
+        if joined and low <= joined[-1][1] + 1:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], high))
+        else:
+            joined.append((low, high))
+    return joined
+
+
+def _parts(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the (first, last) pairs of a list as written."""
+    if not text:
+        return
+    for part in text.split(","):
+        first, dash, last = part.partition("-")
+        low = _number(first)
+        high = _number(last) if dash else low
+        if low > high:
+            raise CPUSetError(f'invalid range "{part}" ({low} > {high})')
+        yield low, high
+
+
+def _number(text: str) -> int:
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    if not (digits.isascii() and digits.isdecimal()):
+        raise CPUSetError(f"strconv.Atoi: parsing {_quoted(text)}: invalid syntax")
+    if len(digits) > 18:
+        digits = digits.lstrip("0") or "0"
+        if len(digits) > 19 or int(digits) > 2**63 - (text[0] != "-"):
+            raise CPUSetError(f"strconv.Atoi: parsing {_quoted(text)}: value out of range")
+    return -int(digits) if text[0] == "-" else int(digits)
+
+
+_ESCAPES = {"\a": r"\a", "\b": r"\b", "\f": r"\f", "\n": r"\n", "\r": r"\r", "\t": r"\t", "\v": r"\v"}
+
+
+def _quoted(text: str) -> str:
+    """Quote a text as Go's messages do: backslash escapes for what cannot be printed."""
+    parts = []
+    for char in text:
+        if char in '"\\':
+            parts.append("\\" + char)
+        elif char.isprintable():
+            parts.append(char)
+        elif char in _ESCAPES:
+            parts.append(_ESCAPES[char])
+        elif char < " " or char == "\x7f":
+            parts.append(f"\\x{ord(char):02x}")
+        else:
+            parts.append(f"\\u{ord(char):04x}" if ord(char) < 0x10000 else f"\\U{ord(char):08x}")
+    return '"' + "".join(parts) + '"'
+
+
 def format_set(members: int) -> str:
     """Print a set as a Linux list, ascending, two or more neighbours as a range; the empty set as ``""``."""
     parts = []
