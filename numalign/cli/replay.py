@@ -1,0 +1,45 @@
+"""`numalign replay`: scenarios in, the kubelet's decisions out, one JSON object a line."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import BinaryIO
+
+import click
+
+from numalign.errors import InputError
+from numalign.render.replay import replay
+from numalign.sources import scenario
+
+
+@click.command("replay")
+@click.argument("file", type=click.File("rb"))
+@click.option("-q", "--quiet", is_flag=True, help="Print no results, only errors.")
+def command(file: BinaryIO, quiet: bool) -> int:
+    r"""Replay the scenarios in FILE (`-`: standard input), plain or gzip, one JSON object a line.
+
+    Each result is one line, in order, as soon as it is there: the scenario's id and what the kubelet decided, step by
+    step. A refused pod or a kubelet that does not start is an answer. A line that is no scenario gives an object with
+    `line` and `error`; the rest goes on, and the exit status is 2.
+
+    \b
+    Example:
+      numalign replay scenarios.jsonl.gz > decisions.jsonl
+    """
+    done = broken = 0
+    for number, line in scenario.lines(file):
+        try:
+            one = scenario.read(line)
+            answer = {"id": one.id, **replay(one.config, one.machine, one.steps)}
+            done += 1
+        except InputError as error:
+            answer = {"line": number, "error": str(error)}
+            broken += 1
+        if not quiet:
+            click.echo(json.dumps(answer, separators=(",", ":"), ensure_ascii=False))
+            sys.stdout.flush()
+    if not broken:
+        return 0
+    click.echo(f'numalign: {broken} of {broken + done} lines are no scenario; see their "error"', err=True)
+    return 2

@@ -1,0 +1,159 @@
+"""Choosing devices for a container, and the reuse of init containers' devices (docs/rules/device-manager.md 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from numalign.kubelet.demand import ContainerDemand, PodDemand
+from numalign.kubelet.device.state import DeviceManager, DeviceState, Resource
+from numalign.kubelet.errors import AllocationError
+
+
+class _Affinity(NamedTuple):
+    """The free devices, split by the stored mask (6.4)."""
+
+    aligned: int
+    unaligned: int
+    none: int
+
+
+def allocate(
+    manager: DeviceManager, state: DeviceState, pod: PodDemand, container: ContainerDemand, numa_affinity: int | None
+) -> DeviceState:
+    """Give a container its devices; the reuse set is updated after success (6.1, 6.2).
+
+    On failure the kubelet leaves what it recorded for earlier resources of the container until the refused pod is
+    collected (6.6). Nothing looks in between, so here a failed call changes nothing.
+
+    Raises:
+        AllocationError: no devices, or not enough; resources are tried in order of their names.
+    """
+    if not container.devices:
+        return state
+    if state.reusable_of != pod.uid:
+        state = state._replace(reusable_of=pod.uid, reusable={})
+    held = state.holdings.get(pod.uid, {}).get(container.name, {})
+    chosen = dict(held)
+    for name, amount in container.devices:
+        resource = manager.resources.get(name)
+        if resource is not None:
+            members = _choose(resource, state, pod, container, name, amount, numa_affinity)
+            if members:
+                chosen[name] = members
+    if not chosen:
+        return state
+    if chosen != held:
+        state = _record(state, pod.uid, container.name, chosen)
+    return _update_reusable(state, container, chosen)
+
+
+def _record(state: DeviceState, uid: str, container: str, held: Mapping[str, int]) -> DeviceState:
+    """Record what (pod, container) holds now."""
+    allocated = dict(state.allocated)
+    for name, members in held.items():
+        allocated[name] = allocated.get(name, 0) | members
+    of_pod = {**state.holdings.get(uid, {}), container: held}
+    return state._replace(holdings={**state.holdings, uid: of_pod}, allocated=allocated)
+
+
+def _update_reusable(state: DeviceState, container: ContainerDemand, held: Mapping[str, int]) -> DeviceState:
+    """Init containers offer their devices to later containers; sidecars and app containers keep theirs (6.1.3)."""
+    reusable = dict(state.reusable)
+    for name, members in held.items():
+        before = reusable.get(name, 0)
+        reusable[name] = before | members if container.kind == "init" else before & ~members
+    return state._replace(reusable=reusable)
+
+
+def _choose(
+    resource: Resource,
+    state: DeviceState,
+    pod: PodDemand,
+    container: ContainerDemand,
+    name: str,
+    amount: int,
+    numa_affinity: int | None,
+) -> int:
+    """Choose devices of one resource, step by step as in 6.3; 0 means nothing to do."""
+    held = state.holdings.get(pod.uid, {}).get(container.name, {}).get(name, 0)
+    need = amount
+    if held:
+        if held.bit_count() != amount:
+            raise AllocationError(
+                f'pod "{pod.uid}" container "{container.name}" changed request for resource "{name}" '
+                f"from {held.bit_count()} to {amount}"
+            )
+        need = 0
+    if not resource.healthy:
+        raise AllocationError(f"no healthy devices present; cannot allocate unhealthy devices {name}")
+    if held & ~resource.healthy:
+        raise AllocationError(
+            f"previously allocated devices are no longer healthy; cannot allocate unhealthy devices {name}"
+        )
+    if need == 0:
+        return 0
+    taken = _lowest(state.reusable.get(name, 0), need)
+    need -= taken.bit_count()
+    if need == 0:
+        return taken
+    free = resource.healthy & ~state.allocated.get(name, 0) & ~taken
+    if free.bit_count() < need:
+        raise AllocationError(
+            f"requested number of devices unavailable for {name}. Requested: {need}, Available: {free.bit_count()}"
+        )
+    split = _split(resource, free, numa_affinity)
+    if need < split.aligned.bit_count():
+        answer = _ask_plugin(resource, split.aligned | taken, taken, amount)
+        return taken | _take((answer & split.aligned, split.aligned), need)
+    taken |= split.aligned
+    need -= split.aligned.bit_count()
+    if need == 0:
+        return taken
+    answer = _ask_plugin(resource, free | taken, taken, amount)
+    free &= ~taken
+    return taken | _take((answer & free, split.unaligned, split.none), need)
+
+
+def _take(sets: tuple[int, ...], need: int) -> int:
+    """Take `need` devices, from the first set while it lasts, then from the next."""
+    taken = 0
+    for members in sets:
+        part = _lowest(members & ~taken, need)
+        taken |= part
+        need -= part.bit_count()
+    return taken
+
+
+def _lowest(members: int, count: int) -> int:
+    """Take up to `count` devices in natural order."""
+    taken = 0
+    while members and count > 0:
+        bit = members & -members
+        taken |= bit
+        members ^= bit
+        count -= 1
+    return taken
+
+
+def _split(resource: Resource, free: int, mask: int | None) -> _Affinity:
+    """Split free devices into aligned, unaligned and without affinity (6.4)."""
+    if not resource.aware or mask is None:
+        return _Affinity(0, 0, free)
+    aligned = unaligned = 0
+    for position, device in enumerate(resource.devices):
+        if free >> position & 1:
+            nodes = device.numa_nodes or ()
+            if any(node >= 0 and mask >> node & 1 for node in nodes):
+                aligned |= 1 << position
+            elif any(node != -1 for node in nodes):
+                unaligned |= 1 << position
+    return _Affinity(aligned, unaligned, free & ~aligned & ~unaligned)
+
+
+def _ask_plugin(resource: Resource, available: int, must_include: int, size: int) -> int:
+    """GetPreferredAllocation (6.5): the first set of the size within what is offered that has all that it must."""
+    for members in resource.preferred_sets or ():
+        if members.bit_count() == size and not members & ~available and not must_include & ~members:
+            return members
+    return 0

@@ -1,0 +1,93 @@
+"""Topology hints for devices (docs/rules/device-manager.md 3, 4, 5)."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+from numalign.kubelet.demand import ContainerDemand, PodDemand
+from numalign.kubelet.device.state import DeviceManager, DeviceState, Resource
+from numalign.kubelet.topology.hints import (
+    CANNOT_FIT,
+    NO_PREFERENCE,
+    Demand,
+    HintFamily,
+    Hints,
+    Piece,
+    ProviderAnswer,
+)
+from numalign.kubelet.topology.search import narrowest_width
+
+
+def container_hints(
+    manager: DeviceManager, state: DeviceState, pod: PodDemand, container: ContainerDemand
+) -> ProviderAnswer:
+    """Answer for one container (4): one entry for each device plugin resource it names, also for an amount of 0."""
+    answer: dict[str, Hints] = {}
+    for name, amount in container.devices:
+        resource = manager.resources.get(name)
+        if resource is not None:
+            held = state.holdings.get(pod.uid, {}).get(container.name, {}).get(name, 0)
+            reusable = state.reusable.get(name, 0) if state.reusable_of == pod.uid else 0
+            answer[name] = _hints(manager, state, name, amount, held, reusable)
+    return answer
+
+
+def pod_hints(manager: DeviceManager, state: DeviceState, pod: PodDemand) -> ProviderAnswer:
+    """Answer for a whole pod (5): its effective limits, what any container holds, and nothing to reuse."""
+    answer: dict[str, Hints] = {}
+    for name, amount in pod.devices:
+        if name in manager.resources:
+            held = 0
+            for resources in state.holdings.get(pod.uid, {}).values():
+                held |= resources.get(name, 0)
+            answer[name] = _hints(manager, state, name, amount, held, 0)
+    return answer
+
+
+def _hints(manager: DeviceManager, state: DeviceState, name: str, amount: int, held: int, reusable: int) -> Hints:
+    """The table of section 4, row by row."""
+    resource = manager.resources[name]
+    if not resource.aware:
+        return NO_PREFERENCE
+    if held:
+        if held.bit_count() != amount:
+            return CANNOT_FIT
+        return _generate(manager, resource, held, 0, amount)
+    available = resource.healthy & ~state.allocated.get(name, 0)
+    if (available | reusable).bit_count() < amount:
+        return CANNOT_FIT
+    return _generate(manager, resource, available, reusable, amount)
+
+
+def _generate(manager: DeviceManager, resource: Resource, available: int, reusable: int, amount: int) -> Hints:
+    """Describe all masks that hold `amount` of the available devices and touch every reusable one (4.1)."""
+    required, touched = 0, []
+    if reusable:
+        if reusable & resource.nowhere:
+            return CANNOT_FIT
+        for node, members in enumerate(resource.on_node):
+            if members & reusable:
+                required |= 1 << node
+        touched = [mask for bit, mask in resource.spanning if bit & reusable]
+        amount_left = amount - (reusable & ~resource.no_topology).bit_count()
+    else:
+        amount_left = amount
+    weights = tuple([(members & available).bit_count() for members in resource.on_node])
+    spans = tuple([mask for bit, mask in resource.spanning if bit & available])
+    piece = Piece(manager.nodes, (Demand(weights, amount_left, spans),), required, tuple(touched))
+    if not piece.has(manager.nodes):
+        return CANNOT_FIT
+    return HintFamily((piece,), _width(manager, resource, amount))
+
+
+def _width(manager: DeviceManager, resource: Resource, amount: int) -> int:
+    """The least number of nodes whose known devices, free or not, reach `amount` (4.1 step 1)."""
+    if not resource.spanning:
+        return min(bisect_left(resource.largest, amount) + 1, len(resource.largest))
+    known = Demand(
+        tuple(members.bit_count() for members in resource.on_node),
+        amount,
+        tuple(mask for _, mask in resource.spanning),
+    )
+    whole = Piece(manager.nodes, (known,))
+    return narrowest_width((whole,)) if whole.has(manager.nodes) else manager.nodes.bit_count()

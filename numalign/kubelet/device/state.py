@@ -1,0 +1,154 @@
+"""What the Device Manager knows: the devices of each plugin, and who holds which (docs/rules/device-manager.md 1).
+
+A set of devices is an int: bit i is the i-th device of its resource in natural order (`gpu-2` before `gpu-10`), so that
+"take any" is "take the lowest bit", one fixed choice among the kubelet's possible ones.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from itertools import accumulate
+from typing import NamedTuple
+
+from numalign.model.machine import Device, Machine
+
+
+class Resource(NamedTuple):
+    """One device plugin resource."""
+
+    devices: tuple[Device, ...]
+    """In natural order of their ids."""
+    healthy: int
+    aware: bool
+    """Topology-aware: some known device has a non-empty node list (3)."""
+    no_topology: int
+    """Devices whose plugin gave no topology at all (nil)."""
+    on_node: tuple[int, ...]
+    """For each node id up to the largest: the devices with exactly that one node of the machine."""
+    spanning: tuple[tuple[int, int], ...]
+    """(device bit, mask of its nodes) of devices with two or more nodes of the machine."""
+    nowhere: int
+    """Devices with a topology that touches no node of the machine."""
+    largest: tuple[int, ...]
+    """`largest[k - 1]`: how many known devices the k best-equipped nodes have; without spanning devices."""
+    preferred_sets: tuple[int, ...] | None
+    """Sets its plugin prefers, in order; None: the plugin has no GetPreferredAllocation."""
+
+
+class DeviceManager(NamedTuple):
+    """All device plugin resources of a node."""
+
+    resources: Mapping[str, Resource]
+    nodes: int
+    """The mask of all NUMA nodes of the machine."""
+
+
+Holdings = Mapping[str, Mapping[str, int]]
+"""Container name -> resource -> devices."""
+
+
+class DeviceState(NamedTuple):
+    """Who holds which devices."""
+
+    holdings: Mapping[str, Holdings]
+    """Pod UID -> container name -> resource -> devices."""
+    allocated: Mapping[str, int]
+    """Resource -> all devices that are given out."""
+    reusable_of: str = ""
+    """UID of the pod that `reusable` belongs to."""
+    reusable: Mapping[str, int] = {}
+    """Resource -> devices of ended init containers that later containers of the pod may take over (6.1)."""
+
+
+EMPTY = DeviceState({}, {})
+
+
+def natural_key(text: str) -> tuple[tuple[tuple[int, int, str], ...], str]:
+    """Sort key of the natural order: digit runs as numbers, other runs as text, plain text on a tie."""
+    runs = re.findall(r"[0-9]+|[^0-9]+", text)
+    return tuple((0, int(run), "") if run[0] in "0123456789" else (1, 0, run) for run in runs), text
+
+
+def build(machine: Machine) -> DeviceManager:
+    """Read a machine's devices."""
+    node_ids = [node.id for node in machine.numa_nodes]
+    nodes = sum(1 << node for node in node_ids if 0 <= node < 64)
+    return DeviceManager(
+        {
+            name: _resource(devices, nodes, machine.preferred_allocation.get(name))
+            for name, devices in machine.devices.items()
+        },
+        nodes,
+    )
+
+
+def _resource(given: Iterable[Device], nodes: int, preferred: Iterable[Iterable[str]] | None) -> Resource:
+    devices = tuple(sorted(given, key=lambda device: natural_key(device.id)))
+    healthy = no_topology = nowhere = 0
+    on_node = [0] * nodes.bit_length()
+    spanning = []
+    for position, device in enumerate(devices):
+        bit = 1 << position
+        if device.healthy:
+            healthy |= bit
+        if device.numa_nodes is None:
+            no_topology |= bit
+            continue
+        mask = sum(1 << node for node in set(device.numa_nodes) if node >= 0 and nodes >> node & 1)
+        if not mask:
+            nowhere |= bit
+        elif mask & (mask - 1):
+            spanning.append((bit, mask))
+        else:
+            on_node[mask.bit_length() - 1] |= bit
+    counts = sorted((members.bit_count() for node, members in enumerate(on_node) if nodes >> node & 1), reverse=True)
+    return Resource(
+        devices,
+        healthy,
+        any(device.numa_nodes for device in devices),
+        no_topology,
+        tuple(on_node),
+        tuple(spanning),
+        nowhere,
+        tuple(accumulate(counts)),
+        None if preferred is None else _sets(devices, preferred),
+    )
+
+
+def _sets(devices: tuple[Device, ...], preferred: Iterable[Iterable[str]]) -> tuple[int, ...]:
+    """Turn sets of ids into sets; a set that names an unknown device can never be offered and is left out."""
+    position = {device.id: index for index, device in enumerate(devices)}
+    return tuple(
+        sum(1 << position[device] for device in set(members))
+        for members in map(tuple, preferred)
+        if all(device in position for device in members)
+    )
+
+
+def device_ids(resource: Resource, members: int) -> list[str]:
+    """Return the ids of a set of devices in natural order."""
+    return [device.id for position, device in enumerate(resource.devices) if members >> position & 1]
+
+
+def per_numa(resource: Resource, members: int) -> dict[int, int]:
+    """Count a set of devices by NUMA id: one with several nodes under each, one without under -1 (1.5)."""
+    counts: dict[int, int] = {}
+    for position, device in enumerate(resource.devices):
+        if members >> position & 1:
+            for node in device.numa_nodes or (-1,):
+                counts[node] = counts.get(node, 0) + 1
+    return counts
+
+
+def remove(state: DeviceState, uid: str) -> DeviceState:
+    """Forget a pod that is no longer active; what it held is free again (7.1)."""
+    if uid not in state.holdings:
+        return state
+    holdings = {pod: held for pod, held in state.holdings.items() if pod != uid}
+    allocated: dict[str, int] = dict.fromkeys(state.allocated, 0)
+    for held in holdings.values():
+        for resources in held.values():
+            for name, members in resources.items():
+                allocated[name] |= members
+    return state._replace(holdings=holdings, allocated=allocated)

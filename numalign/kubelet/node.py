@@ -1,0 +1,213 @@
+"""A node: what it is, what its pods hold, and the admission of the next pod (docs/rules/topology-manager.md 3, 4, 10).
+
+`admit` takes a state and a pod and returns the next state and a result, also for a refused pod: what a refusal leaves
+behind is part of the truth until it is collected. States never change, so "what if" costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+from numalign.kubelet import cpu, device, memory
+from numalign.kubelet.config import KubeletConfig
+from numalign.kubelet.demand import ContainerDemand, PodDemand
+from numalign.kubelet.errors import AllocationError, KubeletHangError, KubeletPanicError
+from numalign.kubelet.topology.hints import ProviderAnswer, TopologyHint
+from numalign.kubelet.topology.merge import NUMAInfo
+from numalign.kubelet.topology.policies import merge
+from numalign.model.machine import Machine
+
+NO_HINT = TopologyHint(None, False)
+"""What a provider reads where no hint is stored (9.1), and always under policy `none`."""
+
+TOPOLOGY_AFFINITY_ERROR = "TopologyAffinityError"
+TOPOLOGY_AFFINITY_MESSAGE = "Resources cannot be allocated with Topology locality"
+
+Stage = Literal["", "merge", "allocate", "panic", "hang"]
+"""Where a pod was refused; empty when admitted. `panic` and `hang`: the kubelet itself would not survive the call."""
+
+PROVIDERS = ("device", "cpu", "memory")
+"""The hint providers in the order in which the kubelet asks them (2.5)."""
+
+
+class Node(NamedTuple):
+    """What does not change while a kubelet runs: the machine, the settings in force and the three managers."""
+
+    machine: Machine
+    config: KubeletConfig
+    policy: str
+    scope: str
+    numa: NUMAInfo
+    device: device.DeviceManager
+    cpu: cpu.CPUManager
+    memory: memory.MemoryManager
+
+
+class NodeState(NamedTuple):
+    """What pods hold."""
+
+    device: device.DeviceState
+    cpu: cpu.CPUState
+    memory: memory.MemoryState
+    pods: Mapping[str, PodDemand] = {}
+    """UID -> admitted pod, in order of admission."""
+    leftovers: tuple[str, ...] = ()
+    """UIDs of refused pods whose allocations are not collected yet (10.3)."""
+
+
+class Decision(NamedTuple):
+    """One topology decision: for a container, or in scope `pod` for the whole pod."""
+
+    container: str | None
+    """Name; None for the whole pod."""
+    answers: tuple[ProviderAnswer, ...]
+    """In the order of `PROVIDERS`."""
+    hint: TopologyHint
+    """The merged hint; of a refusal the one that lost, its mask not worked out."""
+    admit: bool
+
+
+class AdmitResult(NamedTuple):
+    """The kubelet's decision on one pod."""
+
+    admit: bool
+    stage: Stage = ""
+    reason: str = ""
+    message: str = ""
+    container: str | None = None
+    """The container at which the pod was refused; None: admitted, or refused as a whole."""
+    provider: str = ""
+    """Which provider's Allocate failed (one of `PROVIDERS`)."""
+    hints: Mapping[str, TopologyHint] = {}
+    """Container name -> stored hint."""
+    decisions: tuple[Decision, ...] = ()
+
+
+def admit(node: Node, state: NodeState, pod: PodDemand) -> tuple[NodeState, AdmitResult]:
+    """Run the kubelet's resource admission for one pod (4)."""
+    state = collect(node, state)
+    hints: dict[str, TopologyHint] = {}
+    decisions: list[Decision] = []
+    container: ContainerDemand | None = None
+    pod_hint: TopologyHint | None = None
+    provider = ""
+    try:
+        if node.scope == "pod" and node.policy != "none":
+            decision = _decide(node, None, _pod_answers(node, state, pod))
+            decisions.append(decision)
+            if not decision.admit:
+                return _refuse(state, pod, hints, decisions)
+            pod_hint = decision.hint
+        for container in pod.containers:
+            hint = pod_hint
+            if node.policy == "none":
+                hint = NO_HINT
+            elif hint is None:
+                decision = _decide(node, container.name, _container_answers(node, state, pod, container))
+                decisions.append(decision)
+                if not decision.admit:
+                    return _refuse(state, pod, hints, decisions)
+                hint = decision.hint
+            hints[container.name] = hint
+            mask = hint.numa_affinity
+            provider = "device"
+            devices = device.allocate(node.device, state.device, pod, container, mask)
+            state = state._replace(device=devices)
+            provider = "cpu"
+            if container.cpus:
+                state = state._replace(cpu=cpu.allocate(node.cpu, state.cpu, pod, container, mask))
+            provider = "memory"
+            if container.memory != ():
+                state = state._replace(memory=memory.allocate(node.memory, state.memory, pod, container, hint))
+    except AllocationError as error:
+        reason = error.reason or "UnexpectedAdmissionError"
+        message = error.message if error.reason else f"Allocate failed due to {error.message}, which is unexpected"
+        name = container.name if container else None
+        result = AdmitResult(False, "allocate", reason, message, name, provider, hints, tuple(decisions))
+        return _leave(state, pod), result
+    except (KubeletPanicError, KubeletHangError) as error:
+        stage: Stage = "panic" if isinstance(error, KubeletPanicError) else "hang"
+        name = container.name if container else None
+        return _leave(state, pod), AdmitResult(False, stage, "", str(error), name, provider, hints, tuple(decisions))
+    admitted = state._replace(pods={**state.pods, pod.uid: pod})
+    return admitted, AdmitResult(True, hints=hints, decisions=tuple(decisions))
+
+
+def _decide(node: Node, container: str | None, answers: tuple[ProviderAnswer, ...]) -> Decision:
+    hint, admitted = merge(node.policy, answers, node.numa)
+    return Decision(container, answers, hint, admitted)
+
+
+def _container_answers(
+    node: Node, state: NodeState, pod: PodDemand, container: ContainerDemand
+) -> tuple[ProviderAnswer, ...]:
+    """Ask every provider for one container (4.2 step 1)."""
+    return (
+        device.container_hints(node.device, state.device, pod, container),
+        cpu.container_hints(node.cpu, state.cpu, pod, container),
+        memory.container_hints(node.memory, state.memory, pod, container),
+    )
+
+
+def _pod_answers(node: Node, state: NodeState, pod: PodDemand) -> tuple[ProviderAnswer, ...]:
+    """Ask every provider for the whole pod (4.3 step 1)."""
+    return (
+        device.pod_hints(node.device, state.device, pod),
+        cpu.pod_hints(node.cpu, state.cpu, pod),
+        memory.pod_hints(node.memory, state.memory, pod),
+    )
+
+
+def _refuse(
+    state: NodeState, pod: PodDemand, hints: Mapping[str, TopologyHint], decisions: list[Decision]
+) -> tuple[NodeState, AdmitResult]:
+    """The policy refused the merged hint (4.4)."""
+    return _leave(state, pod), AdmitResult(
+        False,
+        "merge",
+        TOPOLOGY_AFFINITY_ERROR,
+        TOPOLOGY_AFFINITY_MESSAGE,
+        decisions[-1].container,
+        hints=hints,
+        decisions=tuple(decisions),
+    )
+
+
+def _leave(state: NodeState, pod: PodDemand) -> NodeState:
+    """Keep what a refused pod got: there is no rollback (10.2)."""
+    return state._replace(leftovers=(*state.leftovers, pod.uid))
+
+
+def collect(node: Node, state: NodeState) -> NodeState:
+    """Free what refused pods left, as the managers do before they compute hints or allocate again (10.3)."""
+    if not state.leftovers:
+        return state
+    for uid in state.leftovers:
+        if uid not in state.pods:
+            state = _release(node, state, uid)
+    return state._replace(leftovers=())
+
+
+def remove(node: Node, state: NodeState, uid: str) -> NodeState:
+    """End a pod: it stops being active and everything it held is free. Unknown or refused pods change nothing."""
+    if uid not in state.pods:
+        return state
+    pods = {other: pod for other, pod in state.pods.items() if other != uid}
+    return _release(node, state._replace(pods=pods), uid)
+
+
+def _release(node: Node, state: NodeState, uid: str) -> NodeState:
+    return state._replace(
+        device=device.remove(state.device, uid),
+        cpu=cpu.remove_pod(state.cpu, uid),
+        memory=memory.remove_pod(node.memory, state.memory, uid),
+    )
+
+
+def start_containers(node: Node, state: NodeState, uid: str) -> NodeState:
+    """Start all containers of an admitted pod in order: memory of ended init containers is freed."""
+    pod = state.pods.get(uid)
+    if pod is None:
+        return state
+    return state._replace(memory=memory.started(node.memory, state.memory, pod))

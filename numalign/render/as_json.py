@@ -1,0 +1,78 @@
+"""What numalign promises to programs: the JSON shapes of hints, allocations and decisions (plain data, no text)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numalign.kubelet import device, memory
+from numalign.kubelet.demand import PodDemand
+from numalign.kubelet.node import AdmitResult, Node, NodeState
+from numalign.kubelet.topology.hints import TopologyHint
+from numalign.model.cpuset import format_set, ids
+
+
+def hint_json(hint: TopologyHint) -> dict[str, Any]:
+    """Write a hint: its node ids ascending (None: no mask) and whether it is preferred."""
+    nodes = None if hint.numa_affinity is None else list(ids(hint.numa_affinity))
+    return {"numaNodes": nodes, "preferred": hint.preferred}
+
+
+def allocation_json(node: Node, state: NodeState, uid: str, container: str) -> dict[str, Any]:
+    """Write what one container holds: exclusive CPUs, memory blocks, devices."""
+    cpus = state.cpu.assignments.get(uid, {}).get(container)
+    blocks = memory.blocks(state.memory, uid, container)
+    devices = {}
+    for name, members in sorted(state.device.holdings.get(uid, {}).get(container, {}).items()):
+        resource = node.device.resources[name]
+        devices[name] = {
+            "ids": device.device_ids(resource, members),
+            "perNuma": {str(numa): count for numa, count in device.per_numa(resource, members).items()},
+        }
+    return {
+        "cpus": None if cpus is None else format_set(cpus),
+        "memory": [
+            {"numaNodes": list(ids(block.mask)), "type": block.type, "bytes": block.size}
+            for block in sorted(blocks, key=lambda block: block.type)
+        ]
+        or None,
+        "devices": devices,
+    }
+
+
+def shared_pool(node: Node, state: NodeState) -> str | None:
+    """Write the shared pool; None with CPU manager `none`."""
+    return format_set(state.cpu.default) if node.cpu.static else None
+
+
+def step_json(node: Node, state: NodeState, pod: PodDemand, qos: str, result: AdmitResult) -> dict[str, Any]:
+    """Write one admission of a replay in the shape of the recorded decisions."""
+    if result.stage == "panic":
+        return {"panic": result.message}
+    answer: dict[str, Any] = {"admit": result.admit, "qos": qos}
+    if result.admit:
+        answer["containers"] = {
+            container.name: {
+                "hint": hint_json(result.hints[container.name]),
+                **allocation_json(node, state, pod.uid, container.name),
+            }
+            for container in pod.containers
+        }
+    else:
+        answer["reason"] = result.reason
+        answer["message"] = result.message
+    answer["sharedPool"] = shared_pool(node, state)
+    return answer
+
+
+def final_state_json(node: Node, state: NodeState, names: dict[str, str]) -> dict[str, Any]:
+    """Write what all pods hold in the end; `names` maps pod UIDs to names."""
+    return {
+        "memory": memory.machine_state(node.memory, state.memory),
+        "pods": {
+            names[uid]: {
+                container.name: allocation_json(node, state, uid, container.name) for container in pod.containers
+            }
+            for uid, pod in state.pods.items()
+        },
+        "sharedPool": shared_pool(node, state),
+    }

@@ -1,0 +1,117 @@
+"""Scenarios of `replay`: one JSON object a line, a node's settings, its machine and what happens on it."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, BinaryIO, Literal, NamedTuple
+
+from numalign.errors import InputError
+from numalign.kubelet.config import KubeletConfig
+from numalign.model.apiserver import read_pod
+from numalign.model.machine import Machine
+from numalign.model.pod import Pod
+from numalign.sources import kubelet_file
+from numalign.sources.machine_file import machine_from_scenario
+
+LONGEST_LINE = 64 * 1024 * 1024
+"""A line may have this many bytes."""
+
+FAMILIES = ("e2e", "lifecycle")
+
+
+class Step(NamedTuple):
+    """One event: a pod comes up for admission, its containers start, or it ends."""
+
+    op: Literal["admit", "start", "remove"]
+    name: str
+    """The pod's name."""
+    pod: Pod | None = None
+    """Only with `admit`."""
+
+
+class Scenario(NamedTuple):
+    """A node from its start, and the steps on it."""
+
+    id: str
+    config: KubeletConfig
+    machine: Machine
+    steps: tuple[Step, ...]
+
+
+def lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """Yield (number, line) of a plain or gzip stream, blank lines left out; one line is in memory at a time.
+
+    Raises:
+        InputError: a line over `LONGEST_LINE`, or damaged gzip data.
+    """
+    buffered = io.BufferedReader(stream) if isinstance(stream, io.RawIOBase) else stream
+    head = buffered.peek(2)[:2] if isinstance(buffered, io.BufferedReader) else b""
+    source: BinaryIO = gzip.GzipFile(fileobj=buffered) if head == b"\x1f\x8b" else buffered  # type: ignore[assignment]
+    number = 0
+    while True:
+        number += 1
+        try:
+            line = source.readline(LONGEST_LINE + 1)
+        except (OSError, EOFError) as error:
+            raise InputError(f"the gzip data is damaged: {error}", f"line {number}") from None
+        if len(line) > LONGEST_LINE:
+            raise InputError(f"a line may have at most {LONGEST_LINE} bytes", f"line {number}")
+        if not line:
+            return
+        if not line.isspace():
+            yield number, line
+
+
+def read(line: bytes) -> Scenario:
+    """Read one line.
+
+    Raises:
+        InputError: not a scenario; the message names the field.
+    """
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise InputError(f"not a JSON object: {reason}") from None
+    if not isinstance(data, dict):
+        raise InputError("expected a JSON object with machine, kubelet and steps")
+    family = data.get("family", "e2e")
+    if family not in FAMILIES:
+        raise InputError(f"family: expected one of {', '.join(FAMILIES)}, got {json.dumps(family)}")
+    config, _ = kubelet_file.from_data(_mapping(data, "kubelet"), "kubelet")
+    machine = machine_from_scenario(
+        _mapping(data, "machine"), _mapping(data, "devices"), _mapping(data, "preferredAllocation")
+    )
+    steps = data.get("steps")
+    if not isinstance(steps, list):
+        raise InputError("steps: expected a list")
+    return Scenario(
+        str(data.get("id", "")), config, machine, tuple(_step(step, index) for index, step in enumerate(steps))
+    )
+
+
+def _mapping(data: Mapping[str, Any], key: str) -> dict[str, Any]:
+    value = data.get(key) or {}
+    if not isinstance(value, dict):
+        raise InputError(f"{key}: expected an object")
+    return value
+
+
+def _step(step: Any, index: int) -> Step:
+    where = f"steps[{index}]"
+    if not isinstance(step, dict):
+        raise InputError(f"{where}: expected an object")
+    op, pod = step.get("op"), step.get("pod")
+    if op == "admit":
+        if not isinstance(pod, dict):
+            raise InputError(f"{where}.pod: expected a pod manifest")
+        read_one = read_pod(pod)
+        return Step("admit", read_one.name, read_one)
+    if op not in ("start", "remove"):
+        raise InputError(f'{where}.op: expected "admit", "start" or "remove", got {json.dumps(op)}')
+    if not isinstance(pod, str):
+        raise InputError(f"{where}.pod: expected a pod's name")
+    return Step(op, pod)

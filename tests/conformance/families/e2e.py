@@ -1,0 +1,16 @@
+"""Family `e2e`: pods one after another on one node, through the reader and the writer of `replay`."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from numalign.render.replay import replay
+from numalign.sources import scenario
+
+
+def decide(case: dict[str, Any]) -> dict[str, Any]:
+    """Replay the case; `expect` is taken away first."""
+    line = json.dumps({key: value for key, value in case.items() if key != "expect"}).encode()
+    one = scenario.read(line)
+    return replay(one.config, one.machine, one.steps)
