@@ -1,0 +1,240 @@
+"""Giving memory to containers and taking it back (docs/rules/memory-manager.md sections 6 to 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from numalign.kubelet.demand import Amounts as Request
+from numalign.kubelet.demand import ContainerDemand, PodDemand
+from numalign.kubelet.errors import AllocationError, KubeletPanicError
+from numalign.kubelet.memory.hints import calculate, violates
+from numalign.kubelet.memory.state import NIL_DEREFERENCE, STATIC, WORD, Block, MemoryManager, MemoryState, fill
+from numalign.kubelet.topology.hints import HintFamily, HintList, TopologyHint
+from numalign.kubelet.topology.search import masks_in
+from numalign.model.cpuset import ids
+
+
+def allocate(
+    manager: MemoryManager, state: MemoryState, pod: PodDemand, container: ContainerDemand, hint: TopologyHint
+) -> MemoryState:
+    """Allocate the memory of one container under the hint that the Topology Manager stored for it (section 6).
+
+    Raises:
+        AllocationError: the kubelet refuses; the state stays as it was (rule 38).
+        KubeletPanicError: a node has no table for a requested resource (rule 24).
+    """
+    if not pod.guaranteed or manager.policy != STATIC:
+        return state
+    blocks = state.blocks(pod.uid, container.name)
+    if blocks:
+        return _account(state, pod.uid, container, blocks)
+    request = container.memory
+    if request is None:
+        raise AllocationError("[memorymanager] failed to represent quantity as int64")
+    mask = _settle(manager, state, pod.uid, request, hint)
+    if violates(manager, state, mask):
+        raise AllocationError("[memorymanager] preferred hint violates NUMA node allocation")
+    blocks = tuple([Block(mask, resource, amount) for resource, amount in request])
+    state = _account(_take(manager, state, pod.uid, container.name, blocks), pod.uid, container, blocks)
+    return _shrink(state, pod, container, blocks) if len(pod.containers) > 1 else state
+
+
+def _settle(manager: MemoryManager, state: MemoryState, uid: str, request: Request, hint: TopologyHint) -> int:
+    """Find the mask to allocate from: the hint's, the default one (rule 33), or an extended one (rule 34)."""
+    mask = hint.numa_affinity
+    if mask is None:
+        hints = calculate(manager, state, uid, request)
+        default = None if hints is None else best_hint(hints)
+        if default is None:
+            raise AllocationError(
+                "[memorymanager] failed to get the default NUMA affinity, no NUMA nodes with enough memory is available"
+            )
+        if hint.preferred and not default.preferred:
+            raise AllocationError("[memorymanager] failed to find the default preferred hint")
+        hint, mask = default, default.numa_affinity or 0
+    if not _too_small(manager, state, request, mask):
+        return mask
+    hints = calculate(manager, state, uid, request)
+    extended = None if hints is None else best_hint(hints, mask)
+    if extended is None:
+        raise AllocationError("[memorymanager] failed to find NUMA nodes to extend the current topology hint")
+    if hint.preferred and not extended.preferred:
+        raise AllocationError("[memorymanager] failed to find the extended preferred hint")
+    return extended.numa_affinity or 0
+
+
+def _too_small(manager: MemoryManager, state: MemoryState, request: Request, mask: int) -> bool:
+    """Tell whether a mask's free memory is less than the request; reusable memory does not count here (rule 34)."""
+    for resource, amount in request:
+        place = manager.places.get(resource)
+        if place is None or mask & ~manager.offered[place]:
+            raise KubeletPanicError(NIL_DEREFERENCE)
+        free = state.free[place]
+        total = 0
+        rest = mask
+        while rest:
+            low = rest & -rest
+            total += free[low.bit_length() - 1]
+            rest ^= low
+        if total % WORD < amount:
+            return True
+    return False
+
+
+def best_hint(hints: HintFamily | HintList, required: int = 0) -> TopologyHint | None:
+    """Return the best hint whose mask contains `required`: preferred, then fewest nodes, then smallest mask (rule 37).
+
+    No mask of a family is narrower than its preferred ones, so there fewest nodes alone decides.
+    """
+    if not isinstance(hints, HintFamily):
+        found = [hint for hint in hints if hint.numa_affinity is not None and not required & ~hint.numa_affinity]
+        return min(found, key=_rank, default=None)
+    nodes = 0
+    for piece in hints.pieces:
+        nodes |= piece.nodes
+    if required & ~nodes:
+        return None
+    if hints.width == 1 and not required & (required - 1):
+        for node in (required,) if required else map(_bit, ids(nodes)):
+            if hints.has(node):
+                return TopologyHint(node, True)
+    pieces = [piece._replace(required=piece.required | required) for piece in hints.pieces]
+    for width in range(max(hints.width, required.bit_count(), 1), nodes.bit_count() + 1):
+        masks = [mask for piece in pieces if (mask := next(masks_in((piece,), width), None)) is not None]
+        if masks:
+            return TopologyHint(min(masks), width == hints.width)
+    return None
+
+
+def _bit(node: int) -> int:
+    return 1 << node
+
+
+def _rank(hint: TopologyHint) -> tuple[bool, int, int]:
+    mask = hint.numa_affinity or 0
+    return (not hint.preferred, mask.bit_count(), mask)
+
+
+def _take(
+    manager: MemoryManager, state: MemoryState, uid: str, container: str, blocks: tuple[Block, ...]
+) -> MemoryState:
+    """Take the blocks from their nodes and record them (rule 36)."""
+    counts, groups = list(state.counts), list(state.groups)
+    free, reserved = list(state.free), list(state.reserved)
+    reusable = state.reusable_of(uid)
+    for mask, resource, size in blocks:
+        for node in ids(mask):
+            counts[node] += 1
+            groups[node] = mask
+        left = size - reusable.get((mask, resource), 0) if reusable else size
+        if left > 0:
+            place = manager.places[resource]
+            free_now, reserved_now = list(free[place]), list(reserved[place])
+            fill(free_now, reserved_now, mask, left)
+            free[place], reserved[place] = tuple(free_now), tuple(reserved_now)
+    entries = {**state.entries, uid: {**state.entries.get(uid, {}), container: blocks}}
+    return MemoryState(
+        tuple(counts), tuple(groups), tuple(free), tuple(reserved), entries, state.reusable_pod, state.reusable
+    )
+
+
+def _account(state: MemoryState, uid: str, container: ContainerDemand, blocks: tuple[Block, ...]) -> MemoryState:
+    """Keep the books of reusable memory; what other pods could reuse is forgotten (rule 40)."""
+    reusable = state.reusable_of(uid)
+    if container.kind == "init":
+        reusable = dict(reusable)
+        for mask, resource, size in blocks:
+            reusable[mask, resource] = max(reusable.get((mask, resource), 0), size)
+    elif reusable:
+        reusable = dict(reusable)
+        for mask, resource, size in blocks:
+            left = reusable.pop((mask, resource), 0) - size
+            if left > 0:
+                reusable[mask, resource] = left
+    elif not state.reusable:
+        return state
+    return state._replace(reusable_pod=uid, reusable=reusable)
+
+
+def _shrink(state: MemoryState, pod: PodDemand, container: ContainerDemand, blocks: tuple[Block, ...]) -> MemoryState:
+    """Take from earlier init containers' blocks what a new container took over from them (rule 41)."""
+    held = dict(state.entries[pod.uid])
+    rest = {(block.mask, block.type): block.size for block in blocks}
+    for earlier in pod.containers:
+        if earlier.kind == "app" or earlier.name == container.name:
+            break
+        if earlier.kind == "init" and earlier.name in held:
+            held[earlier.name] = _shrunk(held[earlier.name], rest)
+    return state._replace(entries={**state.entries, pod.uid: held})
+
+
+def _shrunk(blocks: tuple[Block, ...], rest: dict[tuple[int, str], int]) -> tuple[Block, ...]:
+    result = []
+    for block in blocks:
+        taken = min(rest.get((block.mask, block.type), 0), block.size)
+        if taken:
+            rest[block.mask, block.type] -= taken
+            block = block._replace(size=block.size - taken)
+        result.append(block)
+    return tuple(result)
+
+
+def remove(manager: MemoryManager, state: MemoryState, uid: str, container: str) -> MemoryState:
+    """Give back what a container holds (rule 45); without an entry nothing changes."""
+    blocks = state.blocks(uid, container)
+    if blocks is None:
+        return state
+    counts, groups = list(state.counts), list(state.groups)
+    free, reserved = list(state.free), list(state.reserved)
+    for mask, resource, size in blocks:
+        place = manager.places[resource]
+        free_now, reserved_now = list(free[place]), list(reserved[place])
+        rest = size
+        for node in ids(mask):
+            counts[node] -= 1
+            if not counts[node]:
+                groups[node] = 1 << node
+            given = min(rest, reserved_now[node])
+            reserved_now[node] -= given
+            free_now[node] += given
+            rest -= given
+        free[place], reserved[place] = tuple(free_now), tuple(reserved_now)
+    entries = dict(state.entries)
+    kept = {name: held for name, held in entries[uid].items() if name != container}
+    if kept:
+        entries[uid] = kept
+    else:
+        del entries[uid]
+    return MemoryState(
+        tuple(counts), tuple(groups), tuple(free), tuple(reserved), entries, state.reusable_pod, state.reusable
+    )
+
+
+def started(manager: MemoryManager, state: MemoryState, pod: PodDemand) -> MemoryState:
+    """Start all containers of a pod in order: finished init containers give their blocks back (rule 43)."""
+    if pod.uid in state.entries:
+        for container in pod.containers:
+            if container.kind == "init":
+                state = remove(manager, state, pod.uid, container.name)
+    return state
+
+
+def remove_pod(manager: MemoryManager, state: MemoryState, uid: str) -> MemoryState:
+    """Give back what all containers of a pod hold, oldest entry first."""
+    for container in state.entries.get(uid, ()):
+        state = remove(manager, state, uid, container)
+    return state
+
+
+def remove_stale(manager: MemoryManager, state: MemoryState, active: Container[str]) -> MemoryState:
+    """Remove the pods that are not active (rule 47), oldest entry first.
+
+    Args:
+        manager: the manager.
+        state: its state.
+        active: UIDs of the active pods, the one under admission included.
+    """
+    for uid in state.entries:
+        if uid not in active:
+            state = remove_pod(manager, state, uid)
+    return state

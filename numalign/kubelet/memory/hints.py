@@ -1,0 +1,199 @@
+"""Hints of the Memory Manager (docs/rules/memory-manager.md section 5), without looking at every mask.
+
+The masks that rule 23 lets through are of three kinds:
+
+- any set of *idle* nodes (count 0; an idle node stands alone) with enough free memory: one monotone piece;
+- a single busy node that stands alone;
+- the group of some busy nodes, if every busy node in it has exactly this group.
+
+All others have a busy node that forbids them. The second and third kind are one mask each and are judged on the spot,
+as are sets of idle nodes under which the pod may reuse memory of its own.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from typing import Final
+
+from numalign.kubelet.demand import Amounts as Request
+from numalign.kubelet.demand import ContainerDemand, PodDemand
+from numalign.kubelet.errors import KubeletHangError, KubeletPanicError
+from numalign.kubelet.memory.state import NIL_DEREFERENCE, STATIC, WORD, Block, MemoryManager, MemoryState
+from numalign.kubelet.topology.hints import (
+    Demand,
+    HintFamily,
+    HintList,
+    Piece,
+    ProviderAnswer,
+    TopologyHint,
+    masks_by_width,
+)
+from numalign.kubelet.topology.search import narrowest_width
+
+MOST_WALKED: Final = 20
+"""Nodes up to which masks are walked where tables have wrapped; the kubelet's own walk doubles with every node."""
+
+
+def container_hints(
+    manager: MemoryManager, state: MemoryState, pod: PodDemand, container: ContainerDemand
+) -> ProviderAnswer:
+    """Give the hints of one container (rule 21), the same for every requested resource.
+
+    Empty: no opinion, which is also the answer when no mask will do (rule 27).
+
+    Raises:
+        KubeletPanicError: a node has no table for a requested resource (rule 24).
+    """
+    request = container.memory
+    if not pod.guaranteed or request is None or manager.policy != STATIC:
+        return {}
+    blocks = state.blocks(pod.uid, container.name)
+    if blocks:
+        return regenerate(blocks, request)
+    return answer(request, calculate(manager, state, pod.uid, request))
+
+
+def pod_hints(manager: MemoryManager, state: MemoryState, pod: PodDemand) -> ProviderAnswer:
+    """Give the hints of a whole pod (rule 22). Meaning and errors as in `container_hints`."""
+    request = pod.memory
+    if not pod.guaranteed or request is None or manager.policy != STATIC:
+        return {}
+    if pod.uid in state.entries:
+        for container in pod.containers:
+            blocks = state.blocks(pod.uid, container.name)
+            if blocks:
+                return regenerate(blocks, request)
+    return answer(request, calculate(manager, state, pod.uid, request))
+
+
+def answer(request: Request, hints: HintFamily | HintList | None) -> ProviderAnswer:
+    """Give every requested resource the same hints (rule 25)."""
+    return {} if hints is None else {resource: hints for resource, _ in request}
+
+
+def regenerate(blocks: Sequence[Block], request: Request) -> ProviderAnswer:
+    """Give the hints of a container that has its blocks already (rule 28)."""
+    if tuple((block.type, block.size) for block in blocks) != request:
+        return {}
+    return {block.type: (TopologyHint(block.mask, True),) for block in blocks}
+
+
+def calculate(manager: MemoryManager, state: MemoryState, uid: str, request: Request) -> HintFamily | HintList | None:
+    """Find the masks that satisfy all of a request together (rule 23); None when there is none.
+
+    Raises:
+        KubeletPanicError: a node has no table for a requested resource (rule 24).
+        KubeletHangError: tables have wrapped (rule 14) on a machine with too many nodes to walk their sets.
+    """
+    places = manager.places
+    for resource, _ in request:
+        if resource not in places or manager.offered[places[resource]] != manager.nodes:
+            raise KubeletPanicError(NIL_DEREFERENCE)
+    if not request:
+        return None
+    if any(manager.wraps[places[resource]] for resource, _ in request):
+        return _walk(manager, state, uid, request)
+    idle, busy = _kinds(manager, state)
+    needs = [(state.free[places[resource]], amount) for resource, amount in request]
+    reusable = state.reusable_of(uid)
+    pieces = []
+    if idle and all(_total(free, idle) >= amount for free, amount in needs):
+        pieces.append(Piece(idle, tuple([Demand(free, amount) for free, amount in needs])))
+    single = busy
+    if reusable:
+        own = sorted({mask for mask, _ in reusable if not mask & ~idle})
+        single = busy + [mask for mask in own if not any(piece.has(mask) for piece in pieces)]
+    for mask in single:
+        if reusable:
+            fits = _fits(manager, state, uid, request, mask)
+        else:
+            fits = all(_total(free, mask) >= amount for free, amount in needs)
+        if fits:
+            pieces.append(Piece(mask, (), mask))
+    return HintFamily(tuple(pieces), narrowest(manager, request)) if pieces else None
+
+
+def violates(manager: MemoryManager, state: MemoryState, mask: int) -> bool:
+    """Tell whether a mask of several nodes breaks the rule of single and multi (rules 23.4 and 35)."""
+    if not mask & (mask - 1):
+        return False
+    return any(state.counts[node] and state.groups[node] != mask for node in manager.node_ids if mask >> node & 1)
+
+
+def narrowest(manager: MemoryManager, request: Request) -> int:
+    """Return `best` of rule 23: how many nodes the request needs at least, judged on allocatable memory alone.
+
+    It is the number of all nodes when even they are too few.
+    """
+    rows = [manager.allocatable[manager.places[resource]] for resource, _ in request]
+    width = 1
+    for resource, amount in request:
+        width = max(width, bisect_left(manager.widest[manager.places[resource]], amount) + 1)
+    everything = len(manager.node_ids)
+    if len(request) == 1 or width >= everything:
+        return min(width, everything)
+    # Each resource alone needs no more than `width`; together they may need more.
+    if width == 1:
+        for node in manager.node_ids:
+            if all(row[node] >= amount for row, (_, amount) in zip(rows, request, strict=True)):
+                return 1
+    demands = tuple(Demand(row, amount) for row, (_, amount) in zip(rows, request, strict=True))
+    return narrowest_width((Piece(manager.nodes, demands),))
+
+
+def _kinds(manager: MemoryManager, state: MemoryState) -> tuple[int, list[int]]:
+    """Return the mask of idle nodes, and the single masks that busy nodes allow (23.3, 23.4)."""
+    idle = 0
+    allowed = []
+    groups = state.groups
+    for node, count in enumerate(state.counts):
+        bit = 1 << node
+        if not count:
+            idle |= bit
+        elif groups[node] == bit:
+            allowed.append(bit)
+        elif groups[node] not in allowed and not violates(manager, state, groups[node]):
+            allowed.append(groups[node])
+    return idle & manager.nodes, allowed
+
+
+def _total(amounts: Sequence[int], mask: int) -> int:
+    """Add up the amounts of a mask's nodes."""
+    total = 0
+    while mask:
+        low = mask & -mask
+        total += amounts[low.bit_length() - 1]
+        mask ^= low
+    return total
+
+
+def _fits(manager: MemoryManager, state: MemoryState, uid: str, request: Request, mask: int) -> bool:
+    """Judge one mask by 23.1 and 23.5; sums wrap."""
+    reusable = state.reusable_of(uid)
+    for resource, amount in request:
+        place = manager.places[resource]
+        if _total(manager.allocatable[place], mask) % WORD < amount:
+            return False
+        if (_total(state.free[place], mask) + reusable.get((mask, resource), 0)) % WORD < amount:
+            return False
+    return True
+
+
+def _walk(manager: MemoryManager, state: MemoryState, uid: str, request: Request) -> HintList | None:
+    """Follow rule 23 mask by mask: where sums wrap, more nodes can have less."""
+    best = len(manager.node_ids)
+    if best > MOST_WALKED:
+        raise KubeletHangError("the Memory Manager tries every set of NUMA nodes")
+    masks = []
+    for mask in masks_by_width(manager.nodes):
+        if any(
+            _total(manager.allocatable[manager.places[resource]], mask) % WORD < amount for resource, amount in request
+        ):
+            continue
+        best = min(best, mask.bit_count())
+        if not mask & (mask - 1) and state.groups[mask.bit_length() - 1] != mask:
+            continue
+        if not violates(manager, state, mask) and _fits(manager, state, uid, request, mask):
+            masks.append(mask)
+    return tuple([TopologyHint(mask, mask.bit_count() == best) for mask in masks]) or None

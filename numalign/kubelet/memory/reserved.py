@@ -1,0 +1,123 @@
+"""`reservedMemory`: what of each NUMA node is kept from pods, and the checks it has to pass.
+
+Stands for docs/rules/memory-manager.md section 2. Checks a to c belong to the validation of the configuration, d to g
+to the start of the Memory Manager.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from numalign.errors import StartError
+from numalign.kubelet.config import MemoryReservation
+from numalign.kubelet.memory.state import WORD
+from numalign.model import quantity
+from numalign.model.quantity import Quantity
+
+MEMORY: Final = "memory"
+HUGEPAGES: Final = "hugepages-"
+
+Reserved = Mapping[tuple[int, str], int]
+"""(node id, resource) -> bytes."""
+
+
+def handles(resource: str) -> bool:
+    """Tell whether the Memory Manager deals with a resource (docs/rules/memory-manager.md 1)."""
+    return resource == MEMORY or resource.startswith(HUGEPAGES)
+
+
+def memory_first(resources: Iterable[str]) -> list[str]:
+    """Sort resources, `memory` before the others: the order in which they are named (rule 5)."""
+    return sorted(set(resources), key=lambda resource: (resource != MEMORY, resource))
+
+
+def validate_reserved_memory(reserved_memory: tuple[MemoryReservation, ...]) -> list[str]:
+    """Check names, zeros and duplicates (rule 3 a to c); give the kubelet's texts, one a failure.
+
+    Inside an element the kubelet takes the resources in random order; here `memory` comes first.
+
+    Raises:
+        QuantityError: an amount cannot be read.
+    """
+    texts = []
+    seen = set()
+    for element in reserved_memory:
+        node = element.numa_node
+        for resource in memory_first(element.limits):
+            if not handles(resource):
+                texts.append(
+                    f'the limit type "{resource}" for NUMA node {node} is not supported, '
+                    "only [memory hugepages-<HugePageSize>] is accepted"
+                )
+            if quantity.parse(element.limits[resource]).nano == 0:
+                texts.append(f'reserved memory may not be zero for NUMA node {node} and resource "{resource}"')
+            if (node, resource) in seen:
+                texts.append(
+                    f'the reserved memory has a duplicate value for NUMA node {node} and resource "{resource}"'
+                )
+            seen.add((node, resource))
+    return [f"invalid configuration: {text}" for text in texts]
+
+
+def check_reserved_memory(
+    node_ids: Iterable[int],
+    reserved_memory: tuple[MemoryReservation, ...],
+    reservation: Mapping[str, Quantity],
+) -> Reserved:
+    """Read `reservedMemory` into bytes, unsigned, after checks d to g in this order.
+
+    Args:
+        node_ids: the machine's NUMA nodes.
+        reserved_memory: the setting.
+        reservation: the node reservation per resource (rule 4).
+
+    Raises:
+        StartError: a check fails; the text is the kubelet's.
+    """
+    known = set(node_ids)
+    amounts = [
+        (element.numa_node, resource, quantity.parse(text))
+        for element in reserved_memory
+        for resource, text in element.limits.items()
+    ]
+    for element in reserved_memory:
+        if element.numa_node not in known:
+            raise StartError(
+                f"the reserved memory configuration references a NUMA node {element.numa_node} "
+                "that does not exist on this machine"
+            )
+    _compare_totals([(resource, amount) for _, resource, amount in amounts], reservation)
+    reserved: dict[tuple[int, str], int] = {}
+    for node, resource, amount in amounts:
+        if amount.int64 is None:
+            raise StartError("could not covert a variable of type Quantity to int64")
+        reserved[node, resource] = amount.int64 % WORD
+    if sum(amount for (_, resource), amount in reserved.items() if resource == MEMORY) % WORD == 0:
+        raise StartError("[memorymanager] you should specify the system reserved memory")
+    return reserved
+
+
+def total_of(amounts: Iterable[Quantity]) -> Quantity | None:
+    """Add amounts up; the format is the last one's (rule 6). None when there is none."""
+    total: Quantity | None = None
+    for amount in amounts:
+        total = amount._replace(nano=amount.nano + (total.nano if total else 0), int64=None)
+    return total
+
+
+def _compare_totals(amounts: list[tuple[str, Quantity]], reservation: Mapping[str, Quantity]) -> None:
+    """Check e: per resource the sum over the nodes is exactly the node reservation (rule 5)."""
+    resources = {resource for resource, _ in amounts} | {resource for resource in reservation if handles(resource)}
+    for resource in memory_first(resources):
+        total = total_of(amount for name, amount in amounts if name == resource)
+        wanted = reservation.get(resource)
+        if (total.nano if total else 0) != (wanted.nano if wanted else 0):
+            raise StartError(
+                f'the total amount "{_printed(total)}" of type "{resource}" is not equal to the value '
+                f'"{_printed(wanted)}" determined by Node Allocatable feature'
+            )
+
+
+def _printed(amount: Quantity | None) -> str:
+    return quantity.canonical(amount) if amount else "0"
