@@ -5,6 +5,19 @@ A refused pod is a result, never an exception. Everything here may be imported f
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+
+class Notice(NamedTuple):
+    """A warning: work goes on, but a person should know. Shown on standard error and in JSON."""
+
+    code: str
+    """Stable, kebab-case."""
+    message: str
+    """One line: what was seen, and what to do about it."""
+    path: str = ""
+    """The file and field it is about, where there is one."""
+
 
 class NumalignError(Exception):
     """Something outside numalign is wrong; shown as one line on standard error, without a traceback.

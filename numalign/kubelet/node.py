@@ -13,8 +13,9 @@ from numalign.kubelet import cpu, device, memory
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.errors import AllocationError, KubeletHangError, KubeletPanicError
+from numalign.kubelet.start import LAST_NUMA_ID, check
 from numalign.kubelet.topology.hints import ProviderAnswer, TopologyHint
-from numalign.kubelet.topology.merge import NUMAInfo
+from numalign.kubelet.topology.merge import NUMAInfo, numa_info
 from numalign.kubelet.topology.policies import merge
 from numalign.model.machine import Machine
 
@@ -66,6 +67,8 @@ class Decision(NamedTuple):
     hint: TopologyHint
     """The merged hint; of a refusal the one that lost, its mask not worked out."""
     admit: bool
+    state: NodeState
+    """What pods held when the providers were asked."""
 
 
 class AdmitResult(NamedTuple):
@@ -84,6 +87,35 @@ class AdmitResult(NamedTuple):
     decisions: tuple[Decision, ...] = ()
 
 
+def start(config: KubeletConfig, machine: Machine, *, ideal: bool = False) -> tuple[Node, NodeState]:
+    """Start a kubelet on an empty node.
+
+    Args:
+        config: its settings.
+        machine: its machine.
+        ideal: the node of the Topology Manager's announcement: a CPU reservation may be empty.
+
+    Raises:
+        StartError: the kubelet would refuse to start (docs/rules/kubelet-files.md 10).
+    """
+    started = check(config, machine, ideal=ideal)
+    distances = {node.id: node.distances or () for node in machine.numa_nodes}
+    node = Node(
+        machine,
+        config,
+        config.topology_manager_policy,
+        config.topology_manager_scope,
+        numa_info(
+            (node.id for node in machine.numa_nodes if 0 <= node.id <= LAST_NUMA_ID),
+            distances if started.options.prefer_closest else None,
+        ),
+        device.build(machine),
+        started.cpu,
+        started.memory,
+    )
+    return node, NodeState(device.EMPTY, cpu.initial_state(started.cpu), memory.initial_state(started.memory))
+
+
 def admit(node: Node, state: NodeState, pod: PodDemand) -> tuple[NodeState, AdmitResult]:
     """Run the kubelet's resource admission for one pod (4)."""
     state = collect(node, state)
@@ -94,7 +126,7 @@ def admit(node: Node, state: NodeState, pod: PodDemand) -> tuple[NodeState, Admi
     provider = ""
     try:
         if node.scope == "pod" and node.policy != "none":
-            decision = _decide(node, None, _pod_answers(node, state, pod))
+            decision = _decide(node, state, None, _pod_answers(node, state, pod))
             decisions.append(decision)
             if not decision.admit:
                 return _refuse(state, pod, hints, decisions)
@@ -104,7 +136,7 @@ def admit(node: Node, state: NodeState, pod: PodDemand) -> tuple[NodeState, Admi
             if node.policy == "none":
                 hint = NO_HINT
             elif hint is None:
-                decision = _decide(node, container.name, _container_answers(node, state, pod, container))
+                decision = _decide(node, state, container.name, _container_answers(node, state, pod, container))
                 decisions.append(decision)
                 if not decision.admit:
                     return _refuse(state, pod, hints, decisions)
@@ -134,9 +166,9 @@ def admit(node: Node, state: NodeState, pod: PodDemand) -> tuple[NodeState, Admi
     return admitted, AdmitResult(True, hints=hints, decisions=tuple(decisions))
 
 
-def _decide(node: Node, container: str | None, answers: tuple[ProviderAnswer, ...]) -> Decision:
+def _decide(node: Node, state: NodeState, container: str | None, answers: tuple[ProviderAnswer, ...]) -> Decision:
     hint, admitted = merge(node.policy, answers, node.numa)
-    return Decision(container, answers, hint, admitted)
+    return Decision(container, answers, hint, admitted, state)
 
 
 def _container_answers(
@@ -200,7 +232,7 @@ def remove(node: Node, state: NodeState, uid: str) -> NodeState:
 def _release(node: Node, state: NodeState, uid: str) -> NodeState:
     return state._replace(
         device=device.remove(state.device, uid),
-        cpu=cpu.remove_pod(state.cpu, uid),
+        cpu=cpu.remove_stale(state.cpu, state.pods),
         memory=memory.remove_pod(node.memory, state.memory, uid),
     )
 

@@ -19,22 +19,23 @@ def hint_json(hint: TopologyHint) -> dict[str, Any]:
 
 def allocation_json(node: Node, state: NodeState, uid: str, container: str) -> dict[str, Any]:
     """Write what one container holds: exclusive CPUs, memory blocks, devices."""
-    cpus = state.cpu.assignments.get(uid, {}).get(container)
-    blocks = memory.blocks(state.memory, uid, container)
+    cpus = state.cpu.assigned(uid, container)
+    blocks = state.memory.blocks(uid, container)
     devices = {}
     for name, members in sorted(state.device.holdings.get(uid, {}).get(container, {}).items()):
         resource = node.device.resources[name]
         devices[name] = {
-            "ids": device.device_ids(resource, members),
+            "ids": sorted(device.device_ids(resource, members)),
             "perNuma": {str(numa): count for numa, count in device.per_numa(resource, members).items()},
         }
     return {
         "cpus": None if cpus is None else format_set(cpus),
         "memory": [
             {"numaNodes": list(ids(block.mask)), "type": block.type, "bytes": block.size}
-            for block in sorted(blocks, key=lambda block: block.type)
+            for block in blocks
         ]
-        or None,
+        if blocks
+        else None,
         "devices": devices,
     }
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-
 from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.device.state import DeviceManager, DeviceState, Resource
 from numalign.kubelet.topology.hints import (
@@ -15,7 +13,6 @@ from numalign.kubelet.topology.hints import (
     Piece,
     ProviderAnswer,
 )
-from numalign.kubelet.topology.search import narrowest_width
 
 
 def container_hints(
@@ -77,17 +74,4 @@ def _generate(manager: DeviceManager, resource: Resource, available: int, reusab
     piece = Piece(manager.nodes, (Demand(weights, amount_left, spans),), required, tuple(touched))
     if not piece.has(manager.nodes):
         return CANNOT_FIT
-    return HintFamily((piece,), _width(manager, resource, amount))
-
-
-def _width(manager: DeviceManager, resource: Resource, amount: int) -> int:
-    """The least number of nodes whose known devices, free or not, reach `amount` (4.1 step 1)."""
-    if not resource.spanning:
-        return min(bisect_left(resource.largest, amount) + 1, len(resource.largest))
-    known = Demand(
-        tuple(members.bit_count() for members in resource.on_node),
-        amount,
-        tuple(mask for _, mask in resource.spanning),
-    )
-    whole = Piece(manager.nodes, (known,))
-    return narrowest_width((whole,)) if whole.has(manager.nodes) else manager.nodes.bit_count()
+    return HintFamily((piece,), resource.width(amount, manager.nodes))

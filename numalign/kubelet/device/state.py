@@ -7,10 +7,13 @@ A set of devices is an int: bit i is the i-th device of its resource in natural 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from itertools import accumulate
 from typing import NamedTuple
 
+from numalign.kubelet.topology.hints import Demand, Piece
+from numalign.kubelet.topology.search import narrowest_width
 from numalign.model.machine import Device, Machine
 
 
@@ -34,6 +37,16 @@ class Resource(NamedTuple):
     """`largest[k - 1]`: how many known devices the k best-equipped nodes have; without spanning devices."""
     preferred_sets: tuple[int, ...] | None
     """Sets its plugin prefers, in order; None: the plugin has no GetPreferredAllocation."""
+
+    def width(self, amount: int, nodes: int) -> int:
+        """The least number of the machine's `nodes` whose known devices, free or not, reach `amount` (4.1 step 1)."""
+        if not self.spanning:
+            return min(bisect_left(self.largest, amount) + 1, len(self.largest))
+        known = Demand(
+            tuple(members.bit_count() for members in self.on_node), amount, tuple(mask for _, mask in self.spanning)
+        )
+        whole = Piece(nodes, (known,))
+        return narrowest_width((whole,)) if whole.has(nodes) else nodes.bit_count()
 
 
 class DeviceManager(NamedTuple):
