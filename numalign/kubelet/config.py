@@ -54,3 +54,8 @@ class KubeletConfig(NamedTuple):
     def gate(self, name: str) -> bool:
         """Tell whether a feature gate is on."""
         return self.feature_gates.get(name, DEFAULT_GATES.get(name, False))
+
+
+IDEAL = KubeletConfig(cpu_manager_policy="static", eviction_hard={})
+"""The node of the Topology Manager's announcement: CPUs can be exclusive, nothing is reserved. Used where neither a
+KubeletConfiguration nor a machine file says how the kubelet is set up; `start.check(…, ideal=True)` goes with it."""

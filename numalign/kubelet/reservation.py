@@ -17,9 +17,7 @@ from numalign.kubelet.config import KubeletConfig
 from numalign.model import cpuset, quantity
 from numalign.model.gotext import quote
 from numalign.model.machine import Machine
-from numalign.model.quantity import Format, Quantity, QuantityError
-
-NANO = 10**9
+from numalign.model.quantity import NANO, Format, Quantity, QuantityError
 
 DEFAULT_EVICTION: Mapping[str, str] = {
     "imagefs.available": "15%",
@@ -148,7 +146,7 @@ def inner_form(amount: Amount) -> str:
 
     The long form holds a memory address that differs from run to run; `0x…` stands for it.
     """
-    value, form, _ = amount.quantity
+    value, form = amount.quantity.nano, amount.quantity.format
     if amount.scale is None:
         return f"{{{{0 0}} {{0x…}}  {form}}}"
     power = 9 + amount.scale
