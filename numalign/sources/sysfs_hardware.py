@@ -279,7 +279,7 @@ class _Reader:
             if len(row) != len(where) or not set(numbers) <= set(where):
                 self._guess(
                     "distancesUnusable",
-                    f"node {number} has a row of {len(row)} distances that fits no list of nodes: distances are left out",
+                    f"node {number} has a row of {len(row)} distances, which fits no list of nodes: they are left out",
                 )
                 return None
             rows.append(tuple(row[where.index(other)] for other in numbers))

@@ -158,7 +158,7 @@ class _Walk:
 
     def _with_caches(self, node: int, cores: list[Core]) -> list[Core]:
         """Rule 1.11: give the cores their uncore caches; one that cannot be read ends it for the whole node."""
-        result = []
+        result: list[Core] = []
         for position, core in enumerate(cores):
             try:
                 uncore = self._uncore(core.threads[0], len(cores) * len(core.threads))
