@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from numalign.errors import StartError
 from numalign.kubelet.config import MemoryReservation
@@ -35,6 +35,9 @@ class Table(NamedTuple):
     allocatable: int
     reserved: int
     free: int
+
+
+NOTHING: Final = Table(0, 0, 0, 0, 0)
 
 
 class NodeRecord(NamedTuple):
@@ -190,7 +193,7 @@ def _same(manager: MemoryManager, restored: Mapping[int, NodeRecord], fresh: Mem
             if table[:3] != expected:
                 return False
             members = list(ids(record.group))
-            tables = [restored[member].tables[resource] for member in members]
+            tables = [restored[member].tables.get(resource, NOTHING) for member in members]
             if sum(one.free for one in tables) % WORD != sum(fresh.free[place][one] for one in members) % WORD:
                 return False
             if sum(one.reserved for one in tables) % WORD != sum(fresh.reserved[place][one] for one in members) % WORD:
@@ -206,13 +209,12 @@ def _restored(
     """Take the restored figures over, drift inside groups included."""
     length = manager.nodes.bit_length()
     absent = NodeRecord(0, 0, {})
-    nothing = Table(0, 0, 0, 0, 0)
     records = [machine_state.get(node, absent) for node in range(length)]
     return MemoryState(
         counts=tuple(record.assignments for record in records),
         groups=tuple(record.group for record in records),
-        free=tuple(tuple(one.tables.get(name, nothing).free for one in records) for name in manager.resources),
-        reserved=tuple(tuple(one.tables.get(name, nothing).reserved for one in records) for name in manager.resources),
+        free=tuple(tuple(one.tables.get(name, NOTHING).free for one in records) for name in manager.resources),
+        reserved=tuple(tuple(one.tables.get(name, NOTHING).reserved for one in records) for name in manager.resources),
         entries={
             uid: {name: tuple(sorted(held, key=_type)) for name, held in pod.items()} for uid, pod in entries.items()
         },

@@ -1,0 +1,193 @@
+"""Laws of the Memory Manager over generated histories, and its search held against the rule followed literally."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from numalign.kubelet.config import MemoryReservation
+from numalign.kubelet.demand import Amounts, PodDemand
+from numalign.kubelet.errors import AllocationError
+from numalign.kubelet.memory.allocate import allocate, best_hint, remove, remove_stale, started
+from numalign.kubelet.memory.hints import calculate, container_hints, narrowest
+from numalign.kubelet.memory.start import start
+from numalign.kubelet.memory.state import MemoryManager, MemoryState, initial_state
+from numalign.kubelet.topology.hints import TopologyHint, masks_by_width
+from numalign.model import quantity
+from numalign.model.cpuset import ids
+from numalign.model.machine import Machine, NUMANode
+from tests.kubelet.memory.nodes import GI, listed, pod_of
+
+WORD = 1 << 64
+NAMES = ("p", "q", "r", "s")
+
+
+@st.composite
+def managers(draw: st.DrawFn) -> MemoryManager:
+    """Machines of 1 to 5 nodes, gaps in the ids included; some reserve more than a node has, so that tables wrap."""
+    node_ids = sorted(draw(st.sets(st.integers(0, 6), min_size=1, max_size=5)))
+    pages = draw(st.booleans())
+    nodes = []
+    for node in node_ids:
+        hugepages = {"1Gi": draw(st.integers(0, 4)) * GI} if pages else {}
+        nodes.append(NUMANode(node, memory=draw(st.integers(4, 16)) * GI, hugepages=hugepages))
+    kept = draw(st.sampled_from([1, 1, 1, 2, 40]))
+    reserved = (MemoryReservation(draw(st.sampled_from(node_ids)), {"memory": f"{kept}Gi"}),)
+    return start(Machine("any", tuple(nodes)), "Static", reserved, {"memory": quantity.parse(f"{kept}Gi")})
+
+
+@st.composite
+def pods(draw: st.DrawFn, name: str, resources: tuple[str, ...]) -> PodDemand:
+    kinds = draw(st.lists(st.sampled_from(["init", "sidecar"]), max_size=2)) + ["app"] * draw(st.integers(1, 2))
+    containers: dict[str, Any] = {}
+    for number, kind in enumerate(kinds):
+        amounts = {"memory": draw(st.sampled_from([0.5, 1, 2, 4, 7, 12]))}
+        if "hugepages-1Gi" in resources and draw(st.booleans()):
+            amounts["hugepages_1Gi"] = draw(st.sampled_from([0, 1, 2, 5]))
+        containers[f"c{number}"] = (kind, amounts)
+    return pod_of(name, containers)
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> tuple[MemoryManager, list[MemoryState], dict[str, PodDemand]]:
+    """Give a manager and the states it goes through, pods coming, starting and going in any order."""
+    manager = draw(managers())
+    known = {name: draw(pods(name, manager.resources)) for name in NAMES}
+    states = [initial_state(manager)]
+    for _ in range(draw(st.integers(0, 12))):
+        states.append(draw(successors(manager, states[-1], known)))
+    return manager, states, known
+
+
+@st.composite
+def successors(draw: st.DrawFn, manager: MemoryManager, state: MemoryState, known: dict[str, PodDemand]) -> MemoryState:
+    pod = known[draw(st.sampled_from(NAMES))]
+    step = draw(st.sampled_from(["take", "take", "take", "remove", "start"]))
+    container = draw(st.sampled_from(pod.containers))
+    if step == "remove":
+        return remove(manager, state, pod.uid, container.name)
+    if step == "start":
+        return started(manager, state, pod)
+    nodes = draw(st.one_of(st.none(), st.sets(st.sampled_from(manager.node_ids), min_size=1)))
+    mask = None if nodes is None else sum(1 << node for node in nodes)
+    try:
+        return allocate(manager, state, pod, container, TopologyHint(mask, draw(st.booleans())))
+    except AllocationError:
+        return state
+
+
+def by_the_rule(
+    manager: MemoryManager, state: MemoryState, uid: str, request: Amounts
+) -> tuple[tuple[TopologyHint, ...], int]:
+    """Follow docs/rules/memory-manager.md 23 word by word; give the hints and `best`."""
+    best = len(manager.node_ids)
+    found = []
+    for mask in masks_by_width(manager.nodes):
+        members = list(ids(mask))
+
+        def total(table: tuple[int, ...], members: list[int] = members) -> int:
+            return sum(table[node] for node in members) % WORD
+
+        places = {resource: manager.places[resource] for resource, _ in request}
+        if any(total(manager.allocatable[places[resource]]) < amount for resource, amount in request):
+            continue
+        best = min(best, len(members))
+        groups = [list(ids(state.groups[node])) for node in members]
+        if len(members) == 1 and len(groups[0]) > 1:
+            continue
+        if len(members) > 1 and any(
+            state.counts[node] > 0 and (len(group) == 1 or group != members)
+            for node, group in zip(members, groups, strict=True)
+        ):
+            continue
+        reusable = state.reusable_of(uid)
+        if any(
+            (total(state.free[places[resource]]) + reusable.get((mask, resource), 0)) % WORD < amount
+            for resource, amount in request
+        ):
+            continue
+        found.append(mask)
+    return tuple(TopologyHint(mask, mask.bit_count() == best) for mask in found), best
+
+
+@settings(derandomize=True, max_examples=250, deadline=None)
+@given(histories())
+def test_hints_are_those_of_the_rule(history: tuple[MemoryManager, list[MemoryState], dict[str, PodDemand]]) -> None:
+    """The few pieces of a family are exactly the masks that the rule's walk lets through, in its order."""
+    manager, states, known = history
+    for state in states[-3:]:
+        for pod in known.values():
+            for container in pod.containers:
+                request = container.memory or ()
+                expected, best = by_the_rule(manager, state, pod.uid, request)
+                hints = calculate(manager, state, pod.uid, request)
+                assert (() if hints is None else listed(hints)) == expected
+                if not any(manager.wraps):
+                    assert narrowest(manager, request) == best
+
+
+@settings(derandomize=True, max_examples=150, deadline=None)
+@given(histories(), st.integers(0, 127))
+def test_best_hint_is_that_of_the_list(
+    history: tuple[MemoryManager, list[MemoryState], dict[str, PodDemand]], required: int
+) -> None:
+    """Preferred, then fewer nodes, then the smaller mask, among those that contain what is required (rule 37)."""
+    manager, states, known = history
+    for pod in known.values():
+        hints = calculate(manager, states[-1], pod.uid, pod.containers[0].memory or ())
+        if hints is None:
+            continue
+        for wanted in (0, required & manager.nodes):
+            kept = [one for one in listed(hints) if not wanted & ~(one.numa_affinity or 0)]
+            ranked = sorted(kept, key=lambda one: (not one.preferred, (one.numa_affinity or 0).bit_count(), one[0]))
+            assert best_hint(hints, wanted) == (ranked[0] if ranked else None)
+
+
+@settings(derandomize=True, max_examples=200, deadline=None)
+@given(histories())
+def test_nothing_is_lost_or_made(history: tuple[MemoryManager, list[MemoryState], dict[str, PodDemand]]) -> None:
+    """On every node free and reserved add up to allocatable; counts are the blocks that lie on the node."""
+    manager, states, _ = history
+    for state in states:
+        for place in range(len(manager.resources)):
+            sums = zip(state.free[place], state.reserved[place], strict=True)
+            assert tuple((free + reserved) % WORD for free, reserved in sums) == manager.allocatable[place]
+        blocks = [block for pod in state.entries.values() for held in pod.values() for block in held]
+        for node in manager.node_ids:
+            assert state.counts[node] == sum(block.mask >> node & 1 for block in blocks)
+            assert state.groups[node] >> node & 1
+            assert state.counts[node] or state.groups[node] == 1 << node
+
+
+@settings(derandomize=True, max_examples=150, deadline=None)
+@given(histories())
+def test_taking_and_giving_back_keeps_all_sums(
+    history: tuple[MemoryManager, list[MemoryState], dict[str, PodDemand]],
+) -> None:
+    """A container that comes and goes leaves counts and the group's sums as they were (rules 36, 45)."""
+    manager, states, _ = history
+    state = states[-1]
+    visitor = pod_of("visitor", {"c": ("app", {"memory": 1})})
+    for hints in container_hints(manager, state, visitor, visitor.containers[0]).values():
+        for hint in listed(hints):
+            there = allocate(manager, state, visitor, visitor.containers[0], hint)
+            back = remove(manager, there, "visitor", "c")
+            members = list(ids(hint.numa_affinity or 0))
+            assert back.counts == state.counts
+            assert back.entries == state.entries
+            for table, before in zip(back.free, state.free, strict=True):
+                assert sum(table[node] for node in members) == sum(before[node] for node in members)
+
+
+@settings(derandomize=True, max_examples=100, deadline=None)
+@given(histories())
+def test_when_all_pods_are_gone_no_node_is_in_use(
+    history: tuple[MemoryManager, list[MemoryState], dict[str, PodDemand]],
+) -> None:
+    manager, states, _ = history
+    state = remove_stale(manager, states[-1], ())
+    assert not any(state.counts)
+    assert state.entries == {}
+    assert state.groups == initial_state(manager).groups

@@ -1,0 +1,208 @@
+"""Start-up checks, node tables and the check of a restored state (docs/rules/memory-manager.md 2, 3, 9)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from numalign.errors import StartError
+from numalign.kubelet.config import MemoryReservation
+from numalign.kubelet.memory.reserved import validate_reserved_memory
+from numalign.kubelet.memory.start import NodeRecord, Table, start, validate_state
+from numalign.kubelet.memory.state import Block, MemoryManager, MemoryState, initial_state, machine_state
+from numalign.model import quantity
+from numalign.model.machine import Machine, NUMANode
+from tests.kubelet.memory.nodes import GI, Node, static
+
+NOT_EQUAL = 'the total amount "{}" of type "{}" is not equal to the value "{}" determined by Node Allocatable feature'
+ELEMENTS = {
+    "less than the reservation": ([(0, "1Gi")], "2Gi", NOT_EQUAL.format("1Gi", "memory", "2Gi")),
+    "equal, in two formats": ([(0, "1Gi"), (1, "1073741824")], "2Gi", None),
+    "plain digits last": ([(0, "1Gi"), (1, "1000000000")], "2Gi", NOT_EQUAL.format("2073741824", "memory", "2Gi")),
+    "a binary sum": ([(0, "1Gi"), (1, "924Mi")], "2Gi", NOT_EQUAL.format("1948Mi", "memory", "2Gi")),
+    "decimal, like the last": ([(0, "1Gi"), (1, "926258176")], "1Gi", NOT_EQUAL.format("2G", "memory", "1Gi")),
+    "binary, like the last": ([(0, "926258176"), (1, "1Gi")], "1Gi", NOT_EQUAL.format("1953125Ki", "memory", "1Gi")),
+    "nothing set": ([], "1Gi", NOT_EQUAL.format("0", "memory", "1Gi")),
+    "nothing set, nothing reserved": ([], None, "[memorymanager] you should specify the system reserved memory"),
+    "a fraction": ([(0, "1.5Gi"), (1, "512Mi")], "2Gi", "could not covert a variable of type Quantity to int64"),
+    "a node that is not there": (
+        [(2, "1Gi")],
+        "1Gi",
+        "the reserved memory configuration references a NUMA node 2 that does not exist on this machine",
+    ),
+}
+
+
+def machine(**hugepages: int) -> Machine:
+    return Machine("two", tuple(NUMANode(node, memory=10 * GI, hugepages=hugepages) for node in (0, 1)))
+
+
+@pytest.mark.parametrize(("elements", "reservation", "text"), ELEMENTS.values(), ids=ELEMENTS.keys())
+def test_example_13(elements: list[tuple[int, str]], reservation: str | None, text: str | None) -> None:
+    reserved = tuple(MemoryReservation(node, {"memory": amount}) for node, amount in elements)
+    wanted = {"memory": quantity.parse(reservation)} if reservation else {}
+    if text is None:
+        assert start(machine(), "Static", reserved, wanted).policy == "Static"
+        return
+    with pytest.raises(StartError) as refused:
+        start(machine(), "Static", reserved, wanted)
+    assert refused.value.message == text
+
+
+def test_huge_pages_cannot_be_reserved() -> None:
+    """Kube and system reservation refuse huge pages, so their sum can never be met (rule 5)."""
+    reserved = (MemoryReservation(0, {"memory": "1Gi", "hugepages-2Mi": "2Mi"}),)
+    with pytest.raises(StartError) as refused:
+        start(machine(), "Static", reserved, {"memory": quantity.parse("1Gi")})
+    assert refused.value.message == NOT_EQUAL.format("2Mi", "hugepages-2Mi", "0")
+
+
+@pytest.mark.parametrize(
+    ("policy", "text"),
+    [
+        ("static", 'unknown policy: "static"'),
+        ("none", 'unknown policy: "none"'),
+        ("BestEffort", 'policy "BestEffort" is not available for platform "linux"'),
+    ],
+)
+def test_policy_names_are_exact(policy: str, text: str) -> None:
+    with pytest.raises(StartError) as refused:
+        start(machine(), policy, (MemoryReservation(7, {"memory": "1Gi"}),), {})
+    assert refused.value.message == text
+
+
+def test_policy_none_checks_and_keeps_nothing() -> None:
+    manager = start(machine(), "None", (MemoryReservation(7, {"memory": "1Gi"}),), {})
+    assert machine_state(manager, initial_state(manager)) == {}
+
+
+def test_validation_collects_all_texts() -> None:
+    """Per resource: name, zero, duplicate (rule 3 a to c)."""
+    reserved = (
+        MemoryReservation(0, {"memory": "1Gi", "cpu": "0"}),
+        MemoryReservation(0, {"memory": "0"}),
+        MemoryReservation(1, {"hugepages-2Mi": "2Mi"}),
+    )
+    assert validate_reserved_memory(reserved) == [
+        (
+            'invalid configuration: the limit type "cpu" for NUMA node 0 is not supported, '
+            "only [memory hugepages-<HugePageSize>] is accepted"
+        ),
+        'invalid configuration: reserved memory may not be zero for NUMA node 0 and resource "cpu"',
+        'invalid configuration: reserved memory may not be zero for NUMA node 0 and resource "memory"',
+        'invalid configuration: the reserved memory has a duplicate value for NUMA node 0 and resource "memory"',
+    ]
+
+
+def test_of_a_repeated_element_the_sum_counts_both_and_the_node_keeps_the_later() -> None:
+    reserved = (MemoryReservation(0, {"memory": "1Gi"}), MemoryReservation(0, {"memory": "2Gi"}))
+    manager = start(machine(), "Static", reserved, {"memory": quantity.parse("3Gi")})
+    assert manager.system_reserved[manager.places["memory"]] == (2 * GI, 0)
+
+
+def test_tables_take_all_huge_pages_off_the_memory() -> None:
+    manager = static([10, 10], {0: 1}, {0: {"1Gi": 4}, 1: {"1Gi": 0}})
+    assert machine_state(manager, initial_state(manager))["0"] == {
+        "numberOfAssignments": 0,
+        "cells": [0],
+        "memory": {
+            "hugepages-1Gi": table(4, 0, 4),
+            "memory": table(10, 1, 5),
+        },
+    }
+
+
+def table(total: int, kept: int, allocatable: int) -> dict[str, int]:
+    amounts = {"total": total, "systemReserved": kept, "allocatable": allocatable, "reserved": 0, "free": allocatable}
+    return {name: amount * GI for name, amount in amounts.items()}
+
+
+def test_too_much_taken_off_a_node_wraps() -> None:
+    """Nothing checks that the reservation fits: the node then looks almost infinite (rule 14)."""
+    manager = static([10, 10], {0: 11})
+    assert manager.allocatable[0] == ((1 << 64) - GI, 10 * GI)
+    node = Node(manager)
+    assert node.hints("p", memory=100) == "{0}:P"
+    node.take("p", [0])
+    assert node.line(0).endswith("1, [0]")
+
+
+def test_page_size_that_only_one_node_offers_has_one_table() -> None:
+    manager = static([10, 10], {0: 1}, {1: {"2Mi": 0}})
+    state = machine_state(manager, initial_state(manager))
+    assert [sorted(record["memory"]) for record in state.values()] == [["memory"], ["hugepages-2Mi", "memory"]]
+
+
+EMPTY = Table(10 * GI, GI, 9 * GI, 0, 9 * GI)
+TAKEN = Table(10 * GI, GI, 9 * GI, GI, 8 * GI)
+ONE = {"p": {"c": (Block(1, "memory", GI),)}}
+RECORDS = {0: NodeRecord(1, 1, {"memory": TAKEN}), 1: NodeRecord(0, 2, {"memory": EMPTY})}
+DIFFERENT = "[memorymanager] the expected machine state is different from the real one"
+WHERE = "[memorymanager] (pod: p, container: c) the memory assignment uses"
+BROKEN: dict[str, tuple[dict[int, NodeRecord], Any, str]] = {
+    "entries without a machine state": (
+        {},
+        ONE,
+        "[memorymanager] machine state can not be empty when it has memory assignments",
+    ),
+    "a node that is gone": (RECORDS, {"p": {"c": (Block(4, "memory", GI),)}}, f"{WHERE} the NUMA that does not exist"),
+    "a resource that is gone": (
+        RECORDS,
+        {"p": {"c": (Block(1, "hugepages-2Mi", GI),)}},
+        f"{WHERE} memory resource that does not exist",
+    ),
+    "another set of nodes": ({0: RECORDS[0]}, ONE, DIFFERENT),
+    "another count": ({**RECORDS, 1: RECORDS[1]._replace(assignments=1)}, ONE, DIFFERENT),
+    "another group": ({**RECORDS, 1: RECORDS[1]._replace(group=3)}, ONE, DIFFERENT),
+    "a resource too few": ({**RECORDS, 1: RECORDS[1]._replace(tables={})}, ONE, DIFFERENT),
+    "a resource too many": (
+        {**RECORDS, 1: RECORDS[1]._replace(tables={"memory": EMPTY, "hugepages-2Mi": EMPTY})},
+        ONE,
+        DIFFERENT,
+    ),
+    "a few kB less": (
+        {**RECORDS, 1: RECORDS[1]._replace(tables={"memory": EMPTY._replace(total=10 * GI - 4096)})},
+        ONE,
+        DIFFERENT,
+    ),
+    "another sum of free memory": (
+        {**RECORDS, 1: RECORDS[1]._replace(tables={"memory": EMPTY._replace(free=8 * GI)})},
+        ONE,
+        DIFFERENT,
+    ),
+    "another sum of reserved memory": (
+        {**RECORDS, 0: RECORDS[0]._replace(tables={"memory": TAKEN._replace(reserved=0)})},
+        ONE,
+        DIFFERENT,
+    ),
+}
+
+
+@pytest.fixture
+def m2() -> MemoryManager:
+    manager: MemoryManager = static([10, 10], {0: 1, 1: 1})
+    return manager
+
+
+@pytest.mark.parametrize(("records", "entries", "text"), BROKEN.values(), ids=BROKEN.keys())
+def test_a_state_that_does_not_fit_stops_the_kubelet(
+    m2: MemoryManager, records: dict[int, NodeRecord], entries: Any, text: str
+) -> None:
+    with pytest.raises(StartError) as refused:
+        validate_state(m2, records, entries)
+    assert refused.value.message == text
+
+
+def test_a_state_that_fits_is_taken_over(m2: MemoryManager) -> None:
+    assert validate_state(m2, RECORDS, ONE) == MemoryState(
+        counts=(1, 0),
+        groups=(1, 2),
+        free=((8 * GI, 9 * GI),),
+        reserved=((GI, 0),),
+        entries=ONE,
+    )
+
+
+def test_without_any_state_the_tables_are_built(m2: MemoryManager) -> None:
+    assert validate_state(m2, {}, {}) == initial_state(m2)
