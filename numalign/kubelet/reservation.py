@@ -84,7 +84,7 @@ def reserve(config: KubeletConfig, machine: Machine) -> Reservation:
     system = _read_reserved("--system-reserved", system_texts)
     eviction = evict(config.eviction_hard, machine)
     total = {}
-    for resource in capacity(machine):
+    for resource in capacity(machine, storage=config.local_storage_capacity_isolation):
         parts = [part[resource] for part in (system, kube, eviction) if resource in part]
         amount = add(parts)
         if amount.quantity.nano:
@@ -92,13 +92,18 @@ def reserve(config: KubeletConfig, machine: Machine) -> Reservation:
     return Reservation(system, kube, eviction, total)
 
 
-def capacity(machine: Machine) -> dict[str, Amount]:
-    """List what can be reserved and how much the machine has (admission-fit.md 6.1), in the kubelet's inner form."""
+def capacity(machine: Machine, *, storage: bool = True) -> dict[str, Amount]:
+    """List what can be reserved and how much the machine has (admission-fit.md 6.1).
+
+    Args:
+        machine: the machine.
+        storage: whether the kubelet counts local storage (`localStorageCapacityIsolation`).
+    """
     result = {
         "cpu": Amount(Quantity(machine.cpus.bit_count() * NANO, "DecimalSI", machine.cpus.bit_count()), -3),
         "memory": _bytes(machine.memory),
     }
-    if machine.storage is not None:
+    if machine.storage is not None and storage:
         result["ephemeral-storage"] = _bytes(machine.storage)
     pages: dict[str, int] = {}
     for node in machine.numa_nodes:

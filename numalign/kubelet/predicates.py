@@ -1,0 +1,145 @@
+"""What a pod may demand of a node beside resources: system, labels, name, ports, taints (admission-fit.md 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from numalign.model.gotext import ConversionError, parse_int
+from numalign.model.machine import Taint
+from numalign.model.pod import Pod
+
+OS_LABEL = "kubernetes.io/os"
+ALL_ADDRESSES = "0.0.0.0"  # noqa: S104 (an address to compare with, nothing is bound)
+
+
+class Refusal(NamedTuple):
+    """A check that refuses the pod, as the kubelet words it."""
+
+    reason: str
+    message: str
+
+
+NODE_AFFINITY = Refusal(
+    "NodeAffinity", "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"
+)
+NODE_NAME = Refusal("NodeName", "Predicate NodeName failed: node(s) didn't match the requested node name")
+NODE_PORTS = Refusal(
+    "NodePorts", "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports"
+)
+TAINT_TOLERATION = Refusal(
+    "TaintToleration", "Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate"
+)
+
+
+def wrong_system(pod: Pod) -> Refusal | None:
+    """Check that the pod is for Linux (4.1); this comes before everything else."""
+    if pod.labels.get(OS_LABEL, "linux") != "linux":
+        return Refusal(
+            "PodOSSelectorNodeLabelDoesNotMatch",
+            "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label",
+        )
+    if ((pod.spec.get("os") or {}).get("name") or "linux") != "linux":
+        return Refusal("PodOSNotSupported", "Failed to admit pod as the OS field doesn't match node OS")
+    return None
+
+
+def selects_labels(pod: Pod) -> bool:
+    """Tell whether the pod has a node selector or a required node affinity on labels."""
+    return bool(pod.spec.get("nodeSelector")) or any(term.get("matchExpressions") for term in _terms(pod) or ())
+
+
+def selects_name(pod: Pod) -> bool:
+    """Tell whether the pod asks for a node by name."""
+    return bool(pod.spec.get("nodeName")) or any(term.get("matchFields") for term in _terms(pod) or ())
+
+
+def matches_node(pod: Pod, labels: Mapping[str, str], name: str) -> bool:
+    """Tell whether node selector and required node affinity hold (4.2)."""
+    if labels:  # The kubelet puts its own system over the label, but only among labels (4.1.3).
+        labels = {**labels, OS_LABEL: "linux"}
+    selector: Mapping[str, str] = pod.spec.get("nodeSelector") or {}
+    if any(labels.get(key) != value for key, value in selector.items()):
+        return False
+    terms = _terms(pod)
+    return terms is None or any(_term_matches(term, labels, name) for term in terms)
+
+
+def _terms(pod: Pod) -> list[Mapping[str, Any]] | None:
+    affinity = (pod.spec.get("affinity") or {}).get("nodeAffinity") or {}
+    required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
+    return None if required is None else required.get("nodeSelectorTerms") or []
+
+
+def _term_matches(term: Mapping[str, Any], labels: Mapping[str, str], name: str) -> bool:
+    """Match one term; a malformed one matches nothing (4.2.4)."""
+    expressions, fields = term.get("matchExpressions") or (), term.get("matchFields") or ()
+    if not expressions and not fields:
+        return False
+    return all(_expression_holds(one, labels) for one in expressions) and all(_field_holds(one, name) for one in fields)
+
+
+def _expression_holds(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    key, operator, values = expression.get("key", ""), expression.get("operator"), expression.get("values") or []
+    if operator == "In":
+        return labels.get(key) in values
+    if operator == "NotIn":
+        return bool(values) and (key not in labels or labels[key] not in values)
+    if operator in ("Exists", "DoesNotExist"):
+        return not values and (key in labels) == (operator == "Exists")
+    if operator not in ("Gt", "Lt") or key not in labels or len(values) != 1:
+        return False
+    try:
+        have, bound = parse_int(labels[key]), parse_int(str(values[0]))
+    except ConversionError:
+        return False
+    return have > bound if operator == "Gt" else have < bound
+
+
+def _field_holds(field: Mapping[str, Any], name: str) -> bool:
+    values = field.get("values") or []
+    if field.get("key") != "metadata.name" or len(values) != 1:
+        return False
+    operator = field.get("operator")
+    return operator in ("In", "NotIn") and bool(name == values[0]) == (operator == "In")
+
+
+def ports_taken(pod: Pod, others: Iterable[Pod]) -> bool:
+    """Tell whether a host port of the pod is in use (4.4)."""
+    wanted = list(_host_ports(pod))
+    if not wanted:
+        return False
+    for other in others:
+        for number, protocol, address in _host_ports(other):
+            for mine, my_protocol, my_address in wanted:
+                same = number == mine and protocol == my_protocol
+                if same and (address == my_address or ALL_ADDRESSES in (address, my_address)):
+                    return True
+    return False
+
+
+def _host_ports(pod: Pod) -> Iterator[tuple[int, str, str]]:
+    for container in pod.containers:
+        if container.kind == "app":
+            for port in container.ports:
+                if (port.get("hostPort") or 0) > 0:
+                    yield port["hostPort"], port.get("protocol") or "TCP", port.get("hostIP") or ALL_ADDRESSES
+
+
+def tolerates(pod: Pod, taints: Iterable[Taint]) -> bool:
+    """Tell whether every `NoExecute` taint has a fitting toleration (4.5)."""
+    tolerations = pod.spec.get("tolerations") or ()
+    return all(
+        any(_toleration_fits(toleration, taint) for toleration in tolerations)
+        for taint in taints
+        if taint.effect == "NoExecute"
+    )
+
+
+def _toleration_fits(toleration: Mapping[str, Any], taint: Taint) -> bool:
+    if (toleration.get("effect") or taint.effect) != taint.effect:
+        return False
+    if (toleration.get("key") or taint.key) != taint.key:
+        return False
+    operator = toleration.get("operator") or "Equal"
+    return operator == "Exists" or (operator == "Equal" and (toleration.get("value") or "") == taint.value)

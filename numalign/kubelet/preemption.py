@@ -1,0 +1,111 @@
+"""Which pods a critical pod evicts where the node is short of resources (docs/rules/admission-fit.md 5.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from numalign.kubelet.demand import NANO
+from numalign.model.pod import Pod
+
+CRITICAL_PRIORITY = 2_000_000_000
+CLASS_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+
+Needs = Mapping[str, int]
+"""Resource -> how much is missing: CPU in milli-CPUs, others in whole units; in the order of the failures."""
+
+
+def is_static(pod: Pod) -> bool:
+    """Tell whether the kubelet itself read the pod, from a file or a URL (1.6)."""
+    return pod.annotations.get("kubernetes.io/config.source", "api") != "api"
+
+
+def is_critical(pod: Pod) -> bool:
+    """Tell whether the kubelet evicts others to admit the pod (1.7)."""
+    if is_static(pod) or "kubernetes.io/config.mirror" in pod.annotations:
+        return True
+    return (priority(pod) or 0) >= CRITICAL_PRIORITY
+
+
+def priority(pod: Pod) -> int | None:
+    """Give the priority; for the two system classes also where the manifest has the class alone."""
+    number: int | None = pod.spec.get("priority")
+    return CLASS_PRIORITIES.get(pod.spec.get("priorityClassName", "")) if number is None else number
+
+
+def whole(resource: str, nano: int) -> int:
+    """Round billionths up to what the fit check counts in (3.1.2): milli-CPUs, or whole units."""
+    return -(-nano // (NANO // 1000 if resource == "cpu" else NANO))
+
+
+def victims(pod: Pod, others: Sequence[Pod], needs: Needs) -> tuple[tuple[Pod, ...], Needs]:
+    """Choose the pods to evict; a full tie goes to the first in `others`.
+
+    Returns:
+        The victims, best effort first; and what is still missing if all candidates went (then nobody goes).
+    """
+    candidates = [other for other in others if _may_preempt(pod, other)]
+    rest = _less(needs, candidates)
+    if rest:
+        return (), rest
+    best_effort, burstable, guaranteed = (
+        [other for other in candidates if other.qos == qos] for qos in ("BestEffort", "Burstable", "Guaranteed")
+    )
+    third = _pick(guaranteed, _less(_less(needs, best_effort), burstable))
+    second = _pick(burstable, _less(_less(needs, best_effort), third))
+    first = _pick(best_effort, _less(_less(needs, second), third))
+    return (*first, *second, *third), {}
+
+
+def _may_preempt(pod: Pod, other: Pod) -> bool:
+    if is_critical(pod) and not is_critical(other):
+        return True
+    mine, its = priority(pod), priority(other)
+    return mine is not None and its is not None and mine > its
+
+
+def _gives(pod: Pod, resource: str) -> int:
+    """Tell what evicting a pod would give (5.1.3): not its effective request, sidecars count as init containers."""
+    if resource == "pods":
+        return 1
+    apps = peak = 0
+    for container in pod.containers:
+        quantity = container.requests.get(resource)
+        nano = quantity.nano if quantity else 0
+        if container.kind == "app":
+            apps += nano
+        else:
+            peak = max(peak, nano)
+    nano = max(apps, peak)
+    if nano and resource in pod.overhead:
+        nano += pod.overhead[resource].nano
+    return whole(resource, nano)
+
+
+def _less(needs: Needs, pods: Iterable[Pod]) -> Needs:
+    """Subtract what pods give; needs that are met drop out (5.1.4)."""
+    rest = dict(needs)
+    for pod in pods:
+        rest = {resource: left for resource, need in rest.items() if (left := need - _gives(pod, resource)) > 0}
+    return rest
+
+
+def _pick(pods: Sequence[Pod], needs: Needs) -> list[Pod]:
+    """Take the closest pod until nothing is needed (5.1.7)."""
+    left = list(pods)
+    picked = []
+    while needs and left:
+        wanted = needs
+        best = min(left, key=lambda pod: (_distance(pod, wanted), _gives(pod, "memory"), _gives(pod, "cpu")))
+        left.remove(best)
+        picked.append(best)
+        needs = _less(needs, [best])
+    return picked
+
+
+def _distance(pod: Pod, needs: Needs) -> float:
+    total = 0.0
+    for resource, need in needs.items():
+        missing = need - _gives(pod, resource)
+        if missing > 0:
+            total += (missing / need) ** 2
+    return total
