@@ -191,3 +191,21 @@ def test_when_all_pods_are_gone_no_node_is_in_use(
     assert not any(state.counts)
     assert state.entries == {}
     assert state.groups == initial_state(manager).groups
+
+
+def test_reusable_memory_counts_on_idle_nodes_too() -> None:
+    """After drift an idle node can lack free memory; what the pod may reuse under exactly that mask still counts."""
+    nodes = tuple(NUMANode(node, memory=10 * GI) for node in (0, 1))
+    reserved = (MemoryReservation(0, {"memory": "1Gi"}),)
+    manager = start(Machine("two", nodes), "Static", reserved, {"memory": quantity.parse("1Gi")})
+    drifted = initial_state(manager)._replace(
+        free=((2 * GI, 3 * GI),),
+        reserved=((7 * GI, 7 * GI),),
+        reusable_pod="p",
+        reusable={(0b01, "memory"): 6 * GI, (0b11, "memory"): 1 * GI},
+    )
+    for size, masks in ((4, [0b01, 0b11]), (6, [0b01, 0b11]), (7, [0b01]), (9, [])):
+        request = (("memory", size * GI),)
+        hints = calculate(manager, drifted, "p", request)
+        assert [hint.numa_affinity for hint in (listed(hints) if hints else ())] == masks
+        assert by_the_rule(manager, drifted, "p", request)[0] == (listed(hints) if hints else ())
