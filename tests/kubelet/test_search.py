@@ -1,0 +1,172 @@
+"""Merging families of hints is merging their hints one by one; and laws that every merge obeys."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from numalign.kubelet.topology.hints import (
+    CANNOT_FIT,
+    Demand,
+    HintFamily,
+    Hints,
+    Piece,
+    TopologyHint,
+    expand,
+    masks_by_width,
+)
+from numalign.kubelet.topology.merge import NUMAInfo, numa_info
+from numalign.kubelet.topology.policies import explicit, merge
+from numalign.kubelet.topology.search import masks_in, narrowest_width
+from tests.kubelet.families import demands, families, merges, pieces
+
+POLICIES = ("best-effort", "restricted", "single-numa-node")
+fixed = settings(derandomize=True, deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
+
+
+def merged(policy: str, lists: list[Hints], numa: NUMAInfo) -> tuple[TopologyHint, bool]:
+    return merge(policy, [{"r": hints} for hints in lists], numa)
+
+
+class TestFamiliesAgainstTheirHints:
+    @pytest.mark.parametrize("policy", POLICIES)
+    @fixed
+    @given(merges())
+    def test_same_hint(self, policy: str, case: tuple[NUMAInfo, list[Hints]]) -> None:
+        """A family stands for its hints; what `restricted` refuses is not worked out, so not compared."""
+        numa, lists = case
+
+        family, admitted = merged(policy, lists, numa)
+        listed, expected = merged(policy, list(explicit(lists)), numa)
+
+        assert (listed.preferred, expected) == (family.preferred, admitted)
+        if policy != "restricted" or expected:
+            assert listed == family
+
+    @fixed
+    @given(st.integers(1, 5).flatmap(lambda nodes: st.tuples(st.just(nodes), pieces(nodes), st.integers(1, nodes))))
+    def test_masks_in_a_piece_come_in_ascending_order_and_are_complete(self, case: tuple[int, Piece, int]) -> None:
+        nodes, piece, width = case
+        members = [mask for mask in range(1, 1 << nodes) if piece.has(mask) and mask.bit_count() == width]
+
+        assert members == list(masks_in((piece,), width))
+
+    @fixed
+    @given(st.integers(1, 5).flatmap(families))
+    def test_the_narrowest_width(self, family: Hints) -> None:
+        if isinstance(family, HintFamily):
+            widths = [hint.numa_affinity.bit_count() for hint in expand(family) if hint.numa_affinity is not None]
+
+            assert min(widths) == narrowest_width(family.pieces)
+
+    def test_pieces_without_a_member_have_no_width(self) -> None:
+        with pytest.raises(ValueError, match="no member"):
+            narrowest_width((Piece(0b11, (Demand((1, 1), 3),)),))
+
+
+class TestLaws:
+    @pytest.mark.parametrize("policy", POLICIES)
+    @fixed
+    @given(merges().flatmap(lambda case: st.tuples(st.just(case), st.permutations(case[1]))))
+    def test_provider_order_never_changes_the_merged_hint(
+        self, policy: str, case: tuple[tuple[NUMAInfo, list[Hints]], list[Hints]]
+    ) -> None:
+        (numa, lists), shuffled = case
+
+        assert merged(policy, lists, numa) == merged(policy, shuffled, numa)
+
+    @pytest.mark.parametrize("policy", POLICIES)
+    @fixed
+    @given(merges(), st.integers(0, 3), st.integers(0, 31), st.booleans())
+    def test_one_more_hint_never_takes_the_preference_away(
+        self, policy: str, case: tuple[NUMAInfo, list[Hints]], which: int, mask: int, preferred: bool
+    ) -> None:
+        numa, lists = case
+        listed = list(explicit(lists))
+        before, _ = merged(policy, list(listed), numa)
+        which %= len(listed)
+        listed[which] = (*listed[which], TopologyHint(mask, preferred))
+        after, _ = merged(policy, list(listed), numa)
+
+        assert after.preferred or not before.preferred
+
+    @fixed
+    @given(st.integers(1, 5).flatmap(lambda nodes: st.tuples(st.just(nodes), demands(nodes))))
+    def test_a_piece_is_upward_closed(self, case: tuple[int, Demand]) -> None:
+        nodes, demand = case
+        piece = Piece((1 << nodes) - 1, (demand,))
+
+        for mask in masks_by_width(piece.nodes):
+            if piece.has(mask):
+                assert all(piece.has(mask | 1 << node) for node in range(nodes))
+
+
+def capacity(total: tuple[int, ...], free: tuple[int, ...], need: int) -> Hints:
+    """What the CPU or Device Manager answers on a machine with so much on each node."""
+    full = (1 << len(total)) - 1
+    piece = Piece(full, (Demand(free, need),))
+    return (
+        HintFamily((piece,), narrowest_width((Piece(full, (Demand(total, need),)),))) if piece.has(full) else CANNOT_FIT
+    )
+
+
+def node_list(mask: int | None) -> list[int]:
+    return [node for node in range(64) if (mask or 0) >> node & 1]
+
+
+def numbering(nodes: int, sockets: int) -> dict[int, tuple[int, ...]]:
+    """Distances of a machine of several sockets: 10 at home, 12 in the socket, 21 elsewhere."""
+    size = nodes // sockets
+    return {
+        i: tuple(10 if i == j else 12 if i // size == j // size else 21 for j in range(nodes)) for i in range(nodes)
+    }
+
+
+SIZES = (16, 32, 64)
+
+
+class TestLargeMachines:
+    """16, 32 and 64 nodes: none of these ends if it walks masks, so that they end is the test."""
+
+    @staticmethod
+    def lists(nodes: int, width: int) -> list[Hints]:
+        """CPU, GPU and NIC, some of each taken on every third node, asked for so that `width` nodes are needed."""
+        cpus = tuple(10 if node % 3 == 0 else 16 for node in range(nodes))
+        gpus = tuple(node % 3 for node in range(nodes))
+        nics = tuple(0 if node % 5 == 0 else 1 for node in range(nodes))
+        return [
+            capacity((2,) * nodes, gpus, 2 * width - 1),
+            capacity((1,) * nodes, nics, width),
+            capacity((16,) * nodes, cpus, 16 * width - 8),
+        ]
+
+    @pytest.mark.parametrize("nodes", SIZES)
+    @pytest.mark.parametrize("policy", POLICIES)
+    def test_one_node_is_enough(self, nodes: int, policy: str) -> None:
+        """The lowest node with a free GPU pair, a NIC and eight CPUs is node 2."""
+        best, admit = merged(policy, self.lists(nodes, 1), numa_info(range(nodes)))
+
+        assert (TopologyHint(0b10, True), True) == (best, admit)
+
+    @pytest.mark.parametrize("nodes", SIZES)
+    def test_several_nodes(self, nodes: int) -> None:
+        best, admit = merged("restricted", self.lists(nodes, 4), numa_info(range(nodes)))
+
+        assert admit
+        assert node_list(best.numa_affinity) == [1, 2, 8, 11]
+
+    @pytest.mark.parametrize("nodes", SIZES)
+    @pytest.mark.parametrize("sockets", [None, 2, 4, 8])
+    def test_several_nodes_close_together(self, nodes: int, sockets: int | None) -> None:
+        distances = (
+            numbering(nodes, sockets)
+            if sockets
+            else {n: (20,) * n + (10,) + (20,) * (nodes - n - 1) for n in range(nodes)}
+        )
+
+        best, admit = merged("restricted", self.lists(nodes, 4), numa_info(range(nodes), distances))
+
+        assert admit
+        assert best.numa_affinity is not None
+        assert all(family.has(best.numa_affinity) for family in self.lists(nodes, 4) if isinstance(family, HintFamily))
