@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 from numalign.errors import HostError, InputError, StartError
 from numalign.kubelet.config import KubeletConfig, MemoryReservation
 from numalign.model import quantity
+from numalign.model.apiserver import number_text
+from numalign.model.path import child
 from numalign.model.quantity import QuantityError
 
 API_VERSION = "kubelet.config.k8s.io/v1beta1"
@@ -26,6 +28,10 @@ class Loaded(NamedTuple):
     warnings: tuple[str, ...]
 
 
+Where = Callable[[str], str]
+"""Says where a field path stands: `file:line: path`."""
+
+
 def load(path: Path, config_dir: Path | None = None) -> Loaded:
     """Read a KubeletConfiguration file (YAML or JSON), or the JSON of `/configz`, and drop-ins over it.
 
@@ -33,54 +39,66 @@ def load(path: Path, config_dir: Path | None = None) -> Loaded:
     merged key by key, lists are replaced as a whole.
 
     Raises:
-        InputError: a file is no KubeletConfiguration.
+        InputError: a file cannot be read, or is no KubeletConfiguration.
         StartError: the kubelet would not accept it.
-        HostError: a file cannot be read.
+        HostError: the folder of drop-ins cannot be read.
     """
-    merged = _document(path)
-    for drop_in in _drop_ins(config_dir) if config_dir else ():
-        merged = _merge(merged, _document(drop_in))
-    return from_data(merged, str(path))
+    merged: dict[str, Any] = {}
+    warnings: list[str] = []
+    for file in (path, *(_drop_ins(config_dir) if config_dir else ())):
+        data, where = _document(file)
+        warnings += from_data(data, where).warnings
+        merged = _merge(merged, data)
+    return Loaded(from_data(merged, str(path)).config, tuple(warnings))
 
 
-def from_data(data: Mapping[str, Any], where: str) -> Loaded:
+def from_data(data: Mapping[str, Any], where: str | Where) -> Loaded:
     """Read the fields of a KubeletConfiguration; `apiVersion` and `kind` may be missing.
+
+    Args:
+        data: the fields, decoded.
+        where: what errors put before a field's path, or what tells its place.
 
     Raises:
         StartError: a value has a type that the kubelet refuses.
     """
+    place = (lambda field: f"{where}: {field}") if isinstance(where, str) else where
     settings: dict[str, Any] = {}
     warnings = []
     for field, value in data.items():
         known = _FIELDS.get(field)
         if known is None:
             if field not in _NO_INFLUENCE:
-                warnings.append(_unknown(field, where))
+                warnings.append(f"{place(field)}: {_unknown(field)}")
         elif value is not None:
             name, read = known
-            settings[name] = read(value, field, where)
+            settings[name] = read(value, field, place)
     # An empty text and a maxPods of 0 count as not given.
     given = {name: value for name, value in settings.items() if value != "" and (name, value) != ("max_pods", 0)}
     return Loaded(KubeletConfig(**given), tuple(warnings))
 
 
-def _document(path: Path) -> Mapping[str, Any]:
+def _document(path: Path) -> tuple[Mapping[str, Any], Where]:
     """Read one file and check that it is what it should be."""
-    from numalign.sources.yaml import load_one
+    from numalign.sources.yaml import load_file
 
-    data = load_one(path)
-    where = str(path)
+    documents = load_file(path)
+    if len(documents) != 1:
+        raise InputError(f"expected one {KIND}, found {len(documents) or 'no'} documents", str(path))
+    document = documents[0]
+    data = document.data
     if not isinstance(data, Mapping):
-        raise InputError(f"expected a {KIND}, got {_noun(data)}", where)
+        raise document.error(f"expected a {KIND}, got {_noun(data)}")
     configz = data.get("kubeletconfig")
     if isinstance(configz, Mapping):
-        return {name: value for name, value in configz.items() if name not in ("apiVersion", "kind")}
+        fields = {name: value for name, value in configz.items() if name not in ("apiVersion", "kind")}
+        return fields, lambda field: document.where(f"kubeletconfig.{field}")
     for field, wanted in (("apiVersion", API_VERSION), ("kind", KIND)):
         if field not in data:
-            raise InputError(f"missing; a kubelet configuration needs {field}: {wanted}", f"{where}: {field}")
+            raise document.error(f"missing; a kubelet configuration needs {field}: {wanted}", field)
         if data[field] != wanted:
-            raise InputError(f"expected {wanted}, got {data[field]!r}", f"{where}: {field}")
-    return data
+            raise document.error(f'expected {wanted}, got "{data[field]}"', field)
+    return data, document.where
 
 
 def _drop_ins(folder: Path) -> list[Path]:
@@ -100,12 +118,12 @@ def _merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return result
 
 
-def _unknown(field: str, where: str) -> str:
-    import difflib
+def _unknown(field: str) -> str:
+    from numalign.sources.fields import nearest
 
-    near = difflib.get_close_matches(field, [*_FIELDS, *_NO_INFLUENCE], 1)
-    hint = f"; did you mean {near[0]}?" if near else ""
-    return f"{where}: {field}: no such field of a {KIND}; the kubelet ignores it{hint}"
+    meant = nearest(field, [*_FIELDS, *_NO_INFLUENCE])
+    hint = f"; did you mean {meant}?" if meant else ""
+    return f"no such field of a {KIND}, the kubelet ignores it{hint}"
 
 
 def _noun(value: Any) -> str:
@@ -121,58 +139,56 @@ def _noun(value: Any) -> str:
     return "array" if isinstance(value, list) else "object"
 
 
-def _refused(value: Any, field: str, kind: str, where: str, path: str = "") -> StartError:
+def _refused(value: Any, field: str, kind: str, where: Where, path: str = "") -> StartError:
     # The kubelet names the field as Go spells the struct's path; list indices are not in it.
     noun = _noun(value)
     if noun == "number" and kind.startswith("int"):
         noun = f"number {value}"
-    message = f"json: cannot unmarshal {noun} into Go struct field {KIND}.{field} of type {kind}"
-    if isinstance(value, bool | int) and kind == "string":
-        shown = str(value).lower() if isinstance(value, bool) else value
-        message += f' (write it as text: "{shown}")'
-    return StartError(message, f"{where}: {path or field}")
+    return StartError(
+        f"json: cannot unmarshal {noun} into Go struct field {KIND}.{field} of type {kind}", where(path or field)
+    )
 
 
-def _text(value: Any, field: str, where: str) -> str:
+def _text(value: Any, field: str, where: Where) -> str:
     if not isinstance(value, str):
         raise _refused(value, field, "string", where)
     return value
 
 
-def _bool(value: Any, field: str, where: str) -> bool:
+def _bool(value: Any, field: str, where: Where) -> bool:
     if not isinstance(value, bool):
         raise _refused(value, field, "bool", where)
     return value
 
 
-def _int32(value: Any, field: str, where: str) -> int:
+def _int32(value: Any, field: str, where: Where) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not -(2**31) <= value < 2**31:
         raise _refused(value, field, "int32", where)
     return value
 
 
-def _map(kind: str) -> Callable[[Any, str, str], dict[str, Any]]:
+def _map(kind: str) -> Callable[[Any, str, Where], dict[str, Any]]:
     """Make the reader of a map of texts or booleans; a null among the values is the type's zero value."""
     wanted = str if kind == "string" else bool
 
-    def read(value: Any, field: str, where: str) -> dict[str, Any]:
+    def read(value: Any, field: str, where: Where) -> dict[str, Any]:
         if not isinstance(value, Mapping):
             raise _refused(value, field, f"map[string]{kind}", where)
         for key, inner in value.items():
             if inner is not None and not isinstance(inner, wanted):
-                raise _refused(inner, field, kind, where, f"{field}.{key}")
+                raise _refused(inner, field, kind, where, child(field, str(key)))
         return {str(key): wanted() if inner is None else inner for key, inner in value.items()}
 
     return read
 
 
-def _reserved_memory(value: Any, field: str, where: str) -> tuple[MemoryReservation, ...]:
+def _reserved_memory(value: Any, field: str, where: Where) -> tuple[MemoryReservation, ...]:
     if not isinstance(value, list):
         raise _refused(value, field, "[]v1beta1.MemoryReservation", where)
     return tuple(_reservation(element, field, where, f"{field}[{place}]") for place, element in enumerate(value))
 
 
-def _reservation(element: Any, field: str, where: str, path: str) -> MemoryReservation:
+def _reservation(element: Any, field: str, where: Where, path: str) -> MemoryReservation:
     if not isinstance(element, Mapping):
         raise _refused(element, field, "v1beta1.MemoryReservation", where, path)
     node = element.get("numaNode")
@@ -181,25 +197,27 @@ def _reservation(element: Any, field: str, where: str, path: str) -> MemoryReser
     limits = element.get("limits")
     if limits is not None and not isinstance(limits, Mapping):
         raise _refused(limits, f"{field}.limits", "v1.ResourceList", where, f"{path}.limits")
-    texts = {str(name): _amount(amount, where, f"{path}.limits.{name}") for name, amount in (limits or {}).items()}
+    texts = {
+        str(name): _amount(amount, where, child(f"{path}.limits", str(name))) for name, amount in (limits or {}).items()
+    }
     return MemoryReservation(node or 0, texts)
 
 
-def _amount(value: Any, where: str, path: str) -> str:
+def _amount(value: Any, where: Where, path: str) -> str:
     """Read a quantity of `reservedMemory`: the one place where a bare number will do (31)."""
     if value is None:
         return "0"
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise StartError(f"unmarshalerDecoder: expected a quantity, got {_noun(value)}", f"{where}: {path}")
-    text = str(value)
+        raise StartError(f"unmarshalerDecoder: expected a quantity, got {_noun(value)}", where(path))
+    text = value if isinstance(value, str) else number_text(value)
     try:
         quantity.parse(text)
     except QuantityError as error:
-        raise StartError(f"{error}, got {text!r}", f"{where}: {path}") from None
+        raise StartError(f"{error}, got {text!r}", where(path)) from None
     return text
 
 
-_FIELDS: Mapping[str, tuple[str, Callable[[Any, str, str], Any]]] = {
+_FIELDS: Mapping[str, tuple[str, Callable[[Any, str, Where], Any]]] = {
     "topologyManagerPolicy": ("topology_manager_policy", _text),
     "topologyManagerScope": ("topology_manager_scope", _text),
     "topologyManagerPolicyOptions": ("topology_manager_policy_options", _map("string")),
