@@ -110,7 +110,7 @@ def test_host_ports_are_filled_in_on_the_hosts_network() -> None:
         ),
         (
             pod({"limits": {"nvidia.com/gpu": None}}),
-            "spec.containers[0].resources.limits[nvidia.com/gpu]",
+            'spec.containers[0].resources.limits["nvidia.com/gpu"]',
             "expected a quantity, got null",
         ),
         (

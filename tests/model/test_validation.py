@@ -49,19 +49,19 @@ def test_good_resources_have_no_problem(resources: dict[str, Any]) -> None:
         ),
         pytest.param(
             {"limits": {GPU: "0.5"}},
-            f".limits[{GPU}]",
+            f'.limits["{GPU}"]',
             "500m is no whole number; extended resources are counted in whole units",
             id="half a device",
         ),
         pytest.param(
             {"requests": {GPU: "1"}},
-            f".requests[{GPU}]",
+            f'.requests["{GPU}"]',
             f"a request without a limit; {GPU} needs a limit equal to the request",
             id="device request without limit",
         ),
         pytest.param(
             {"requests": {GPU: "1"}, "limits": {GPU: 2}},
-            f".requests[{GPU}]",
+            f'.requests["{GPU}"]',
             f"1 differs from the limit 2; {GPU} needs both equal",
             id="device request below limit",
         ),
@@ -92,7 +92,7 @@ def test_good_resources_have_no_problem(resources: dict[str, Any]) -> None:
         ),
         pytest.param(
             {"limits": {"a/b/c": 1}},
-            ".limits[a/b/c]",
+            '.limits["a/b/c"]',
             '"a/b/c" is no resource name: expected DOMAIN/NAME such as nvidia.com/gpu',
             id="two slashes",
         ),
