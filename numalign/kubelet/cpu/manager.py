@@ -1,0 +1,152 @@
+"""The CPU Manager at start: its static facts, the checks on them, the reserved CPUs.
+
+docs/rules/cpu-manager.md 2 and 3. Terms, as in the kubelet: the *shared* pool is where containers without exclusive
+CPUs run; *reserved* CPUs are never handed out exclusively; *assignable* (here: available) CPUs are in the shared pool
+and not reserved; *exclusive* CPUs belong to one container.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping
+from itertools import accumulate
+from typing import NamedTuple
+
+from numalign.errors import StartError
+from numalign.kubelet.cpu.options import (
+    NO_OPTIONS,
+    CPUPolicyOptions,
+    Gates,
+    check_align_by_socket,
+    format_map,
+    read_options,
+)
+from numalign.kubelet.cpu.take import take
+from numalign.kubelet.cpu.topology import NO_TOPOLOGY, CPUTopology, build
+from numalign.kubelet.errors import AllocationError
+from numalign.model.cpuset import format_set
+from numalign.model.machine import Machine
+
+MICRO = 10**6
+"""Billionths of a CPU in a millicore."""
+
+
+class CPUManager(NamedTuple):
+    """What stays the same while the kubelet runs."""
+
+    policy: str
+    """`none` or `static`; under `none` everything else is empty."""
+    options: CPUPolicyOptions = NO_OPTIONS
+    topology: CPUTopology = NO_TOPOLOGY
+    reserved: int = 0
+    physically_reserved: int = 0
+    """All CPUs of all cores that contain a reserved CPU (2.6)."""
+    widest: tuple[int, ...] = ()
+    """Element k: CPUs of the k + 1 biggest NUMA nodes together."""
+
+    @property
+    def static(self) -> bool:
+        """Tell whether containers may get exclusive CPUs at all."""
+        return self.policy == "static"
+
+    @property
+    def allocatable(self) -> int:
+        """CPUs that may ever be handed out exclusively (2.7)."""
+        return self.topology.cpus & ~self.reserved
+
+    @property
+    def all_cpus(self) -> int:
+        """The shared pool of an empty node: ALL of 4.5."""
+        return self.allocatable if self.options.strict_cpu_reservation else self.topology.cpus
+
+    def minimal_width(self, request: int) -> int:
+        """How few NUMA nodes could hold a request on an empty machine: minSize of 6.3."""
+        return min(bisect_left(self.widest, request) + 1, len(self.widest))
+
+
+def start(
+    machine: Machine,
+    *,
+    policy: str,
+    options: Mapping[str, str] | None,
+    gates: Gates,
+    topology_policy: str,
+    reserved: int = 0,
+    reservation_nano: int | None,
+    waive_reservation: bool = False,
+) -> CPUManager:
+    """Start the CPU Manager (rows 6 and 8 of docs/rules/kubelet-files.md 56 are `options.check_gate` and this).
+
+    Args:
+        machine: the machine.
+        policy: name of the policy, as written.
+        options: `cpuManagerPolicyOptions` as written; None: not given.
+        gates: tells whether a feature gate is on.
+        topology_policy: name of the Topology Manager's policy.
+        reserved: the CPUs of `reservedSystemCPUs`; 0: not given.
+        reservation_nano: R of 2.3 in billionths of a CPU; None: no CPU is reserved anywhere.
+        waive_reservation: let nothing be reserved, as on numalign's ideal node (the kubelet would not).
+
+    Raises:
+        StartError: the kubelet would not start; the text is its own.
+    """
+    if policy == "none":
+        if options:
+            raise StartError(f"new none policy error: None policy: received unsupported options={format_map(options)}")
+        return CPUManager("none")
+    if policy != "static":
+        raise StartError(f'unknown policy: "{policy}"')
+    topology = build(machine)
+    number = _reserved_number(reservation_nano, waive=waive_reservation)
+    try:
+        known = read_options(options or {}, gates)
+        check_align_by_socket(known, topology_policy, topology)
+        reserved = _reserved_cpus(topology, known, reserved, number)
+    except StartError as error:
+        raise StartError(f"new static policy error: {error.message}") from None
+    touched = 0
+    for core in topology.cores.values():
+        if core & reserved:
+            touched |= core
+    sizes = sorted((node.cpus.bit_count() for node in topology.nodes), reverse=True)
+    return CPUManager("static", known, topology, reserved, touched, tuple(accumulate(sizes)))
+
+
+def check_reserved_online(text: str, reserved: int, machine: Machine) -> None:
+    """Check that `reservedSystemCPUs` names CPUs of the machine (2.4; docs/rules/kubelet-files.md 56 row 3).
+
+    Raises:
+        StartError: with the kubelet's text.
+    """
+    if reserved & ~machine.cpus:
+        raise StartError(f"reserved-cpus: {text} is not a subset of online-cpus: {format_set(machine.cpus)}")
+
+
+def _reserved_number(nano: int | None, *, waive: bool) -> int:
+    """Round the reservation up to whole CPUs: to millicores first, then to CPUs (2.3)."""
+    if waive and not nano:
+        return 0
+    if nano is None:
+        raise StartError("[cpumanager] unable to determine reserved CPU resources for static policy")
+    if nano == 0:
+        raise StartError(
+            "[cpumanager] the static policy requires systemreserved.cpu + kubereserved.cpu to be greater than zero"
+        )
+    milli = -(-nano // MICRO)
+    return -(-milli // 1000)
+
+
+def _reserved_cpus(topology: CPUTopology, options: CPUPolicyOptions, explicit: int, number: int) -> int:
+    """Use the explicit set, or take the lowest CPUs with the policy's own algorithm (2.5)."""
+    reserved = explicit
+    if not explicit:
+        try:
+            reserved = take(topology, options, topology.cpus, number)
+        except AllocationError:
+            reserved = 0
+    if reserved.bit_count() != number:
+        raise StartError(
+            "[cpumanager] unable to reserve the required amount of CPUs "
+            f"(size of {format_set(reserved)} did not equal {number})"
+        )
+    return reserved

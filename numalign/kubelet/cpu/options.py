@@ -1,0 +1,109 @@
+"""The options of the static CPU Manager policy and the checks on them (docs/rules/cpu-manager.md 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from numalign.errors import StartError
+from numalign.kubelet.cpu.topology import CPUTopology
+from numalign.model.gotext import ConversionError, parse_bool
+
+Gates = Callable[[str], bool]
+"""Tells whether a feature gate is on."""
+
+
+class CPUPolicyOptions(NamedTuple):
+    """The options of the static policy; names as in the kubelet, `-` as `_`."""
+
+    full_pcpus_only: bool = False
+    distribute_cpus_across_numa: bool = False
+    align_by_socket: bool = False
+    distribute_cpus_across_cores: bool = False
+    strict_cpu_reservation: bool = False
+    prefer_align_cpus_by_uncorecache: bool = False
+
+
+NO_OPTIONS = CPUPolicyOptions()
+
+LEVELS: Mapping[str, str] = {
+    "full-pcpus-only": "Beta",
+    "distribute-cpus-across-numa": "Alpha",
+    "align-by-socket": "Alpha",
+    "distribute-cpus-across-cores": "Alpha",
+    "strict-cpu-reservation": "Alpha",
+    "prefer-align-cpus-by-uncorecache": "Alpha",
+}
+"""Option -> its level in v1.32 (3.1)."""
+
+EXCLUSIVE_PAIRS = (
+    ("full-pcpus-only", "distribute-cpus-across-cores"),
+    ("distribute-cpus-across-numa", "distribute-cpus-across-cores"),
+    ("prefer-align-cpus-by-uncorecache", "distribute-cpus-across-cores"),
+    ("prefer-align-cpus-by-uncorecache", "distribute-cpus-across-numa"),
+)
+"""Options that may not both be on, in the order in which they are checked (3.3)."""
+
+
+def check_gate(options: Mapping[str, str] | None, gates: Gates) -> None:
+    """Refuse any option map, even an empty one, where options are gated off (docs/rules/kubelet-files.md 56 row 6).
+
+    Raises:
+        StartError: with the kubelet's text.
+    """
+    if options is not None and not gates("CPUManagerPolicyOptions"):
+        raise StartError(
+            f"CPU Manager policy options {format_map(options)} require feature gates "
+            '"CPUManager", "CPUManagerPolicyOptions" enabled'
+        )
+
+
+def read_options(options: Mapping[str, str], gates: Gates) -> CPUPolicyOptions:
+    """Read the options one by one, then check the pairs (3.2, 3.3).
+
+    The kubelet visits them in random order; here it is by name.
+
+    Raises:
+        StartError: with the kubelet's text.
+    """
+    values = {name: _read_option(name, value, gates) for name, value in sorted(options.items())}
+    for first, second in EXCLUSIVE_PAIRS:
+        if values.get(first) and values.get(second):
+            raise StartError(f"static policy options {first} and {second} can not be used at the same time")
+    return CPUPolicyOptions(**{name.replace("-", "_"): value for name, value in values.items()})
+
+
+def _read_option(name: str, value: str, gates: Gates) -> bool:
+    """Read one option; the gate of its level counts even for `false` (3.2)."""
+    level = LEVELS.get(name)
+    if level is None:
+        raise StartError(f'unknown CPU Manager Policy option: "{name}"')
+    if not gates(f"CPUManagerPolicy{level}Options"):
+        raise StartError(f'CPU Manager Policy {level}-level Options not enabled, but option "{name}" provided')
+    try:
+        return parse_bool(value)
+    except ConversionError as error:
+        raise StartError(f'bad value for option "{name}": {error}') from None
+
+
+def check_align_by_socket(options: CPUPolicyOptions, topology_policy: str, topology: CPUTopology) -> None:
+    """Check what `align-by-socket` needs of the topology policy and of the machine (3.4).
+
+    Raises:
+        StartError: with the kubelet's text.
+    """
+    if not options.align_by_socket:
+        return
+    if topology_policy == "single-numa-node":
+        raise StartError(
+            "Topolgy manager single-numa-node policy is incompatible with CPUManager align-by-socket policy option"
+        )
+    if len(topology.sockets) > len(topology.nodes):
+        raise StartError(
+            "Align by socket is not compatible with hardware where number of sockets are more than number of NUMA"
+        )
+
+
+def format_map(options: Mapping[str, str]) -> str:
+    """Print options as Go prints a map: sorted by name."""
+    return f"map[{' '.join(f'{name}:{value}' for name, value in sorted(options.items()))}]"

@@ -1,0 +1,141 @@
+"""The working set of one `take`, and the orders in which units and CPUs are looked at.
+
+docs/rules/cpu-manager.md 8.2 to 8.9. Every order is a snapshot: it depends on the free CPUs handed in, not on what is
+claimed while it is gone through. Orders of cores and CPUs are lazy, since few of their elements are needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import NamedTuple
+
+from numalign.kubelet.cpu.topology import CPUTopology
+from numalign.model.cpuset import ids
+from numalign.model.machine import Unit
+
+
+class WorkingSet(NamedTuple):
+    """What was taken so far, what is still free, how many CPUs are still needed (8.2)."""
+
+    taken: int
+    free: int
+    need: int
+
+    def claim(self, cpus: int) -> WorkingSet:
+        """Take a set; `need` drops by its full size, whatever of it was free (8.3)."""
+        return WorkingSet(self.taken | cpus, self.free & ~cpus, self.need - cpus.bit_count())
+
+    def claim_fitting(self, units: Iterable[int], smallest: int = 1) -> WorkingSet:
+        """Claim each of a fixed list of units that the need still covers, and pass over the others (8.11).
+
+        `smallest` is a lower bound on the units' sizes: nothing further fits once the need is below it.
+        """
+        taken, free, need = self
+        for cpus in units:
+            size = cpus.bit_count()
+            if need >= size:
+                taken |= cpus
+                need -= size
+                if need < smallest:
+                    break
+        return WorkingSet(taken, free & ~taken, need)
+
+
+def by_free(units: Iterable[Unit], free: int, inside: int = -1) -> list[Unit]:
+    """Sort units by (free CPUs, id), leaving out those without a free CPU `inside` their parent (8.4).
+
+    What counts is how much is free in the whole unit, not in the part inside the parent (8.6).
+    """
+    counted = [((free & unit.cpus).bit_count(), unit) for unit in units if free & unit.cpus & inside]
+    if len(counted) > 1:
+        counted.sort()
+    return [unit for _, unit in counted]
+
+
+def node_order(topology: CPUTopology, free: int) -> list[Unit]:
+    """List NUMA nodes: one with free CPUs in two sockets is listed twice on a socket-first machine (8.6)."""
+    if not topology.socket_first:
+        return by_free(topology.nodes, free)
+    return [
+        node
+        for socket in by_free(topology.sockets, free)
+        for node in by_free(topology.nodes_of_socket[socket.id], free, socket.cpus)
+    ]
+
+
+def socket_order(topology: CPUTopology, free: int) -> list[Unit]:
+    """List sockets: one with free CPUs in two NUMA nodes is listed twice on a NUMA-first machine (8.6)."""
+    if topology.socket_first:
+        return by_free(topology.sockets, free)
+    return [
+        socket
+        for node in by_free(topology.nodes, free)
+        for socket in by_free(topology.sockets_of_node[node.id], free, node.cpus)
+    ]
+
+
+def uncore_order(topology: CPUTopology, free: int) -> list[Unit]:
+    """List uncore units, node by node (8.6)."""
+    return [
+        uncore
+        for node in node_order(topology, free)
+        for uncore in by_free(topology.uncores_of_node[node.id], free, node.cpus)
+    ]
+
+
+def cores_by_free(topology: CPUTopology, free: int) -> list[int]:
+    """Count the free CPUs of all cores at once: element k holds the ids of the cores with exactly k."""
+    result: list[int] = []
+    for offsets, core_ids in topology.shapes:
+        counts = [core_ids]
+        for offset in offsets:
+            thread_free = free >> offset
+            below = 0
+            counts.append(0)
+            for k, members in enumerate(counts):
+                counts[k] = members & ~thread_free | below & thread_free
+                below = members
+        for k, members in enumerate(counts):
+            if k < len(result):
+                result[k] |= members
+            else:
+                result.append(members)
+    return result
+
+
+def core_parents(topology: CPUTopology, free: int) -> list[Unit]:
+    """List the units that are gone through for cores: sockets, on a socket-first machine NUMA nodes (8.6)."""
+    return node_order(topology, free) if topology.socket_first else socket_order(topology, free)
+
+
+def whole_cores(topology: CPUTopology, free: int) -> Iterator[int]:
+    """Yield the CPUs of the whole cores in core order; whole is what has the *average* size free (8.9)."""
+    by_count = cores_by_free(topology, free)
+    whole = by_count[topology.cpus_per_core]
+    cores = topology.cores
+    for parent in core_parents(topology, free):
+        for core_id in ids(whole & parent.cpus):
+            yield cores[core_id]
+
+
+def packed_cpus(topology: CPUTopology, free: int) -> Iterator[int]:
+    """Yield the free CPUs core by core, each as a set of one (8.7)."""
+    by_count = cores_by_free(topology, free)
+    cores = topology.cores
+    for parent in core_parents(topology, free):
+        for members in by_count[1:]:
+            for core_id in ids(members & parent.cpus):
+                yield from _singles(cores[core_id] & free)
+
+
+def spread_cpus(topology: CPUTopology, free: int) -> Iterator[int]:
+    """Yield the free CPUs socket by socket by ascending id, each as a set of one (8.7)."""
+    return chain.from_iterable(_singles(socket.cpus & free) for socket in socket_order(topology, free))
+
+
+def _singles(members: int) -> Iterator[int]:
+    while members:
+        low = members & -members
+        yield low
+        members ^= low

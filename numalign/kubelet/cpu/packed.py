@@ -1,0 +1,84 @@
+"""The packed algorithm: whole units first, then single CPUs (docs/rules/cpu-manager.md 8.10 to 8.13)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from numalign.kubelet.cpu.orders import WorkingSet, node_order, packed_cpus, socket_order, spread_cpus, whole_cores
+from numalign.kubelet.cpu.topology import CPUTopology
+from numalign.kubelet.cpu.uncore import uncore_step
+from numalign.kubelet.errors import AllocationError
+
+Step = Callable[[CPUTopology, WorkingSet], WorkingSet]
+
+
+def take_packed(topology: CPUTopology, free: int, n: int, *, spread: bool = False, uncore: bool = False) -> int:
+    """Take `n` of the `free` CPUs, step by step until satisfied (8.10).
+
+    Raises:
+        AllocationError: there are not enough, or the steps ran out before the need was met.
+    """
+    if n < 1:
+        return 0
+    working = start_working(topology, free, n)
+    for step in _steps(topology, spread=spread, uncore=uncore):
+        working = step(topology, working)
+        if working.need < 1:
+            return working.taken
+    raise AllocationError("failed to allocate cpus")
+
+
+def start_working(topology: CPUTopology, free: int, n: int) -> WorkingSet:
+    """Begin with nothing taken.
+
+    Raises:
+        AllocationError: more is needed than is free (8.4, 8.10).
+    """
+    known = free & topology.cpus
+    if n > known.bit_count():
+        raise AllocationError(
+            f"not enough cpus available to satisfy request: requested={n}, available={free.bit_count()}"
+        )
+    return WorkingSet(0, known, n)
+
+
+def _steps(topology: CPUTopology, *, spread: bool, uncore: bool) -> tuple[Step, ...]:
+    units = (_whole_sockets, _whole_nodes) if topology.socket_first else (_whole_nodes, _whole_sockets)
+    caches = (uncore_step,) if uncore else ()
+    rest = (_spread_singles,) if spread else (_whole_cores, _packed_singles)
+    return (*units, *caches, *rest)
+
+
+def _whole_nodes(topology: CPUTopology, working: WorkingSet) -> WorkingSet:
+    """Claim NUMA nodes that are free as a whole (8.9, 8.11)."""
+    free, need = working.free, working.need
+    if not any(node.cpus & free == node.cpus and need >= node.cpus.bit_count() for node in topology.nodes):
+        return working
+    return working.claim_fitting([node.cpus for node in node_order(topology, free) if node.cpus & free == node.cpus])
+
+
+def _whole_sockets(topology: CPUTopology, working: WorkingSet) -> WorkingSet:
+    """Claim sockets whose free CPUs are as many as a socket has on average (8.9, 8.11)."""
+    free, need, size = working.free, working.need, topology.cpus_per_socket
+    if not any(
+        need >= socket.cpus.bit_count() and (socket.cpus & free).bit_count() == size for socket in topology.sockets
+    ):
+        return working
+    return working.claim_fitting(
+        [socket.cpus for socket in socket_order(topology, free) if (socket.cpus & free).bit_count() == size]
+    )
+
+
+def _whole_cores(topology: CPUTopology, working: WorkingSet) -> WorkingSet:
+    """Claim cores whose free CPUs are as many as a core has on average (8.9, 8.11)."""
+    if working.need < topology.smallest_core:
+        return working
+    return working.claim_fitting(whole_cores(topology, working.free), topology.smallest_core)
+
+
+def _packed_singles(topology: CPUTopology, working: WorkingSet) -> WorkingSet:
+    return working.claim_fitting(packed_cpus(topology, working.free))
+
+
+def _spread_singles(topology: CPUTopology, working: WorkingSet) -> WorkingSet:
+    return working.claim_fitting(spread_cpus(topology, working.free))

@@ -1,0 +1,27 @@
+"""Which of the free CPUs a request gets: packed or distributed (docs/rules/cpu-manager.md 8.1)."""
+
+from __future__ import annotations
+
+from numalign.kubelet.cpu.distributed import take_distributed
+from numalign.kubelet.cpu.options import CPUPolicyOptions
+from numalign.kubelet.cpu.packed import take_packed
+from numalign.kubelet.cpu.topology import CPUTopology
+
+
+def take(topology: CPUTopology, options: CPUPolicyOptions, free: int, n: int) -> int:
+    """Take `n` of the `free` CPUs in the way the options ask for; nothing for n < 1.
+
+    Raises:
+        AllocationError: it cannot be done.
+        KubeletHangError: the kubelet would search for ever (8.31).
+    """
+    if options.distribute_cpus_across_numa:
+        group = topology.cpus_per_core if options.full_pcpus_only else 1
+        return take_distributed(topology, free, n, group)
+    return take_packed(
+        topology,
+        free,
+        n,
+        spread=options.distribute_cpus_across_cores,
+        uncore=options.prefer_align_cpus_by_uncorecache,
+    )

@@ -1,0 +1,139 @@
+"""The CPU topology as the CPU Manager sees it: units, what lies in what, counters and averages.
+
+Built once a machine; every unit carries its CPUs as one precomputed set, so that free counts are an `&` and a
+`bit_count`. docs/rules/cpu-manager.md 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from numalign.errors import StartError
+from numalign.model.machine import Machine, Unit
+
+
+class CoreShape(NamedTuple):
+    """All cores whose threads lie at the same distances from their first CPU.
+
+    A regular machine has one shape, (0, 64) say. Shapes let the free CPUs of all cores be counted at once.
+    """
+
+    offsets: tuple[int, ...]
+    """Distance of each thread from the core's id, ascending, 0 first."""
+    ids: int
+    """Ids of the cores of this shape."""
+
+
+class CPUTopology(NamedTuple):
+    """Units by kind, ascending by id; only units with CPUs (docs/rules/cpu-manager.md 1.3, 1.4)."""
+
+    cpus: int
+    nodes: tuple[Unit, ...]
+    sockets: tuple[Unit, ...]
+    uncores: tuple[Unit, ...]
+    cores: Mapping[int, int]
+    """Core id (its lowest CPU) -> its CPUs."""
+    shapes: tuple[CoreShape, ...]
+    smallest_core: int
+    """CPUs of the core that has fewest."""
+    nodes_of_socket: Mapping[int, tuple[Unit, ...]]
+    """Socket id -> the NUMA nodes that have CPUs in it; the units are whole, not cut to the socket."""
+    sockets_of_node: Mapping[int, tuple[Unit, ...]]
+    uncores_of_node: Mapping[int, tuple[Unit, ...]]
+    core_ids: int
+    """All core ids. A core lies in one unit of each kind, so `core_ids & unit.cpus` are the cores of a unit."""
+    num_cpus: int
+    cpus_per_core: int
+    """Averages, rounded down (1.5): not facts about single units."""
+    cpus_per_socket: int
+    cpus_per_uncore: int
+    socket_first: bool
+    """Fewer sockets than NUMA nodes; otherwise the machine is NUMA-first (8.5)."""
+
+
+NO_TOPOLOGY = CPUTopology(0, (), (), (), {}, (), 0, {}, {}, {}, 0, 0, 0, 0, 0, socket_first=False)
+"""Stands in where the policy is `none`, which never looks."""
+
+
+def build(machine: Machine) -> CPUTopology:
+    """Build the topology of a machine.
+
+    A CPU in no core of the machine is a core of its own; a core in no socket has its node's id as socket id.
+
+    Raises:
+        StartError: the machine has no CPU (1.6).
+    """
+    cpus = machine.cpus
+    if not cpus:
+        raise StartError("could not detect number of cpus")
+    cores: dict[int, int] = {}
+    nodes: dict[int, int] = {}
+    sockets: dict[int, int] = {}
+    uncores: dict[int, int] = {}
+    for node, core in _core_entries(machine):
+        core_id = (core & -core).bit_length() - 1
+        socket = _id_of(machine.sockets, core_id, node)
+        uncore = _id_of(machine.uncore_caches, core_id, socket)
+        cores[core_id] = core
+        for units, key in ((nodes, node), (sockets, socket), (uncores, uncore)):
+            units[key] = units.get(key, 0) | core
+    num_cpus = cpus.bit_count()
+    node_units, socket_units, uncore_units = _units(nodes), _units(sockets), _units(uncores)
+    return CPUTopology(
+        cpus=cpus,
+        nodes=node_units,
+        sockets=socket_units,
+        uncores=uncore_units,
+        cores=cores,
+        shapes=_shapes(cores),
+        smallest_core=min(core.bit_count() for core in cores.values()),
+        nodes_of_socket=_children(socket_units, node_units),
+        sockets_of_node=_children(node_units, socket_units),
+        uncores_of_node=_children(node_units, uncore_units),
+        core_ids=sum(1 << core_id for core_id in cores),
+        num_cpus=num_cpus,
+        cpus_per_core=num_cpus // len(cores),
+        cpus_per_socket=num_cpus // len(sockets),
+        cpus_per_uncore=num_cpus // len(uncores),
+        socket_first=len(sockets) < len(nodes),
+    )
+
+
+def _core_entries(machine: Machine) -> Iterable[tuple[int, int]]:
+    """Yield (node id, CPUs) for each core of each node; a core that spans two nodes is an entry in both (1.2)."""
+    for node in machine.numa_nodes:
+        rest = node.cpus
+        for core in machine.cores:
+            threads = core & rest
+            if threads:
+                yield node.id, threads
+                rest ^= threads
+        while rest:
+            low = rest & -rest
+            yield node.id, low
+            rest ^= low
+
+
+def _id_of(units: Iterable[Unit], cpu: int, otherwise: int) -> int:
+    return next((unit.id for unit in units if unit.cpus >> cpu & 1), otherwise)
+
+
+def _units(cpus_by_id: Mapping[int, int]) -> tuple[Unit, ...]:
+    return tuple([Unit(unit_id, cpus) for unit_id, cpus in sorted(cpus_by_id.items())])
+
+
+def _children(parents: Iterable[Unit], units: Iterable[Unit]) -> dict[int, tuple[Unit, ...]]:
+    return {parent.id: tuple([unit for unit in units if unit.cpus & parent.cpus]) for parent in parents}
+
+
+def _shapes(cores: Mapping[int, int]) -> tuple[CoreShape, ...]:
+    by_shape: dict[int, int] = {}
+    for core_id, cpus in cores.items():
+        shape = cpus >> core_id
+        by_shape[shape] = by_shape.get(shape, 0) | 1 << core_id
+    return tuple([CoreShape(_positions(shape), core_ids) for shape, core_ids in by_shape.items()])
+
+
+def _positions(members: int) -> tuple[int, ...]:
+    return tuple([bit for bit in range(members.bit_length()) if members >> bit & 1])

@@ -1,0 +1,98 @@
+"""Family `cpu`: the static CPU policy alone, step by step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numalign.errors import StartError
+from numalign.kubelet.cpu.allocate import allocate
+from numalign.kubelet.cpu.manager import CPUManager, start
+from numalign.kubelet.cpu.state import CPUState, initial_state, remove
+from numalign.kubelet.demand import ContainerDemand, PodDemand, read
+from numalign.kubelet.errors import AllocationError, KubeletHangError
+from numalign.model.apiserver import read_pod
+from numalign.model.cpuset import format_set, from_ids, parse
+from numalign.model.machine import Machine, NUMANode, Unit
+from tests.conformance import Case
+
+NANO = 10**9
+
+
+def decide(case: Case) -> dict[str, Any]:
+    """Answer a case of the family."""
+    try:
+        manager = start_case(case)
+    except StartError as error:
+        return {"startError": policy_text(error)}
+    state = initial_state(manager)
+    steps = []
+    for step in case["steps"]:
+        try:
+            state, answer = run_step(manager, state, step)
+        except KubeletHangError:
+            return {"hang": True}
+        steps.append({**answer, "sharedPool": format_set(state.default)})
+    return {"reserved": format_set(manager.reserved), "steps": steps}
+
+
+def run_step(manager: CPUManager, state: CPUState, step: dict[str, Any]) -> tuple[CPUState, dict[str, Any]]:
+    """Run one `allocate` or `remove` and say what it gave."""
+    uid, name = step["pod"], step["container"]
+    if step["op"] == "remove":
+        return remove(state, uid, name), {}
+    pod = lone_pod(uid, name, str(step["cpus"]))
+    container = pod.containers[0]._replace(kind=step.get("kind", "app"))
+    nodes = (step["hint"] or {}).get("numaNodes")
+    mask = None if nodes is None else from_ids(nodes)
+    return try_allocate(manager, state, pod, container, mask)
+
+
+def try_allocate(
+    manager: CPUManager, state: CPUState, pod: PodDemand, container: ContainerDemand, mask: int | None
+) -> tuple[CPUState, dict[str, Any]]:
+    """Allocate, and say what it gave."""
+    try:
+        state = allocate(manager, state, pod, container, mask)
+    except AllocationError as error:
+        return state, {"error": error.message} | ({"reason": error.reason} if error.reason else {})
+    cpus = state.assigned(pod.uid, container.name)
+    return state, {"cpus": None if cpus is None else format_set(cpus)}
+
+
+def start_case(case: Case) -> CPUManager:
+    """Start the CPU Manager of a case."""
+    reserved = parse(case["reserved"].get("cpus", ""))
+    count = case["reserved"].get("count", reserved.bit_count())
+    return start(
+        machine(case["machine"]),
+        policy="static",
+        options=case["options"],
+        gates=lambda _name: True,
+        topology_policy=case["topologyManagerPolicy"],
+        reserved=reserved,
+        reservation_nano=count * NANO,
+        waive_reservation=True,  # a few cases were recorded with nothing reserved
+    )
+
+
+def policy_text(error: StartError) -> str:
+    """Return what the policy itself says: these cases were recorded without the kubelet around it."""
+    return error.message.removeprefix("new static policy error: ")
+
+
+def lone_pod(uid: str, name: str, cpus: str) -> PodDemand:
+    """Return a Guaranteed pod of one container: a single allocation does not look at the others."""
+    amounts = {"cpu": cpus, "memory": "1Gi"}
+    container = {"name": name, "resources": {"limits": amounts, "requests": amounts}}
+    return read(read_pod({"metadata": {"name": uid, "uid": uid}, "spec": {"containers": [container]}}))
+
+
+def machine(data: dict[str, Any]) -> Machine:
+    """Read the `machine` field."""
+    return Machine(
+        "",
+        tuple(NUMANode(node["id"], parse(node["cpus"])) for node in data["numaNodes"]),
+        tuple(Unit(index, parse(cpus)) for index, cpus in enumerate(data["sockets"])),
+        tuple(from_ids(core) for core in data["cores"]),
+        tuple(Unit(index, parse(cpus)) for index, cpus in enumerate(data.get("uncoreCaches") or ())),
+    )

@@ -1,0 +1,65 @@
+"""Family `cpuhints`: hints of the static CPU policy, and what allocations with them give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numalign.errors import StartError
+from numalign.kubelet.cpu.hints import container_hints, pod_hints
+from numalign.kubelet.cpu.state import initial_state
+from numalign.kubelet.demand import read
+from numalign.kubelet.topology.hints import CANNOT_FIT, HintFamily, ProviderAnswer, expand
+from numalign.model.apiserver import read_pod
+from numalign.model.cpuset import format_set, ids
+from tests.conformance import Case
+from tests.conformance.families.cpu import policy_text, run_step, start_case, try_allocate
+
+Shown = dict[str, list[dict[str, Any]]] | None
+
+
+def decide(case: Case) -> dict[str, Any]:
+    """Answer a case of the family."""
+    try:
+        manager = start_case(case)
+    except StartError as error:
+        return {"startError": policy_text(error)}
+    state = initial_state(manager)
+    for step in case["prior"]:
+        state, _ = run_step(manager, state, step)
+    pod = read(read_pod(case["pod"]))
+    answer: dict[str, Any] = {
+        "sharedPool": format_set(state.default),
+        "pod": shown(pod_hints(manager, state, pod)),
+        "containers": [],
+    }
+    for container in pod.containers:
+        hints = shown(container_hints(manager, state, pod, container))
+        state, given = try_allocate(manager, state, pod, container, chosen_mask(hints))
+        answer["containers"].append({"name": container.name, "hints": hints, "cpus": None, **given})
+    answer["again"] = {
+        "pod": shown(pod_hints(manager, state, pod)),
+        "containers": {one.name: shown(container_hints(manager, state, pod, one)) for one in pod.containers},
+    }
+    return answer
+
+
+def shown(answer: ProviderAnswer) -> Shown:
+    """Write hints as they were recorded."""
+    if not answer:
+        return None
+    hints = answer["cpu"]
+    if hints == CANNOT_FIT:
+        return {"cpu": []}
+    assert isinstance(hints, HintFamily)
+    return {
+        "cpu": [
+            {"numaNodes": list(ids(hint.numa_affinity or 0)), "preferred": hint.preferred} for hint in expand(hints)
+        ]
+    }
+
+
+def chosen_mask(hints: Shown) -> int | None:
+    """Pick the first preferred hint, else the first, else no mask."""
+    listed = (hints or {}).get("cpu") or []
+    best = next((hint for hint in listed if hint["preferred"]), listed[0] if listed else None)
+    return None if best is None else sum(1 << node for node in best["numaNodes"])
