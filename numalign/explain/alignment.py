@@ -74,5 +74,5 @@ def nodes_of_cpus(node: Node, cpus: int) -> int:
 
 def _memory_width(node: Node, resource: str, size: int) -> int:
     """How few nodes could hold so much of a memory resource on an empty machine."""
-    widest = node.memory.widest[node.memory.index[resource]]
+    widest = node.memory.widest[node.memory.places[resource]]
     return next((count for count, most in enumerate(widest, start=1) if most >= size), len(widest))

@@ -80,7 +80,7 @@ def _asked(pod: PodDemand, container: str | None) -> list[tuple[str, int]]:
 
 def _limits(node: Node, name: str) -> bool:
     """Tell whether a resource without a hint still belongs in the matrix: it is one that a manager hands out."""
-    return name in node.device.resources or (name in node.memory.index and node.memory.policy == "Static")
+    return name in node.device.resources or (name in node.memory.places and node.memory.policy == "Static")
 
 
 def _row(node: Node, state: NodeState, name: str, amount: int, hints: Hints, ids: tuple[int, ...]) -> Row:
@@ -129,7 +129,7 @@ def available(node: Node, state: NodeState, name: str, numa: int) -> tuple[int, 
             there |= bit if span >> numa & 1 else 0
         healthy = there & resource.healthy
         return (healthy & ~state.device.allocated.get(name, 0)).bit_count(), healthy.bit_count()
-    place = node.memory.index.get(name)
+    place = node.memory.places.get(name)
     if place is None:
         return 0, 0
     return state.memory.free[place][numa], node.memory.allocatable[place][numa]

@@ -113,7 +113,12 @@ def start(config: KubeletConfig, machine: Machine, *, ideal: bool = False) -> tu
         started.cpu,
         started.memory,
     )
-    return node, NodeState(device.EMPTY, cpu.initial_state(started.cpu), memory.initial_state(started.memory))
+    return node, empty_state(node)
+
+
+def empty_state(node: Node) -> NodeState:
+    """Return the state of a node that no pod has come to yet."""
+    return NodeState(device.EMPTY, cpu.initial_state(node.cpu), memory.initial_state(node.memory))
 
 
 def admit(node: Node, state: NodeState, pod: PodDemand) -> tuple[NodeState, AdmitResult]:

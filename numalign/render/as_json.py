@@ -30,10 +30,7 @@ def allocation_json(node: Node, state: NodeState, uid: str, container: str) -> d
         }
     return {
         "cpus": None if cpus is None else format_set(cpus),
-        "memory": [
-            {"numaNodes": list(ids(block.mask)), "type": block.type, "bytes": block.size}
-            for block in blocks
-        ]
+        "memory": [{"numaNodes": list(ids(block.mask)), "type": block.type, "bytes": block.size} for block in blocks]
         if blocks
         else None,
         "devices": devices,

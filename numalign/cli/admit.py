@@ -1,0 +1,91 @@
+"""`numalign admit`: the main job."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from numalign.cli.inputs import read_pods, setting, tell
+from numalign.cli.options import (
+    KubeletFlags,
+    PodArguments,
+    kubelet_options,
+    machine_option,
+    output_option,
+    pods_arguments,
+    quiet_option,
+)
+from numalign.cli.verdict import FAIL_ON, KUBELET_FAILS, fails
+from numalign.kubelet.session import admit_in_order, open_session
+from numalign.render import admit as view
+
+
+@click.command("admit")
+@pods_arguments
+@machine_option()
+@kubelet_options
+@click.option(
+    "--only", type=click.Choice(["managers"]), help="Stop after the managers: no check of the node as a whole."
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice(FAIL_ON),
+    default="rejected",
+    show_default=True,
+    help="What makes the exit status 1.",
+)
+@output_option("table", "wide", "json", "yaml", "name")
+@quiet_option
+def command(
+    pods: PodArguments,
+    machine: str | None,
+    kubelet: KubeletFlags,
+    only: str | None,
+    fail_on: str,
+    output: str,
+    quiet: bool,
+) -> int:
+    r"""Admit PODs in order on a machine, as the kubelet would, and print what each container gets.
+
+    A POD is a manifest (Pod, Deployment, Job, List, …), a folder of them, or `-`. The exit status is 0 when every pod
+    is admitted and 1 when one is refused.
+
+    \b
+    Examples:
+      numalign admit pod.yaml --policy single-numa-node
+      numalign admit deploy.yaml --replicas 8 --machine hgx-h100 --policy restricted -o json
+      kubectl get pod web-0 -o json | numalign admit - --machine node-a.yaml --kubelet-config config.yaml
+    """
+    on = setting(machine, kubelet)
+    up = read_pods(pods)
+    session = open_session(on.config, on.machine, ideal=on.base == "ideal", fit_check=only is None)
+    outcomes = list(admit_in_order(session, (*up.beside, *up.tried), started=pods.started))
+    tried = outcomes[len(up.beside) :]
+    notices = (*on.notices, *up.notices, *(notice for outcome in outcomes for notice in outcome.notices))
+    if output in ("table", "wide", "name"):
+        tell(notices)
+    if not quiet:
+        _print(output, session.node, on.base, on.origin, tried, notices)
+    if any(outcome.stage in ("panic", "hang") for outcome in outcomes):
+        return KUBELET_FAILS
+    return int(any(fails(outcome, fail_on) for outcome in tried))
+
+
+def _print(output: str, *result: Any) -> None:
+    node, base, origin, outcomes, notices = result
+    if output == "name":
+        click.echo("".join(f"{name}\n" for name in view.admit_names(outcomes)), nl=False)
+    elif output in ("json", "yaml"):
+        data = view.admit_json(node, base, outcomes, notices)
+        if output == "json":
+            click.echo(json.dumps(data, indent=2, ensure_ascii=False))
+        else:
+            import yaml
+
+            click.echo(yaml.safe_dump(data, sort_keys=False, allow_unicode=True), nl=False)
+    else:
+        from numalign.render.document import show
+
+        show(view.admit_document(node, base, origin, outcomes))

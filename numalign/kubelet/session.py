@@ -1,0 +1,159 @@
+"""Pods one after another on one node: the managers, then the fit check, as the kubelet's admit handlers run.
+
+docs/rules/topology-manager.md 3. `node.admit` is the managers alone; this adds what comes after them and remembers for
+each pod the states around its admission.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from numalign.errors import Notice
+from numalign.kubelet import cpu, fit
+from numalign.kubelet import node as twin
+from numalign.kubelet.config import KubeletConfig
+from numalign.kubelet.cpu.allocate import NOT_FREE, POOL_EMPTY, TOO_FEW
+from numalign.kubelet.demand import PodDemand, read
+from numalign.kubelet.fit import FitResult, NodeView
+from numalign.kubelet.node import AdmitResult, Node, NodeState
+from numalign.model.machine import Machine
+from numalign.model.pod import Pod
+
+
+class Session(NamedTuple):
+    """A node and everything on it."""
+
+    node: Node
+    state: NodeState
+    view: NodeView | None
+    """The node as the fit check sees it; None: only the managers decide."""
+    pods: tuple[Pod, ...] = ()
+    """Active pods, in order of admission."""
+
+    def empty(self) -> Session:
+        """Return the same node with nothing on it."""
+        return self._replace(state=twin.empty_state(self.node), pods=())
+
+
+class Outcome(NamedTuple):
+    """One pod's admission."""
+
+    pod: Pod
+    demand: PodDemand
+    result: AdmitResult
+    """What the managers decided."""
+    fit: FitResult | None
+    """What the fit check decided; None: it was not asked."""
+    before: Session
+    """What the pod found."""
+    after: NodeState
+    """Right after the decision, with what a refused pod still holds."""
+    then: Session
+    """What the next pod finds."""
+    notices: tuple[Notice, ...] = ()
+    """What a person should know about this admission."""
+
+    @property
+    def admit(self) -> bool:
+        """Tell whether the pod runs."""
+        return self.result.admit and (self.fit is None or self.fit.admit)
+
+    @property
+    def stage(self) -> str:
+        """Where it was refused (`merge`, `allocate`, `panic`, `hang`, `fit`); empty when admitted."""
+        return self.result.stage or ("" if self.admit else "fit")
+
+    @property
+    def reason(self) -> str:
+        """The kubelet's reason."""
+        return self.fit.reason if self.fit and self.result.admit else self.result.reason
+
+    @property
+    def message(self) -> str:
+        """The kubelet's message."""
+        return self.fit.message if self.fit and self.result.admit else self.result.message
+
+
+def open_session(config: KubeletConfig, machine: Machine, *, ideal: bool = False, fit_check: bool = True) -> Session:
+    """Start a kubelet on an empty node.
+
+    Args:
+        config: its settings.
+        machine: its machine.
+        ideal: see `node.start`.
+        fit_check: judge the node as a whole after the managers.
+
+    Raises:
+        StartError: the kubelet would refuse to start.
+    """
+    node, state = twin.start(config, machine, ideal=ideal)
+    return Session(node, state, fit.view(config, machine) if fit_check else None)
+
+
+def admit(session: Session, pod: Pod) -> Outcome:
+    """Admit one pod: the managers, then the fit check."""
+    node = session.node
+    demand = read(pod)
+    after, result = twin.admit(node, session.state, demand)
+    if not result.admit:
+        then = session._replace(state=twin.collect(node, after))
+        return Outcome(pod, demand, result, None, session, after, then)
+    notices = list(_oddities(session, after, demand, pod))
+    then = session._replace(state=after, pods=(*session.pods, pod))
+    if session.view is None:
+        return Outcome(pod, demand, result, None, session, after, then, tuple(notices))
+    fitted = fit.check(
+        pod,
+        session.pods,
+        session.view,
+        allocated={name: members.bit_count() for name, members in after.device.allocated.items() if members},
+        holds_devices=demand.uid in after.device.holdings,
+    )
+    notices += [Notice("fit", note, pod.name) for note in fitted.notes]
+    notices += [
+        Notice("preempted", f"{victim.name} is evicted to admit {pod.name}", pod.name) for victim in fitted.preempted
+    ]
+    # A pod that does not fit was given everything already; the kubelet collects it before the next pod.
+    for gone in fitted.preempted if fitted.admit else (pod,):
+        then = end(then, gone.uid)
+    return Outcome(pod, demand, result, fitted, session, after, then, tuple(notices))
+
+
+def end(session: Session, uid: str) -> Session:
+    """End a pod: everything it held is free."""
+    return session._replace(
+        state=twin.remove(session.node, session.state, uid),
+        pods=tuple(pod for pod in session.pods if pod.uid != uid),
+    )
+
+
+def admit_in_order(session: Session, pods: Iterable[Pod], *, started: bool = False) -> Iterator[Outcome]:
+    """Admit pods one after another.
+
+    Args:
+        session: the node and what is there.
+        pods: in the order in which they come up.
+        started: the containers of an admitted pod start before the next pod comes.
+    """
+    for pod in pods:
+        outcome = admit(session, pod)
+        session = outcome.then
+        if started and outcome.admit:
+            session = session._replace(state=twin.start_containers(session.node, session.state, pod.uid))
+        yield outcome
+
+
+_ADVICE = {
+    TOO_FEW: "got fewer exclusive CPUs than it asked for: the kubelet misjudges cores of unequal size",
+    NOT_FREE: "got a CPU that is not free: the kubelet misjudges cores of unequal size",
+    POOL_EMPTY: "took the last shared CPU: other containers have none, and the kubelet would not start again",
+}
+
+
+def _oddities(session: Session, after: NodeState, demand: PodDemand, pod: Pod) -> Iterator[Notice]:
+    """Warn where the kubelet itself goes wrong without noticing."""
+    for container in demand.containers:
+        if container.cpus:
+            for code in cpu.oddities(session.node.cpu, session.state.cpu, after.cpu, demand, container):
+                yield Notice(code, f"container {container.name} {_ADVICE[code]}", pod.name)

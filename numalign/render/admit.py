@@ -1,0 +1,266 @@
+"""What `admit` shows: a row a container, a block a refusal; and the same for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from numalign.errors import Notice
+from numalign.explain.alignment import Alignment, alignment
+from numalign.explain.matrix import Matrix, Row, matrix
+from numalign.kubelet import device
+from numalign.kubelet.config import KubeletConfig
+from numalign.kubelet.demand import ContainerDemand
+from numalign.kubelet.node import Node, NodeState
+from numalign.kubelet.session import Outcome
+from numalign.kubelet.topology.hints import TopologyHint
+from numalign.model.cpuset import format_set
+from numalign.render.amounts import amount_text, bytes_text, nodes_text
+from numalign.render.as_json import allocation_json, hint_json, shared_pool
+from numalign.render.document import Cell, Document, Line, Style, Styled, Table
+
+COLUMNS = ("POD", "RESULT", "QOS", "CONTAINER", "HINT", "CPUS", "DEVICES", "MEMORY", "ALIGNED")
+NOTHING = "-"
+
+
+def admit_document(node: Node, base: str, origin: str, outcomes: Sequence[Outcome]) -> Document:
+    """Build the table and, below it, why pods were refused."""
+    rows = [row for outcome in outcomes for row in _rows(node, outcome)]
+    document: list[Line | Table] = [Line(header(node, base, origin), "dim"), Line(), Table(COLUMNS, tuple(rows))]
+    for outcome in outcomes:
+        if not outcome.admit:
+            document += [Line(), *refusal(node, outcome)]
+    return document
+
+
+def header(node: Node, base: str, origin: str) -> str:
+    """Name the machine, the base and the settings in force."""
+    config, machine = node.config, node.machine
+    nodes, cpus = len(machine.numa_nodes), machine.cpus.bit_count()
+    parts = [
+        f"machine {machine.name} ({origin}): {nodes} NUMA node{'s' * (nodes != 1)}, {cpus} CPUs",
+        f"{base} base",
+        f"policy {config.topology_manager_policy}, scope {config.topology_manager_scope}",
+        f"CPU manager {config.cpu_manager_policy}, memory manager {config.memory_manager_policy}",
+    ]
+    if node.cpu.reserved:
+        parts.append(f"reserved CPUs {format_set(node.cpu.reserved)}")
+    return " · ".join(parts)
+
+
+def _rows(node: Node, outcome: Outcome) -> Iterable[tuple[Cell, ...]]:
+    name = outcome.pod.name
+    if not outcome.admit:
+        failed = outcome.result.container or NOTHING
+        yield (name, Styled(outcome.reason or outcome.stage, "bad"), outcome.pod.qos, failed, *[NOTHING] * 5)
+        return
+    for container in outcome.demand.containers:
+        judged = alignment(node, outcome.after, outcome.demand.uid, container)
+        yield (
+            name,
+            Styled("admitted", "good"),
+            outcome.pod.qos,
+            container.name if container.kind == "app" else f"{container.name} ({container.kind})",
+            hint_text(outcome.result.hints[container.name]),
+            cpus_text(node, outcome.after, outcome.demand.uid, container),
+            devices_text(node, outcome.after, outcome.demand.uid, container),
+            memory_text(outcome.after, outcome.demand.uid, container),
+            alignment_text(judged),
+        )
+
+
+def hint_text(hint: TopologyHint) -> str:
+    """Write the stored hint."""
+    if hint.numa_affinity is None and not hint.preferred:
+        return NOTHING
+    return nodes_text(hint.numa_affinity) + ("" if hint.preferred else ", not preferred")
+
+
+def cpus_text(node: Node, state: NodeState, uid: str, container: ContainerDemand) -> str:
+    """Write a container's exclusive CPUs, or that it runs in the shared pool."""
+    if not node.cpu.static:
+        return "all"
+    cpus = state.cpu.assigned(uid, container.name)
+    return "shared pool" if cpus is None else format_set(cpus)
+
+
+def devices_text(node: Node, state: NodeState, uid: str, container: ContainerDemand) -> str:
+    """Write a container's devices, resource by resource."""
+    held = state.device.holdings.get(uid, {}).get(container.name, {})
+    parts = []
+    for name, amount in container.devices:
+        if name in held:
+            parts.append(f"{name}: {','.join(device.device_ids(node.device.resources[name], held[name]))}")
+        elif name not in node.device.resources and amount:
+            parts.append(f"{name}: none (no such device here)")
+    return " ".join(parts) or NOTHING
+
+
+def memory_text(state: NodeState, uid: str, container: ContainerDemand) -> str:
+    """Write a container's pinned memory and huge pages with the nodes they come from."""
+    blocks = state.memory.blocks(uid, container.name) or ()
+    return (
+        ", ".join(
+            f"{bytes_text(block.size)}{'' if block.type == 'memory' else ' ' + block.type} on {nodes_text(block.mask)}"
+            for block in blocks
+        )
+        or NOTHING
+    )
+
+
+def alignment_text(judged: Alignment) -> Cell:
+    """Write the judgement: `yes, node 0`, `no: cpu on node 0, nvidia.com/gpu on node 1`."""
+    if judged.aligned is None:
+        return "-" if not judged.unplaced else f"- ({', '.join(judged.unplaced)}: node unknown)"
+    where = f"yes, {nodes_text(judged.nodes)}"
+    style: Style = "good"
+    if not judged.aligned:
+        places = ", ".join(f"{name} on {nodes_text(mask)}" for name, mask in judged.places.items())
+        where, style = f"NO: {places}", "warn"
+    if judged.unplaced:
+        where += f" ({', '.join(judged.unplaced)}: node unknown)"
+    return Styled(where, style)
+
+
+def refusal(node: Node, outcome: Outcome) -> Document:
+    """Tell one refusal so that a person can act on it."""
+    where = f", container {outcome.result.container}" if outcome.result.container else ""
+    document: list[Line | Table] = [Line(f"{outcome.pod.name}{where}: {outcome.reason or outcome.stage}", "bad")]
+    if outcome.message:
+        document.append(Line(f"  {outcome.message}"))
+    if outcome.result.stage == "merge":
+        table = matrix(node, outcome.demand, outcome.result.decisions[-1])
+        document += [matrix_table(table), *(Line(f"  {text}") for text in failing(table, node))]
+    return document
+
+
+_SIGNS: dict[str, tuple[str, Style]] = {"enough": ("✓", "good"), "together": ("~", "warn"), "no": ("✗", "bad")}
+
+
+def matrix_table(table: Matrix) -> Table:
+    """Lay the matrix out: a row a resource, a column a NUMA node."""
+    rows: list[tuple[Cell, ...]] = []
+    for row in table.rows:
+        cells: list[Cell] = []
+        for cell in row.cells:
+            sign, style = _SIGNS.get(cell.verdict, ("", ""))
+            free, total = amount_text(row.resource, cell.free), amount_text(row.resource, cell.total)
+            cells.append(Styled(f"{free} of {total} free {sign}".rstrip(), style))
+        rows.append((row.resource, amount_text(row.resource, row.requested), *cells, could_use(table, row)))
+    return Table(
+        ("RESOURCE", "REQUESTED", *(f"NODE {numa}" for numa in table.nodes), "COULD USE"),
+        tuple(rows),
+        right=frozenset({"REQUESTED"}),
+        indent=2,
+    )
+
+
+def could_use(table: Matrix, row: Row) -> str:
+    """Say which nodes could hold a resource alone, or how many it takes."""
+    if row.cells and all(cell.verdict == "any" for cell in row.cells):
+        return "any node"
+    alone = sum(1 << numa for numa, cell in zip(table.nodes, row.cells, strict=True) if cell.verdict == "enough")
+    if alone:
+        return nodes_text(alone)
+    if not row.possible:
+        return f"nothing: {amount_text(row.resource, row.free)} free in all"
+    return "no single node, several together"
+
+
+def failing(table: Matrix, node: Node) -> Iterable[str]:
+    """Say in words where the resources fail to meet."""
+    short = [row for row in table.rows if not row.possible]
+    for row in short:
+        yield (
+            f"{row.resource}: {amount_text(row.resource, row.requested)} asked, "
+            f"{amount_text(row.resource, row.free)} free on the whole machine"
+        )
+    if short:
+        return
+    single = node.policy == "single-numa-node"
+    wide = [row for row in table.rows if row.width > 1]
+    if single and wide:
+        for row in wide:
+            asked = amount_text(row.resource, row.requested)
+            yield f"{row.resource}: {asked} never fits one node, it takes {row.width}"
+        return
+    widths = {row.width for row in table.rows if row.width}
+    if len(widths) > 1:
+        needs = ", ".join(f"{row.resource} needs {row.width}" for row in table.rows if row.width)
+        yield f"under {node.policy} all resources must prefer the same nodes, and they differ in how many: {needs}"
+        return
+    width = next(iter(widths), 1)
+    if width == 1:
+        yield "no node has all of it at once: " + "; ".join(
+            f"node {numa} lacks {', '.join(row.resource for row in table.rows if _lacks(row, place))}"
+            for place, numa in enumerate(table.nodes)
+            if any(_lacks(row, place) for row in table.rows)
+        )
+    else:
+        yield f"no set of {width} nodes has all of it at once"
+
+
+def _lacks(row: Row, place: int) -> bool:
+    return row.cells[place].verdict in ("no", "together")
+
+
+def admit_json(node: Node, base: str, outcomes: Sequence[Outcome], notices: Sequence[Notice]) -> dict[str, Any]:
+    """Write the result of `admit` for programs (product contract: keys are only ever added)."""
+    return {
+        "apiVersion": "numalign/v1",
+        "kind": "AdmitResult",
+        "machine": node.machine.name,
+        "base": base,
+        "kubelet": settings_json(node.config),
+        "pods": [_pod_json(node, outcome) for outcome in outcomes],
+        "warnings": [notice._asdict() for notice in notices],
+    }
+
+
+def _pod_json(node: Node, outcome: Outcome) -> dict[str, Any]:
+    return {
+        "name": outcome.pod.name,
+        "namespace": outcome.pod.namespace,
+        "admit": outcome.admit,
+        "qos": outcome.pod.qos,
+        "stage": outcome.stage,
+        "reason": outcome.reason,
+        "message": outcome.message,
+        "containers": [
+            {
+                "name": container.name,
+                "kind": container.kind,
+                "hint": hint_json(outcome.result.hints[container.name]),
+                **allocation_json(node, outcome.after, outcome.demand.uid, container.name),
+                "aligned": alignment(node, outcome.after, outcome.demand.uid, container).aligned,
+            }
+            for container in outcome.demand.containers
+            if outcome.admit
+        ],
+        "sharedPool": shared_pool(node, outcome.then.state),
+    }
+
+
+def settings_json(config: KubeletConfig) -> dict[str, Any]:
+    """Write the settings in force under KubeletConfiguration's own names."""
+    return {
+        "topologyManagerPolicy": config.topology_manager_policy,
+        "topologyManagerScope": config.topology_manager_scope,
+        "topologyManagerPolicyOptions": dict(config.topology_manager_policy_options or {}),
+        "cpuManagerPolicy": config.cpu_manager_policy,
+        "cpuManagerPolicyOptions": dict(config.cpu_manager_policy_options or {}),
+        "reservedSystemCPUs": config.reserved_system_cpus,
+        "memoryManagerPolicy": config.memory_manager_policy,
+        "reservedMemory": [
+            {"numaNode": element.numa_node, "limits": dict(element.limits)} for element in config.reserved_memory
+        ],
+        "kubeReserved": dict(config.kube_reserved),
+        "systemReserved": dict(config.system_reserved),
+        "evictionHard": None if config.eviction_hard is None else dict(config.eviction_hard),
+        "featureGates": dict(config.feature_gates),
+    }
+
+
+def admit_names(outcomes: Sequence[Outcome]) -> list[str]:
+    """Name the admitted pods, as `kubectl -o name` does."""
+    return [f"pod/{outcome.pod.name}" for outcome in outcomes if outcome.admit]

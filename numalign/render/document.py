@@ -1,0 +1,116 @@
+"""Text for people: documents made of lines and tables, and the one place that prints them.
+
+Views build a `Document` (pure); `show` prints it. On a terminal tables have boxes and colour (rich); off a terminal
+they are plain padded columns that are never wrapped or cut, and rich is not imported.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple, TextIO
+
+Style = Literal["", "good", "bad", "warn", "dim", "bold"]
+
+
+class Styled(NamedTuple):
+    """Text with a meaning; the meaning is in the words too, never in the colour alone."""
+
+    text: str
+    style: Style
+
+
+Cell = str | Styled
+
+
+class Line(NamedTuple):
+    """One line."""
+
+    text: str = ""
+    style: Style = ""
+
+
+class Table(NamedTuple):
+    """A table; `right` names the columns that are flush right."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    right: frozenset[str] = frozenset()
+    indent: int = 0
+
+
+Document = Sequence[Line | Table]
+
+_COLOURS: dict[Style, str] = {
+    "": "",
+    "good": "green",
+    "bad": "bold red",
+    "warn": "yellow",
+    "dim": "dim",
+    "bold": "bold",
+}
+
+
+def show(document: Document, stream: TextIO | None = None) -> None:
+    """Print a document to a stream (standard output)."""
+    stream = stream or sys.stdout
+    if _is_terminal(stream):
+        _show_rich(document, stream)
+    else:
+        stream.write(plain(document))
+
+
+def _is_terminal(stream: TextIO) -> bool:
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def plain(document: Document) -> str:
+    """Write a document as plain text; trailing blanks are cut."""
+    lines: list[str] = []
+    for part in document:
+        if isinstance(part, Line):
+            lines.append(part.text)
+        else:
+            lines.extend(_plain_table(part))
+    return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def text_of(cell: Cell) -> str:
+    """Return the text of a cell."""
+    return cell.text if isinstance(cell, Styled) else cell
+
+
+def _plain_table(table: Table) -> Iterable[str]:
+    texts = [[text_of(cell) for cell in row] for row in table.rows]
+    widths = [max([len(column), *(len(row[place]) for row in texts)]) for place, column in enumerate(table.columns)]
+    for row in [list(table.columns), *texts]:
+        cells = [
+            cell.rjust(width) if column in table.right else cell.ljust(width)
+            for cell, width, column in zip(row, widths, table.columns, strict=True)
+        ]
+        yield " " * table.indent + "  ".join(cells)
+
+
+def _show_rich(document: Document, stream: TextIO) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.padding import Padding
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    console = Console(file=stream, highlight=False)
+    for part in document:
+        if isinstance(part, Line):
+            console.print(Text(part.text, style=_COLOURS[part.style]), soft_wrap=True)
+            continue
+        table = RichTable(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
+        for column in part.columns:
+            table.add_column(column, justify="right" if column in part.right else "left", overflow="fold")
+        for row in part.rows:
+            table.add_row(
+                *(Text(text_of(cell), style=_COLOURS[cell.style] if isinstance(cell, Styled) else "") for cell in row)
+            )
+        console.print(Padding(table, (0, 0, 0, part.indent)))
