@@ -1,0 +1,140 @@
+"""Consistency of a machine: what makes it impossible, and what is odd but real.
+
+A path leads to the field in a machine file (`("numaNodes", 1, "cpus")`), whatever the machine was made from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from numalign.model.cpuset import format_set, ids
+from numalign.model.machine import Machine
+
+Path = tuple[str | int, ...]
+
+
+class Finding(NamedTuple):
+    """Something to say about one field."""
+
+    code: str
+    """Stable name for programs; empty for an error."""
+    path: Path
+    message: str
+
+
+def errors(machine: Machine) -> Iterator[Finding]:
+    """Yield what no machine can be: doubled ids, overlapping sets, cores across nodes, short distance rows."""
+    yield from _nodes(machine)
+    everything = machine.cpus
+    sockets = [unit.cpus for unit in machine.sockets]
+    caches = [unit.cpus for unit in machine.uncore_caches]
+    yield from _doubled([unit.id for unit in machine.sockets], "sockets", "socket")
+    yield from _doubled([unit.id for unit in machine.uncore_caches], "uncoreCaches", "cache")
+    yield from _disjoint(sockets, "sockets", everything, whole=True)
+    yield from _disjoint(machine.cores, "cores", everything, whole=True)
+    yield from _disjoint(caches, "uncoreCaches", everything, whole=False)
+    yield from _spans(machine.cores, [node.cpus for node in machine.numa_nodes], "one NUMA node")
+    yield from _spans(machine.cores, sockets, "one socket")
+    yield from _spans(machine.cores, caches, "one uncore cache")
+    yield from _devices(machine)
+
+
+def _nodes(machine: Machine) -> Iterator[Finding]:
+    yield from _doubled([node.id for node in machine.numa_nodes], "numaNodes", "NUMA node", "id")
+    if not machine.numa_nodes:
+        yield Finding("", ("numaNodes",), "expected at least one NUMA node")
+    seen = 0
+    for index, node in enumerate(machine.numa_nodes):
+        if node.cpus & seen:
+            both = format_set(node.cpus & seen)
+            yield Finding("", ("numaNodes", index, "cpus"), f"CPU {both} is in an earlier NUMA node too")
+        seen |= node.cpus
+        row = node.distances
+        if row is not None and len(row) < len(machine.numa_nodes):
+            wanted = len(machine.numa_nodes)
+            message = f"expected {wanted} distances, one a NUMA node in ascending order of ids, got {len(row)}"
+            yield Finding("", ("numaNodes", index, "distances"), message)
+
+
+def _doubled(numbers: Sequence[int], key: str, what: str, *rest: str) -> Iterator[Finding]:
+    seen: set[int] = set()
+    for index, number in enumerate(numbers):
+        if number in seen:
+            yield Finding("", (key, index, *rest), f"{what} {number} is given twice")
+        seen.add(number)
+
+
+def _disjoint(groups: Sequence[int], key: str, everything: int, *, whole: bool) -> Iterator[Finding]:
+    """Sets of CPUs that must not be empty, not overlap, lie in NUMA nodes and (`whole`) hold every CPU."""
+    seen = 0
+    for index, group in enumerate(groups):
+        if not group:
+            yield Finding("", (key, index), "expected at least one CPU")
+        if group & ~everything:
+            yield Finding("", (key, index), f"CPU {format_set(group & ~everything)} is in no NUMA node")
+        if group & seen:
+            yield Finding("", (key, index), f"CPU {format_set(group & seen)} is in an earlier entry too")
+        seen |= group
+    if whole and everything & ~seen:
+        missing = format_set(everything & ~seen)
+        yield Finding("", (key,), f"expected every CPU of the NUMA nodes, {missing} is missing")
+
+
+def _spans(cores: Sequence[int], groups: Sequence[int], what: str) -> Iterator[Finding]:
+    """Cores that lie only partly in a group."""
+    group_of = {cpu: group for group in groups for cpu in ids(group)}
+    for index, core in enumerate(cores):
+        group = group_of.get((core & -core).bit_length() - 1, 0)
+        outside = core & ~group
+        if outside and (group or any(cpu in group_of for cpu in ids(core))):
+            message = f"expected the core {format_set(core)} to lie in {what}, {format_set(outside)} is outside"
+            yield Finding("", ("cores", index), message)
+
+
+def _devices(machine: Machine) -> Iterator[Finding]:
+    for resource, devices in machine.devices.items():
+        if len({device.id for device in devices}) < len(devices):
+            seen: set[str] = set()
+            for index, device in enumerate(devices):
+                if device.id in seen:
+                    yield Finding("", ("devices", resource, index), f"the id {device.id} is given twice")
+                seen.add(device.id)
+
+
+def warnings(machine: Machine) -> Iterator[Finding]:
+    """Yield what is odd but happens: the machine is taken as it stands."""
+    known = {node.id for node in machine.numa_nodes}
+    for index, node in enumerate(machine.numa_nodes):
+        here: Path = ("numaNodes", index)
+        if not 0 <= node.id <= 63:
+            message = f"node id {node.id} is outside 0-63: with a policy other than none the kubelet would crash"
+            yield Finding("node-id", (*here, "id"), message)
+        if node.distances is not None and len(node.distances) > len(known):
+            message = f"{len(node.distances)} distances for {len(known)} NUMA nodes"
+            yield Finding("distances-long", (*here, "distances"), message)
+        if node.distances is None and any(other.distances is not None for other in machine.numa_nodes):
+            yield Finding("distances-partial", here, "other NUMA nodes have distances, this one has none")
+        if sum(node.hugepages.values()) > node.memory:
+            yield Finding("hugepages-exceed", (*here, "hugepages"), "huge pages take more than the node's memory")
+    if not machine.cpus:
+        yield Finding("no-cpus", ("numaNodes",), "the machine has no CPU; the kubelet's CPU manager would not start")
+    if not machine.memory:
+        yield Finding("no-memory", ("numaNodes",), "the machine has no memory, so no pod that asks for memory fits")
+    yield from _odd_devices(machine, known)
+
+
+def _odd_devices(machine: Machine, known: set[int]) -> Iterator[Finding]:
+    for resource, devices in machine.devices.items():
+        for index, device in enumerate(devices):
+            for node in device.numa_nodes or ():
+                if node not in known and node != -1:
+                    message = f"{device.id} is on NUMA node {node}, which the machine does not have"
+                    yield Finding("device-node", ("devices", resource, index), message)
+    for resource, sets in machine.preferred_allocation.items():
+        own = {device.id for device in machine.devices.get(resource, ())}
+        for index, one in enumerate(sets):
+            missing = sorted(set(one) - own)
+            if missing:
+                message = f"no device {', '.join(missing)} of {resource}, so this set is never preferred"
+                yield Finding("preferred-unknown", ("preferredAllocation", resource, index), message)
