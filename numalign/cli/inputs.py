@@ -54,7 +54,7 @@ def load_machine(name: str | None) -> tuple[Machine, str, tuple[Notice, ...]]:
     from numalign.sources.machine_file import load_machine as load
 
     loaded = load(name)
-    return loaded.machine, loaded.origin, tuple(Notice("machine-file", text, name) for text in loaded.warnings)
+    return loaded.machine, loaded.origin, loaded.warnings
 
 
 def configuration(machine: Machine, origin: str, flags: KubeletFlags) -> tuple[KubeletConfig, str, tuple[Notice, ...]]:
