@@ -41,7 +41,9 @@ SIGNALS = frozenset(
         "pid.available",
     }
 )
-_EVICTED = {"memory.available": "memory", "nodefs.available": "ephemeral-storage"}
+"""What `evictionHard` may name."""
+EVICTED = {"memory.available": "memory", "nodefs.available": "ephemeral-storage"}
+"""The signals that enter the reservation, and the resource of each."""
 _RESERVABLE = frozenset({"cpu", "memory", "ephemeral-storage", "pid"})
 
 
@@ -80,8 +82,8 @@ def reserve(config: KubeletConfig, machine: Machine) -> Reservation:
     if explicit:
         kube_texts.pop("cpu", None)
         system_texts["cpu"] = str(explicit.bit_count())
-    kube = _read_reserved("--kube-reserved", kube_texts)
-    system = _read_reserved("--system-reserved", system_texts)
+    kube = read_reserved("--kube-reserved", kube_texts)
+    system = read_reserved("--system-reserved", system_texts)
     eviction = evict(config.eviction_hard, machine)
     total = {}
     for resource in capacity(machine, storage=config.local_storage_capacity_isolation):
@@ -162,8 +164,12 @@ def _bytes(amount: int) -> Amount:
     return Amount(Quantity(amount * NANO, "BinarySI", amount))
 
 
-def _read_reserved(flag: str, texts: Mapping[str, str]) -> dict[str, Amount]:
-    """Read `kubeReserved` or `systemReserved` (table of kubelet-files.md section 6)."""
+def read_reserved(flag: str, texts: Mapping[str, str]) -> dict[str, Amount]:
+    """Read `kubeReserved` or `systemReserved` (table of kubelet-files.md section 6).
+
+    Raises:
+        StartError: an entry that stops the kubelet; `flag` begins its text.
+    """
     result = {}
     for resource, text in sorted(texts.items()):
         if resource not in _RESERVABLE:
@@ -217,7 +223,7 @@ def evict(thresholds: Mapping[str, str] | None, machine: Machine) -> dict[str, A
     for signal, text in sorted((DEFAULT_EVICTION if thresholds is None else thresholds).items()):
         if signal not in SIGNALS:
             raise StartError(f"unsupported eviction signal {signal}")
-        resource = _EVICTED.get(signal)
+        resource = EVICTED.get(signal)
         if text.endswith("%"):
             share = _percentage(signal, text)
             of = wholes.get(signal)
