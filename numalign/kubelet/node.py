@@ -155,7 +155,7 @@ def admit(node: Node, state: NodeState, pod: PodDemand) -> tuple[NodeState, Admi
             if container.cpus:
                 state = state._replace(cpu=cpu.allocate(node.cpu, state.cpu, pod, container, mask))
             provider = "memory"
-            if container.memory != ():
+            if pod.guaranteed:
                 state = state._replace(memory=memory.allocate(node.memory, state.memory, pod, container, hint))
     except AllocationError as error:
         reason = error.reason or "UnexpectedAdmissionError"
