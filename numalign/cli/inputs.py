@@ -11,12 +11,9 @@ import click
 
 from numalign.cli.options import KubeletFlags, PodArguments
 from numalign.errors import Notice
-from numalign.kubelet.config import KubeletConfig
+from numalign.kubelet.config import IDEAL, KubeletConfig
 from numalign.model.machine import Machine
 from numalign.model.pod import Pod
-
-IDEAL = KubeletConfig(cpu_manager_policy="static", eviction_hard={})
-"""The node of the Topology Manager's announcement: static CPU manager, nothing reserved."""
 
 
 class Setting(NamedTuple):
@@ -60,7 +57,7 @@ def load_machine(name: str | None) -> tuple[Machine, str, tuple[Notice, ...]]:
 def configuration(machine: Machine, origin: str, flags: KubeletFlags) -> tuple[KubeletConfig, str, tuple[Notice, ...]]:
     """Read the settings for a machine; returns them with their base and what was odd."""
     base, config = "ideal", IDEAL
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Notice, ...] = ()
     if flags.config is not None or flags.config_dir is not None or machine.kubelet is not None:
         from pathlib import Path
 
@@ -78,7 +75,7 @@ def configuration(machine: Machine, origin: str, flags: KubeletFlags) -> tuple[K
         from numalign.sources.kubelet_flags import apply_flags
 
         config = apply_flags(config, flags.settings)
-    return config, base, tuple(Notice("kubelet-config", text, flags.config or "") for text in warnings)
+    return config, base, warnings
 
 
 class Pods(NamedTuple):
@@ -100,7 +97,7 @@ def read_pods(arguments: PodArguments) -> Pods:
     from numalign.sources import manifest
 
     beside = manifest.read_beside(arguments.beside) if arguments.beside else ()
-    given = manifest.read(arguments.names, replicas=arguments.replicas)
+    given = manifest.read(arguments.names, replicas=arguments.replicas, beside=beside)
     notices = [Notice("replicas", text) for text in given.notes]
     if given.passed_over:
         many = given.passed_over != 1
