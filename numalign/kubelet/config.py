@@ -56,6 +56,27 @@ class KubeletConfig(NamedTuple):
         return self.feature_gates.get(name, DEFAULT_GATES.get(name, False))
 
 
+FIELD_NAMES: Mapping[str, str] = {
+    "topology_manager_policy": "topologyManagerPolicy",
+    "topology_manager_scope": "topologyManagerScope",
+    "topology_manager_policy_options": "topologyManagerPolicyOptions",
+    "cpu_manager_policy": "cpuManagerPolicy",
+    "cpu_manager_policy_options": "cpuManagerPolicyOptions",
+    "reserved_system_cpus": "reservedSystemCPUs",
+    "kube_reserved": "kubeReserved",
+    "system_reserved": "systemReserved",
+    "eviction_hard": "evictionHard",
+    "memory_manager_policy": "memoryManagerPolicy",
+    "reserved_memory": "reservedMemory",
+    "feature_gates": "featureGates",
+    "max_pods": "maxPods",
+    "pods_per_core": "podsPerCore",
+    "system_reserved_cgroup": "systemReservedCgroup",
+    "kube_reserved_cgroup": "kubeReservedCgroup",
+    "local_storage_capacity_isolation": "localStorageCapacityIsolation",
+}
+"""Field here -> field of KubeletConfiguration."""
+
 IDEAL = KubeletConfig(cpu_manager_policy="static", eviction_hard={})
 """The node of the Topology Manager's announcement: CPUs can be exclusive, nothing is reserved. Used where neither a
 KubeletConfiguration nor a machine file says how the kubelet is set up; `start.check(…, ideal=True)` goes with it."""

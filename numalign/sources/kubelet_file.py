@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from numalign.errors import HostError, InputError, StartError
-from numalign.kubelet.config import KubeletConfig, MemoryReservation
+from numalign.errors import HostError, InputError, Notice, StartError
+from numalign.kubelet.config import FIELD_NAMES, KubeletConfig, MemoryReservation
 from numalign.model import quantity
 from numalign.model.apiserver import number_text
 from numalign.model.path import child
@@ -25,7 +25,7 @@ class Loaded(NamedTuple):
     """A configuration and what was odd about its source."""
 
     config: KubeletConfig
-    warnings: tuple[str, ...]
+    warnings: tuple[Notice, ...]
 
 
 Where = Callable[[str], str]
@@ -44,7 +44,7 @@ def load(path: Path, config_dir: Path | None = None) -> Loaded:
         HostError: the folder of drop-ins cannot be read.
     """
     merged: dict[str, Any] = {}
-    warnings: list[str] = []
+    warnings: list[Notice] = []
     for file in (path, *(_drop_ins(config_dir) if config_dir else ())):
         data, where = _document(file)
         warnings += from_data(data, where).warnings
@@ -69,7 +69,7 @@ def from_data(data: Mapping[str, Any], where: str | Where) -> Loaded:
         known = _FIELDS.get(field)
         if known is None:
             if field not in _NO_INFLUENCE:
-                warnings.append(f"{place(field)}: {_unknown(field)}")
+                warnings.append(Notice("unknown-field", _unknown(field), place(field)))
         elif value is not None:
             name, read = known
             settings[name] = read(value, field, place)
@@ -217,25 +217,26 @@ def _amount(value: Any, where: Where, path: str) -> str:
     return text
 
 
-_FIELDS: Mapping[str, tuple[str, Callable[[Any, str, Where], Any]]] = {
-    "topologyManagerPolicy": ("topology_manager_policy", _text),
-    "topologyManagerScope": ("topology_manager_scope", _text),
-    "topologyManagerPolicyOptions": ("topology_manager_policy_options", _map("string")),
-    "cpuManagerPolicy": ("cpu_manager_policy", _text),
-    "cpuManagerPolicyOptions": ("cpu_manager_policy_options", _map("string")),
-    "reservedSystemCPUs": ("reserved_system_cpus", _text),
-    "memoryManagerPolicy": ("memory_manager_policy", _text),
-    "reservedMemory": ("reserved_memory", _reserved_memory),
-    "kubeReserved": ("kube_reserved", _map("string")),
-    "systemReserved": ("system_reserved", _map("string")),
-    "evictionHard": ("eviction_hard", _map("string")),
-    "featureGates": ("feature_gates", _map("bool")),
-    "maxPods": ("max_pods", _int32),
-    "podsPerCore": ("pods_per_core", _int32),
-    "systemReservedCgroup": ("system_reserved_cgroup", _text),
-    "kubeReservedCgroup": ("kube_reserved_cgroup", _text),
-    "localStorageCapacityIsolation": ("local_storage_capacity_isolation", _bool),
+_READERS: Mapping[str, Callable[[Any, str, Where], Any]] = {
+    "topology_manager_policy": _text,
+    "topology_manager_scope": _text,
+    "topology_manager_policy_options": _map("string"),
+    "cpu_manager_policy": _text,
+    "cpu_manager_policy_options": _map("string"),
+    "reserved_system_cpus": _text,
+    "memory_manager_policy": _text,
+    "reserved_memory": _reserved_memory,
+    "kube_reserved": _map("string"),
+    "system_reserved": _map("string"),
+    "eviction_hard": _map("string"),
+    "feature_gates": _map("bool"),
+    "max_pods": _int32,
+    "pods_per_core": _int32,
+    "system_reserved_cgroup": _text,
+    "kube_reserved_cgroup": _text,
+    "local_storage_capacity_isolation": _bool,
 }
+_FIELDS = {FIELD_NAMES[name]: (name, reader) for name, reader in _READERS.items()}
 """Field of the file -> field of KubeletConfig and its reader."""
 
 _PASSED_OVER = """

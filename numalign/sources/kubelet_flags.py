@@ -32,15 +32,25 @@ def apply_flags(config: KubeletConfig, flags: Mapping[str, str]) -> KubeletConfi
     Raises:
         InputError: a flag cannot be read; `where` is the flag.
     """
+    settings = read_flags(flags)
+    if "feature_gates" in settings:
+        settings["feature_gates"] = {**config.feature_gates, **settings["feature_gates"]}
+    return config._replace(**settings)
+
+
+def read_flags(flags: Mapping[str, str]) -> dict[str, Any]:
+    """Read flags into fields of KubeletConfig; an empty text counts as not given, as in the file.
+
+    Raises:
+        InputError: a flag cannot be read; `where` is the flag.
+    """
     settings = {}
     for flag, text in flags.items():
         field, read = _FLAGS[flag]
         value = read(text, f"--{flag}")
-        if field == "feature_gates":
-            value = {**config.feature_gates, **value}
-        if value != "":  # as in the file, an empty text counts as not given
+        if value != "":
             settings[field] = value
-    return config._replace(**settings)
+    return settings
 
 
 def _choice(*known: str) -> Callable[[str, str], str]:
