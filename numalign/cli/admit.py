@@ -88,4 +88,9 @@ def _print(output: str, *result: Any) -> None:
     else:
         from numalign.render.document import show
 
-        show(view.admit_document(node, base, origin, outcomes))
+        document = view.admit_document(node, base, origin, outcomes)
+        if output == "wide":
+            from shutil import get_terminal_size
+
+            document = [*document, *view.drawing(node, outcomes, get_terminal_size().columns)]
+        show(document)

@@ -18,6 +18,7 @@ from numalign.model.cpuset import format_set
 from numalign.render.amounts import amount_text, bytes_text, nodes_text
 from numalign.render.as_json import allocation_json, hint_json, shared_pool
 from numalign.render.document import Cell, Document, Line, Style, Styled, Table
+from numalign.render.drawing import draw, seats
 
 COLUMNS = ("POD", "RESULT", "QOS", "CONTAINER", "HINT", "CPUS", "DEVICES", "MEMORY", "ALIGNED")
 NOTHING = "-"
@@ -31,6 +32,22 @@ def admit_document(node: Node, base: str, origin: str, outcomes: Sequence[Outcom
         if not outcome.admit:
             document += [Line(), *refusal(node, outcome)]
     return document
+
+
+def drawing(node: Node, outcomes: Sequence[Outcome], width: int) -> Document:
+    """Draw where the containers of the admitted pods sit after the last admission."""
+    state = outcomes[-1].then.state
+    drawn = seats(
+        node,
+        state,
+        (
+            (outcome.demand.uid, container.name, f"{outcome.pod.name}/{container.name}")
+            for outcome in outcomes
+            if outcome.admit
+            for container in outcome.demand.containers
+        ),
+    )
+    return [Line(), *map(Line, draw(node, state, drawn, width))]
 
 
 def header(node: Node, base: str, origin: str) -> str:
