@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from numalign.errors import InputError
@@ -11,7 +11,7 @@ from numalign.model.apiserver import read_pod
 from numalign.model.path import child
 from numalign.model.pod import Pod
 from numalign.model.validation import Problem, misfits, shown, validate
-from numalign.sources.yaml import Document, load_file
+from numalign.sources.yaml import Document, FilePath, load_file
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 """Files of a folder that are read; the others are passed over."""
@@ -36,13 +36,13 @@ class Carrier(NamedTuple):
         return self.path == self.object_path
 
 
-def _documents(name: str | Path) -> Iterator[Document]:
-    folder = Path(name)
-    if str(name) == "-" or "\0" in str(name) or not folder.is_dir():
+def _documents(name: FilePath) -> Iterator[Document]:
+    if str(name) == "-" or "\0" in str(name) or not os.path.isdir(name):
         yield from load_file(name)
         return
     try:
-        files = sorted(file for file in folder.iterdir() if file.suffix in SUFFIXES and file.is_file())
+        with os.scandir(name) as entries:
+            files = sorted(entry.path for entry in entries if entry.name.endswith(SUFFIXES) and entry.is_file())
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}", str(name)) from None
     if not files:
@@ -51,7 +51,7 @@ def _documents(name: str | Path) -> Iterator[Document]:
         yield from load_file(file)
 
 
-def carriers_of(name: str | Path, check: bool) -> tuple[list[Carrier], int, bool]:
+def carriers_of(name: FilePath, check: bool) -> tuple[list[Carrier], int, bool]:
     """Find the objects with a pod, count the others, and tell whether there was a list."""
     found: list[Carrier] = []
     others = 0

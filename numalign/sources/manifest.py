@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from numalign.errors import InputError
 from numalign.model.path import child
 from numalign.model.pod import Pod
 from numalign.sources.carriers import Carrier, carriers_of, owner_name, wanted_replicas
-from numalign.sources.yaml import STDIN, Document
+from numalign.sources.yaml import STDIN, Document, FilePath
 
 _FINISHED: Final = ("Succeeded", "Failed")
 
@@ -50,7 +49,7 @@ class PodInput(NamedTuple):
         return tuple(source.pod for source in self.sources)
 
 
-def read(names: Iterable[str | Path], replicas: int | None = None, beside: Iterable[Pod] = ()) -> PodInput:
+def read(names: Iterable[FilePath], replicas: int | None = None, beside: Iterable[Pod] = ()) -> PodInput:
     """Read the pods of files, folders and `-` (standard input), in this order.
 
     Args:
@@ -85,7 +84,7 @@ def read(names: Iterable[str | Path], replicas: int | None = None, beside: Itera
     return PodInput(tuple(sources), passed_over, tuple(notes))
 
 
-def read_beside(name: str | Path) -> tuple[Pod, ...]:
+def read_beside(name: FilePath) -> tuple[Pod, ...]:
     """Read the pods that are on the node already, oldest first; finished ones are left out.
 
     They are not validated: they come from an API server. A list without any pod is fine.
@@ -102,7 +101,7 @@ def read_beside(name: str | Path) -> tuple[Pod, ...]:
     return tuple(sorted(pods, key=lambda pod: pod.created))
 
 
-def _shown_name(name: str | Path) -> str:
+def _shown_name(name: FilePath) -> str:
     return STDIN if str(name) == "-" else str(name)
 
 
