@@ -23,7 +23,7 @@ from numalign.kubelet.cpu.options import (
 )
 from numalign.kubelet.cpu.take import take
 from numalign.kubelet.cpu.topology import NO_TOPOLOGY, CPUTopology, build
-from numalign.kubelet.errors import AllocationError
+from numalign.kubelet.errors import AllocationError, KubeletHangError
 from numalign.model.cpuset import format_set
 from numalign.model.machine import Machine
 
@@ -144,6 +144,8 @@ def _reserved_cpus(topology: CPUTopology, options: CPUPolicyOptions, explicit: i
             reserved = take(topology, options, topology.cpus, number)
         except AllocationError:
             reserved = 0
+        except KubeletHangError as error:
+            raise StartError(f"the kubelet would hang while it reserves CPUs: {error}") from None
     if reserved.bit_count() != number:
         raise StartError(
             "[cpumanager] unable to reserve the required amount of CPUs "

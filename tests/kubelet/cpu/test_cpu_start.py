@@ -144,6 +144,16 @@ def test_an_ideal_node_reserves_nothing() -> None:
     assert (started.reserved, initial_state(started).default) == (0, parse("0-7"))
 
 
+def test_a_reservation_that_never_ends_is_a_failed_start() -> None:
+    """docs/rules/cpu-manager.md 8.31 at start: four nodes of five CPUs, in cores of three and of two."""
+    nodes = tuple(NUMANode(i, 0b11111 << 5 * i) for i in range(4))
+    sockets = (Unit(0, nodes[0].cpus | nodes[1].cpus), Unit(1, nodes[2].cpus | nodes[3].cpus))
+    cores = tuple(core << 5 * i for i in range(4) for core in (0b111, 0b11000))
+
+    with pytest.raises(StartError, match="would hang"):
+        manager(Machine("odd-nodes", nodes, sockets, cores), DISTNUMA, FULL, count=14)
+
+
 def test_the_policy_none_has_no_opinion_and_no_checks() -> None:
     started = try_start(machine=Machine("empty", ()), policy="none", options={}, nano=None)
 
