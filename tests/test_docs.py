@@ -1,0 +1,55 @@
+"""The documents stay true: their examples run, and every command has help and stands in the README.
+
+A fenced block marked `console` is run: each line `$ numalign …` as a real process in the repository's root, and what
+follows it must be exactly what it prints on standard output.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from numalign.cli import COMMANDS
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+ENVIRONMENT = {"PATH": os.environ["PATH"], "COLUMNS": "120", "NO_COLOR": "1", "LC_ALL": "C.UTF-8"}
+
+
+def examples() -> Iterator[tuple[str, str, str]]:
+    for document in DOCUMENTS:
+        for block in re.findall(r"^```console\n(.*?)^```", document.read_text(encoding="utf-8"), re.M | re.S):
+            for command, output in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.M):
+                yield document.name, command, output
+
+
+def run(words: list[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", *words], cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True, encoding="utf-8"
+    )
+
+
+@pytest.mark.parametrize(
+    ("document", "command", "output"),
+    [pytest.param(*example, id=f"{example[0]}: {example[1]}") for example in examples()],
+)
+def test_an_example_prints_what_the_document_shows(document: str, command: str, output: str) -> None:
+    words = shlex.split(command)
+    assert words[0] == "numalign", document
+    done = run(words)
+    assert done.stdout == output, done.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_has_help_with_an_example_and_stands_in_the_readme(command: str) -> None:
+    done = run(["numalign", command, "--help"])
+    assert done.returncode == 0, done.stderr
+    assert "numalign " in done.stdout.split("\n", 2)[2], "the help has no example"
+    assert f"`{command}" in (ROOT / "README.md").read_text(encoding="utf-8")
