@@ -19,6 +19,7 @@ from numalign.errors import NumalignError
 COMMANDS = {
     "admit": "Admit pods on a machine and print what each container gets.",
     "config": "Check a kubelet configuration against a machine, or have one written.",
+    "discover": "Show what this host is made of, and write it as a machine file.",
     "machines": "List the bundled machines, or print one as a file.",
     "replay": "Replay scenarios, one JSON object a line.",
 }

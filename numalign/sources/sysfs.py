@@ -9,10 +9,9 @@ import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from numalign.errors import HostError
+from numalign.errors import HostError, Notice
 from numalign.model.machine import Device, Machine
 from numalign.sources import device_rules, discovery_notes, hardware_section
-from numalign.sources.discovery_notes import DiscoveryWarning
 from numalign.sources.pci import PCIDevice, read_pci
 from numalign.sources.sysfs_hardware import Hardware, read_hardware
 from numalign.sources.sysfs_kubelet import KubeletError, KubeletView, read_view, to_machine
@@ -26,7 +25,7 @@ class Discovery(NamedTuple):
     machine: Machine | None
     """The kubelet's view, with the `hardware` section; None where the kubelet's own reading fails."""
     hardware: Hardware
-    warnings: tuple[DiscoveryWarning, ...]
+    warnings: tuple[Notice, ...]
     kubelet_error: str | None
 
 
@@ -54,7 +53,7 @@ def discover(
     view, error = _kubelet_view(tree)
     if not hardware.online:
         raise HostError(error or "no CPUs found", tree.name)
-    notes = [DiscoveryWarning(*guess) for guess in hardware.guesses]
+    notes = list(hardware.guesses)
     machine = None
     if view is not None:
         machine, dropped = _without_ragged_distances(to_machine(view, name))
@@ -68,8 +67,15 @@ def discover(
     return Discovery(name, machine, hardware, tuple(notes), error)
 
 
-def live_machine() -> Machine:
-    """Return the running host as the kubelet sees it, with its devices; no hardware section.
+class LiveMachine(NamedTuple):
+    """The running host, and what was odd about it, a sentence each."""
+
+    machine: Machine
+    warnings: tuple[str, ...]
+
+
+def live_machine() -> LiveMachine:
+    """Return the running host as the kubelet sees it, with its devices; without a look at the hardware view.
 
     Raises:
         HostError: the kubelet's own reading of this host would fail.
@@ -78,9 +84,12 @@ def live_machine() -> Machine:
     view, error = _kubelet_view(tree)
     if view is None:
         raise HostError(error or "no CPUs found", tree.name)
-    machine, _ = _without_ragged_distances(to_machine(view, machine_name(tree)))
+    machine, dropped = _without_ragged_distances(to_machine(view, machine_name(tree)))
     devices = read_pci(tree)
-    return machine._replace(devices=_named(devices, None, frozenset())) if devices else machine
+    if devices:
+        machine = machine._replace(devices=_named(devices, None, frozenset()))
+    notes = [*dropped, *discovery_notes.view_notes(view)]
+    return LiveMachine(machine, tuple(note.message for note in notes))
 
 
 def machine_name(tree: Tree) -> str:
@@ -110,13 +119,11 @@ def _named(
     return device_rules.name_devices(candidates, device_rules.load_rules() if rules is None else rules, requested)
 
 
-def _without_ragged_distances(machine: Machine) -> tuple[Machine, list[DiscoveryWarning]]:
+def _without_ragged_distances(machine: Machine) -> tuple[Machine, list[Notice]]:
     """Leave out distances that are missing for some nodes or too short: no row of them can be relied on."""
     rows = [node.distances for node in machine.numa_nodes]
     if all(row is None for row in rows) or all(row is not None and len(row) >= len(rows) for row in rows):
         return machine, []
     nodes = tuple(node._replace(distances=None) for node in machine.numa_nodes)
-    note = DiscoveryWarning(
-        "distancesIncomplete", "the distances of some NUMA nodes are missing or too short: all are left out"
-    )
+    note = Notice("distances-incomplete", "the distances of some NUMA nodes are missing or too short: all are left out")
     return machine._replace(numa_nodes=nodes), [note]

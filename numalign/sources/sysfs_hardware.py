@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from numalign.errors import Notice
 from numalign.model.cpuset import format_set, from_ids, ids
 from numalign.sources.allowed import Allowed, read_allowed
 from numalign.sources.pci import PCIDevice, read_pci
@@ -55,6 +56,8 @@ class Hardware(NamedTuple):
 
     online: int
     offline: int = 0
+    isolated: int = 0
+    """CPUs that the kernel's command line (`isolcpus=`) keeps the scheduler off."""
     packages: tuple[tuple[int | None, int], ...] = ()
     """(id of the operating system or None, CPUs), by first CPU."""
     cores: tuple[int, ...] = ()
@@ -72,8 +75,8 @@ class Hardware(NamedTuple):
     model: str | None = None
     pci: tuple[PCIDevice, ...] = ()
     allowed: Allowed | None = None
-    guesses: tuple[tuple[str, str], ...] = ()
-    """(code, sentence) for everything that had to be guessed or is contradictory."""
+    guesses: tuple[Notice, ...] = ()
+    """Everything that had to be guessed or is contradictory."""
 
 
 def read_hardware(tree: Tree) -> Hardware:
@@ -88,6 +91,7 @@ def read_hardware(tree: Tree) -> Hardware:
     return Hardware(
         online=online,
         offline=offline,
+        isolated=_isolated(tree) & online,
         packages=packages,
         cores=cores,
         dies=reader.groups("die", online, [cpus for _, cpus in packages]),
@@ -107,10 +111,17 @@ def read_hardware(tree: Tree) -> Hardware:
     )
 
 
+def _isolated(tree: Tree) -> int:
+    try:
+        return cpu_list(read_or_none(tree, f"{CPUS}/isolated") or "")
+    except ValueError:
+        return 0
+
+
 class _Reader:
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
-        self.guesses: list[tuple[str, str]] = []
+        self.guesses: list[Notice] = []
 
     def cpu_sets(self) -> tuple[int, int]:
         """Rule 2.1: (online, offline)."""
@@ -122,7 +133,7 @@ class _Reader:
         if online is None:
             with_topology = [cpu for cpu in directories if names_or_none(self.tree, f"{CPUS}/cpu{cpu}/topology")]
             if not with_topology:
-                self._guess("topologyMissing", "no CPU has a topology directory: every CPU counts as online")
+                self._guess("topology-missing", "no CPU has a topology directory: every CPU counts as online")
             online = from_ids(
                 cpu
                 for cpu in with_topology or directories
@@ -139,7 +150,7 @@ class _Reader:
 
             count = psutil.cpu_count(logical=True) or 0
         if count:
-            self._guess("cpusGuessed", f"/sys lists no CPUs: taking the {count} of /proc as 0-{count - 1}")
+            self._guess("cpus-guessed", f"/sys lists no CPUs: taking the {count} of /proc as 0-{count - 1}")
         return (1 << count) - 1, 0
 
     def nodes(self, online: int) -> tuple[tuple[HardwareNode, ...], bool]:
@@ -164,7 +175,7 @@ class _Reader:
                 )
             )
         if overlap:
-            self._guess("nodesOverlap", f"CPUs {format_set(overlap)} are listed by more than one NUMA node")
+            self._guess("nodes-overlap", f"CPUs {format_set(overlap)} are listed by more than one NUMA node")
         return tuple(result), bool(numbers)
 
     def packages(self, online: int) -> tuple[tuple[int | None, int], ...]:
@@ -182,7 +193,7 @@ class _Reader:
             siblings = self._siblings(next(ids(cpus)), ("package_cpus", "core_siblings"))
             if siblings is not None and siblings & online != cpus:
                 self._guess(
-                    "packageMapsWrong",
+                    "package-maps-wrong",
                     f"package {number} holds CPUs {format_set(cpus)} by its id, but CPUs "
                     f"{format_set(siblings & online)} by the map of siblings: the ids are taken",
                 )
@@ -211,7 +222,7 @@ class _Reader:
                 next((index for index, cpus in enumerate(homes) if cpus >> cpu & 1), None),
             )
             groups[key] = groups.get(key, 0) | 1 << cpu
-        self._guess("coresGuessed", "there are no maps of thread siblings: cores are grouped by their ids")
+        self._guess("cores-guessed", "there are no maps of thread siblings: cores are grouped by their ids")
         return tuple(groups.values())
 
     def groups(self, kind: str, online: int, known: Iterable[int]) -> tuple[int, ...]:
@@ -278,7 +289,7 @@ class _Reader:
             where = numbers if len(row) == len(numbers) else list(ids(columns or 0))
             if len(row) != len(where) or not set(numbers) <= set(where):
                 self._guess(
-                    "distancesUnusable",
+                    "distances-unusable",
                     f"node {number} has a row of {len(row)} distances, which fits no list of nodes: they are left out",
                 )
                 return None
@@ -311,7 +322,7 @@ class _Reader:
         return dict(sorted(result.items()))
 
     def _guess(self, code: str, message: str) -> None:
-        self.guesses.append((code, message))
+        self.guesses.append(Notice(code, message))
 
     def _mem_total(self, path: str) -> int | None:
         match = re.search(r"MemTotal:\s*(\d+) kB", read_or_none(self.tree, path) or "")
@@ -322,7 +333,7 @@ class _Reader:
         try:
             return None if text is None else cpu_list(text)
         except ValueError:
-            self._guess("listUnreadable", f"/{path} holds no list of CPUs or nodes")
+            self._guess("list-unreadable", f"/{path} holds no list of CPUs or nodes")
             return None
 
     def _siblings(self, cpu: int, names: Iterable[str]) -> int | None:

@@ -22,7 +22,7 @@ def facts(name: str, folder: Path = FOLDER) -> dict[str, Any]:
     return data
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def discovered(name: str, folder: Path = FOLDER) -> Discovery:
     """Read a captured machine once for all tests."""
     return discover(str(folder / f"{name}.tar.xz"))

@@ -37,7 +37,7 @@ def test_the_machine_is_what_the_kubelet_lists(snapshot: tuple[str, Path], facts
         {
             "id": node.id,
             "memory": node.memory,
-            "hugepages": {size: bytes_ for size, bytes_ in node.hugepages.items()},
+            "hugepages": dict(node.hugepages),
             "distances": None if node.distances is None else list(node.distances),
             "cores": {core & node.cpus for core in machine.cores if core & node.cpus},
         }
@@ -57,7 +57,7 @@ def test_the_machine_is_what_the_kubelet_lists(snapshot: tuple[str, Path], facts
 
 
 def test_each_cpu_has_the_labels_of_the_cpu_manager(snapshot: tuple[str, Path], facts: dict[str, Any]) -> None:
-    """[NUMA node, socket, core, uncore cache] of docs/rules/cpu-manager.md 1.3, the uncore id falling back core by core."""
+    """[NUMA node, socket, core, uncore cache] of docs/rules/cpu-manager.md 1.3, falling back core by core."""
     machine = snapshots.discovered(*snapshot).machine
 
     assert machine is not None
@@ -77,9 +77,9 @@ def test_counts_that_the_machine_cannot_hold_are_told(snapshot: tuple[str, Path]
     manager = facts["kubelet"]["cpu_manager"]
 
     assert found.machine is not None
-    assert (manager["num_cpus"] != found.machine.cpus.bit_count()) == ("cpuCount" in codes)
-    assert (manager["num_sockets"] != len(found.machine.sockets)) == ("socketCount" in codes)
-    assert (len(facts["kubelet"]["nodes"]) > 8) == ("manyNUMANodes" in codes)
+    assert (manager["num_cpus"] != found.machine.cpus.bit_count()) == ("cpu-count" in codes)
+    assert (manager["num_sockets"] != len(found.machine.sockets)) == ("socket-count" in codes)
+    assert (len(facts["kubelet"]["nodes"]) > 8) == ("many-numa-nodes" in codes)
 
 
 def test_the_hardware_is_what_the_tools_agree_on(snapshot: tuple[str, Path], facts: dict[str, Any]) -> None:

@@ -1,0 +1,192 @@
+"""`numalign discover`: what a host is made of."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from numalign.cli.options import machine_option, output_option, quiet_option
+from numalign.errors import HostError, InputError
+
+if TYPE_CHECKING:
+    from numalign.model.machine import Machine
+    from numalign.sources.device_rules import DeviceRule
+    from numalign.sources.sysfs import Discovery
+
+
+@click.command("discover")
+@click.option(
+    "--sysfs-root",
+    metavar="PATH",
+    default="/",
+    help="Read this captured tree instead of the host: the folder that stands for /, or a tar archive of it.",
+)
+@machine_option()
+@click.option(
+    "--device-rules", metavar="FILE", help="Which PCI device is which resource, instead of the default rules."
+)
+@click.option(
+    "--with", "requested", metavar="NAME", multiple=True, help="Add the devices of these rules, such as nvme."
+)
+@output_option("table", "wide", "json", "yaml", "name", "tree", "svg")
+@click.option("--save", metavar="FILE", help="Write the machine file (YAML; JSON if FILE ends in .json).")
+@click.option("--capture", metavar="FILE", help="Write a small anonymous snapshot, FILE.tar.xz, for --sysfs-root.")
+@quiet_option
+def command(
+    sysfs_root: str,
+    machine: str | None,
+    device_rules: str | None,
+    requested: tuple[str, ...],
+    output: str,
+    save: str | None,
+    capture: str | None,
+    quiet: bool,
+) -> int:
+    r"""Show what this host (or a captured one) is made of, as its kubelet sees it, and write it as a machine file.
+
+    Where the hardware differs from what a kubelet believes, a warning and the machine's `hardware` section say so. With
+    --machine a machine file is shown instead of a host, for its tree or its picture.
+
+    \b
+    Examples:
+      numalign discover
+      numalign discover --save machine.yaml
+      numalign discover --sysfs-root worker.tar.xz -o tree
+      numalign discover --machine figure-1 -o svg > machine.svg
+    """
+    if machine is not None:
+        if capture or sysfs_root != "/":
+            raise InputError("--machine shows a machine file; --sysfs-root and --capture are about a host")
+        _put(_file_machine(machine), output, save, quiet, name=machine)
+        return 0
+    rules = _rules(device_rules, requested)
+    if capture:
+        from numalign.sources.capture import capture as write_capture
+
+        found = write_capture(sysfs_root, capture, rules)
+        click.echo(f"numalign: captured {found.name} in {capture}", err=True)
+    else:
+        from numalign.sources.sysfs import discover
+
+        found = discover(sysfs_root, rules, frozenset(requested))
+    if found.machine is None:
+        _refuse(found, sysfs_root, output, quiet or bool(capture))
+    else:
+        _tell(found)
+        _put(found.machine, output, save, quiet or bool(capture))
+    return 0
+
+
+def _rules(path: str | None, requested: tuple[str, ...]) -> tuple[DeviceRule, ...] | None:
+    """Read the rules where they are needed before the devices are known."""
+    if path is None and not requested:
+        return None
+    from pathlib import Path
+
+    from numalign.sources.device_rules import DEFAULT, load_rules, requestable
+
+    rules = load_rules(Path(path) if path else DEFAULT)
+    for name in requested:
+        if name not in requestable(rules):
+            known = ", ".join(requestable(rules)) or "none"
+            raise InputError(f"no rule is called {name!r}; the rules on request are: {known}", "--with")
+    return rules
+
+
+def _file_machine(spec: str) -> Machine:
+    from numalign.cli.inputs import tell
+    from numalign.sources.machine_file import load_machine
+
+    loaded = load_machine(spec)
+    tell(loaded.warnings)
+    return loaded.machine
+
+
+def _tell(found: Discovery) -> None:
+    if found.warnings:
+        from numalign.cli.inputs import tell
+
+        tell(found.warnings)
+
+
+def _put(machine: Machine, output: str, save: str | None, quiet: bool, name: str = "") -> None:
+    """Save or print a machine."""
+    if save is not None:
+        from numalign.sources import machine_dump
+
+        text = machine_dump.to_json(machine) if save.endswith(".json") else machine_dump.to_yaml(machine)
+        _save(save, text)
+        click.echo(f"numalign: saved {machine.name} in {save}", err=True)
+    elif not quiet:
+        if output in ("table", "wide", "tree"):
+            from numalign.render.document import show
+
+            show(_document(machine, output, name))
+        else:
+            click.echo(_text(machine, output), nl=False)
+
+
+def _document(machine: Machine, output: str, name: str) -> Any:
+    if output == "tree":
+        from numalign.render.tree import tree_document
+
+        return tree_document(machine)
+    from numalign.render.discover import HINT, discover_document
+
+    hint = f"To save it: numalign discover --machine {name} --save machine.yaml" if name else HINT
+    return discover_document(machine, wide=output == "wide", hint=hint)
+
+
+def _text(machine: Machine, output: str) -> str:
+    if output == "svg":
+        from numalign.render.svg import draw
+
+        return draw(machine)
+    if output == "name":
+        return f"{machine.name}\n"
+    from numalign.sources import machine_dump
+
+    return machine_dump.to_json(machine) if output == "json" else machine_dump.to_yaml(machine)
+
+
+def _refuse(found: Discovery, root: str, output: str, quiet: bool) -> None:
+    """Print what can be said of the hardware, then end with the kubelet's own error."""
+    from numalign.sources.hardware_section import hardware_section
+
+    hardware = hardware_section(found.hardware, None)
+    if not quiet:
+        if output in ("json", "yaml"):
+            data = {"apiVersion": "numalign/v1", "kind": "Hardware", "name": found.name, "hardware": hardware}
+            if output == "json":
+                click.echo(json.dumps(data, indent=2, ensure_ascii=False))
+            else:
+                import yaml
+
+                click.echo(yaml.safe_dump(data, sort_keys=False, allow_unicode=True), nl=False)
+        elif output != "name":
+            from numalign.render.discover import hardware_document
+            from numalign.render.document import show
+
+            show(hardware_document(found.name, hardware))
+    raise HostError(
+        f"the kubelet's own reading of this machine fails: {found.kubelet_error}", "" if root == "/" else root
+    )
+
+
+def _save(path: str, text: str) -> None:
+    """Write a file whole or not at all."""
+    import os
+
+    temporary = f"{path}.{os.getpid()}.part"
+    try:
+        try:
+            with open(temporary, "w", encoding="utf-8") as file:
+                file.write(text)
+            os.replace(temporary, path)
+        finally:
+            if os.path.exists(temporary):
+                os.unlink(temporary)
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror or error}", path) from None

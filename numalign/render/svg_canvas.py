@@ -1,0 +1,80 @@
+"""A drawing in the making: shapes and texts of known size, written as SVG.
+
+Texts are set in a fixed-width font, so that their width is known wherever the picture is opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from xml.sax.saxutils import escape
+
+WIDTH = 1200
+SMALL = 9.0
+"""The smallest text, in pixels at the full width."""
+CHARACTER = 0.61
+"""Width of a character in the font's size: the widest of the fonts named below."""
+FONT = "DejaVu Sans Mono, Liberation Mono, Menlo, Consolas, monospace"
+
+PATTERNS = (
+    '<pattern id="hatch" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
+    '<rect width="5" height="5" fill="#ffffff"/><line x1="0" y1="0" x2="0" y2="5" stroke="#dcdcdc" stroke-width="2"/>'
+    "</pattern>"
+    '<pattern id="dots" width="5" height="5" patternUnits="userSpaceOnUse"><rect width="5" height="5" fill="#fdf0d5"/>'
+    '<circle cx="2.5" cy="2.5" r="1" fill="#c98a1b"/></pattern>'
+)
+
+
+def text_width(text: str, size: float = SMALL) -> float:
+    """Return the width of a text in pixels."""
+    return len(text) * size * CHARACTER
+
+
+def shorten(text: str, width: float, size: float = SMALL) -> str:
+    """Cut a text to a width; a cut one ends in `…`."""
+    most = max(int(width / (size * CHARACTER)), 1)
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+class Canvas:
+    """Shapes in drawing order."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self.bottom = 0.0
+        """The lowest point drawn so far."""
+
+    def rect(self, x: float, y: float, width: float, height: float, look: str, title: str = "") -> None:
+        """Draw a rectangle; `look` is its SVG attributes, `title` what a pointer over it tells."""
+        inner = f"><title>{escape(title)}</title></rect>" if title else "/>"
+        self._parts.append(f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" {look}{inner}')
+        self.bottom = max(self.bottom, y + height)
+
+    def shape(self, points: Sequence[tuple[float, float]], look: str, title: str = "") -> None:
+        """Draw a closed shape through points."""
+        path = " ".join(f"{x:g},{y:g}" for x, y in points)
+        inner = f"><title>{escape(title)}</title></polygon>" if title else "/>"
+        self._parts.append(f'<polygon points="{path}" {look}{inner}')
+        self.bottom = max(self.bottom, *(y for _, y in points))
+
+    def line(self, x: float, y: float, x2: float, y2: float, look: str) -> None:
+        """Draw a line."""
+        self._parts.append(f'<line x1="{x:g}" y1="{y:g}" x2="{x2:g}" y2="{y2:g}" {look}/>')
+        self.bottom = max(self.bottom, y, y2)
+
+    def text(self, x: float, y: float, text: str, size: float = SMALL, *, bold: bool = False, anchor: str = "") -> None:
+        """Write a text; y is its base line. `anchor`: `middle` or `end`, else x is its start."""
+        extra = f' text-anchor="{anchor}"' if anchor else ""
+        weight = ' font-weight="bold"' if bold else ""
+        self._parts.append(f'<text x="{x:g}" y="{y:g}" font-size="{size:g}"{weight}{extra}>{escape(text)}</text>')
+        self.bottom = max(self.bottom, y + size * 0.25)
+
+    def finish(self, title: str) -> str:
+        """Return the picture, as high as what is on it."""
+        height = int(self.bottom) + 24
+        return (
+            '<?xml version="1.0" encoding="UTF-8"?>\n'
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
+            f'font-family="{FONT}" fill="#222222">\n'
+            f"<title>{escape(title)}</title>\n<defs>{PATTERNS}</defs>\n"
+            f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>\n' + "\n".join(self._parts) + "\n</svg>\n"
+        )
