@@ -1,0 +1,105 @@
+"""The benchmarks run, in a size that takes no time. What they measure is nobody's test."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks import __main__ as command
+from benchmarks import admissions, merge, startup, timing, workloads
+from numalign.kubelet.topology import policies
+from numalign.kubelet.topology.hints import expand
+from numalign.kubelet.topology.merge import numa_info
+from tests.conformance.families.merge import decide
+
+
+def test_merge() -> None:
+    rows = merge.run(seconds=0.001, sizes=(2, 16))
+
+    assert [(row["nodes"], row["resources"]) for row in rows[::2]] == [(n, r) for n in (2, 16) for r in (2, 3, 4)]
+    assert {row["cross_product"] for row in rows} == {"measured", "extrapolated"}
+    assert all(row["times_faster"] > 0 for row in rows)
+
+
+@pytest.mark.parametrize("preferred", [True, False])
+def test_the_hint_sets_are_full_and_merge_as_meant(preferred: bool) -> None:
+    families = merge.full_hint_sets(3, 3, preferred=preferred)
+
+    best, _ = policies.merge("best-effort", [{"r": family} for family in families], numa_info(range(3)))
+
+    assert best.preferred is preferred
+    assert [len(expand(family)) for family in families] == [merge.family_size(family) for family in families]
+
+
+def test_the_plain_walk_ends_after_the_last_combination() -> None:
+    lists = [expand(family) for family in merge.full_hint_sets(2, 2, preferred=True)]
+
+    assert merge.walk(lists, numa_info(range(2)), 1.0)[0] == 9
+
+
+@pytest.mark.parametrize("workload", workloads.load("e2e"), ids=lambda workload: str(workload["id"]))
+def test_who_is_admitted_in_a_workload(workload: workloads.Workload) -> None:
+    _, admits, admitted = admissions.prepare(workload)
+    expected = [step["admit"] for step in workload["expectAdmit"] if "admit" in step]
+
+    assert admitted() == expected
+    assert admits == len(expected)
+
+
+@pytest.mark.parametrize(
+    "workload",
+    [line for line in workloads.load("merge") if "expect" in line],
+    ids=lambda workload: str(workload["id"]),
+)
+def test_the_merge_workloads(workload: workloads.Workload) -> None:
+    assert decide(workload) == workload["expect"]
+
+
+def test_a_variation_is_the_same_every_time_and_another_for_each_seed() -> None:
+    line = workloads.load("e2e")[0]
+
+    assert workloads.varied(line, 1) == workloads.varied(line, 1)
+    assert workloads.varied(line, 1)["steps"] != workloads.varied(line, 2)["steps"]
+
+
+def test_a_replayed_file() -> None:
+    assert admissions.replayed_per_second(workloads.load("e2e")[0], 1.0, 0.001) > 0
+
+
+def test_process_times() -> None:
+    python = [sys.executable, "-S", "-c", "pass"]
+
+    assert len(timing.process_seconds([python, python], 1)) == 2
+    with pytest.raises(RuntimeError, match="status 3"):
+        timing.process_seconds([[sys.executable, "-S", "-c", "raise SystemExit(3)"]], 1)
+
+
+def test_startup_times_one_process_of_each() -> None:
+    rows = startup.run(runs=1)
+
+    assert [row["command"].split()[1] for row in rows] == ["--version", "admit", "discover"]
+
+
+def test_the_command_prints_a_table_and_writes_json(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    rows = [{"what": "a", "ratio": 1234.5}, {"what": "bb", "ratio": 0.1234, "more": 2}]
+    monkeypatch.setattr(merge, "run", lambda: rows)
+    monkeypatch.setattr(sys, "argv", ["benchmarks", "merge", "--json", str(tmp_path / "rows.json")])
+
+    command.main()
+
+    assert capsys.readouterr().out == "merge\nwhat  ratio  more\na     1,234     -\nbb    0.123     2\n\n"
+    assert json.loads((tmp_path / "rows.json").read_text()) == {"merge": rows}
+
+
+def test_an_unknown_name_is_refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["benchmarks", "speed"])
+
+    with pytest.raises(SystemExit):
+        command.main()
+
+    assert "no such benchmark: speed" in capsys.readouterr().err
