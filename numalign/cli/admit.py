@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
+from collections.abc import Sequence
 
 import click
 
-from numalign.cli.inputs import read_pods, setting, tell
+from numalign.cli.inputs import Setting, read_pods, setting, tell
 from numalign.cli.options import (
     KubeletFlags,
     PodArguments,
@@ -18,8 +17,8 @@ from numalign.cli.options import (
     quiet_option,
 )
 from numalign.cli.verdict import FAIL_ON, KUBELET_FAILS, fails
-from numalign.kubelet.session import admit_in_order, open_session
-from numalign.render import admit as view
+from numalign.errors import Notice
+from numalign.kubelet.session import Outcome, Session, admit_in_order, open_session
 
 
 @click.command("admit")
@@ -67,30 +66,46 @@ def command(
     if output in ("table", "wide", "name"):
         tell(notices)
     if not quiet:
-        _print(output, session.node, on.base, on.origin, tried, notices)
+        _print(output, on, session, tried, notices)
     if any(outcome.stage in ("panic", "hang") for outcome in outcomes):
         return KUBELET_FAILS
     return int(any(fails(outcome, fail_on) for outcome in tried))
 
 
-def _print(output: str, *result: Any) -> None:
-    node, base, origin, outcomes, notices = result
-    if output == "name":
-        click.echo("".join(f"{name}\n" for name in view.admit_names(outcomes)), nl=False)
-    elif output in ("json", "yaml"):
-        data = view.admit_json(node, base, outcomes, notices)
-        if output == "json":
-            click.echo(json.dumps(data, indent=2, ensure_ascii=False))
-        else:
-            import yaml
+def _print(
+    output: str, setting: Setting, session: Session, tried: Sequence[Outcome], notices: Sequence[Notice]
+) -> None:
+    node = session.node
+    if output == "json":
+        import json
 
-            click.echo(yaml.safe_dump(data, sort_keys=False, allow_unicode=True), nl=False)
+        from numalign.render.as_json import admit_json
+
+        click.echo(json.dumps(admit_json(node, setting.base, tried, notices), indent=2, ensure_ascii=False))
+    elif output == "yaml":
+        import yaml
+
+        from numalign.render.as_json import admit_json
+
+        click.echo(
+            yaml.safe_dump(admit_json(node, setting.base, tried, notices), sort_keys=False, allow_unicode=True),
+            nl=False,
+        )
     else:
-        from numalign.render.document import show
+        _print_text(output, setting, session, tried)
 
-        document = view.admit_document(node, base, origin, outcomes)
-        if output == "wide":
-            from shutil import get_terminal_size
 
-            document = [*document, *view.drawing(node, outcomes, get_terminal_size().columns)]
-        show(document)
+def _print_text(output: str, setting: Setting, session: Session, tried: Sequence[Outcome]) -> None:
+    from numalign.render import admit as view
+
+    if output == "name":
+        click.echo("".join(f"{name}\n" for name in view.admit_names(tried)), nl=False)
+        return
+    from numalign.render.document import show
+
+    document = view.admit_document(session.node, setting.base, setting.origin, tried)
+    if output == "wide":
+        from shutil import get_terminal_size
+
+        document = [*document, *view.drawing(session.node, tried, get_terminal_size().columns)]
+    show(document)

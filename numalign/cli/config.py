@@ -37,7 +37,7 @@ def check(file: str | None, machine: str | None, kubelet: KubeletFlags, output: 
     """
     from numalign.explain.config_check import report
     from numalign.render import config as view
-    from numalign.render.admit import settings_json
+    from numalign.render.as_json import settings_json
 
     if file is not None:
         if kubelet.config is not None:

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
-from numalign.errors import Notice
 from numalign.explain.alignment import Alignment, alignment
 from numalign.explain.matrix import Matrix, Row, matrix
 from numalign.kubelet import device
-from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.demand import ContainerDemand
 from numalign.kubelet.node import Node, NodeState
 from numalign.kubelet.session import Outcome
 from numalign.kubelet.topology.hints import TopologyHint
 from numalign.model.cpuset import format_set
 from numalign.render.amounts import amount_text, bytes_text, nodes_text
-from numalign.render.as_json import allocation_json, hint_json, shared_pool
 from numalign.render.document import Cell, Document, Line, Style, Styled, Table
 from numalign.render.drawing import draw, seats
 
@@ -219,63 +215,6 @@ def failing(table: Matrix, node: Node) -> Iterable[str]:
 
 def _lacks(row: Row, place: int) -> bool:
     return row.cells[place].verdict in ("no", "together")
-
-
-def admit_json(node: Node, base: str, outcomes: Sequence[Outcome], notices: Sequence[Notice]) -> dict[str, Any]:
-    """Write the result of `admit` for programs (product contract: keys are only ever added)."""
-    return {
-        "apiVersion": "numalign/v1",
-        "kind": "AdmitResult",
-        "machine": node.machine.name,
-        "base": base,
-        "kubelet": settings_json(node.config),
-        "pods": [_pod_json(node, outcome) for outcome in outcomes],
-        "warnings": [notice._asdict() for notice in notices],
-    }
-
-
-def _pod_json(node: Node, outcome: Outcome) -> dict[str, Any]:
-    return {
-        "name": outcome.pod.name,
-        "namespace": outcome.pod.namespace,
-        "admit": outcome.admit,
-        "qos": outcome.pod.qos,
-        "stage": outcome.stage,
-        "reason": outcome.reason,
-        "message": outcome.message,
-        "containers": [
-            {
-                "name": container.name,
-                "kind": container.kind,
-                "hint": hint_json(outcome.result.hints[container.name]),
-                **allocation_json(node, outcome.after, outcome.demand.uid, container.name),
-                "aligned": alignment(node, outcome.after, outcome.demand.uid, container).aligned,
-            }
-            for container in outcome.demand.containers
-            if outcome.admit
-        ],
-        "sharedPool": shared_pool(node, outcome.then.state),
-    }
-
-
-def settings_json(config: KubeletConfig) -> dict[str, Any]:
-    """Write the settings in force under KubeletConfiguration's own names."""
-    return {
-        "topologyManagerPolicy": config.topology_manager_policy,
-        "topologyManagerScope": config.topology_manager_scope,
-        "topologyManagerPolicyOptions": dict(config.topology_manager_policy_options or {}),
-        "cpuManagerPolicy": config.cpu_manager_policy,
-        "cpuManagerPolicyOptions": dict(config.cpu_manager_policy_options or {}),
-        "reservedSystemCPUs": config.reserved_system_cpus,
-        "memoryManagerPolicy": config.memory_manager_policy,
-        "reservedMemory": [
-            {"numaNode": element.numa_node, "limits": dict(element.limits)} for element in config.reserved_memory
-        ],
-        "kubeReserved": dict(config.kube_reserved),
-        "systemReserved": dict(config.system_reserved),
-        "evictionHard": None if config.eviction_hard is None else dict(config.eviction_hard),
-        "featureGates": dict(config.feature_gates),
-    }
 
 
 def admit_names(outcomes: Sequence[Outcome]) -> list[str]:

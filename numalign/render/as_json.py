@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from numalign.errors import Notice
+from numalign.explain.alignment import alignment
 from numalign.kubelet import device, memory
+from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.demand import PodDemand
 from numalign.kubelet.node import AdmitResult, Node, NodeState
+from numalign.kubelet.session import Outcome
 from numalign.kubelet.topology.hints import TopologyHint
 from numalign.model.cpuset import format_set, ids
 
@@ -60,6 +65,64 @@ def step_json(node: Node, state: NodeState, pod: PodDemand, qos: str, result: Ad
         answer["message"] = result.message
     answer["sharedPool"] = shared_pool(node, state)
     return answer
+
+
+def admit_json(node: Node, base: str, outcomes: Sequence[Outcome], notices: Sequence[Notice]) -> dict[str, Any]:
+    """Write the result of `admit` for programs (product contract: keys are only ever added)."""
+    return {
+        "apiVersion": "numalign/v1",
+        "kind": "AdmitResult",
+        "machine": node.machine.name,
+        "base": base,
+        "kubelet": settings_json(node.config),
+        "pods": [pod_json(node, outcome) for outcome in outcomes],
+        "warnings": [notice._asdict() for notice in notices],
+    }
+
+
+def pod_json(node: Node, outcome: Outcome) -> dict[str, Any]:
+    """Write one pod of an `AdmitResult`; a refused pod has no containers."""
+    return {
+        "name": outcome.pod.name,
+        "namespace": outcome.pod.namespace,
+        "admit": outcome.admit,
+        "qos": outcome.pod.qos,
+        "stage": outcome.stage,
+        "reason": outcome.reason,
+        "message": outcome.message,
+        "containers": [
+            {
+                "name": container.name,
+                "kind": container.kind,
+                "hint": hint_json(outcome.result.hints[container.name]),
+                **allocation_json(node, outcome.after, outcome.demand.uid, container.name),
+                "aligned": alignment(node, outcome.after, outcome.demand.uid, container).aligned,
+            }
+            for container in outcome.demand.containers
+            if outcome.admit
+        ],
+        "sharedPool": shared_pool(node, outcome.then.state),
+    }
+
+
+def settings_json(config: KubeletConfig) -> dict[str, Any]:
+    """Write the settings in force under KubeletConfiguration's own names."""
+    return {
+        "topologyManagerPolicy": config.topology_manager_policy,
+        "topologyManagerScope": config.topology_manager_scope,
+        "topologyManagerPolicyOptions": dict(config.topology_manager_policy_options or {}),
+        "cpuManagerPolicy": config.cpu_manager_policy,
+        "cpuManagerPolicyOptions": dict(config.cpu_manager_policy_options or {}),
+        "reservedSystemCPUs": config.reserved_system_cpus,
+        "memoryManagerPolicy": config.memory_manager_policy,
+        "reservedMemory": [
+            {"numaNode": element.numa_node, "limits": dict(element.limits)} for element in config.reserved_memory
+        ],
+        "kubeReserved": dict(config.kube_reserved),
+        "systemReserved": dict(config.system_reserved),
+        "evictionHard": None if config.eviction_hard is None else dict(config.eviction_hard),
+        "featureGates": dict(config.feature_gates),
+    }
 
 
 def final_state_json(node: Node, state: NodeState, names: dict[str, str]) -> dict[str, Any]:

@@ -29,7 +29,7 @@ class Seat(NamedTuple):
 
 def seats(node: Node, state: NodeState, containers: Iterable[tuple[str, str, str]]) -> list[Seat]:
     """Give every container with exclusive CPUs a letter; `containers` are (pod UID, container name, label)."""
-    found = []
+    found: list[Seat] = []
     for uid, name, label in containers:
         cpus = state.cpu.assigned(uid, name) if node.cpu.static else None
         if cpus:
