@@ -1,7 +1,8 @@
 """The documents stay true: their examples run, and every command has help and stands in the README.
 
 A fenced block marked `console` is run: each line `$ numalign …` as a real process in the repository's root, and what
-follows it must be exactly what it prints on standard output.
+follows it must be exactly what it prints on standard output. `NUMALIGN_UPDATE_GOLDEN=1` writes the outputs anew; read
+what changed before you commit it.
 """
 
 from __future__ import annotations
@@ -44,6 +45,11 @@ def test_an_example_prints_what_the_document_shows(document: str, command: str, 
     words = shlex.split(command)
     assert words[0] == "numalign", document
     done = run(words)
+    if os.environ.get("NUMALIGN_UPDATE_GOLDEN") and done.stdout != output:
+        path = next(path for path in DOCUMENTS if path.name == document)
+        text = path.read_text(encoding="utf-8")
+        path.write_text(text.replace(f"$ {command}\n{output}", f"$ {command}\n{done.stdout}"), encoding="utf-8")
+        output = done.stdout
     assert done.stdout == output, done.stderr
 
 
