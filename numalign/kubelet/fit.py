@@ -191,11 +191,14 @@ def _used(others: Iterable[Pod], resources: Iterable[str]) -> dict[str, int]:
 def _refusals(pod: Pod, others: Sequence[Pod], node: NodeView, notes: list[str]) -> list[Refusal]:
     """Make the checks of 4.2 to 4.5; what cannot be judged goes to `notes` (6.5)."""
     result = []
-    if node.labels is None and predicates.selects_labels(pod):
+    labels_unknown = node.labels is None and predicates.selects_labels(pod)
+    name_unknown = node.name is None and predicates.selects_fields(pod)
+    if labels_unknown:
         notes.append("node selector and node affinity: not judged, the machine does not say which labels the node has")
-    elif node.name is None and predicates.selects_name(pod):
+    if name_unknown or (node.name is None and pod.spec.get("nodeName")):
         notes.append("node name: not judged, the machine does not say what the node is called")
-    elif not predicates.matches_node(pod, node.labels or {}, node.name or ""):
+    judged = not labels_unknown and not name_unknown
+    if judged and not predicates.matches_node(pod, node.labels or {}, node.name or ""):
         result.append(predicates.NODE_AFFINITY)
     if node.name is not None and pod.spec.get("nodeName") and pod.spec["nodeName"] != node.name:
         result.append(predicates.NODE_NAME)

@@ -49,9 +49,9 @@ def selects_labels(pod: Pod) -> bool:
     return bool(pod.spec.get("nodeSelector")) or any(term.get("matchExpressions") for term in _terms(pod) or ())
 
 
-def selects_name(pod: Pod) -> bool:
-    """Tell whether the pod asks for a node by name."""
-    return bool(pod.spec.get("nodeName")) or any(term.get("matchFields") for term in _terms(pod) or ())
+def selects_fields(pod: Pod) -> bool:
+    """Tell whether the pod's required node affinity asks for a node by name."""
+    return any(term.get("matchFields") for term in _terms(pod) or ())
 
 
 def matches_node(pod: Pod, labels: Mapping[str, str], name: str) -> bool:

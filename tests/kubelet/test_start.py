@@ -54,10 +54,13 @@ REFUSED: dict[str, tuple[Machine, dict[str, Any], str]] = {
             "reserved_memory": (MemoryReservation(0, {"cpu": "1"}), MemoryReservation(0, {"cpu": "1"})),
         },
         (
-            '[invalid configuration: topologyManagerScope (--topology-manager-scope) "node" must be one of: "container", '
+            '[invalid configuration: topologyManagerScope (--topology-manager-scope) "node" must be '
+            'one of: "container", '
             'or "pod", invalid configuration: unable to parse reservedSystemCPUs (--reserved-cpus) x, error: '
-            'strconv.Atoi: parsing "x": invalid syntax, invalid configuration: the limit type "cpu" for NUMA node 0 is not '
-            "supported, only [memory hugepages-<HugePageSize>] is accepted, invalid configuration: the reserved memory has "
+            'strconv.Atoi: parsing "x": invalid syntax, invalid configuration: the limit type "cpu" '
+            "for NUMA node 0 is not "
+            "supported, only [memory hugepages-<HugePageSize>] is accepted, invalid configuration: the "
+            "reserved memory has "
             'a duplicate value for NUMA node 0 and resource "cpu"]'
         ),
     ),
@@ -140,7 +143,8 @@ REFUSED: dict[str, tuple[Machine, dict[str, Any], str]] = {
         TWO,
         {"kube_reserved": {"cpu": "67"}},
         (
-            'invalid Node Allocatable configuration. Resource "cpu" has a reservation of {{67 0} {<nil>}  DecimalSI} but '
+            'invalid Node Allocatable configuration. Resource "cpu" has a reservation of {{67 0} '
+            "{<nil>}  DecimalSI} but "
             "capacity of {{16000 -3} {<nil>}  DecimalSI}. Expected capacity >= reservation."
         ),
     ),
@@ -153,7 +157,8 @@ REFUSED: dict[str, tuple[Machine, dict[str, Any], str]] = {
         Machine("far", (NUMANode(0, 1), NUMANode(64, 2))),
         {"topology_manager_policy": "best-effort", "eviction_hard": {}},
         (
-            "the kubelet would crash at the first admission: topologyManagerPolicy best-effort works with NUMA node ids "
+            "the kubelet would crash at the first admission: topologyManagerPolicy best-effort works "
+            "with NUMA node ids "
             "from 0 to 63 only, and this machine has 64; only topologyManagerPolicy none works here"
         ),
     ),
