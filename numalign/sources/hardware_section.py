@@ -26,6 +26,8 @@ def hardware_section(hardware: Hardware, machine: Machine | None) -> dict[str, A
         result["cpus"] = format_set(hardware.online)
     if hardware.offline:
         result["offlineCPUs"] = format_set(hardware.offline)
+    if hardware.isolated:
+        result["isolatedCPUs"] = format_set(hardware.isolated)
     if machine is None or packages_differ(hardware, machine):
         result["sockets"] = [_with_id(number, cpus) for number, cpus in hardware.packages]
     if machine is None or cores_differ(hardware, machine):
@@ -34,6 +36,11 @@ def hardware_section(hardware: Hardware, machine: Machine | None) -> dict[str, A
         result["numaNodes"] = [_node(hardware, index) for index in range(len(hardware.nodes))]
     if hardware.memory is not None and (machine is None or machine.memory != hardware.memory):
         result["memory"] = hardware.memory
+    return result | _of_the_hardware_alone(hardware)
+
+
+def _of_the_hardware_alone(hardware: Hardware) -> dict[str, Any]:
+    result: dict[str, Any] = {}
     if any(hardware.hugepages.values()):
         result["hugepages"] = _pages(hardware.hugepages)
     if hardware.l3:
@@ -54,12 +61,14 @@ def hardware_section(hardware: Hardware, machine: Machine | None) -> dict[str, A
 
 def cores_differ(hardware: Hardware, machine: Machine) -> bool:
     """Tell whether the kubelet groups its CPUs into other cores than the hardware."""
-    return {cpus & machine.cpus for cpus in hardware.cores} - {0} != set(machine.cores)
+    known = machine.cpus
+    return {cpus & known for cpus in hardware.cores} - {0} != set(machine.cores)
 
 
 def packages_differ(hardware: Hardware, machine: Machine) -> bool:
     """Tell whether the kubelet groups its CPUs into other sockets than the hardware, or under other ids."""
-    seen = {(number, cpus & machine.cpus) for number, cpus in hardware.packages if cpus & machine.cpus}
+    known = machine.cpus
+    seen = {(number, cpus & known) for number, cpus in hardware.packages if cpus & known}
     return seen != {(unit.id, unit.cpus) for unit in machine.sockets}
 
 

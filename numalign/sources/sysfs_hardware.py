@@ -6,7 +6,7 @@ docs/rules/discovery.md section 2. `sysfs_kubelet` holds what a kubelet would be
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from numalign.errors import Notice
@@ -16,6 +16,7 @@ from numalign.sources.pci import PCIDevice, read_pci
 from numalign.sources.sysfs_kubelet import CPUS, HUGEPAGES, NODES
 from numalign.sources.sysfs_text import (
     cpu_list,
+    cpu_map,
     names_or_none,
     numbered,
     read_int,
@@ -122,6 +123,8 @@ class _Reader:
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
         self.guesses: list[Notice] = []
+        self.usual: dict[tuple[str, ...], tuple[str, Callable[[str], int]]] = {}
+        """Names of a map -> the file it was found in, and how to read it."""
 
     def cpu_sets(self) -> tuple[int, int]:
         """Rule 2.1: (online, offline)."""
@@ -336,14 +339,26 @@ class _Reader:
             self._guess("list-unreadable", f"/{path} holds no list of CPUs or nodes")
             return None
 
-    def _siblings(self, cpu: int, names: Iterable[str]) -> int | None:
+    def _siblings(self, cpu: int, names: tuple[str, ...]) -> int | None:
+        """Read a map of siblings under the first of its names; what one CPU has, the others have too."""
+        base = f"{CPUS}/cpu{cpu}/topology"
+        usual = self.usual.get(names)
+        if usual is not None:
+            try:
+                return usual[1](self.tree.read(f"{base}/{usual[0]}"))
+            except (OSError, ValueError):
+                pass
         for name in names:
-            found = read_set(self.tree, f"{CPUS}/cpu{cpu}/topology", f"{name}_list", name)
-            if found is not None:
+            for file, parse in ((f"{name}_list", cpu_list), (name, cpu_map)):
+                try:
+                    found = parse(self.tree.read(f"{base}/{file}"))
+                except (OSError, ValueError):
+                    continue
+                self.usual[names] = (file, parse)
                 return found
         return None
 
-    def _partition(self, cpus: int, names: Iterable[str], otherwise: int) -> tuple[int, ...]:
+    def _partition(self, cpus: int, names: tuple[str, ...], otherwise: int) -> tuple[int, ...]:
         """Split a set by the maps of the first CPU of each group: one read a group, not one a CPU (rule 5.6)."""
         result = []
         left = cpus

@@ -48,7 +48,12 @@ def cpu_map(text: str) -> int:
     words = text.strip(_BLANK).split(",")
     if len(words) > MAX_ID // 32:
         raise ValueError(f"expected a map of CPUs, got {len(words)} words")
-    return int("".join(word.rjust(8, "0") for word in words), 16)
+    if max(map(len, words)) > 8:
+        raise ValueError(f"expected words of 8 hex digits, got {text[:40]!r}")
+    joined = "".join(words)
+    if len(joined) != len(words[0]) + 8 * (len(words) - 1):
+        joined = "".join([word.rjust(8, "0") for word in words])
+    return int(joined, 16)
 
 
 def size_bytes(text: str) -> int | None:
