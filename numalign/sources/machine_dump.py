@@ -49,10 +49,9 @@ def dump(machine: Machine) -> dict[str, Any]:
         "kubelet": machine.kubelet,
         "hardware": machine.hardware,
     }
-    for key, value in sections.items():
-        # An empty kubelet section is not the same as none: it asks for the kubelet's own defaults.
-        if value or (value is not None and key in ("totalMemory", "storage", "kubelet", "hardware")):
-            result[key] = value
+    # An empty kubelet section is not the same as none: it asks for the kubelet's own defaults.
+    kept_empty = ("totalMemory", "storage", "kubelet", "hardware")
+    result.update((key, value) for key, value in sections.items() if value or (value is not None and key in kept_empty))
     return result
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from numalign.errors import InputError, Notice
 from numalign.model import machine_checks
 from numalign.model.machine import Machine, NodeObject
-from numalign.sources import fields, machine_sections
+from numalign.sources import bundled, fields, machine_sections
 from numalign.sources.fields import FieldError, Path
 
 API_VERSION = "numalign/v1"
@@ -159,15 +159,12 @@ def load_machine(spec: str) -> LoadedMachine:
     Raises:
         InputError: there is no such machine or file, or it is no machine.
     """
-    names = bundled()
-    if spec in names:
-        return _load_file(FilePath(_folder(), f"{spec}.yaml"), "bundled")
+    if spec in bundled.names():
+        return _load_file(bundled.path(spec), "bundled")
     if spec != "-" and not _exists(spec):
         if "=" in spec:
             return _load_short(spec)
-        meant = fields.nearest(spec, names)
-        hint = f"did you mean {meant}?" if meant else f"bundled are {', '.join(names)}"
-        raise InputError(f"no file and no bundled machine has this name; {hint}", spec or "--machine")
+        raise InputError(f"no file and no bundled machine has this name; {bundled.nearest(spec)}", fields.shown(spec))
     return _load_file(FilePath(spec), "standard input" if spec == "-" else spec)
 
 
@@ -225,20 +222,3 @@ def _content(path: FilePath, name: str) -> bytes:
             return file.read(MAX_DOCUMENT + 1)
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}", name) from None
-
-
-def bundled() -> tuple[str, ...]:
-    """List the names of the bundled machines, sorted."""
-    return tuple(sorted(path.stem for path in _folder().glob("*.yaml")))
-
-
-def bundled_text(name: str) -> str:
-    """Return a bundled machine's file as it was written, with its comments."""
-    return FilePath(_folder(), f"{name}.yaml").read_text(encoding="utf-8")
-
-
-def _folder() -> FilePath:
-    """Find the bundled machines: inside an installed package, else beside the package in a checkout."""
-    package = FilePath(__file__).resolve().parent.parent
-    installed = package / "machines"
-    return installed if installed.is_dir() else package.parent / "machines"
