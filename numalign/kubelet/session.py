@@ -98,7 +98,7 @@ def admit(session: Session, pod: Pod) -> Outcome:
     after, result = twin.admit(node, session.state, demand)
     if not result.admit:
         then = session._replace(state=twin.collect(node, after))
-        return Outcome(pod, demand, result, None, session, after, then)
+        return Outcome(pod, demand, result, None, session, after, then, _fatal(result, pod))
     notices = list(_oddities(session, after, demand, pod))
     then = session._replace(state=after, pods=(*session.pods, pod))
     if session.view is None:
@@ -129,7 +129,7 @@ def end(session: Session, uid: str) -> Session:
 
 
 def admit_in_order(session: Session, pods: Iterable[Pod], *, started: bool = False) -> Iterator[Outcome]:
-    """Admit pods one after another.
+    """Admit pods one after another; none after one that the kubelet does not survive.
 
     Args:
         session: the node and what is there.
@@ -142,6 +142,23 @@ def admit_in_order(session: Session, pods: Iterable[Pod], *, started: bool = Fal
         if started and outcome.admit:
             session = session._replace(state=twin.start_containers(session.node, session.state, pod.uid))
         yield outcome
+        if outcome.stage in _FATAL:
+            return
+
+
+_FATAL = {
+    "panic": ("kubelet-panic", "the kubelet would crash in this call, so no later pod is tried"),
+    "hang": ("kubelet-hang", "the kubelet would never come back from this call, so no later pod is tried"),
+}
+"""Stage -> (code, advice) where the kubelet itself does not survive the call."""
+
+
+def _fatal(result: AdmitResult, pod: Pod) -> tuple[Notice, ...]:
+    """Warn where the kubelet itself does not survive the call."""
+    if result.stage not in _FATAL:
+        return ()
+    code, advice = _FATAL[result.stage]
+    return (Notice(code, f"{advice}: {result.message}", pod.name),)
 
 
 _ADVICE = {
