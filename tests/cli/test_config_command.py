@@ -1,0 +1,93 @@
+"""`numalign config check` and `config suggest` on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from numalign.cli import main
+from numalign.sources import bundled
+
+HEADER = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as ended:
+        main(["config", *words])
+    printed = capsys.readouterr()
+    assert isinstance(ended.value.code, int)
+    return ended.value.code, printed.out, printed.err
+
+
+def check_json(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[str, Any]]:
+    status, out, _ = run(capsys, "check", "-o", "json", *words)
+    return status, json.loads(out)
+
+
+@pytest.mark.parametrize("name", bundled.names())
+def test_a_suggestion_passes_the_check(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "suggest", "-m", name)
+    assert status == 0
+    path = tmp_path / "kubelet.yaml"
+    path.write_text(out)
+    status, answer = check_json(capsys, str(path), "-m", name)
+    assert (status, answer["starts"], answer["base"], answer["warnings"]) == (0, True, "kubelet", [])
+
+
+def test_both_ways_to_name_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "kubelet.yaml"
+    path.write_text(HEADER + "cpuManagerPolicy: static\n")
+    one = check_json(capsys, str(path), "-m", "figure-1")
+    assert one == check_json(capsys, "--kubelet-config", str(path), "-m", "figure-1")
+    assert one[0] == 4
+    status, _, err = run(capsys, "check", str(path), "--kubelet-config", str(path), "-m", "figure-1")
+    assert status == 2
+    assert "once" in err
+
+
+def test_what_would_start_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "kubelet.yaml"
+    path.write_text(HEADER + "memoryManagerPolicy: Static\nkubeReserved: {memory: 1Gi}\n")
+    status, answer = check_json(capsys, str(path), "-m", "figure-1")
+    assert status == 4
+    assert answer["startError"] == (
+        'the total amount "0" of type "memory" is not equal to the value "1124Mi" determined by '
+        "Node Allocatable feature"
+    )
+    assert answer["memory"]["wantedBytes"] == 1124 << 20
+    repaired = tmp_path / "repaired.json"
+    header = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"}
+    repaired.write_text(json.dumps({**header, **answer["suggestion"]}))
+    assert check_json(capsys, str(repaired), "-m", "figure-1")[0] == 0
+
+
+def test_table_shows_the_sum(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "kubelet.yaml"
+    path.write_text(HEADER + "memoryManagerPolicy: Static\n")
+    status, out, _ = run(capsys, "check", str(path), "-m", "figure-1")
+    assert status == 4
+    assert "evictionHard[memory.available], default  100Mi  104857600" in out
+    assert "reservedMemory: 104857600 bytes missing" in out
+
+
+def test_wrong_type_is_status_4_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "kubelet.yaml"
+    path.write_text(HEADER + "kubeReserved:\n  cpu: 4\n")
+    status, out, err = run(capsys, "check", str(path), "-m", "figure-1")
+    assert (status, out) == (4, "")
+    assert err == (
+        f"numalign: {path}:4: kubeReserved.cpu: json: cannot unmarshal number into Go struct field "
+        "KubeletConfiguration.kubeReserved of type string\n"
+    )
+
+
+def test_ideal_base_waives_the_reservation(capsys: pytest.CaptureFixture[str]) -> None:
+    status, answer = check_json(capsys, "-m", "figure-1")
+    assert (status, answer["base"]) == (0, "ideal")
+
+
+def test_suggest_does_not_read_a_configuration(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "suggest", "-m", "figure-1", "--kubelet-config", "x")[0] == 2

@@ -1,0 +1,1 @@
+numalign config suggest --machine xeon-2s-snc4

@@ -1,0 +1,23 @@
+"""CPUs that the kernel's command line keeps the scheduler off."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from numalign.sources.hardware_section import hardware_section
+from numalign.sources.sysfs_hardware import read_hardware
+from numalign.sources.trees import open_tree
+
+
+@pytest.mark.parametrize(("text", "expected"), [("1-2\n", "1-2"), ("\n", None), ("2,9", "2"), ("nonsense", None)])
+def test_isolated_cpus(tmp_path: Path, text: str, expected: str | None) -> None:
+    cpus = tmp_path / "sys/devices/system/cpu"
+    cpus.mkdir(parents=True)
+    (cpus / "online").write_text("0-3\n")
+    (cpus / "isolated").write_text(text)
+
+    section = hardware_section(read_hardware(open_tree(str(tmp_path))), None)
+
+    assert section.get("isolatedCPUs") == expected
