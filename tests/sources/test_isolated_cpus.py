@@ -14,7 +14,8 @@ from numalign.sources.trees import open_tree
 @pytest.mark.parametrize(("text", "expected"), [("1-2\n", "1-2"), ("\n", None), ("2,9", "2"), ("nonsense", None)])
 def test_isolated_cpus(tmp_path: Path, text: str, expected: str | None) -> None:
     cpus = tmp_path / "sys/devices/system/cpu"
-    cpus.mkdir(parents=True)
+    for cpu in range(4):
+        (cpus / f"cpu{cpu}" / "topology").mkdir(parents=True)
     (cpus / "online").write_text("0-3\n")
     (cpus / "isolated").write_text(text)
 
