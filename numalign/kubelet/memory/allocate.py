@@ -10,7 +10,7 @@ from numalign.kubelet.errors import AllocationError, KubeletPanicError
 from numalign.kubelet.memory.hints import calculate, violates
 from numalign.kubelet.memory.state import NIL_DEREFERENCE, STATIC, WORD, Block, MemoryManager, MemoryState, fill
 from numalign.kubelet.topology.hints import HintFamily, HintList, TopologyHint
-from numalign.kubelet.topology.search import masks_in
+from numalign.kubelet.topology.search import best_member
 from numalign.model.cpuset import ids
 
 
@@ -100,7 +100,7 @@ def best_hint(hints: HintFamily | HintList, required: int = 0) -> TopologyHint |
                 return TopologyHint(node, True)
     pieces = [piece._replace(required=piece.required | required) for piece in hints.pieces]
     for width in range(max(hints.width, required.bit_count(), 1), nodes.bit_count() + 1):
-        masks = [mask for piece in pieces if (mask := next(masks_in((piece,), width), None)) is not None]
+        masks = [mask for piece in pieces if (mask := best_member((piece,), width)) is not None]
         if masks:
             return TopologyHint(min(masks), width == hints.width)
     return None

@@ -8,14 +8,13 @@ enumeration; the tests hold the two together.
 
 from __future__ import annotations
 
-from bisect import insort
-from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate, product
+from collections.abc import Sequence
+from itertools import product
 
-from numalign.kubelet.topology.hints import CANNOT_FIT, Demand, HintFamily, Hints, Piece, TopologyHint
+from numalign.kubelet.topology.hints import CANNOT_FIT, HintFamily, Hints, Piece, SocketAlignment, TopologyHint
+from numalign.kubelet.topology.limits import leaves_out, meet, member
+from numalign.kubelet.topology.lowest import Anything, closest, lowest
 from numalign.kubelet.topology.merge import NUMAInfo
-
-Accept = Callable[[int], bool]
 
 
 def merge_families(lists: Sequence[Hints], numa: NUMAInfo, *, only_single: bool, only_preferred: bool) -> TopologyHint:
@@ -66,135 +65,66 @@ def _preferred(families: Sequence[HintFamily], numa: NUMAInfo) -> int | None:
     """Return the best mask that every family prefers (12.3 phase 1), or None."""
     # The resources of one provider often share a family (memory and its huge pages).
     distinct = [family for index, family in enumerate(families) if family not in families[:index]]
-    aligned = any(family.socket_alignment is not None for family in distinct)
-    if not aligned:
-        width = distinct[0].width
+    width = distinct[0].width
+    if all(family.socket_alignment is None for family in distinct):
         for family in distinct:
             if family.width != width:
                 return None
         if width == 1 and numa.distances is None:
             return _single_node(distinct)
-        return _narrowest(distinct, width, numa, None)
-
-    def accept(mask: int) -> bool:
-        return all(family.prefers(mask) for family in distinct)
-
+        return _narrowest(distinct, width, numa)
     for width in range(1, numa.full.bit_count() + 1):
-        mask = _narrowest(distinct, width, numa, accept)
+        mask = _narrowest(distinct, width, numa)
         if mask is not None:
             return mask
     return None
 
 
-def _narrowest(families: Sequence[HintFamily], width: int, numa: NUMAInfo, accept: Accept | None) -> int | None:
-    """Return the best mask of `width` nodes that is a hint of every family: closest, then the smallest integer."""
+def _narrowest(families: Sequence[HintFamily], width: int, numa: NUMAInfo) -> int | None:
+    """Return the best mask of `width` nodes that every family prefers: closest, then the smallest integer."""
+    sockets = []
+    for family in families:
+        if family.width != width:
+            if family.socket_alignment is None:
+                return None
+            sockets.append(family.socket_alignment)
     best: tuple[int, int] | None = None
     for pieces in product(*[family.pieces for family in families]):
-        for mask in masks_in(pieces, width, numa if numa.distances is not None else None, accept):
+        mask = best_member(pieces, width, numa, sockets)
+        if mask is not None:
             key = (numa.distance(mask), mask)
-            if best is None or key < best:
-                best = key
-            if numa.distances is None:
-                break
+            best = key if best is None else min(best, key)
     return None if best is None else best[1]
 
 
-def masks_in(
-    pieces: Sequence[Piece], width: int, numa: NUMAInfo | None = None, accept: Accept | None = None
-) -> Iterator[int]:
-    """Yield masks of `width` nodes that lie in every piece, the smallest integer first.
+def best_member(
+    pieces: Sequence[Piece], width: int, numa: NUMAInfo | None = None, sockets: Sequence[SocketAlignment] = ()
+) -> int | None:
+    """Return the best mask of `width` nodes that lies in every piece, or None.
 
-    With `numa`, only masks that are closer than every mask yielded before.
+    Args:
+        pieces: where it has to lie.
+        width: its number of nodes.
+        numa: with distances: the closest mask is best; else the smallest integer.
+        sockets: alignments that have to hold as well.
     """
     nodes, required = -1, 0
     for piece in pieces:
         nodes &= piece.nodes
         required |= piece.required
-    if nodes <= 0 or required & ~nodes or width < 1 or nodes.bit_count() < width or required.bit_count() > width:
-        return
-    demands = _distinct([demand for piece in pieces for demand in piece.demands])
-    touched = [other for piece in pieces for other in piece.touched]
+    if nodes <= 0 or required & ~nodes or not 0 < width <= nodes.bit_count() or required.bit_count() > width:
+        return None
+
+    def holds(mask: int) -> bool:
+        return all(piece.has(mask) for piece in pieces) and all(alignment.holds(mask) for alignment in sockets)
+
     if required.bit_count() == width:
-        met = all(other & required for other in touched) and all(demand.met_by(required) for demand in demands)
-        if met and (accept is None or accept(required)):
-            yield required
-        return
-    yield from _descend(nodes, required, width, demands, touched, numa, accept)
-
-
-def _distinct(demands: list[Demand]) -> list[Demand]:
-    return [demand for index, demand in enumerate(demands) if demand not in demands[:index]]
-
-
-def _descend(
-    nodes: int,
-    required: int,
-    width: int,
-    demands: Sequence[Demand],
-    touched: Sequence[int],
-    numa: NUMAInfo | None,
-    accept: Accept | None,
-) -> Iterator[int]:
-    """Search depth first from the highest node down, leaving a node out before taking it."""
+        return required if holds(required) else None
     order = [node for node in range(nodes.bit_length()) if nodes >> node & 1]
-    weights = [_upper_weights(demand, order) for demand in demands]
-    reach = [_reach(row, width) for row in weights]
-    count = len(demands)
-    closest: int | None = None
-
-    def descend(index: int, chosen: int, wanted: int, missing: tuple[int, ...]) -> Iterator[int]:
-        """Decide order[index - 1], order[index - 2], …; `missing[d]` is what demand d still lacks."""
-        nonlocal closest
-        if wanted == 0:
-            if required & ~chosen or any(not other & chosen for other in touched):
-                return
-            if any(demand.spans and not demand.met_by(chosen) for demand in demands):
-                return
-            if accept is not None and not accept(chosen):
-                return
-            if numa is not None:
-                distance = numa.distance(chosen)
-                if closest is not None and distance >= closest:
-                    return
-                closest = distance
-            yield chosen
-            return
-        if index < wanted:
-            return
-        for d in range(count):
-            if reach[d][index][wanted] < missing[d]:
-                return
-        if numa is not None and closest is not None and numa.distance(chosen) >= closest:
-            return
-        bit = 1 << order[index - 1]
-        if not required & bit:
-            yield from descend(index - 1, chosen, wanted, missing)
-        rest = tuple([missing[d] - weights[d][index - 1] for d in range(count)])
-        if wanted > 1 or all(lack <= 0 for lack in rest):
-            yield from descend(index - 1, chosen | bit, wanted - 1, rest)
-
-    yield from descend(len(order), 0, width, tuple(demand.need for demand in demands))
-
-
-def _upper_weights(demand: Demand, order: Sequence[int]) -> list[int]:
-    """What each node can add at most: its own amount, and every span that touches it."""
-    size = len(demand.weights)
-    return [
-        (demand.weights[node] if node < size else 0) + sum(1 for span in demand.spans if span >> node & 1)
-        for node in order
-    ]
-
-
-def _reach(weights: Sequence[int], width: int) -> list[list[int]]:
-    """`reach[i][k]`: the most that k of the first i nodes can have."""
-    largest: list[int] = []  # negated, ascending
-    rows = [[0] * (width + 1)]
-    for weight in weights:
-        insort(largest, -weight)
-        del largest[width:]
-        sums = [-total for total in accumulate(largest, initial=0)]
-        rows.append(sums + [sums[-1]] * (width + 1 - len(sums)))
-    return rows
+    limits = member(pieces, order, width, sockets)
+    if numa is None or numa.distances is None:
+        return lowest(order, width, limits)
+    return closest(order, width, limits, numa, holds)
 
 
 def narrowest_width(pieces: Sequence[Piece]) -> int:
@@ -202,7 +132,7 @@ def narrowest_width(pieces: Sequence[Piece]) -> int:
     limit = max(piece.nodes.bit_count() for piece in pieces)
     for width in range(1, limit + 1):
         for piece in pieces:
-            if any(True for _ in masks_in((piece,), width)):
+            if best_member((piece,), width) is not None:
                 return width
     raise ValueError("a family of hints has no member")
 
@@ -238,69 +168,17 @@ def _size_key(width: int, target: int) -> tuple[int, int]:
 
 
 def _smallest_and(pieces: Sequence[Piece], common: int, width: int, numa: NUMAInfo) -> int | None:
-    """Return the best AND of one mask from each piece with exactly `width` nodes, or None.
-
-    Every node of `common` outside the AND must be left out by one of the pieces: the search hands these nodes out,
-    from the highest down, and keeps the sets of masks that the pieces are then left with.
-    """
+    """Return the best AND of one mask from each piece with exactly `width` nodes, or None."""
     order = [node for node in range(common.bit_length()) if common >> node & 1]
+
+    def holds(mask: int) -> bool:
+        return leaves_out(pieces, common, mask)
+
+    # The best of all masks will nearly always do; only if not, what the pieces can leave out is looked at.
     if numa.distances is None:
-        lowest = sum(1 << node for node in order[:width])
-        if any(piece.has(piece.nodes & ~(common & ~lowest)) for piece in pieces):
-            return lowest
-    start = tuple(piece.nodes for piece in pieces)
-    seen: set[tuple[int, int, frozenset[tuple[int, ...]]]] = set()
-    best: tuple[int, int] | None = None
-
-    def descend(index: int, chosen: int, states: frozenset[tuple[int, ...]]) -> bool:
-        """Return True to stop: without distances the first mask found is the smallest."""
-        nonlocal best
-        wanted = width - chosen.bit_count()
-        if index == 0:
-            key = (numa.distance(chosen), chosen)
-            best = key if best is None else min(best, key)
-            return numa.distances is None
-        if numa.distances is None:
-            known = (index, wanted, states)
-            if known in seen:
-                return False
-            seen.add(known)
-        elif best is not None and numa.distance(chosen) > best[0]:
-            return False
-        bit = 1 << order[index - 1]
-        if index > wanted:
-            without = _leave_out(pieces, states, bit)
-            if without and descend(index - 1, chosen, without):
-                return True
-        return wanted > 0 and descend(index - 1, chosen | bit, states)
-
-    descend(len(order), 0, frozenset([start]))
-    return None if best is None else best[1]
-
-
-def _leave_out(pieces: Sequence[Piece], states: frozenset[tuple[int, ...]], bit: int) -> frozenset[tuple[int, ...]]:
-    """Let one of the pieces leave out the node `bit`, in every way that keeps its mask a member."""
-    result = set()
-    for state in states:
-        for position, mask in enumerate(state):
-            if pieces[position].has(mask & ~bit):
-                result.add((*state[:position], mask & ~bit, *state[position + 1 :]))
-    return _useful(pieces, result)
-
-
-def _useful(pieces: Sequence[Piece], states: set[tuple[int, ...]]) -> frozenset[tuple[int, ...]]:
-    """Drop states that another one beats: what is left over in every demand decides what more can be left out."""
-    if len(states) < 2 or any(piece.touched or any(demand.spans for demand in piece.demands) for piece in pieces):
-        return frozenset(states)
-    kept: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
-    for state in sorted(states):
-        slack = tuple(
-            sum(weight for node, weight in enumerate(demand.weights) if mask >> node & 1) - demand.need
-            for piece, mask in zip(pieces, state, strict=True)
-            for demand in piece.demands
-        )
-        if any(all(a >= b for a, b in zip(other, slack, strict=True)) for _, other in kept):
-            continue
-        kept = [one for one in kept if not all(b >= a for a, b in zip(one[1], slack, strict=True))]
-        kept.append((state, slack))
-    return frozenset(state for state, _ in kept)
+        best = sum(1 << node for node in order[:width])
+        return best if holds(best) else lowest(order, width, meet(pieces, order))
+    nearest = closest(order, width, Anything(), numa, bool)
+    if nearest is not None and holds(nearest):
+        return nearest
+    return closest(order, width, meet(pieces, order), numa, holds)
