@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from numalign.model.gotext import quote
+
 MAX_ID = 1 << 20
 """Largest CPU id that is read: far above any machine, and small enough that a set stays a small int."""
 
@@ -60,32 +62,12 @@ def _parts(text: str) -> Iterator[tuple[int, int]]:
 def _number(text: str) -> int:
     digits = text[1:] if text[:1] in ("+", "-") else text
     if not (digits.isascii() and digits.isdecimal()):
-        raise CPUSetError(f"strconv.Atoi: parsing {_quoted(text)}: invalid syntax")
+        raise CPUSetError(f"strconv.Atoi: parsing {quote(text)}: invalid syntax")
     if len(digits) > 18:
         digits = digits.lstrip("0") or "0"
         if len(digits) > 19 or int(digits) > 2**63 - (text[0] != "-"):
-            raise CPUSetError(f"strconv.Atoi: parsing {_quoted(text)}: value out of range")
+            raise CPUSetError(f"strconv.Atoi: parsing {quote(text)}: value out of range")
     return -int(digits) if text[0] == "-" else int(digits)
-
-
-_ESCAPES = {"\a": r"\a", "\b": r"\b", "\f": r"\f", "\n": r"\n", "\r": r"\r", "\t": r"\t", "\v": r"\v"}
-
-
-def _quoted(text: str) -> str:
-    """Quote a text as Go's messages do: backslash escapes for what cannot be printed."""
-    parts = []
-    for char in text:
-        if char in '"\\':
-            parts.append("\\" + char)
-        elif char.isprintable():
-            parts.append(char)
-        elif char in _ESCAPES:
-            parts.append(_ESCAPES[char])
-        elif char < " " or char == "\x7f":
-            parts.append(f"\\x{ord(char):02x}")
-        else:
-            parts.append(f"\\u{ord(char):04x}" if ord(char) < 0x10000 else f"\\U{ord(char):08x}")
-    return '"' + "".join(parts) + '"'
 
 
 def format_set(members: int) -> str:
