@@ -23,6 +23,8 @@ bench: $(STAMP)
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	# Where PYTHONDONTWRITEBYTECODE is set every start would compile the package anew.
+	$(BIN)/python -m compileall -q numalign
 	touch $(STAMP)
 
 clean:
