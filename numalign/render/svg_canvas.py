@@ -20,7 +20,7 @@ PATTERNS = (
     '<rect width="5" height="5" fill="#ffffff"/><line x1="0" y1="0" x2="0" y2="5" stroke="#dcdcdc" stroke-width="2"/>'
     "</pattern>"
     '<pattern id="dots" width="5" height="5" patternUnits="userSpaceOnUse"><rect width="5" height="5" fill="#fdf0d5"/>'
-    '<circle cx="2.5" cy="2.5" r="1" fill="#c98a1b"/></pattern>'
+    '<circle cx="2.5" cy="2.5" r="0.9" fill="#e8c887"/></pattern>'
 )
 
 

@@ -21,7 +21,7 @@ from numalign.sources.trees import Tree
 
 _ADDRESS_NAME = re.compile(r"\b(enx|ibx|rocex|wlx|wwx)[0-9a-f]{12,16}\b")
 """Interface names that udev makes from hardware addresses."""
-_CPUINFO = re.compile(r"(?:processor|physical id|core id|model name|cpu model|Processor)\s*:.*", re.ASCII)
+_CPUINFO = re.compile(r"(?:processor|physical id|core id|model name|cpu model|Processor|cpu)\s*:.*", re.ASCII)
 _NUMBERED = re.compile(r"(?:cpu|node)\d+", re.ASCII)
 _PRIVATE = ("proc/self/", "proc/mounts", "sys/fs/cgroup", "dev/")
 """Paths that are written anew from what was understood: cgroup paths name pods, users and sessions."""

@@ -87,7 +87,7 @@ def read_hardware(tree: Tree) -> Hardware:
     nodes, numa_directory = reader.nodes(online)
     packages = reader.packages(online)
     info = read_or_none(tree, "proc/cpuinfo") or ""
-    model = re.search(r"^(?:model name|cpu model|Processor|cpu|machine)\s*:\s*(.+)$", info, re.MULTILINE)
+    model = re.search(r"^(?:model name|cpu model|Processor|cpu)\s*:\s*(.+)$", info, re.MULTILINE)
     cores = reader.cores(online, nodes, packages)
     return Hardware(
         online=online,
