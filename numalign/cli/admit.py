@@ -18,7 +18,7 @@ from numalign.cli.options import (
 )
 from numalign.cli.verdict import FAIL_ON, KUBELET_FAILS, fails
 from numalign.errors import Notice
-from numalign.kubelet.session import Outcome, Session, admit_in_order, open_session
+from numalign.kubelet.session import Outcome, Session, admit_in_order, odd_from_the_start, open_session
 
 
 @click.command("admit")
@@ -62,7 +62,12 @@ def command(
     session = open_session(on.config, on.machine, ideal=on.base == "ideal", fit_check=only is None)
     outcomes = list(admit_in_order(session, (*up.beside, *up.tried), started=pods.started))
     tried = outcomes[len(up.beside) :]
-    notices = (*on.notices, *up.notices, *(notice for outcome in outcomes for notice in outcome.notices))
+    notices = (
+        *on.notices,
+        *up.notices,
+        *odd_from_the_start(session),
+        *(notice for outcome in outcomes for notice in outcome.notices),
+    )
     if output in ("table", "wide", "name"):
         tell(notices)
     if not quiet:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from numalign.errors import Notice
-from numalign.kubelet import cpu, fit
+from numalign.kubelet import cpu, fit, memory
 from numalign.kubelet import node as twin
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.cpu.allocate import NOT_FREE, POOL_EMPTY, TOO_FEW
@@ -89,6 +89,19 @@ def open_session(config: KubeletConfig, machine: Machine, *, ideal: bool = False
     """
     node, state = twin.start(config, machine, ideal=ideal)
     return Session(node, state, fit.view(config, machine) if fit_check else None)
+
+
+def odd_from_the_start(session: Session) -> tuple[Notice, ...]:
+    """Warn of what the kubelet accepts and then gets wrong."""
+    return tuple(
+        Notice(
+            "memory-overdrawn",
+            f"NUMA node {numa} has less {resource} than reservedMemory and huge pages take; the kubelet's subtraction "
+            "wraps around, and the node looks almost infinite: reserve less there",
+            "reservedMemory",
+        )
+        for numa, resource in memory.overdrawn_tables(session.node.memory)
+    )
 
 
 def admit(session: Session, pod: Pod) -> Outcome:

@@ -4,7 +4,14 @@ from numalign.kubelet.memory.allocate import allocate, remove, remove_pod, remov
 from numalign.kubelet.memory.hints import container_hints, pod_hints
 from numalign.kubelet.memory.reserved import validate_reserved_memory
 from numalign.kubelet.memory.start import NodeRecord, Table, start, validate_state
-from numalign.kubelet.memory.state import Block, MemoryManager, MemoryState, initial_state, machine_state
+from numalign.kubelet.memory.state import (
+    Block,
+    MemoryManager,
+    MemoryState,
+    initial_state,
+    machine_state,
+    overdrawn_tables,
+)
 
 __all__ = [
     "Block",
@@ -16,6 +23,7 @@ __all__ = [
     "container_hints",
     "initial_state",
     "machine_state",
+    "overdrawn_tables",
     "pod_hints",
     "remove",
     "remove_pod",

@@ -77,6 +77,16 @@ class MemoryState(NamedTuple):
         return self.reusable if uid == self.reusable_pod else {}
 
 
+def overdrawn_tables(manager: MemoryManager) -> tuple[tuple[int, str], ...]:
+    """List (node id, resource) whose allocatable amount has wrapped, so that the node looks almost infinite (rule 14)."""
+    return tuple(
+        (node, resource)
+        for node in manager.node_ids
+        for place, resource in enumerate(manager.resources)
+        if manager.allocatable[place][node] > manager.total[place][node]
+    )
+
+
 def initial_state(manager: MemoryManager) -> MemoryState:
     """Build the state of a first start: nothing assigned, every node on its own (rules 8, 12)."""
     length = manager.nodes.bit_length()
