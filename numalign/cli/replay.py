@@ -31,7 +31,8 @@ def command(file: BinaryIO, quiet: bool) -> int:
     for number, line in scenario.lines(file):
         try:
             one = scenario.read(line)
-            answer = {"id": one.id, **replay(one.config, one.machine, one.steps)}
+            decided = {"startError": one.start_error} if one.start_error else replay(one.config, one.machine, one.steps)
+            answer = {"id": one.id, **decided}
             done += 1
         except InputError as error:
             answer = {"line": number, "error": str(error)}

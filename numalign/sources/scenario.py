@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO, Literal, NamedTuple
 
-from numalign.errors import InputError
+from numalign.errors import InputError, StartError
 from numalign.kubelet.config import KubeletConfig
 from numalign.model.apiserver import read_pod
 from numalign.model.machine import Machine
@@ -39,6 +39,8 @@ class Scenario(NamedTuple):
     config: KubeletConfig
     machine: Machine
     steps: tuple[Step, ...]
+    start_error: str = ""
+    """The kubelet's text where it could not even decode the settings; the scenario ends there."""
 
 
 def lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
@@ -81,7 +83,11 @@ def read(line: bytes) -> Scenario:
     family = data.get("family", "e2e")
     if family not in FAMILIES:
         raise InputError(f"family: expected one of {', '.join(FAMILIES)}, got {json.dumps(family)}")
-    config, _ = kubelet_file.from_data(_mapping(data, "kubelet"), "kubelet")
+    start_error, config = "", KubeletConfig()
+    try:
+        config, _ = kubelet_file.from_data(_mapping(data, "kubelet"), "kubelet")
+    except StartError as error:
+        start_error = error.message
     machine = machine_from_scenario(
         _mapping(data, "machine"), _mapping(data, "devices"), _mapping(data, "preferredAllocation")
     )
@@ -89,7 +95,11 @@ def read(line: bytes) -> Scenario:
     if not isinstance(steps, list):
         raise InputError("steps: expected a list")
     return Scenario(
-        str(data.get("id", "")), config, machine, tuple(_step(step, index) for index, step in enumerate(steps))
+        str(data.get("id", "")),
+        config,
+        machine,
+        tuple(_step(step, index) for index, step in enumerate(steps)),
+        start_error,
     )
 
 

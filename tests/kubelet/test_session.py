@@ -28,4 +28,4 @@ def test_a_node_that_gives_more_than_it_has_is_told() -> None:
 def test_nothing_is_odd_on_a_plain_node() -> None:
     machine = Machine("m", (NUMANode(0, 0b11, GIB),))
 
-    assert odd_from_the_start(open_session(IDEAL, machine)) == ()
+    assert odd_from_the_start(open_session(IDEAL, machine, ideal=True)) == ()

@@ -78,7 +78,7 @@ class MemoryState(NamedTuple):
 
 
 def overdrawn_tables(manager: MemoryManager) -> tuple[tuple[int, str], ...]:
-    """List (node id, resource) whose allocatable amount has wrapped, so that the node looks almost infinite (rule 14)."""
+    """List (node id, resource) whose allocatable amount has wrapped: the node looks almost infinite (rule 14)."""
     return tuple(
         (node, resource)
         for node in manager.node_ids
