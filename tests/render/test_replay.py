@@ -9,11 +9,11 @@ import pytest
 from numalign.explain.config_suggest import suggest
 from numalign.render.config import suggestion_json
 from numalign.render.replay import replay
-from numalign.sources import kubelet_file
-from numalign.sources.machine_file import bundled, load_machine
+from numalign.sources import bundled, kubelet_file
+from numalign.sources.machine_file import load_machine
 
 
-@pytest.mark.parametrize("name", bundled())
+@pytest.mark.parametrize("name", bundled.names())
 def test_a_suggested_configuration_starts(name: str) -> None:
     """What `config suggest` writes for a bundled machine starts there, and a pod is admitted or refused on it."""
     machine = load_machine(name).machine
