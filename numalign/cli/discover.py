@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from numalign.cli.options import machine_option, output_option, quiet_option
+from numalign.cli.options import output_option, quiet_option
 from numalign.errors import HostError, InputError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     default="/",
     help="Read this captured tree instead of the host: the folder that stands for /, or a tar archive of it.",
 )
-@machine_option()
+@click.option("-m", "--machine", metavar="MACHINE", help="Show this machine file or bundled machine instead of a host.")
 @click.option(
     "--device-rules", metavar="FILE", help="Which PCI device is which resource, instead of the default rules."
 )
@@ -44,7 +44,7 @@ def command(
     capture: str | None,
     quiet: bool,
 ) -> int:
-    r"""Show what this host (or a captured one) is made of, as its kubelet sees it, and write it as a machine file.
+    """Show what this host (or a captured one) is made of, as its kubelet sees it, and write it as a machine file.
 
     Where the hardware differs from what a kubelet believes, a warning and the machine's `hardware` section say so. With
     --machine a machine file is shown instead of a host, for its tree or its picture.
@@ -55,11 +55,11 @@ def command(
       numalign discover --save machine.yaml
       numalign discover --sysfs-root worker.tar.xz -o tree
       numalign discover --machine figure-1 -o svg > machine.svg
-    """
+    """  # noqa: D301 (a raw docstring would hide the mark for click)
     if machine is not None:
         if capture or sysfs_root != "/":
             raise InputError("--machine shows a machine file; --sysfs-root and --capture are about a host")
-        _put(_file_machine(machine), output, save, quiet, name=machine)
+        _put(_file_machine(machine), output, save, quiet, f"--machine {machine} ")
         return 0
     rules = _rules(device_rules, requested)
     if capture:
@@ -75,7 +75,8 @@ def command(
         _refuse(found, sysfs_root, output, quiet or bool(capture))
     else:
         _tell(found)
-        _put(found.machine, output, save, quiet or bool(capture))
+        source = "" if sysfs_root == "/" else f"--sysfs-root {sysfs_root} "
+        _put(found.machine, output, save, quiet or bool(capture), source)
     return 0
 
 
@@ -111,7 +112,7 @@ def _tell(found: Discovery) -> None:
         tell(found.warnings)
 
 
-def _put(machine: Machine, output: str, save: str | None, quiet: bool, name: str = "") -> None:
+def _put(machine: Machine, output: str, save: str | None, quiet: bool, source: str) -> None:
     """Save or print a machine."""
     if save is not None:
         from numalign.sources import machine_dump
@@ -123,19 +124,19 @@ def _put(machine: Machine, output: str, save: str | None, quiet: bool, name: str
         if output in ("table", "wide", "tree"):
             from numalign.render.document import show
 
-            show(_document(machine, output, name))
+            show(_document(machine, output, source))
         else:
             click.echo(_text(machine, output), nl=False)
 
 
-def _document(machine: Machine, output: str, name: str) -> Any:
+def _document(machine: Machine, output: str, source: str) -> Any:
     if output == "tree":
         from numalign.render.tree import tree_document
 
         return tree_document(machine)
-    from numalign.render.discover import HINT, discover_document
+    from numalign.render.discover import discover_document
 
-    hint = f"To save it: numalign discover --machine {name} --save machine.yaml" if name else HINT
+    hint = f"To save it: numalign discover {source}--save machine.yaml"
     return discover_document(machine, wide=output == "wide", hint=hint)
 
 
@@ -165,7 +166,7 @@ def _refuse(found: Discovery, root: str, output: str, quiet: bool) -> None:
                 import yaml
 
                 click.echo(yaml.safe_dump(data, sort_keys=False, allow_unicode=True), nl=False)
-        elif output != "name":
+        elif output not in ("name", "svg"):
             from numalign.render.discover import hardware_document
             from numalign.render.document import show
 

@@ -11,10 +11,8 @@ from numalign.render.amounts import bytes_text
 from numalign.render.document import Cell, Document, Line, Styled, Table
 from numalign.render.plain_hardware import Hardware, machine_line, pci_devices, socket_ids
 
-HINT = "To save it: numalign discover --save machine.yaml"
 
-
-def discover_document(machine: Machine, *, wide: bool = False, hint: str = HINT) -> Document:
+def discover_document(machine: Machine, *, hint: str, wide: bool = False) -> Document:
     """Return the tables of a machine; `wide` adds uncore caches, distances and every PCI device."""
     hardware: Hardware = machine.hardware or {}
     parts: list[Line | Table] = [
