@@ -68,6 +68,8 @@ def only(data: Mapping[str, Any], known: Collection[str], path: Path) -> None:
     """Refuse keys that are not known, with the nearest known one."""
     for key in data:
         if key not in known:
+            if not str(key).isprintable():
+                raise FieldError(path, f"unknown key {shown(key)}; known are {', '.join(known)}")
             meant = nearest(str(key), known)
             hint = f"did you mean {meant}?" if meant else f"known are {', '.join(known)}"
             raise FieldError((*path, str(key)), f"unknown key; {hint}")
@@ -78,8 +80,8 @@ def mapping(value: object, path: Path, wanted: str = "a mapping") -> Mapping[str
     if not isinstance(value, Mapping):
         raise FieldError(path, f"expected {wanted}, got {shown(value)}")
     for key in value:
-        if not isinstance(key, str):
-            raise FieldError(path, f"expected keys that are text, got {shown(key)}")
+        if not isinstance(key, str) or not key.isprintable():
+            raise FieldError(path, f"expected printable keys, got {shown(key)}")
     return value
 
 
@@ -175,10 +177,8 @@ def hugepages(value: object, path: Path) -> dict[str, int]:
     A number that is no multiple of the page is refused: it was probably meant as a count.
     """
     result: dict[str, int] = {}
-    if not isinstance(value, Mapping):
-        raise FieldError(path, f"expected a mapping of page sizes like 2Mi to bytes, got {shown(value)}")
-    for key, given in value.items():
-        here = (*path, str(key))
+    for key, given in mapping(value, path, "a mapping of page sizes like 2Mi to bytes").items():
+        here = (*path, key)
         label, size = _page_size(key, here)
         if label in result:
             raise FieldError(here, f"the page size {label} is given twice")

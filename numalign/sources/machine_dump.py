@@ -17,6 +17,7 @@ WIDTH = 100
 """Lists and mappings that fit in so many columns stay on one line."""
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*", re.ASCII)
+_SIZE = re.compile(r"[0-9]+[KMGTPE]i", re.ASCII)
 _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
 """Texts that YAML would read as something else."""
 
@@ -149,7 +150,7 @@ def _list(values: Sequence[Any], indent: int) -> Iterator[str]:
     flows = [_flow(value) for value in values]
     short = all(indent + 2 + len(flow) <= WIDTH for flow in flows)
     for value, flow in zip(values, flows, strict=True):
-        if short or not isinstance(value, Mapping):
+        if short or not value or not isinstance(value, Mapping):
             yield f"{' ' * indent}- {flow}"
         else:
             lines = list(_mapping(value, indent + 2))
@@ -179,13 +180,8 @@ def _flow(value: object) -> str:
 
 def _scalar(value: object) -> str:
     if isinstance(value, str):
-        if (_PLAIN.fullmatch(value) and value.lower() not in _WORDS) or _is_size(value):
+        if (_PLAIN.fullmatch(value) and value.lower() not in _WORDS) or _SIZE.fullmatch(value):
             return value
         text = json.dumps(value, ensure_ascii=False)
         return "".join(char if char.isprintable() else f"\\U{ord(char):08x}" for char in text)
     return json.dumps(value)
-
-
-def _is_size(text: str) -> bool:
-    """Tell whether a text is like `2Mi`, which needs no quotes."""
-    return text.endswith("i") and text[:-2].isdecimal() and text[-2] in "KMGTPE"

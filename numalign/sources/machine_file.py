@@ -170,7 +170,7 @@ def load_machine(spec: str) -> LoadedMachine:
 
 def _exists(spec: str) -> bool:
     try:
-        return FilePath(spec).exists()
+        return bool(spec) and FilePath(spec).exists()
     except (OSError, ValueError):  # too long, or with a NUL: no file's name
         return False
 

@@ -1,0 +1,61 @@
+"""`numalign machines`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from numalign.cli.machines import command
+from numalign.sources import bundled
+from numalign.sources.machine_file import from_data, load_machine
+
+
+def output(*arguments: str) -> str:
+    done = CliRunner().invoke(command, arguments, catch_exceptions=False)
+    assert done.exit_code == 0
+    return done.stdout
+
+
+def test_the_table_has_a_line_a_machine() -> None:
+    lines = output().splitlines()
+
+    assert lines[0].split() == ["NAME", "SOCKETS", "NUMA", "NODES", "CPUS", "MEMORY", "DEVICES", "DESCRIPTION"]
+    assert tuple(line.split()[0] for line in lines[1 : lines.index("")]) == bundled.names()
+    assert "dgx-1                       2           2    80   512Gi  4 mellanox.com/ib, 8 nvidia.com/gpu" in output()
+
+
+def test_names_alone() -> None:
+    assert output("-o", "name").splitlines() == list(bundled.names())
+
+
+@pytest.mark.parametrize(
+    "read", [lambda: json.loads(output("-o", "json")), lambda: yaml.safe_load(output("-o", "yaml"))]
+)
+def test_the_list_as_data(read: object) -> None:
+    data = read()  # type: ignore[operator]
+
+    assert data["kind"] == "MachineList"
+    assert data["items"][0] == {
+        "name": "dgx-1",
+        "description": "NVIDIA DGX-1 (V100): eight GPUs joined by NVLinks",
+        "sockets": 2,
+        "numaNodes": 2,
+        "cpus": 80,
+        "memory": 512 << 30,
+        "devices": {"mellanox.com/ib": 4, "nvidia.com/gpu": 8},
+    }
+
+
+def test_a_machine_is_printed_as_it_was_written() -> None:
+    assert output("dgx-1") == output("dgx-1", "-o", "yaml") == bundled.text("dgx-1")
+
+
+def test_a_machine_in_full() -> None:
+    assert from_data(json.loads(output("dgx-1", "-o", "json")), "")[0] == load_machine("dgx-1").machine
+
+
+def test_quiet_prints_nothing() -> None:
+    assert output("-q") == ""
