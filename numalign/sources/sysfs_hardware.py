@@ -320,7 +320,7 @@ class _Reader:
         for name in names:
             size = name.removeprefix("hugepages-").removesuffix("kB")
             count = read_int(self.tree, f"{path}/{name}/nr_hugepages")
-            if size.isdecimal() and count is not None:
+            if size.isascii() and size.isdecimal() and len(size) < 16 and count is not None:
                 result[int(size)] = count
         return dict(sorted(result.items()))
 
@@ -328,7 +328,7 @@ class _Reader:
         self.guesses.append(Notice(code, message))
 
     def _mem_total(self, path: str) -> int | None:
-        match = re.search(r"MemTotal:\s*(\d+) kB", read_or_none(self.tree, path) or "")
+        match = re.search(r"MemTotal:\s*([0-9]{1,16}) kB", read_or_none(self.tree, path) or "")
         return int(match[1]) * 1024 if match else None
 
     def _set(self, path: str) -> int | None:

@@ -19,8 +19,8 @@ NODES = "sys/devices/system/node"
 CPUS = "sys/devices/system/cpu"
 HUGEPAGES = "sys/kernel/mm/hugepages"
 
-_MEMTOTAL = re.compile(r"MemTotal:\s*([0-9]+) kB")
-_INTEGER = re.compile(r"[+-]?[0-9]+")
+_MEMTOTAL = re.compile(r"MemTotal:\s*([0-9]{1,16}) kB", re.ASCII)
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 _CACHE_SIZE = re.compile(r"([0-9]+)K")
 
 
@@ -190,7 +190,7 @@ class _Walk:
         result = {}
         for name in self._names(path):
             size = name.removeprefix("hugepages-").removesuffix("kB")
-            if not size.isdecimal():
+            if not (size.isascii() and size.isdecimal() and len(size) < 16):
                 raise KubeletError(f"/{path}/{name}: expected hugepages-<size>kB")
             result[int(size)] = self._required(f"{path}/{name}/nr_hugepages")
         return result
@@ -200,11 +200,10 @@ class _Walk:
         text = self._optional(f"{path}/distance")
         if text is None:
             return None
-        words = text.strip("\n").split(" ")
-        try:
-            return tuple(int(word) for word in words if word or len(words) == 1)
-        except ValueError:
-            raise KubeletError(f"cannot convert {text.strip()!r} of /{path}/distance to int") from None
+        words = [word for word in text.strip("\n").split(" ") if word]
+        if not words or not all(_INTEGER.fullmatch(word) for word in words):
+            raise KubeletError(f"cannot convert {text.strip()[:80]!r} of /{path}/distance to int")
+        return tuple(int(word) for word in words)
 
     def _sockets(self, nodes: list[Node]) -> int:
         """Rule 1.13: distinct `physical id` lines of /proc/cpuinfo; only without any, the packages of the walk."""
