@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from numalign.errors import Notice
+from numalign.model import machine_checks
 from numalign.model.cpuset import format_set, from_ids
 from numalign.model.machine import Machine
 from numalign.sources.hardware_section import cores_differ, packages_differ
@@ -54,6 +55,9 @@ def differences(hardware: Hardware, machine: Machine, view: KubeletView) -> Iter
     yield from _distance_notes(machine)
     yield from _cache_notes(hardware, machine, view)
     yield from _limits(machine)
+    for finding in machine_checks.errors(machine):
+        path = ".".join(map(str, finding.path))
+        yield Notice("inconsistent", f"{path}: {finding.message}; a file of this machine will not be accepted")
 
 
 def view_notes(view: KubeletView) -> Iterator[Notice]:

@@ -108,9 +108,8 @@ def read_set(tree: Tree, base: str, list_name: str, map_name: str) -> int | None
 
 
 def numbered(names: list[str], prefix: str) -> list[int]:
-    """Return the numbers N of the names `prefixN`, in the order of the names; no machine has a number above `MAX_ID`."""
+    """Return the numbers N of the names `prefixN`, in the order of the names; none is above `MAX_ID`."""
     cut = len(prefix)
     texts = [name[cut:] for name in names if name.startswith(prefix)]
-    return [
-        int(text) for text in texts if text.isascii() and text.isdecimal() and len(text) < 8 and int(text) <= MAX_ID
-    ]
+    numbers = [int(text) for text in texts if text.isascii() and text.isdecimal() and len(text) < 8]
+    return [number for number in numbers if number <= MAX_ID]

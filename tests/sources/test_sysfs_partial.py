@@ -129,6 +129,12 @@ def test_a_cpu_of_two_nodes_is_told() -> None:
     assert "nodes-overlap" in codes(read(files))
 
 
+def test_a_cpu_that_two_nodes_link_makes_a_machine_that_no_file_can_hold() -> None:
+    files = two_cpus()
+    files[f"{NODE}/node1/cpu1/x"] = ""
+    assert "inconsistent" in codes(read(files))
+
+
 def test_nothing_at_all_is_a_host_error() -> None:
     with pytest.raises(HostError, match="could not detect number of cpus"):
         read({"proc/meminfo": "MemTotal: 1 kB\n"})
