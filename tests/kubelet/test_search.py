@@ -6,6 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from numalign.kubelet.errors import KubeletHangError
+from numalign.kubelet.topology import lowest
 from numalign.kubelet.topology.hints import (
     CANNOT_FIT,
     Demand,
@@ -115,7 +117,7 @@ def node_list(mask: int | None) -> list[int]:
     return [node for node in range(64) if (mask or 0) >> node & 1]
 
 
-def numbering(nodes: int, sockets: int) -> dict[int, tuple[int, ...]]:
+def hierarchy(nodes: int, sockets: int) -> dict[int, tuple[int, ...]]:
     """Distances of a machine of several sockets: 10 at home, 12 in the socket, 21 elsewhere."""
     size = nodes // sockets
     return {
@@ -157,16 +159,48 @@ class TestLargeMachines:
         assert node_list(best.numa_affinity) == [1, 2, 8, 11]
 
     @pytest.mark.parametrize("nodes", SIZES)
-    @pytest.mark.parametrize("sockets", [None, 2, 4, 8])
-    def test_several_nodes_close_together(self, nodes: int, sockets: int | None) -> None:
-        distances = (
-            numbering(nodes, sockets)
-            if sockets
-            else {n: (20,) * n + (10,) + (20,) * (nodes - n - 1) for n in range(nodes)}
-        )
+    @pytest.mark.parametrize("policy", ["restricted", "best-effort"])
+    def test_closest_nodes_fill_sockets(self, nodes: int, policy: str) -> None:
+        """Four sockets; the first lacks one node, so half the machine is the two sockets after it."""
+        socket = nodes // 4
+        free = (*(16,) * (socket - 1), 0, *(16,) * (nodes - socket))
+        lists = [capacity((16,) * nodes, free, 16 * 2 * socket)] * 2
 
-        best, admit = merged("restricted", self.lists(nodes, 4), numa_info(range(nodes), distances))
+        best, admit = merged(policy, lists, numa_info(range(nodes), hierarchy(nodes, 4)))
 
         assert admit
-        assert best.numa_affinity is not None
-        assert all(family.has(best.numa_affinity) for family in self.lists(nodes, 4) if isinstance(family, HintFamily))
+        assert best == TopologyHint(((1 << 2 * socket) - 1) << socket, True)
+
+    @pytest.mark.parametrize("nodes", SIZES)
+    @pytest.mark.parametrize("distances", [None, 1, 2, 4, 8], ids=lambda sockets: f"{sockets} sockets")
+    def test_several_nodes_and_nothing_preferred(self, nodes: int, distances: int | None) -> None:
+        """The GPUs want another width than the CPUs: `best-effort` takes the lowest and closest of the wider one."""
+        table = None if distances is None else hierarchy(nodes, distances)
+        lists = [self.lists(nodes, 2)[0], *self.lists(nodes, nodes // 4)[1:]]
+
+        best, admit = merged("best-effort", lists, numa_info(range(nodes), table))
+
+        assert admit
+        assert best == TopologyHint((1 << nodes // 4) - 1, False)
+
+    @pytest.mark.parametrize("nodes", SIZES)
+    @pytest.mark.parametrize("sockets", [None, 2, 4])
+    def test_little_can_be_left_out(self, nodes: int, sockets: int | None) -> None:
+        """The GPUs can do without node 0 only, the CPUs without node 2 only: leaving out 2 is the smaller integer."""
+        gpus = (1, *(2,) * (nodes - 1))
+        cpus = (4, 4, 2, *(4,) * (nodes - 3))
+        lists = [capacity(gpus, gpus, sum(gpus) - 1), capacity(cpus, cpus, sum(cpus) - 2)]
+        table = None if sockets is None else hierarchy(nodes, sockets)
+
+        best, _ = merged("best-effort", lists, numa_info(range(nodes), table))
+
+        assert best == TopologyHint(((1 << nodes) - 1) & ~0b100, False)
+
+    def test_a_search_that_would_not_end_is_given_up(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The kubelet itself does not come back: it looks at every set of nodes."""
+        monkeypatch.setattr(lowest, "MOST_STEPS", 5)
+
+        with pytest.raises(KubeletHangError, match="every set of 16 NUMA nodes"):
+            merged("restricted", self.lists(16, 4), numa_info(range(16)))
+        with pytest.raises(KubeletHangError, match="every set of 16 NUMA nodes"):
+            merged("restricted", self.lists(16, 4), numa_info(range(16), hierarchy(16, 4)))

@@ -15,9 +15,10 @@ from typing import Final, NamedTuple, Protocol, TypeVar
 from numalign.kubelet.errors import KubeletHangError
 from numalign.kubelet.topology.merge import NUMAInfo
 
-MOST_STEPS: Final = 400_000
-"""How far a search goes. It takes more nodes than any machine has that is not a research machine to get there; the
-kubelet, which looks at every set of nodes, does not come back on such a machine."""
+MOST_STEPS: Final = 150_000
+"""How many states a search solves at most, some seconds' worth. Machines that were built stay far below, also those of
+64 nodes; it takes dozens of nodes without any order in their distances to get there. The kubelet, which looks at every
+set of nodes, does not come back on those."""
 
 FAR: Final = 1 << 62
 """More than any sum of distances."""
