@@ -13,6 +13,7 @@ from numalign.kubelet import cpu, device, memory
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.errors import AllocationError, KubeletHangError, KubeletPanicError
+from numalign.kubelet.profile import REFERENCE, Profile
 from numalign.kubelet.start import LAST_NUMA_ID, check
 from numalign.kubelet.topology.hints import ProviderAnswer, TopologyHint
 from numalign.kubelet.topology.merge import NUMAInfo, numa_info
@@ -21,9 +22,6 @@ from numalign.model.machine import Machine
 
 NO_HINT = TopologyHint(None, False)
 """What a provider reads where no hint is stored (9.1), and always under policy `none`."""
-
-TOPOLOGY_AFFINITY_ERROR = "TopologyAffinityError"
-TOPOLOGY_AFFINITY_MESSAGE = "Resources cannot be allocated with Topology locality"
 
 Stage = Literal["", "merge", "allocate", "panic", "hang"]
 """Where a pod was refused; empty when admitted. `panic` and `hang`: the kubelet itself would not survive the call."""
@@ -43,6 +41,10 @@ class Node(NamedTuple):
     device: device.DeviceManager
     cpu: cpu.CPUManager
     memory: memory.MemoryManager
+    profile: Profile = REFERENCE
+    """Which kubelet it is."""
+    container_policies: Mapping[str, str] = {}
+    """Container name -> policy, where it is not `policy` (see `per_pod`)."""
 
 
 class NodeState(NamedTuple):
@@ -87,18 +89,21 @@ class AdmitResult(NamedTuple):
     decisions: tuple[Decision, ...] = ()
 
 
-def start(config: KubeletConfig, machine: Machine, *, ideal: bool = False) -> tuple[Node, NodeState]:
+def start(
+    config: KubeletConfig, machine: Machine, *, ideal: bool = False, profile: Profile = REFERENCE
+) -> tuple[Node, NodeState]:
     """Start a kubelet on an empty node.
 
     Args:
         config: its settings.
         machine: its machine.
         ideal: the node of the Topology Manager's announcement: a CPU reservation may be empty.
+        profile: which kubelet; v1.32 unless somebody asks for another.
 
     Raises:
         StartError: the kubelet would refuse to start (docs/rules/kubelet-files.md 10).
     """
-    started = check(config, machine, ideal=ideal)
+    started = check(config, machine, ideal=ideal, profile=profile)
     distances = {node.id: node.distances or () for node in machine.numa_nodes}
     node = Node(
         machine,
@@ -109,9 +114,10 @@ def start(config: KubeletConfig, machine: Machine, *, ideal: bool = False) -> tu
             (node.id for node in machine.numa_nodes if 0 <= node.id <= LAST_NUMA_ID),
             distances if started.options.prefer_closest else None,
         ),
-        device.build(machine),
+        device.build(machine, profile),
         started.cpu,
         started.memory,
+        profile,
     )
     return node, empty_state(node)
 
@@ -127,25 +133,24 @@ def admit(node: Node, state: NodeState, pod: PodDemand) -> tuple[NodeState, Admi
     hints: dict[str, TopologyHint] = {}
     decisions: list[Decision] = []
     container: ContainerDemand | None = None
-    pod_hint: TopologyHint | None = None
+    ahead: Mapping[str, TopologyHint] = {}
     provider = ""
     try:
-        if node.scope == "pod" and node.policy != "none":
-            decision = _decide(node, state, None, _pod_answers(node, state, pod))
-            decisions.append(decision)
-            if not decision.admit:
-                return _refuse(state, pod, hints, decisions)
-            pod_hint = decision.hint
+        if (node.scope == "pod" and node.policy != "none") or node.profile.hints_first:
+            ahead = _decide_ahead(node, state, pod, decisions)
+            if decisions and not decisions[-1].admit:
+                return _refuse(node, state, pod, hints, decisions)
         for container in pod.containers:
-            hint = pod_hint
-            if node.policy == "none":
-                hint = NO_HINT
-            elif hint is None:
-                decision = _decide(node, state, container.name, _container_answers(node, state, pod, container))
-                decisions.append(decision)
-                if not decision.admit:
-                    return _refuse(state, pod, hints, decisions)
-                hint = decision.hint
+            hint = ahead.get(container.name)
+            if hint is None:
+                if node.container_policies.get(container.name, node.policy) == "none":
+                    hint = NO_HINT
+                else:
+                    decision = _decide(node, state, container.name, _container_answers(node, state, pod, container))
+                    decisions.append(decision)
+                    if not decision.admit:
+                        return _refuse(node, state, pod, hints, decisions)
+                    hint = decision.hint
             hints[container.name] = hint
             mask = hint.numa_affinity
             provider = "device"
@@ -171,8 +176,34 @@ def admit(node: Node, state: NodeState, pod: PodDemand) -> tuple[NodeState, Admi
     return admitted, AdmitResult(True, hints=hints, decisions=tuple(decisions))
 
 
+def _decide_ahead(
+    node: Node, state: NodeState, pod: PodDemand, decisions: list[Decision]
+) -> Mapping[str, TopologyHint]:
+    """Decide before anything is allocated: scope `pod` (4.3), and all containers of a pod up to v1.17 (13)."""
+    if node.scope == "pod":
+        decisions.append(_decide(node, state, None, _pod_answers(node, state, pod)))
+        return {container.name: decisions[-1].hint for container in pod.containers}
+    hints = {}
+    for container in pod.containers:
+        if node.container_policies.get(container.name, node.policy) == "none":
+            continue
+        decisions.append(_decide(node, state, container.name, _container_answers(node, state, pod, container)))
+        if not decisions[-1].admit:
+            break
+        hints[container.name] = decisions[-1].hint
+    return hints
+
+
 def _decide(node: Node, state: NodeState, container: str | None, answers: tuple[ProviderAnswer, ...]) -> Decision:
-    hint, admitted = merge(node.policy, answers, node.numa)
+    if node.profile is REFERENCE:
+        hint, admitted = merge(node.policy, answers, node.numa)
+    else:
+        from numalign.kubelet.topology.history import merge_as, merge_devices
+
+        if node.profile.devices_merged:
+            answers = (merge_devices(answers[0], node.numa.full), *answers[1:])
+        policy = node.container_policies.get(container or "", node.policy)
+        hint, admitted = merge_as(node.profile, policy, answers, node.numa)
     return Decision(container, answers, hint, admitted, state)
 
 
@@ -180,6 +211,8 @@ def _container_answers(
     node: Node, state: NodeState, pod: PodDemand, container: ContainerDemand
 ) -> tuple[ProviderAnswer, ...]:
     """Ask every provider for one container (4.2 step 1)."""
+    if not node.profile.reuse_in_hints:
+        state = state._replace(device=state.device._replace(reusable={}), cpu=state.cpu._replace(reuse=0))
     return (
         device.container_hints(node.device, state.device, pod, container),
         cpu.container_hints(node.cpu, state.cpu, pod, container),
@@ -197,14 +230,13 @@ def _pod_answers(node: Node, state: NodeState, pod: PodDemand) -> tuple[Provider
 
 
 def _refuse(
-    state: NodeState, pod: PodDemand, hints: Mapping[str, TopologyHint], decisions: list[Decision]
+    node: Node, state: NodeState, pod: PodDemand, hints: Mapping[str, TopologyHint], decisions: list[Decision]
 ) -> tuple[NodeState, AdmitResult]:
     """The policy refused the merged hint (4.4)."""
     return _leave(state, pod), AdmitResult(
         False,
         "merge",
-        TOPOLOGY_AFFINITY_ERROR,
-        TOPOLOGY_AFFINITY_MESSAGE,
+        *node.profile.refusal,
         decisions[-1].container,
         hints=hints,
         decisions=tuple(decisions),

@@ -6,6 +6,7 @@ row 1 (decoding) belongs to `sources.kubelet_file`, rows 10 and 11 (state files)
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from numalign.errors import StartError
@@ -16,6 +17,7 @@ from numalign.kubelet.cpu.options import check_gate, format_map
 from numalign.kubelet.memory.reserved import validate_reserved_memory
 from numalign.kubelet.memory.start import start as start_memory
 from numalign.kubelet.memory.state import MemoryManager
+from numalign.kubelet.profile import REFERENCE, Profile
 from numalign.kubelet.reservation import Reservation, check_capacity, reserve
 from numalign.kubelet.topology import options as topology
 from numalign.model import cpuset
@@ -37,29 +39,36 @@ class Started(NamedTuple):
     reservation: Reservation
 
 
-def check(config: KubeletConfig, machine: Machine, *, ideal: bool = False) -> Started:
+def check(config: KubeletConfig, machine: Machine, *, ideal: bool = False, profile: Profile = REFERENCE) -> Started:
     """Start the managers, or refuse as the kubelet would.
 
     Args:
         config: the settings.
         machine: the machine.
         ideal: waive the check that some CPU is reserved, which the kubelet makes for the static CPU policy.
+        profile: which kubelet.
 
     Raises:
         StartError: the kubelet would not start, or would crash at the first merge (topology-manager.md 2.3).
     """
-    validate(config)  # row 2
+    if profile is not REFERENCE:
+        from numalign.kubelet.releases import known_settings
+
+        config = known_settings(config, profile)
+    policies = (*topology.POLICIES, *profile.policies)
+    validate(config, policies)  # row 2
     reserved = cpuset.parse(config.reserved_system_cpus)
     check_reserved_online(config.reserved_system_cpus, reserved, machine)  # row 3
     reservation = reserve(config, machine)  # rows 4, 5
     _check_option_gates(config)  # row 6
-    options = topology.start(config, machine)  # row 7
+    options = topology.start(config, machine, policies=policies, levels=profile.levels)  # row 7
     reserved_cpu = reservation.total.get("cpu")
     cpu_manager = start_cpu(  # row 8
         machine,
         policy=config.cpu_manager_policy,
         options=config.cpu_manager_policy_options,
         gates=config.gate,
+        levels=profile.levels,
         topology_policy=config.topology_manager_policy,
         reserved=reserved,
         reservation_nano=reserved_cpu.quantity.nano if reserved_cpu else None,
@@ -76,15 +85,15 @@ def check(config: KubeletConfig, machine: Machine, *, ideal: bool = False) -> St
     return Started(options, cpu_manager, memory_manager, reservation)
 
 
-def validate(config: KubeletConfig) -> None:
+def validate(config: KubeletConfig, policies: Sequence[str] = topology.POLICIES) -> None:
     """Validate the configuration by itself: all errors are collected and equal ones told once (rule 57).
 
     Raises:
         StartError: one error as it is, several as `[first, second]`.
     """
     errors = []
-    if config.topology_manager_policy not in topology.POLICIES:
-        names = " ".join(map(quote, topology.POLICIES))
+    if config.topology_manager_policy not in policies:
+        names = " ".join(map(quote, policies))
         errors.append(
             "invalid configuration: topologyManagerPolicy (--topology-manager-policy) "
             f"{quote(config.topology_manager_policy)} must be one of: [{names}]"

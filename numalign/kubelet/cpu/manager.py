@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from numalign.errors import StartError
 from numalign.kubelet.cpu.options import (
+    LEVELS,
     NO_OPTIONS,
     CPUPolicyOptions,
     Gates,
@@ -70,6 +71,7 @@ def start(
     policy: str,
     options: Mapping[str, str] | None,
     gates: Gates,
+    levels: Mapping[str, str] = LEVELS,
     topology_policy: str,
     reserved: int = 0,
     reservation_nano: int | None,
@@ -82,6 +84,7 @@ def start(
         policy: name of the policy, as written.
         options: `cpuManagerPolicyOptions` as written; None: not given.
         gates: tells whether a feature gate is on.
+        levels: the options that exist, and their levels.
         topology_policy: name of the Topology Manager's policy.
         reserved: the CPUs of `reservedSystemCPUs`; 0: not given.
         reservation_nano: R of 2.3 in billionths of a CPU; None: no CPU is reserved anywhere.
@@ -99,7 +102,7 @@ def start(
     topology = build(machine)
     number = _reserved_number(reservation_nano, waive=waive_reservation)
     try:
-        known = read_options(options or {}, gates)
+        known = read_options(options or {}, gates, levels)
         check_align_by_socket(known, topology_policy, topology)
         reserved = _reserved_cpus(topology, known, reserved, number)
     except StartError as error:

@@ -58,7 +58,7 @@ def check_gate(options: Mapping[str, str] | None, gates: Gates) -> None:
         )
 
 
-def read_options(options: Mapping[str, str], gates: Gates) -> CPUPolicyOptions:
+def read_options(options: Mapping[str, str], gates: Gates, levels: Mapping[str, str] = LEVELS) -> CPUPolicyOptions:
     """Read the options one by one, then check the pairs (3.2, 3.3).
 
     The kubelet visits them in random order; here it is by name.
@@ -66,16 +66,16 @@ def read_options(options: Mapping[str, str], gates: Gates) -> CPUPolicyOptions:
     Raises:
         StartError: with the kubelet's text.
     """
-    values = {name: _read_option(name, value, gates) for name, value in sorted(options.items())}
+    values = {name: _read_option(name, value, gates, levels) for name, value in sorted(options.items())}
     for first, second in EXCLUSIVE_PAIRS:
         if values.get(first) and values.get(second):
             raise StartError(f"static policy options {first} and {second} can not be used at the same time")
     return CPUPolicyOptions(**{name.replace("-", "_"): value for name, value in values.items()})
 
 
-def _read_option(name: str, value: str, gates: Gates) -> bool:
+def _read_option(name: str, value: str, gates: Gates, levels: Mapping[str, str]) -> bool:
     """Read one option; the gate of its level counts even for `false` (3.2)."""
-    level = LEVELS.get(name)
+    level = levels.get(name)
     if level is None:
         raise StartError(f'unknown CPU Manager Policy option: "{name}"')
     if not gates(f"CPUManagerPolicy{level}Options"):

@@ -102,6 +102,12 @@ def _choose(
         raise AllocationError(
             f"requested number of devices unavailable for {name}. Requested: {need}, Available: {free.bit_count()}"
         )
+    if resource.proposed:
+        from numalign.kubelet.device.proposal import choose
+
+        preferred = choose(resource, free | taken, taken, amount, numa_affinity if resource.aware else None)
+        if preferred:
+            return preferred
     split = _split(resource, free, numa_affinity)
     if need < split.aligned.bit_count():
         answer = _ask_plugin(resource, split.aligned | taken, taken, amount)
@@ -152,8 +158,17 @@ def _split(resource: Resource, free: int, mask: int | None) -> _Affinity:
 
 
 def _ask_plugin(resource: Resource, available: int, must_include: int, size: int) -> int:
-    """GetPreferredAllocation (6.5): the first set of the size within what is offered that has all that it must."""
+    """GetPreferredAllocation (6.5): the first set of the size within what is offered that has all that it must.
+
+    A plugin that knows links answers with the most links among what is offered.
+    """
+    if resource.proposed:
+        return 0
     for members in resource.preferred_sets or ():
         if members.bit_count() == size and not members & ~available and not must_include & ~members:
             return members
-    return 0
+    if not resource.links:
+        return 0
+    from numalign.kubelet.device.links import best_sets
+
+    return next(iter(best_sets(resource.links, available, must_include, size)), 0)

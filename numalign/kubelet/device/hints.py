@@ -74,4 +74,9 @@ def _generate(manager: DeviceManager, resource: Resource, available: int, reusab
     piece = Piece(manager.nodes, (Demand(weights, amount_left, spans),), required, tuple(touched))
     if not piece.has(manager.nodes):
         return CANNOT_FIT
-    return HintFamily((piece,), resource.width(amount, manager.nodes))
+    family = HintFamily((piece,), resource.width(amount, manager.nodes))
+    if resource.proposed:
+        from numalign.kubelet.device.proposal import prefer
+
+        return prefer(resource, family, available | reusable, amount)
+    return family

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from itertools import accumulate
 from typing import NamedTuple
 
+from numalign.kubelet.profile import REFERENCE, Profile
 from numalign.kubelet.topology.hints import Demand, Piece
 from numalign.kubelet.topology.search import narrowest_width
 from numalign.model.machine import Device, Machine
@@ -36,7 +37,11 @@ class Resource(NamedTuple):
     largest: tuple[int, ...]
     """`largest[k - 1]`: how many known devices the k best-equipped nodes have; without spanning devices."""
     preferred_sets: tuple[int, ...] | None
-    """Sets its plugin prefers, in order; None: the plugin has no GetPreferredAllocation."""
+    """Sets its plugin prefers, in order; None: the plugin lists none."""
+    links: Mapping[int, int] = {}
+    """Pairs of devices -> number of links. A plugin that knows links prefers sets with many."""
+    proposed: bool = False
+    """Whether preferred sets work as proposed in 2019 (8)."""
 
     def width(self, amount: int, nodes: int) -> int:
         """The least number of the machine's `nodes` whose known devices, free or not, reach `amount` (4.1 step 1)."""
@@ -83,20 +88,33 @@ def natural_key(text: str) -> tuple[tuple[tuple[int, int, str], ...], str]:
     return tuple((0, int(run), "") if run[0] in "0123456789" else (1, 0, run) for run in runs), text
 
 
-def build(machine: Machine) -> DeviceManager:
-    """Read a machine's devices."""
+def build(machine: Machine, profile: Profile = REFERENCE) -> DeviceManager:
+    """Read a machine's devices; `profile` says whether and how plugins are asked what they prefer."""
     node_ids = [node.id for node in machine.numa_nodes]
     nodes = sum(1 << node for node in node_ids if 0 <= node < 64)
-    return DeviceManager(
-        {
-            name: _resource(devices, nodes, machine.preferred_allocation.get(name))
-            for name, devices in machine.devices.items()
-        },
-        nodes,
-    )
+    resources = {}
+    for name, devices in machine.devices.items():
+        resource = _resource(devices, nodes, machine.preferred_allocation.get(name), machine.links.get(name, ()))
+        if profile is not REFERENCE:
+            resource = _of_profile(resource, profile)
+        resources[name] = resource
+    return DeviceManager(resources, nodes)
 
 
-def _resource(given: Iterable[Device], nodes: int, preferred: Iterable[Iterable[str]] | None) -> Resource:
+def _of_profile(resource: Resource, profile: Profile) -> Resource:
+    if profile.preferred_allocation == "proposal":
+        return resource._replace(proposed=resource.preferred_sets is not None or bool(resource.links))
+    if not profile.asks_plugin:
+        return resource._replace(preferred_sets=None, links={})
+    return resource
+
+
+def _resource(
+    given: Iterable[Device],
+    nodes: int,
+    preferred: Iterable[Iterable[str]] | None,
+    links: Iterable[tuple[str, str, int]],
+) -> Resource:
     devices = tuple(sorted(given, key=lambda device: natural_key(device.id)))
     healthy = no_topology = nowhere = 0
     on_node = [0] * nodes.bit_length()
@@ -126,7 +144,14 @@ def _resource(given: Iterable[Device], nodes: int, preferred: Iterable[Iterable[
         nowhere,
         tuple(accumulate(counts)),
         None if preferred is None else _sets(devices, preferred),
+        _links(devices, links) if links else {},
     )
+
+
+def _links(devices: tuple[Device, ...], links: Iterable[tuple[str, str, int]]) -> dict[int, int]:
+    """Turn pairs of ids into sets of two devices."""
+    bits = {device.id: 1 << place for place, device in enumerate(devices)}
+    return {bits[one] | bits[other]: count for one, other, count in links}
 
 
 def _sets(devices: tuple[Device, ...], preferred: Iterable[Iterable[str]]) -> tuple[int, ...]:

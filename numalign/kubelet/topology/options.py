@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from numalign.errors import StartError
@@ -14,6 +14,8 @@ POLICIES = ("none", "best-effort", "restricted", "single-numa-node")
 SCOPES = ("container", "pod")
 PREFER_CLOSEST = "prefer-closest-numa-nodes"
 MAX_NODES = "max-allowable-numa-nodes"
+LEVELS: Mapping[str, str] = {PREFER_CLOSEST: "Stable", MAX_NODES: "Beta"}
+"""Option -> its level in v1.32 (2.2)."""
 LEAST_MAX_NODES = 8
 """The default of `max-allowable-numa-nodes`, and the least it may be."""
 
@@ -25,27 +27,39 @@ class TopologyOptions(NamedTuple):
     max_nodes: int = LEAST_MAX_NODES
 
 
-def start(config: KubeletConfig, machine: Machine) -> TopologyOptions:
+def start(
+    config: KubeletConfig,
+    machine: Machine,
+    *,
+    policies: Sequence[str] = POLICIES,
+    levels: Mapping[str, str] = LEVELS,
+) -> TopologyOptions:
     """Check policy, options, node count and scope, in the order of topology-manager.md 2.
+
+    Args:
+        config: the settings.
+        machine: the machine.
+        policies: the policies that exist.
+        levels: the options that exist, and their levels.
 
     Raises:
         StartError: with the kubelet's text.
     """
     if config.topology_manager_policy == "none":
         return TopologyOptions()
-    options = read_options(config)
+    options = read_options(config, levels)
     if options.prefer_closest and any(node.distances is None for node in machine.numa_nodes):
         raise StartError("cannot discover NUMA topology: error getting NUMA distances from cadvisor")
     if len(machine.numa_nodes) > options.max_nodes:
         raise StartError(f"unsupported on machines with more than {options.max_nodes} NUMA Nodes")
-    if config.topology_manager_policy not in POLICIES:
+    if config.topology_manager_policy not in policies:
         raise StartError(f"unknown policy: {quote(config.topology_manager_policy)}")
     if config.topology_manager_scope not in SCOPES:
         raise StartError(f"unknown scope: {quote(config.topology_manager_scope)}")
     return options
 
 
-def read_options(config: KubeletConfig) -> TopologyOptions:
+def read_options(config: KubeletConfig, levels: Mapping[str, str] = LEVELS) -> TopologyOptions:
     """Read `topologyManagerPolicyOptions`; of several bad ones the first by name is reported (2.2).
 
     Raises:
@@ -54,23 +68,24 @@ def read_options(config: KubeletConfig) -> TopologyOptions:
     options = TopologyOptions()
     given: Mapping[str, str] = config.topology_manager_policy_options or {}
     for name, text in sorted(given.items()):
+        level = levels.get(name)
+        if level is None:
+            raise StartError(f"unknown Topology Manager Policy option: {quote(name)}")
+        if level != "Stable" and not config.gate(f"TopologyManagerPolicy{level}Options"):
+            raise StartError(
+                f"Topology Manager Policy {level}-level Options not enabled, but option {quote(name)} provided"
+            )
         if name == PREFER_CLOSEST:
             try:
                 options = options._replace(prefer_closest=parse_bool(text))
             except ConversionError as error:
                 raise StartError(f"bad value for option {quote(name)}: {error}") from None
-        elif name == MAX_NODES:
-            options = options._replace(max_nodes=_max_nodes(config, text))
         else:
-            raise StartError(f"unknown Topology Manager Policy option: {quote(name)}")
+            options = options._replace(max_nodes=_max_nodes(text))
     return options
 
 
-def _max_nodes(config: KubeletConfig, text: str) -> int:
-    if not config.gate("TopologyManagerPolicyBetaOptions"):
-        raise StartError(
-            f"Topology Manager Policy Beta-level Options not enabled, but option {quote(MAX_NODES)} provided"
-        )
+def _max_nodes(text: str) -> int:
     try:
         value = parse_int(text)
     except ConversionError as error:

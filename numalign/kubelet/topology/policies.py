@@ -50,7 +50,7 @@ def merge(policy: str, answers: Iterable[ProviderAnswer], numa: NUMAInfo) -> tup
         numa = numa._replace(distances=None)
     lists = filter_answers(answers)
     if numa.reads_past_a_row() or any(type(hints) is tuple for hints in lists):
-        best = merge_lists(_single_numa_filter(explicit(lists)) if single else explicit(lists), numa)
+        best = merge_lists(single_numa_filter(explicit(lists)) if single else explicit(lists), numa)
     else:
         best = merge_families(lists, numa, only_single=single, only_preferred=policy == "restricted")
     if single and best.numa_affinity == numa.full:
@@ -73,7 +73,7 @@ def explicit(lists: Sequence[Hints]) -> list[HintList]:
     return result
 
 
-def _single_numa_filter(lists: Sequence[HintList]) -> list[HintList]:
+def single_numa_filter(lists: Sequence[HintList]) -> list[HintList]:
     """Keep "do not care" and preferred hints of one node (7)."""
     return [
         tuple(
