@@ -1,0 +1,1 @@
+numalign machines figure-1 -o json

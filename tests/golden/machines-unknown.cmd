@@ -1,0 +1,2 @@
+# status 2
+numalign machines figur-1
