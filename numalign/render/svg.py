@@ -373,7 +373,7 @@ def _add_plain(
 ) -> None:
     label = ",".join(device.get("names", ())) or short_address(device["address"])
     node = device.get("numaNode", -1)
-    place = walls.get(node)
+    place = walls.get(node) if node >= 0 else None
     if place is None and len(walls) == 1:
         (place,) = walls.values()
     title = f"{device['address']} {kind}"

@@ -70,7 +70,7 @@ class _Tree:
                     self.placed.add(device.id)
                     yield depth + 1, f"{resource} {device.id}{self._about(device.id)}"
         for kind, function in pci_devices(self.hardware):
-            if function.get("numaNode") == node.id and function["address"] not in self.resources:
+            if function.get("numaNode") == node.id >= 0 and function["address"] not in self.resources:
                 yield depth + 1, f"{kind} {function['address']}{self._about(function['address'])}"
 
     def _cores(self, cpus: int, depth: int) -> Iterable[tuple[int, str]]:
@@ -96,7 +96,7 @@ class _Tree:
                     nodes = ",".join(map(str, device.numa_nodes or ()))
                     where = f"NUMA nodes {nodes}" if nodes else "no NUMA node"
                     yield 1, f"{resource} {device.id}{self._about(device.id)}, {where}"
-        known = {node.id for node in self.machine.numa_nodes}
+        known = {node.id for node in self.machine.numa_nodes if node.id >= 0}
         for kind, function in pci_devices(self.hardware):
             if function.get("numaNode") not in known and function["address"] not in self.resources:
                 yield 1, f"{kind} {function['address']}{self._about(function['address'])}, no NUMA node"
