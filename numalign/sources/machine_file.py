@@ -5,8 +5,8 @@ Sections in full are read by `machine_sections`, `regular:` by `machine_regular`
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
-from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
 from numalign.errors import InputError, Notice
@@ -165,13 +165,13 @@ def load_machine(spec: str) -> LoadedMachine:
         if "=" in spec:
             return _load_short(spec)
         raise InputError(f"no file and no bundled machine has this name; {bundled.nearest(spec)}", fields.shown(spec))
-    return _load_file(FilePath(spec), "standard input" if spec == "-" else spec)
+    return _load_file(spec, "standard input" if spec == "-" else spec)
 
 
 def _exists(spec: str) -> bool:
     try:
-        return bool(spec) and FilePath(spec).exists()
-    except (OSError, ValueError):  # too long, or with a NUL: no file's name
+        return os.path.exists(spec)
+    except ValueError:  # with a NUL: no file's name
         return False
 
 
@@ -190,11 +190,11 @@ def _load_short(spec: str) -> LoadedMachine:
     return LoadedMachine(machine, warnings, "short form")
 
 
-def _load_file(path: FilePath, origin: str) -> LoadedMachine:
+def _load_file(path: str, origin: str) -> LoadedMachine:
     from numalign.sources.yaml import STDIN, load_documents
 
-    name = STDIN if str(path) == "-" else str(path)
-    stem = "machine" if str(path) == "-" else path.stem
+    name = STDIN if path == "-" else path
+    stem = "machine" if path == "-" else os.path.splitext(os.path.basename(path))[0]
     data = _content(path, name)
     if data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"<":
         from numalign.sources.hwloc_xml import machine_from_xml
@@ -210,15 +210,15 @@ def _load_file(path: FilePath, origin: str) -> LoadedMachine:
     return LoadedMachine(machine, warnings, origin)
 
 
-def _content(path: FilePath, name: str) -> bytes:
+def _content(path: str, name: str) -> bytes:
     from numalign.sources.yaml import MAX_DOCUMENT
 
     try:
-        if str(path) == "-":
+        if path == "-":
             import sys
 
             return sys.stdin.buffer.read(MAX_DOCUMENT + 1)
-        with path.open("rb") as file:
+        with open(path, "rb") as file:
             return file.read(MAX_DOCUMENT + 1)
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}", name) from None
