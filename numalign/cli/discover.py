@@ -84,11 +84,9 @@ def _rules(path: str | None, requested: tuple[str, ...]) -> tuple[DeviceRule, ..
     """Read the rules where they are needed before the devices are known."""
     if path is None and not requested:
         return None
-    from pathlib import Path
-
     from numalign.sources.device_rules import DEFAULT, load_rules, requestable
 
-    rules = load_rules(Path(path) if path else DEFAULT)
+    rules = load_rules(path or DEFAULT)
     for name in requested:
         if name not in requestable(rules):
             known = ", ".join(requestable(rules)) or "none"

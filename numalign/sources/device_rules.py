@@ -1,23 +1,24 @@
 """Which resource a PCI device is published as: a rules file, and its application to the devices of a machine.
 
 The names are the device plugins' own and no property of the devices (docs/rules/discovery.md 3.8), so the rules are
-data: `device-rules.yaml` beside this package is the default and documents the format.
+data: `device-rules.json` in this package is the default (JSON, so that a host with devices costs no YAML import); the
+format is explained in docs/discover.md.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from numalign.errors import InputError
 from numalign.model.machine import Device
 from numalign.sources.pci import PCIDevice
 
-DEFAULT = Path(__file__).parent.parent / "device-rules.yaml"
+DEFAULT = os.path.join(os.path.dirname(os.path.dirname(__file__)), "device-rules.json")
 
 _TEXTS = ("class", "vendor", "device", "driver", "function")
-_KEYS = ("resource", *_TEXTS, "rdma", "topology", "unknownNode", "onRequest")
+_KEYS = ("resource", *_TEXTS, "rdma", "topology", "unknownNode", "onRequest", "comment")
 _FUNCTIONS = ("vf", "pf", "plain")
 
 
@@ -49,7 +50,7 @@ class DeviceRule(NamedTuple):
         )
 
 
-def load_rules(path: Path = DEFAULT) -> tuple[DeviceRule, ...]:
+def load_rules(path: str | os.PathLike[str] = DEFAULT) -> tuple[DeviceRule, ...]:
     """Read a rules file.
 
     Raises:
@@ -57,7 +58,7 @@ def load_rules(path: Path = DEFAULT) -> tuple[DeviceRule, ...]:
     """
     from numalign.sources.yaml import load_one
 
-    where = str(path)
+    where = os.fspath(path)
     data = load_one(path)
     if not isinstance(data, Mapping) or data.get("kind") != "DeviceRules":
         raise InputError("expected one document with kind: DeviceRules", where)

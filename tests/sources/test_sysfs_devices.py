@@ -119,6 +119,13 @@ def test_a_wrong_rules_file_says_where_and_what(text: str, message: str, tmp_pat
         load_rules(file)
 
 
+def test_the_rules_of_the_documentation_are_rules(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "discover.md").read_text("utf-8")
+    file = tmp_path / "rules.yaml"
+    file.write_text(text.partition("```yaml\n")[2].partition("```")[0])
+    assert [rule.resource for rule in load_rules(file)] == ["openshift.io/fast_nics", "nvidia.com/gpu"]
+
+
 def test_virtual_functions_are_published_and_their_physical_ones_are_not() -> None:
     machine = snapshots.discovered("gen-hgx-h100-224c-2n").machine
     assert machine is not None
