@@ -68,3 +68,8 @@ class Profile(NamedTuple):
 
 
 REFERENCE = Profile()
+
+
+def version(release: Release) -> str:
+    """Write a release: `1.23`."""
+    return f"{release[0]}.{release[1]}"

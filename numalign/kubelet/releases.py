@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from numalign.errors import InputError, StartError
 from numalign.kubelet.config import KubeletConfig
-from numalign.kubelet.profile import REFERENCE, REFERENCE_RELEASE, Profile, Release
+from numalign.kubelet.profile import REFERENCE, REFERENCE_RELEASE, Profile, Release, version
 
 FIRST: Release = (1, 16)
 """The Topology Manager's first, as alpha."""
@@ -223,11 +223,6 @@ def parse_release(text: str) -> Release:
             f"--kubelet-version: expected a version from {version(FIRST)} to {version(REFERENCE_RELEASE)}, got {text!r}"
         )
     return release
-
-
-def version(release: Release) -> str:
-    """Write a release: `1.23`."""
-    return f"{release[0]}.{release[1]}"
 
 
 def profile_of(release: Release) -> Profile:

@@ -17,6 +17,7 @@ from numalign.kubelet.cpu.allocate import NOT_FREE, POOL_EMPTY, TOO_FEW
 from numalign.kubelet.demand import PodDemand, read
 from numalign.kubelet.fit import FitResult, NodeView
 from numalign.kubelet.node import AdmitResult, Node, NodeState
+from numalign.kubelet.profile import REFERENCE, Profile
 from numalign.model.machine import Machine
 from numalign.model.pod import Pod
 
@@ -75,7 +76,14 @@ class Outcome(NamedTuple):
         return self.fit.message if self.fit and self.result.admit else self.result.message
 
 
-def open_session(config: KubeletConfig, machine: Machine, *, ideal: bool = False, fit_check: bool = True) -> Session:
+def open_session(
+    config: KubeletConfig,
+    machine: Machine,
+    *,
+    ideal: bool = False,
+    fit_check: bool = True,
+    profile: Profile = REFERENCE,
+) -> Session:
     """Start a kubelet on an empty node.
 
     Args:
@@ -83,11 +91,12 @@ def open_session(config: KubeletConfig, machine: Machine, *, ideal: bool = False
         machine: its machine.
         ideal: see `node.start`.
         fit_check: judge the node as a whole after the managers.
+        profile: which kubelet; v1.32 unless somebody asks for another.
 
     Raises:
         StartError: the kubelet would refuse to start.
     """
-    node, state = twin.start(config, machine, ideal=ideal)
+    node, state = twin.start(config, machine, ideal=ideal, profile=profile)
     return Session(node, state, fit.view(config, machine) if fit_check else None)
 
 
@@ -106,6 +115,32 @@ def odd_from_the_start(session: Session) -> tuple[Notice, ...]:
 
 def admit(session: Session, pod: Pod) -> Outcome:
     """Admit one pod: the managers, then the fit check."""
+    if session.node.profile is REFERENCE:
+        return _admit(session, pod)
+    outcome = _admit(session._replace(node=_node_for(session.node, pod)), _as_seen(session.node, pod))
+    return outcome._replace(then=outcome.then._replace(node=session.node))
+
+
+def _node_for(node: Node, pod: Pod) -> Node:
+    """Let the pod choose its policy where it may."""
+    if not node.profile.per_pod_policy:
+        return node
+    from numalign.kubelet.per_pod import node_for
+
+    return node_for(node, pod)
+
+
+def _as_seen(node: Node, pod: Pod) -> Pod:
+    """Read a pod as a kubelet without sidecars does: `restartPolicy` of an init container is not known to it."""
+    if node.profile.sidecars:
+        return pod
+    containers = [
+        container._replace(kind="init") if container.kind == "sidecar" else container for container in pod.containers
+    ]
+    return pod._replace(containers=tuple(containers))
+
+
+def _admit(session: Session, pod: Pod) -> Outcome:
     node = session.node
     demand = read(pod)
     after, result = twin.admit(node, session.state, demand)

@@ -81,7 +81,7 @@ def check(config: KubeletConfig, machine: Machine, *, ideal: bool = False, profi
         {resource: amount.quantity for resource, amount in reservation.total.items()},
     )
     check_capacity(reservation, machine)  # row 12
-    _check_numa_ids(config, machine)
+    _check_numa_ids(config, machine, profile)
     return Started(options, cpu_manager, memory_manager, reservation)
 
 
@@ -141,10 +141,10 @@ def _check_option_gates(config: KubeletConfig) -> None:
         )
 
 
-def _check_numa_ids(config: KubeletConfig, machine: Machine) -> None:
+def _check_numa_ids(config: KubeletConfig, machine: Machine, profile: Profile) -> None:
     """Refuse NUMA ids that no mask can hold: the kubelet starts, and crashes at the first merge."""
     beyond = [str(node.id) for node in machine.numa_nodes if not 0 <= node.id <= LAST_NUMA_ID]
-    if beyond and config.topology_manager_policy != "none":
+    if beyond and (config.topology_manager_policy != "none" or profile.per_pod_policy):
         raise StartError(
             f"the kubelet would crash at the first admission: topologyManagerPolicy "
             f"{config.topology_manager_policy} works with NUMA node ids from 0 to {LAST_NUMA_ID} only, "

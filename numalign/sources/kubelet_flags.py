@@ -11,6 +11,7 @@ from typing import Any
 
 from numalign.errors import InputError
 from numalign.kubelet.config import KubeletConfig, MemoryReservation
+from numalign.kubelet.profile import FEEDBACK_POLICIES
 from numalign.kubelet.topology.options import POLICIES, SCOPES
 from numalign.model import cpuset, quantity
 from numalign.model.cpuset import CPUSetError
@@ -53,9 +54,11 @@ def read_flags(flags: Mapping[str, str]) -> dict[str, Any]:
     return settings
 
 
-def _choice(*known: str) -> Callable[[str, str], str]:
+def _choice(*known: str, beyond: tuple[str, ...] = ()) -> Callable[[str, str], str]:
+    """Accept the kubelet's own values, and those `beyond` it that only a flag may ask for."""
+
     def read(text: str, where: str) -> str:
-        if text and text not in known:
+        if text and text not in known and text not in beyond:
             raise InputError(f'expected one of {", ".join(known)}, got "{text}"', where)
         return text
 
@@ -138,7 +141,7 @@ def _reserved_memory(text: str, where: str) -> tuple[MemoryReservation, ...]:
 
 
 _FLAGS: Mapping[str, tuple[str, Callable[[str, str], Any]]] = {
-    "topology-manager-policy": ("topology_manager_policy", _choice(*POLICIES)),
+    "topology-manager-policy": ("topology_manager_policy", _choice(*POLICIES, beyond=FEEDBACK_POLICIES)),
     "topology-manager-scope": ("topology_manager_scope", _choice(*SCOPES)),
     "topology-manager-policy-options": (
         "topology_manager_policy_options",

@@ -1,0 +1,62 @@
+"""The flags about earlier kubelets and about proposals that no kubelet carries out."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from numalign.cli.options import KubeletFlags
+from numalign.errors import InputError, Notice
+from numalign.kubelet.config import KubeletConfig
+from numalign.kubelet.profile import FEEDBACK_POLICIES, REFERENCE, REFERENCE_RELEASE, Allocation, Profile, version
+from numalign.kubelet.releases import parse_release, profile_of
+from numalign.model.machine import Machine
+
+MOST_NODES = 16
+"""The proposals list every set of NUMA nodes, 2^n of them."""
+
+
+def profile_asked(flags: KubeletFlags) -> Profile:
+    """Put the flags together.
+
+    Raises:
+        InputError: `--kubelet-version` names a release that numalign does not know.
+    """
+    profile = REFERENCE if flags.version is None else profile_of(parse_release(flags.version))
+    beyond = profile._replace(
+        policies=FEEDBACK_POLICIES if flags.settings.get("topology-manager-policy") in FEEDBACK_POLICIES else (),
+        preferred_allocation=cast(Allocation, flags.preferred_allocation),
+        per_pod_policy=flags.per_pod_policy,
+    )
+    return REFERENCE if beyond == REFERENCE else beyond
+
+
+def check_size(profile: Profile, machine: Machine) -> None:
+    """Refuse what would list too many sets of NUMA nodes.
+
+    Raises:
+        InputError: the machine has more than `MOST_NODES` NUMA nodes.
+    """
+    lists = profile.preferred_allocation == "proposal" or profile.policies or profile.per_pod_policy
+    if lists and len(machine.numa_nodes) > MOST_NODES:
+        raise InputError(
+            f"the proposals of 2019 work on machines of up to {MOST_NODES} NUMA nodes, this one has "
+            f"{len(machine.numa_nodes)}"
+        )
+
+
+def notices_of(profile: Profile, config: KubeletConfig) -> tuple[Notice, ...]:
+    """Say in how far the answer is not one of today's kubelet."""
+    found = []
+    if profile.release != REFERENCE_RELEASE:
+        text = f"history: decided as kubelet {version(profile.release)} did, not as {version(REFERENCE_RELEASE)}"
+        found.append(Notice("history-kubelet-version", text, "--kubelet-version"))
+    if config.topology_manager_policy in FEEDBACK_POLICIES:
+        text = f"beyond the kubelet: policy {config.topology_manager_policy} was only proposed, in 2019"
+        found.append(Notice("beyond-policy", text, "--topology-manager-policy"))
+    if profile.preferred_allocation == "proposal":
+        text = "beyond the kubelet: devices' preferred sets change hints and choice as proposed in 2019"
+        found.append(Notice("beyond-preferred-allocation", text, "--preferred-allocation"))
+    if profile.per_pod_policy:
+        text = "beyond the kubelet: pods choose policy and scope by annotations"
+        found.append(Notice("beyond-per-pod-policy", text, "--per-pod-policy"))
+    return tuple(found)
