@@ -210,7 +210,7 @@ def _refusals(pod: Pod, others: Sequence[Pod], node: NodeView, notes: list[str])
 
 
 _LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_QUALIFIED = re.compile(rf"(?P<prefix>{_LABEL}(\.{_LABEL})*)/(?P<name>[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)")
+_QUALIFIED = rf"(?P<prefix>{_LABEL}(\.{_LABEL})*)/(?P<name>[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)"
 _QUOTA_PREFIX = "requests."
 
 
@@ -218,7 +218,7 @@ def is_extended(resource: str) -> bool:
     """Tell whether a name is an extended resource (1.4)."""
     if "/" not in resource or "kubernetes.io/" in resource or resource.startswith(_QUOTA_PREFIX):
         return False
-    match = _QUALIFIED.fullmatch(_QUOTA_PREFIX + resource)
+    match = re.fullmatch(_QUALIFIED, _QUOTA_PREFIX + resource)
     return match is not None and len(match["prefix"]) <= 253 and len(match["name"]) <= 63
 
 

@@ -193,14 +193,14 @@ def _read(text: str) -> Amount:
     return Amount(quantity.parse(text), _scale(text))
 
 
-_SHAPE = re.compile(r"[+-]?([0-9]*)(?:\.([0-9]*))?(.*)", re.DOTALL)
+_SHAPE = r"(?s)[+-]?([0-9]*)(?:\.([0-9]*))?(.*)"
 _POWERS = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY_DIGITS = {"Ki": 11, "Mi": 8, "Gi": 5, "Ti": 2}
 
 
 def _scale(text: str) -> int | None:
     """Find the exponent of a readable quantity's short form; None for the long form (rules 38 and 50)."""
-    match = _SHAPE.match(text)
+    match = re.match(_SHAPE, text)
     assert match is not None  # noqa: S101  the pattern matches every text
     whole, fraction, suffix = match[1].lstrip("0"), match[2] or "", match[3]
     if suffix in _BINARY_DIGITS:
@@ -246,7 +246,7 @@ def _absolute(signal: str, text: str) -> Amount:
     return amount
 
 
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?inf(?:inity)?|nan", re.IGNORECASE)
+_NUMBER = r"(?i)[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?inf(?:inity)?|nan"
 
 
 def _percentage(signal: str, text: str) -> float | None:
@@ -254,7 +254,7 @@ def _percentage(signal: str, text: str) -> float | None:
     if text in ("0%", "100%"):
         return None
     number = text.rstrip("%")
-    if not _NUMBER.fullmatch(number):
+    if not re.fullmatch(_NUMBER, number):
         raise StartError(f"strconv.ParseFloat: parsing {quote(number)}: invalid syntax")
     try:
         share = _float32(_float32(float(number)) / 100)

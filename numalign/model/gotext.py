@@ -7,7 +7,7 @@ import re
 _ESCAPES = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"}
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
-_INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_INTEGER = r"[+-]?[0-9]+"
 
 
 class ConversionError(ValueError):
@@ -51,7 +51,7 @@ def parse_int(text: str) -> int:
     Raises:
         ConversionError: no integer, or one that does not fit.
     """
-    if not _INTEGER.fullmatch(text):
+    if not re.fullmatch(_INTEGER, text):
         raise ConversionError(f"strconv.Atoi: parsing {quote(text)}: invalid syntax")
     digits = text.lstrip("+-").lstrip("0")
     # The length is looked at first: int() refuses very long texts.
