@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from numalign.kubelet.errors import KubeletHangError
-from numalign.kubelet.topology import lowest
+from numalign.kubelet.topology import lowest, search
 from numalign.kubelet.topology.hints import (
     CANNOT_FIT,
     Demand,
@@ -31,6 +33,16 @@ def merged(policy: str, lists: list[Hints], numa: NUMAInfo) -> tuple[TopologyHin
     return merge(policy, [{"r": hints} for hints in lists], numa)
 
 
+@pytest.fixture(params=["few masks looked at one by one", "all searched"], scope="class")
+def search_from(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Small machines have so few masks that none would be searched for."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "all searched":
+            patch.setattr(search, "FEW", 0)
+        yield
+
+
+@pytest.mark.usefixtures("search_from")
 class TestFamiliesAgainstTheirHints:
     @pytest.mark.parametrize("policy", POLICIES)
     @fixed

@@ -146,15 +146,16 @@ def _split(resource: Resource, free: int, mask: int | None) -> _Affinity:
     """Split free devices into aligned, unaligned and without affinity (6.4)."""
     if not resource.aware or mask is None:
         return _Affinity(0, 0, free)
-    aligned = unaligned = 0
-    for position, device in enumerate(resource.devices):
-        if free >> position & 1:
-            nodes = device.numa_nodes or ()
-            if any(node >= 0 and mask >> node & 1 for node in nodes):
-                aligned |= 1 << position
-            elif any(node != -1 for node in nodes):
-                unaligned |= 1 << position
-    return _Affinity(aligned, unaligned, free & ~aligned & ~unaligned)
+    aligned = 0
+    for node, members in enumerate(resource.on_node):
+        if mask >> node & 1:
+            aligned |= members
+    for bit, nodes in resource.spanning:
+        if nodes & mask:
+            aligned |= bit
+    aligned &= free
+    none = free & resource.without_affinity
+    return _Affinity(aligned, free & ~aligned & ~none, none)
 
 
 def _ask_plugin(resource: Resource, available: int, must_include: int, size: int) -> int:

@@ -34,6 +34,8 @@ class Resource(NamedTuple):
     """(device bit, mask of its nodes) of devices with two or more nodes of the machine."""
     nowhere: int
     """Devices with a topology that touches no node of the machine."""
+    without_affinity: int
+    """Devices that name no node at all, or only -1 (6.4)."""
     largest: tuple[int, ...]
     """`largest[k - 1]`: how many known devices the k best-equipped nodes have; without spanning devices."""
     preferred_sets: tuple[int, ...] | None
@@ -116,13 +118,15 @@ def _resource(
     links: Iterable[tuple[str, str, int]],
 ) -> Resource:
     devices = tuple(sorted(given, key=lambda device: natural_key(device.id)))
-    healthy = no_topology = nowhere = 0
+    healthy = no_topology = nowhere = without_affinity = 0
     on_node = [0] * nodes.bit_length()
     spanning = []
     for position, device in enumerate(devices):
         bit = 1 << position
         if device.healthy:
             healthy |= bit
+        if not any(node != -1 for node in device.numa_nodes or ()):
+            without_affinity |= bit
         if device.numa_nodes is None:
             no_topology |= bit
             continue
@@ -142,6 +146,7 @@ def _resource(
         tuple(on_node),
         tuple(spanning),
         nowhere,
+        without_affinity,
         tuple(accumulate(counts)),
         None if preferred is None else _sets(devices, preferred),
         _links(devices, links) if links else {},

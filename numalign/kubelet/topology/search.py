@@ -8,13 +8,18 @@ enumeration; the tests hold the two together.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import product
+from collections.abc import Callable, Iterable, Sequence
+from itertools import combinations, product
+from math import comb
+from typing import Final
 
 from numalign.kubelet.topology.hints import CANNOT_FIT, HintFamily, Hints, Piece, SocketAlignment, TopologyHint
 from numalign.kubelet.topology.limits import leaves_out, meet, member
 from numalign.kubelet.topology.lowest import Anything, closest, lowest
 from numalign.kubelet.topology.merge import NUMAInfo
+
+FEW: Final = 16
+"""So many masks are looked at one by one: preparing a search would take longer."""
 
 
 def merge_families(lists: Sequence[Hints], numa: NUMAInfo, *, only_single: bool, only_preferred: bool) -> TopologyHint:
@@ -121,10 +126,20 @@ def best_member(
     if required.bit_count() == width:
         return required if holds(required) else None
     order = [node for node in range(nodes.bit_length()) if nodes >> node & 1]
+    if comb(len(order), width) <= FEW:
+        return _best_of(map(sum, combinations([1 << node for node in order], width)), numa, holds)
     limits = member(pieces, order, width, sockets)
     if numa is None or numa.distances is None:
         return lowest(order, width, limits)
     return closest(order, width, limits, numa, holds)
+
+
+def _best_of(masks: Iterable[int], numa: NUMAInfo | None, holds: Callable[[int], bool]) -> int | None:
+    """Look at each of a few masks."""
+    found = list(filter(holds, masks))
+    if len(found) < 2 or numa is None or numa.distances is None:
+        return min(found, default=None)
+    return min(found, key=lambda mask: (numa.distance(mask), mask))
 
 
 def narrowest_width(pieces: Sequence[Piece]) -> int:
