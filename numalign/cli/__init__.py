@@ -6,16 +6,19 @@ in numalign, 130 interrupted, 141 the reader of our pipe went away.
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import sys
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Any, NoReturn
 
 import click
 
 from numalign import __version__
-from numalign.errors import NumalignError
+from numalign.cli.say import say
+from numalign.errors import NumalignError, StartError
 
 COMMANDS = {
     "admit": "Admit pods on a machine and print what each container gets.",
@@ -26,9 +29,13 @@ COMMANDS = {
 }
 """Command -> one line of help, so that listing the commands imports none of them."""
 
+WRONG = 2
 BUG = 70
 INTERRUPTED = 130
 PIPE_GONE = 141
+
+_UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""What an OSError says when the output could not be written."""
 
 
 class LazyGroup(click.Group):
@@ -44,6 +51,19 @@ class LazyGroup(click.Group):
             return None
         command: click.Command = import_module(f"numalign.cli.{cmd_name}").command
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; with --debug show where numalign itself failed."""
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.Abort, click.exceptions.Exit, NumalignError, BrokenPipeError):
+            raise
+        except Exception:
+            if ctx.params["debug"]:
+                import traceback
+
+                traceback.print_exc()
+            raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands without importing them."""
@@ -74,37 +94,71 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     arguments = sys.argv[1:] if arguments is None else arguments
     # Imports make many objects that live to the end; looking through them for garbage costs a tenth of the start.
     gc.set_threshold(100_000, 10, 10)
+    _open_streams()
     try:
         status = _run(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
-        # Python would complain once more when it closes standard output.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = PIPE_GONE
+        _abandon_streams()
+    except KeyboardInterrupt:
+        status = INTERRUPTED
+    except OSError as error:
+        say(f"the output cannot be written: {error.strerror or error}")
+        status = WRONG
+        _abandon_streams()
     raise SystemExit(status)
 
 
+def _open_streams() -> None:
+    """Stand in for streams that the caller closed, and let no character that the terminal lacks stop the output."""
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 (for the life of the process)
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def _abandon_streams() -> None:
+    """Let go of what cannot be written; Python would complain once more when it closes the streams."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.dup2(nowhere, sys.stderr.fileno())
+
+
 def _run(arguments: list[str]) -> int:
+    """Run the command line and return its exit status; what went wrong is one line on standard error."""
     try:
         outcome: Any = group.main(arguments, prog_name="numalign", standalone_mode=False)
-    except click.exceptions.Exit as done:
-        return done.exit_code
-    except click.ClickException as error:
+    except click.exceptions.NoArgsIsHelpError as error:
         error.show()
-        return 2
+        return WRONG
+    except click.ClickException as error:
+        command = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "numalign"
+        say(f"{error.format_message().rstrip('.')}; see {command} --help")
+        return WRONG
+    except StartError as error:
+        say(f"the kubelet would not start: {error}")
+        return error.exit_status
     except NumalignError as error:
-        click.echo(f"numalign: {error}", err=True)
+        say(str(error))
         return error.exit_status
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
-    except BrokenPipeError:
+    except SystemExit as ended:
+        # click itself ends the process when nobody reads the output.
+        if isinstance(ended.__context__, BrokenPipeError):
+            raise ended.__context__ from None
         raise
     except Exception as error:
-        if "--debug" in arguments:
+        if isinstance(error, OSError) and error.errno in _UNWRITABLE:
             raise
-        click.echo(
-            f"numalign: bug: {type(error).__name__}: {error}; please report it with the output of `numalign --debug …`",
-            err=True,
+        say(
+            f"bug: {type(error).__name__}: {error}; please report it in the project's issue tracker with the output of "
+            "`numalign --debug …`"
         )
         return BUG
     return outcome if isinstance(outcome, int) else 0
