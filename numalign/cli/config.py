@@ -25,7 +25,7 @@ def command() -> None:
 @output_option("table", "json", "yaml")
 @quiet_option
 def check(file: str | None, machine: str | None, kubelet: KubeletFlags, output: str, quiet: bool) -> int:
-    r"""Tell whether the kubelet would start, or what stops it and the nearest configuration that starts.
+    """Tell whether the kubelet would start, or what stops it and the nearest configuration that starts.
 
     FILE is a KubeletConfiguration, the same as --kubelet-config. The sum behind reservedMemory is worked out either
     way. The exit status is 0 when the kubelet starts and 4 when it does not.
@@ -63,7 +63,7 @@ def check(file: str | None, machine: str | None, kubelet: KubeletFlags, output: 
 @output_option("yaml", "json")
 @quiet_option
 def suggest(machine: str | None, kubelet: KubeletFlags, output: str, quiet: bool) -> int:
-    r"""Write a KubeletConfiguration for a machine that aligns what can be aligned, with a reason on every setting.
+    """Write a KubeletConfiguration for a machine that aligns what can be aligned, with a reason on every setting.
 
     Flags are wishes: they are kept where the kubelet accepts them. The result passes `config check`.
 

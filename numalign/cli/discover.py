@@ -55,7 +55,7 @@ def command(
       numalign discover --save machine.yaml
       numalign discover --sysfs-root worker.tar.xz -o tree
       numalign discover --machine figure-1 -o svg > machine.svg
-    """  # noqa: D301 (a raw docstring would hide the mark for click)
+    """
     if machine is not None:
         if capture or sysfs_root != "/":
             raise InputError("--machine shows a machine file; --sysfs-root and --capture are about a host")

@@ -21,7 +21,7 @@ from numalign.sources import bundled, machine_file
 )
 @quiet_option
 def command(name: str | None, output: str | None, quiet: bool) -> None:
-    r"""List the bundled machines, or print the machine NAME as a file.
+    """List the bundled machines, or print the machine NAME as a file.
 
     A bundled machine can be named wherever a command takes --machine. Its file is a good start for one's own:
     `-o yaml` prints it as it was written, `-o json` in full, with amounts in bytes.

@@ -17,7 +17,7 @@ from numalign.sources import scenario
 @click.argument("file", type=click.File("rb"))
 @click.option("-q", "--quiet", is_flag=True, help="Print no results, only errors.")
 def command(file: BinaryIO, quiet: bool) -> int:
-    r"""Replay the scenarios in FILE (`-`: standard input), plain or gzip, one JSON object a line.
+    """Replay the scenarios in FILE (`-`: standard input), plain or gzip, one JSON object a line.
 
     Each result is one line, in order, as soon as it is there: the scenario's id and what the kubelet decided, step by
     step. A refused pod or a kubelet that does not start is an answer. A line that is no scenario gives an object with

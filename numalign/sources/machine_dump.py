@@ -11,7 +11,6 @@ from numalign.model import quantity
 from numalign.model.cpuset import format_set, ids
 from numalign.model.machine import Device, Machine, NodeObject, NUMANode, Unit
 from numalign.sources.machine_file import API_VERSION, KIND
-from numalign.sources.machine_sections import default_cores, default_sockets
 
 WIDTH = 100
 """Lists and mappings that fit in so many columns stay on one line."""
@@ -25,18 +24,16 @@ _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 def dump(machine: Machine) -> dict[str, Any]:
     """Return a machine as plain data that `machine_file.from_data` reads back; amounts are bytes.
 
-    Sections that say no more than their default are left out.
+    `numaNodes`, `sockets` and `cores` are always written, other sections where they say something.
     """
     result: dict[str, Any] = {
         "apiVersion": API_VERSION,
         "kind": KIND,
         "name": machine.name,
         "numaNodes": [_numa_node(node) for node in machine.numa_nodes],
+        "sockets": _units(machine.sockets),
+        "cores": [list(ids(core)) for core in machine.cores],
     }
-    if machine.sockets != default_sockets(machine.numa_nodes):
-        result["sockets"] = _units(machine.sockets)
-    if machine.cores != default_cores(machine.numa_nodes):
-        result["cores"] = [list(ids(core)) for core in machine.cores]
     sections: dict[str, Any] = {
         "uncoreCaches": _units(machine.uncore_caches),
         "devices": {name: [_device(one) for one in listed] for name, listed in sorted(machine.devices.items())},

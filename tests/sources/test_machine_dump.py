@@ -91,6 +91,8 @@ def test_json_has_bytes_and_yaml_sizes_that_people_read() -> None:
         "numaNodes:\n"
         '  - {id: 0, cpus: "0-3", memory: 16Gi, hugepages: {2Mi: 1Gi}, distances: [10, 20]}\n'
         '  - {id: 1, cpus: "4-7", memory: 16Gi, hugepages: {2Mi: 1Gi}, distances: [20, 10]}\n'
+        'sockets: ["0-3", "4-7"]\n'
+        "cores: [[0], [1], [2], [3], [4], [5], [6], [7]]\n"
         "devices:\n"
         "  gpu-vendor.com/gpu:\n"
         '    - {id: "0", numaNodes: [0]}\n'
