@@ -38,6 +38,10 @@ _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """What an OSError says when the output could not be written."""
 
 
+class _PipeGone(Exception):  # noqa: N818 (nothing is wrong)
+    """The reader of our pipe went away. click would end the process itself, with status 1, if it saw the OSError."""
+
+
 class LazyGroup(click.Group):
     """A group whose commands live in `numalign.cli.NAME` and are imported when they are asked for."""
 
@@ -52,11 +56,20 @@ class LazyGroup(click.Group):
         command: click.Command = import_module(f"numalign.cli.{cmd_name}").command
         return command
 
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        """Read the group's own flags; --help prints already here."""
+        try:
+            return super().make_context(*args, **kwargs)
+        except BrokenPipeError:
+            raise _PipeGone from None
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; with --debug show where numalign itself failed."""
         try:
             return super().invoke(ctx)
-        except (click.ClickException, click.Abort, click.exceptions.Exit, NumalignError, BrokenPipeError):
+        except BrokenPipeError:
+            raise _PipeGone from None
+        except (click.ClickException, click.Abort, click.exceptions.Exit, NumalignError):
             raise
         except Exception:
             if ctx.params["debug"]:
@@ -98,7 +111,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     try:
         status = _run(arguments)
         sys.stdout.flush()
-    except BrokenPipeError:
+    except (_PipeGone, BrokenPipeError):
         status = PIPE_GONE
         _abandon_streams()
     except KeyboardInterrupt:
@@ -148,10 +161,7 @@ def _run(arguments: list[str]) -> int:
         return error.exit_status
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
-    except SystemExit as ended:
-        # click itself ends the process when nobody reads the output.
-        if isinstance(ended.__context__, BrokenPipeError):
-            raise ended.__context__ from None
+    except (_PipeGone, BrokenPipeError):
         raise
     except Exception as error:
         if isinstance(error, OSError) and error.errno in _UNWRITABLE:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import BinaryIO
 
 import click
 
+from numalign.cli.options import quiet_option
+from numalign.cli.say import say
 from numalign.errors import InputError
 from numalign.render.replay import replay
 from numalign.sources import scenario
@@ -15,7 +16,7 @@ from numalign.sources import scenario
 
 @click.command("replay")
 @click.argument("file", type=click.File("rb"))
-@click.option("-q", "--quiet", is_flag=True, help="Print no results, only errors.")
+@quiet_option
 def command(file: BinaryIO, quiet: bool) -> int:
     """Replay the scenarios in FILE (`-`: standard input), plain or gzip, one JSON object a line.
 
@@ -30,6 +31,8 @@ def command(file: BinaryIO, quiet: bool) -> int:
     done = broken = 0
     for number, line in scenario.lines(file):
         try:
+            if isinstance(line, InputError):
+                raise line
             one = scenario.read(line)
             decided = {"startError": one.start_error} if one.start_error else replay(one.config, one.machine, one.steps)
             answer = {"id": one.id, **decided}
@@ -38,9 +41,8 @@ def command(file: BinaryIO, quiet: bool) -> int:
             answer = {"line": number, "error": str(error)}
             broken += 1
         if not quiet:
-            click.echo(json.dumps(answer, separators=(",", ":"), ensure_ascii=False))
-            sys.stdout.flush()
+            click.echo(json.dumps(answer, separators=(",", ":")))
     if not broken:
         return 0
-    click.echo(f'numalign: {broken} of {broken + done} lines are no scenario; see their "error"', err=True)
+    say(f'{broken} of {broken + done} lines {"is" if broken == 1 else "are"} no scenario; see "error" in the result')
     return 2

@@ -5,8 +5,9 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import zlib
 from collections.abc import Iterator, Mapping
-from typing import Any, BinaryIO, Literal, NamedTuple
+from typing import Any, BinaryIO, Literal, NamedTuple, cast
 
 from numalign.errors import InputError, StartError
 from numalign.kubelet.config import KubeletConfig
@@ -43,28 +44,35 @@ class Scenario(NamedTuple):
     """The kubelet's text where it could not even decode the settings; the scenario ends there."""
 
 
-def lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
+def lines(stream: BinaryIO) -> Iterator[tuple[int, bytes | InputError]]:
     """Yield (number, line) of a plain or gzip stream, blank lines left out; one line is in memory at a time.
 
-    Raises:
-        InputError: a line over `LONGEST_LINE`, or damaged gzip data.
+    In place of a line over `LONGEST_LINE` comes an error, and then the next line; damaged gzip data, or what cannot be
+    read, ends with one.
     """
-    buffered = io.BufferedReader(stream) if isinstance(stream, io.RawIOBase) else stream
-    head = buffered.peek(2)[:2] if isinstance(buffered, io.BufferedReader) else b""
-    source: BinaryIO = gzip.GzipFile(fileobj=buffered) if head == b"\x1f\x8b" else buffered  # type: ignore[assignment]
     number = 0
-    while True:
-        number += 1
-        try:
+    try:
+        for line in _decompressed(stream):
+            number += 1
+            if len(line) > LONGEST_LINE:
+                yield number, InputError(f"a line may have at most {LONGEST_LINE} bytes")
+            elif not line.isspace():
+                yield number, line
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        yield number + 1, InputError(f"the gzip data is damaged: {error}")
+    except OSError as error:
+        yield number + 1, InputError(f"cannot be read: {error.strerror or error}")
+
+
+def _decompressed(stream: BinaryIO) -> Iterator[bytes]:
+    """Yield the lines; of one that is too long only so much that this can be seen."""
+    buffered = stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(cast(io.RawIOBase, stream))
+    packed = buffered.peek(2)[:2] == b"\x1f\x8b"
+    source: BinaryIO = gzip.GzipFile(fileobj=buffered) if packed else buffered  # type: ignore[assignment]
+    while line := source.readline(LONGEST_LINE + 1):
+        yield line
+        while len(line) > LONGEST_LINE and not line.endswith(b"\n"):
             line = source.readline(LONGEST_LINE + 1)
-        except (OSError, EOFError) as error:
-            raise InputError(f"the gzip data is damaged: {error}", f"line {number}") from None
-        if len(line) > LONGEST_LINE:
-            raise InputError(f"a line may have at most {LONGEST_LINE} bytes", f"line {number}")
-        if not line:
-            return
-        if not line.isspace():
-            yield number, line
 
 
 def read(line: bytes) -> Scenario:
@@ -75,9 +83,13 @@ def read(line: bytes) -> Scenario:
     """
     try:
         data = json.loads(line)
+    except UnicodeDecodeError as error:
+        raise InputError(f"not UTF-8 text (byte 0x{line[error.start]:02x} at offset {error.start})") from None
+    except json.JSONDecodeError as error:
+        raise InputError(f"not JSON: {error.msg} at column {error.colno}") from None
     except (ValueError, RecursionError) as error:
-        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise InputError(f"not a JSON object: {reason}") from None
+        reason = "nested too deeply" if isinstance(error, RecursionError) else "a number with too many digits"
+        raise InputError(f"not a scenario: {reason}") from None
     if not isinstance(data, dict):
         raise InputError("expected a JSON object with machine, kubelet and steps")
     family = data.get("family", "e2e")
