@@ -146,7 +146,7 @@ def admit(node: Node, state: NodeState, pod: PodDemand) -> tuple[NodeState, Admi
                 if node.container_policies.get(container.name, node.policy) == "none":
                     hint = NO_HINT
                 else:
-                    decision = _decide(node, state, container.name, _container_answers(node, state, pod, container))
+                    decision = decide(node, state, pod, container)
                     decisions.append(decision)
                     if not decision.admit:
                         return _refuse(node, state, pod, hints, decisions)
@@ -181,35 +181,48 @@ def _decide_ahead(
 ) -> Mapping[str, TopologyHint]:
     """Decide before anything is allocated: scope `pod` (4.3), and all containers of a pod up to v1.17 (13)."""
     if node.scope == "pod":
-        decisions.append(_decide(node, state, None, _pod_answers(node, state, pod)))
+        decisions.append(decide(node, state, pod, None))
         return {container.name: decisions[-1].hint for container in pod.containers}
     hints = {}
     for container in pod.containers:
         if node.container_policies.get(container.name, node.policy) == "none":
             continue
-        decisions.append(_decide(node, state, container.name, _container_answers(node, state, pod, container)))
+        decisions.append(decide(node, state, pod, container))
         if not decisions[-1].admit:
             break
         hints[container.name] = decisions[-1].hint
     return hints
 
 
-def _decide(node: Node, state: NodeState, container: str | None, answers: tuple[ProviderAnswer, ...]) -> Decision:
-    if node.profile is REFERENCE:
-        hint, admitted = merge(node.policy, answers, node.numa)
-    else:
-        from numalign.kubelet.topology.history import merge_as, merge_devices
+def decide(node: Node, state: NodeState, pod: PodDemand, container: ContainerDemand | None) -> Decision:
+    """Ask all providers about one container, or (None) about the whole pod, and let the policy judge.
 
-        if node.profile.devices_merged:
-            answers = (merge_devices(answers[0], node.numa.full), *answers[1:])
-        policy = node.container_policies.get(container or "", node.policy)
-        hint, admitted = merge_as(node.profile, policy, answers, node.numa)
-    return Decision(container, answers, hint, admitted, state)
+    Raises:
+        KubeletPanicError: the kubelet would crash while it computes or merges hints.
+        KubeletHangError: it would not come back.
+    """
+    answers = _pod_answers(node, state, pod) if container is None else _container_answers(node, state, pod, container)
+    if node.profile.devices_merged:
+        from numalign.kubelet.topology.history import merge_devices
+
+        answers = (merge_devices(answers[0], node.numa.full), *answers[1:])
+    name = container.name if container else None
+    hint, admitted = judge(node, name, answers)
+    return Decision(name, answers, hint, admitted, state)
+
+
+def judge(node: Node, container: str | None, answers: tuple[ProviderAnswer, ...]) -> tuple[TopologyHint, bool]:
+    """Merge answers with the policy that holds for a container; returns the merged hint and whether it admits."""
+    if node.profile is REFERENCE:
+        return merge(node.policy, answers, node.numa)
+    from numalign.kubelet.topology.history import merge_as
+
+    return merge_as(node.profile, node.container_policies.get(container or "", node.policy), answers, node.numa)
 
 
 def _container_answers(
     node: Node, state: NodeState, pod: PodDemand, container: ContainerDemand
-) -> tuple[ProviderAnswer, ...]:
+) -> tuple[ProviderAnswer, ProviderAnswer, ProviderAnswer]:
     """Ask every provider for one container (4.2 step 1)."""
     if not node.profile.reuse_in_hints:
         state = state._replace(device=state.device._replace(reusable={}), cpu=state.cpu._replace(reuse=0))
@@ -220,7 +233,7 @@ def _container_answers(
     )
 
 
-def _pod_answers(node: Node, state: NodeState, pod: PodDemand) -> tuple[ProviderAnswer, ...]:
+def _pod_answers(node: Node, state: NodeState, pod: PodDemand) -> tuple[ProviderAnswer, ProviderAnswer, ProviderAnswer]:
     """Ask every provider for the whole pod (4.3 step 1)."""
     return (
         device.pod_hints(node.device, state.device, pod),

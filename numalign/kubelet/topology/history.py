@@ -26,13 +26,17 @@ START = TopologyHint(None, False)
 
 
 def merge_as(
-    profile: Profile, policy: str, answers: Iterable[ProviderAnswer], numa: NUMAInfo
+    profile: Profile, policy: str, answers: Sequence[ProviderAnswer], numa: NUMAInfo
 ) -> tuple[TopologyHint, bool]:
     """Merge as `policies.merge` does, as another kubelet or under a policy of the feedback document.
+
+    The Device Manager's answer is the first, as in `node.PROVIDERS`.
 
     Raises:
         KubeletPanicError: see `policies.merge`.
     """
+    if profile.devices_merged:
+        answers = (merge_devices(answers[0], numa.full), *answers[1:])
     if policy in FEEDBACK_POLICIES:
         return merge_feedback(policy, explicit(filter_answers(answers)), numa)
     if profile.merge == "equal masks":
