@@ -5,11 +5,14 @@ from __future__ import annotations
 import itertools
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from numalign.kubelet.errors import KubeletPanicError
 from numalign.kubelet.topology.hints import CANNOT_FIT, NO_PREFERENCE, Hints, ProviderAnswer, TopologyHint
-from numalign.kubelet.topology.merge import merge_lists, numa_info, target_width
+from numalign.kubelet.topology.merge import ands_by_counting, merge_lists, numa_info, target_width
 from numalign.kubelet.topology.policies import DO_NOT_CARE, IMPOSSIBLE, explicit, filter_answers, merge
+from numalign.kubelet.topology.walk import merge_by_walking
 from tests.kubelet.hint_text import hint, hints, show
 
 POLICIES = ("best-effort", "restricted", "single-numa-node")
@@ -397,3 +400,25 @@ def test_the_order_of_providers_and_hints_never_matters(policy: str) -> None:
     }
 
     assert len(results) == 1
+
+
+@settings(derandomize=True, deadline=None, max_examples=200)
+@given(st.lists(st.lists(st.integers(0, 127), max_size=60).map(set), min_size=1, max_size=4), st.integers(0, 127))
+def test_ands_by_counting_are_the_ands_of_all_combinations(offers: list[set[int]], full: int) -> None:
+    offers = [{mask & full for mask in offer} for offer in offers]
+    masks = {full}
+    for offer in offers:
+        masks = {mask & other for mask in masks for other in offer}
+
+    assert ands_by_counting(offers, full) == masks
+
+
+@settings(derandomize=True, deadline=None, max_examples=100)
+@given(st.lists(st.lists(st.integers(1, 63), min_size=20, max_size=60), min_size=2, max_size=3))
+def test_long_lists_merge_as_walked(lists: list[list[int]]) -> None:
+    """So long that pairs are not tried one by one."""
+    listed = [tuple(TopologyHint(mask, False) for mask in masks) for masks in lists]
+
+    flat = numa_info(range(6), dict.fromkeys(range(6), (10,) * 6))
+
+    assert merge_lists(listed, numa_info(range(6))) == merge_by_walking(listed, flat)

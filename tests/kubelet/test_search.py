@@ -26,7 +26,7 @@ from numalign.kubelet.topology.search import best_member, narrowest_width
 from tests.kubelet.families import demands, families, merges, pieces
 
 POLICIES = ("best-effort", "restricted", "single-numa-node")
-fixed = settings(derandomize=True, deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
+fixed = settings(derandomize=True, deadline=None, max_examples=100, suppress_health_check=list(HealthCheck))
 
 
 def merged(policy: str, lists: list[Hints], numa: NUMAInfo) -> tuple[TopologyHint, bool]:
@@ -207,6 +207,32 @@ class TestLargeMachines:
         best, _ = merged("best-effort", lists, numa_info(range(nodes), table))
 
         assert best == TopologyHint(((1 << nodes) - 1) & ~0b100, False)
+
+    @pytest.mark.parametrize(("own", "expected"), [("T", True), ("F", False)])
+    def test_a_list_of_one_hint_beside_families(self, own: str, expected: bool) -> None:
+        """A container that has its memory already: its own nodes are the only hint."""
+        memory = (TopologyHint(0b1100, own == "T"),)
+        cpus = capacity((16,) * 64, (16,) * 64, 24)
+
+        assert merged("best-effort", [memory, cpus], numa_info(range(64)))[0] == TopologyHint(0b1100, expected)
+        assert merged("restricted", [memory, cpus], numa_info(range(64)))[1] is expected
+        assert merged("single-numa-node", [memory, cpus], numa_info(range(64)))[1] is False
+
+    def test_long_lists_of_16_nodes(self) -> None:
+        """Every set of nodes, three times, and no two agree."""
+        every = [tuple(TopologyHint(m, m.bit_count() == width) for m in range(1, 1 << 16)) for width in (1, 2, 3)]
+        wide = tuple(hint for hint in every[2] if (hint.numa_affinity or 0).bit_count() > 2)
+
+        best, _ = merged("best-effort", [*every, wide], numa_info(range(16)))
+
+        assert best == TopologyHint(0b111, False)
+
+    def test_what_would_have_to_be_listed_is_refused(self) -> None:
+        """Distance rows that are too short need the kubelet's own walk, which never ends here."""
+        rows = dict.fromkeys(range(32), (10,))
+
+        with pytest.raises(KubeletHangError, match="list every set of 32 NUMA nodes"):
+            merged("best-effort", self.lists(32, 1), numa_info(range(32), rows))
 
     def test_a_search_that_would_not_end_is_given_up(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """The kubelet itself does not come back: it looks at every set of nodes."""

@@ -7,10 +7,14 @@ one list after the other (12.1, 12.3). `search` does the same for families of hi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import add, mul, sub
+from typing import Final, NamedTuple
 
 from numalign.kubelet.topology.hints import HintList, TopologyHint
+
+MOST_COUNTED: Final = 1 << 20
+"""Tables of the transform in `_ands` have at most so many entries."""
 
 
 class NUMAInfo(NamedTuple):
@@ -87,14 +91,49 @@ def merge_lists(lists: Sequence[HintList], numa: NUMAInfo) -> TopologyHint:
     if preferred:
         return TopologyHint(min(preferred, key=lambda mask: preferred_key(mask, numa)), True)
     width = target_width(lists)
-    masks = {numa.full}
-    for hints in lists:
-        affinities = {numa.full if hint.numa_affinity is None else hint.numa_affinity for hint in hints}
-        masks = {mask & other for mask in masks for other in affinities}
+    masks = _ands(lists, numa.full)
     masks.discard(0)
     if not masks:
         return TopologyHint(numa.full, False)
     return TopologyHint(min(masks, key=lambda mask: non_preferred_key(mask, width, numa)), False)
+
+
+def _ands(lists: Sequence[HintList], full: int) -> set[int]:
+    """Return every mask that a combination can be ANDed to."""
+    offers = [{full if hint.numa_affinity is None else hint.numa_affinity & full for hint in hints} for hints in lists]
+    size = 1 << full.bit_count()
+    masks = {full}
+    for index, offer in enumerate(offers):
+        tables = len(offers) - index + 2
+        if len(masks) * len(offer) > tables * full.bit_count() * size and size <= MOST_COUNTED:
+            return ands_by_counting([masks, *offers[index:]], full)
+        masks = {mask & other for mask in masks for other in offer}
+    return masks
+
+
+def ands_by_counting(offers: Sequence[set[int]], full: int) -> set[int]:
+    """Find the ANDs of long lists in n · 2^n steps a list, where pairs would take 4^n.
+
+    How many combinations have an AND that *contains* a mask is a product: of the numbers of hints that contain it.
+    How many have exactly this AND follows by subtracting (the Möbius transform).
+    """
+    bits = [1 << node for node in range(full.bit_length()) if full >> node & 1]
+    masks = [0]
+    for bit in bits:
+        masks += [mask | bit for mask in masks]
+    containing = [1] * len(masks)
+    for offer in offers:
+        containing = list(map(mul, containing, _over_supersets([int(mask in offer) for mask in masks], len(bits), add)))
+    exactly = _over_supersets(containing, len(bits), sub)
+    return {mask for mask, number in zip(masks, exactly, strict=True) if number}
+
+
+def _over_supersets(table: list[int], bits: int, combine: Callable[[int, int], int]) -> list[int]:
+    """Combine each entry with those of its supersets, bit by bit; a round takes the lowest bit and makes it the top."""
+    for _ in range(bits):
+        without, including = table[::2], table[1::2]
+        table = [*map(combine, without, including), *including]
+    return table
 
 
 def _preferred_masks(lists: Sequence[HintList], full: int) -> set[int]:

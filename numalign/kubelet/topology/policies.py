@@ -11,6 +11,7 @@ from numalign.kubelet.topology.hints import (
     HintFamily,
     HintList,
     Hints,
+    Piece,
     ProviderAnswer,
     TopologyHint,
     expand,
@@ -22,6 +23,8 @@ Policy = Literal["none", "best-effort", "restricted", "single-numa-node"]
 
 DO_NOT_CARE: HintList = (TopologyHint(None, True),)
 IMPOSSIBLE: HintList = (TopologyHint(None, False),)
+NEVER = 0
+"""The preferred width of hints that are not preferred: no mask has it."""
 
 
 def filter_answers(answers: Iterable[ProviderAnswer]) -> list[Hints]:
@@ -44,18 +47,38 @@ def merge(policy: str, answers: Iterable[ProviderAnswer], numa: NUMAInfo) -> tup
 
     Raises:
         KubeletPanicError: see `merge_lists`.
+        KubeletHangError: see `search` and `expand`: the kubelet would try more sets of nodes than it can.
     """
     single = policy == "single-numa-node"
     if single and numa.distances is not None:
         numa = numa._replace(distances=None)
     lists = filter_answers(answers)
-    if numa.reads_past_a_row() or any(type(hints) is tuple for hints in lists):
+    families = None if numa.reads_past_a_row() else _without_lists(lists, numa.full)
+    if families is None:
         best = merge_lists(single_numa_filter(explicit(lists)) if single else explicit(lists), numa)
     else:
-        best = merge_families(lists, numa, only_single=single, only_preferred=policy == "restricted")
+        best = merge_families(families, numa, only_single=single, only_preferred=policy == "restricted")
     if single and best.numa_affinity == numa.full:
         best = TopologyHint(None, best.preferred)
     return best, policy == "best-effort" or best.preferred
+
+
+def _without_lists(lists: list[Hints], full: int) -> list[Hints] | None:
+    """Write lists of one hint (a container's own memory) as families; None if a list stays, or only lists are there."""
+    if not any(type(hints) is tuple for hints in lists):
+        return lists
+    if not any(isinstance(hints, HintFamily) for hints in lists):
+        return None
+    result: list[Hints] = []
+    for hints in lists:
+        if isinstance(hints, HintFamily | str):
+            result.append(hints)
+            continue
+        mask = hints[0].numa_affinity if len(hints) == 1 else None
+        if not mask or mask & ~full:
+            return None
+        result.append(HintFamily((Piece(mask, (), mask),), mask.bit_count() if hints[0].preferred else NEVER))
+    return result
 
 
 def explicit(lists: Sequence[Hints]) -> list[HintList]:
