@@ -24,12 +24,17 @@ from numalign.kubelet.topology.policies import merge
 
 SIZES = (2, 4, 8, 16, 32, 64)
 RESOURCES = (2, 3, 4)
+CASES = (("restricted", False), ("best-effort", False), ("best-effort", True))
+"""(policy, whether the closest nodes are preferred)."""
+
 MOST_LISTED = 8
 """Nodes up to which every list of hints is written out, as providers of the kubelet do."""
 
 
 def run(seconds: float = 0.1, sizes: Sequence[int] = SIZES) -> list[Row]:
     """Time full hint sets under `restricted` (something is preferred) and `best-effort` (nothing is).
+
+    The latter also with `prefer-closest-numa-nodes`.
 
     Args:
         seconds: how long each figure is measured.
@@ -41,9 +46,9 @@ def run(seconds: float = 0.1, sizes: Sequence[int] = SIZES) -> list[Row]:
     per_combination = 1e-6
     for nodes in sizes:
         for resources in RESOURCES:
-            for policy in ("restricted", "best-effort"):
+            for policy, distances in CASES:
                 families = full_hint_sets(nodes, resources, preferred=policy == "restricted")
-                numa = numa_info(range(nodes))
+                numa = numa_info(range(nodes), two_sockets(nodes) if distances else None)
                 listed = nodes <= MOST_LISTED
                 hints: Sequence[Hints] = [expand(family) for family in families] if listed else families
                 answers: list[ProviderAnswer] = [{"r": one} for one in hints]
@@ -59,7 +64,7 @@ def run(seconds: float = 0.1, sizes: Sequence[int] = SIZES) -> list[Row]:
                 row = {
                     "nodes": nodes,
                     "resources": resources,
-                    "policy": policy,
+                    "policy": f"{policy}, closest" if distances else policy,
                     "hints": "listed" if listed else "families",
                     "numalign_us": own * 1e6,
                     "cross_product_us": plain * 1e6,
@@ -67,7 +72,7 @@ def run(seconds: float = 0.1, sizes: Sequence[int] = SIZES) -> list[Row]:
                     "times_faster": plain / own,
                 }
                 kubelet = recorded.get(f"bench-merge-{policy}-n{nodes}-r{resources}")
-                if kubelet is not None:
+                if kubelet is not None and not distances:
                     row["times_kubelet"] = kubelet * slower / own
                 rows.append(row)
     return rows
@@ -88,6 +93,14 @@ def full_hint_sets(nodes: int, resources: int, *, preferred: bool) -> list[HintF
         pairs = Piece(everything.nodes, (Demand((1,) * nodes, 2),))
         families[-1] = HintFamily((pairs,), 2)
     return families
+
+
+def two_sockets(nodes: int) -> dict[int, tuple[int, ...]]:
+    """Return distances: 10 at home, 12 in the same half of the machine, 21 to the other half."""
+    half = nodes // 2
+    return {
+        i: tuple(10 if i == j else 12 if (i < half) == (j < half) else 21 for j in range(nodes)) for i in range(nodes)
+    }
 
 
 def family_size(family: HintFamily) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import admissions, merge, startup, timing, workloads
+from benchmarks import admissions, cpu, merge, startup, timing, workloads
 from numalign.kubelet.topology import policies
 from numalign.kubelet.topology.hints import expand
 from numalign.kubelet.topology.merge import numa_info
@@ -19,7 +19,7 @@ from tests.conformance.families.merge import decide
 def test_merge() -> None:
     rows = merge.run(seconds=0.001, sizes=(2, 16))
 
-    assert [(row["nodes"], row["resources"]) for row in rows[::2]] == [(n, r) for n in (2, 16) for r in (2, 3, 4)]
+    assert [(row["nodes"], row["resources"]) for row in rows[::3]] == [(n, r) for n in (2, 16) for r in (2, 3, 4)]
     assert {row["cross_product"] for row in rows} == {"measured", "extrapolated"}
     assert all(row["times_faster"] > 0 for row in rows)
 
@@ -75,6 +75,12 @@ def test_process_times() -> None:
     assert len(timing.process_seconds([python, python], 1)) == 2
     with pytest.raises(RuntimeError, match="status 3"):
         timing.process_seconds([[sys.executable, "-S", "-c", "raise SystemExit(3)"]], 1)
+
+
+def test_cpu() -> None:
+    rows = cpu.run(seconds=0.001)
+
+    assert {row["cpus"] for row in rows} == set(cpu.SHAPES)
 
 
 def test_startup_times_one_process_of_each() -> None:
