@@ -141,6 +141,7 @@ def admit(node: Node, state: NodeState, pod: PodDemand) -> tuple[NodeState, Admi
             if decisions and not decisions[-1].admit:
                 return _refuse(node, state, pod, hints, decisions)
         for container in pod.containers:
+            provider = ""
             hint = ahead.get(container.name)
             if hint is None:
                 if node.container_policies.get(container.name, node.policy) == "none":

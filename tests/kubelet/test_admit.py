@@ -314,9 +314,10 @@ class TestReasons:
             eviction_hard={},
         )
 
-        _, result = node.admit(*node.start(config, gaps), pod("p", asks("1")))
+        _, result = node.admit(*node.start(config, gaps), pod("p", asks("500m"), asks("1")))
 
-        assert (result.admit, result.stage) == (False, "panic")
+        assert (result.admit, result.stage, result.container) == (False, "panic", "c1")
+        assert result.provider == "", "no Allocate was running"
         assert result.message == "runtime error: index out of range [2] with length 2"
 
 
