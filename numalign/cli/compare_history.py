@@ -1,0 +1,96 @@
+"""`numalign compare --hints` and `--kubelet-version A,B`: policies of 2019, and what an upgrade changes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from numalign.cli.inputs import Pods, Setting
+from numalign.errors import InputError, Notice
+from numalign.kubelet.profile import Profile
+from numalign.render.document import Document, show
+
+EVERY = "every"
+"""What `--hints` alone means: every pair of hints on two NUMA nodes."""
+
+
+def compare_hints(given: str, profile: Profile, output: str, *, quiet: bool) -> int:
+    """Print what every policy makes of hints.
+
+    Args:
+        given: hints as text, a file of them, or `EVERY`.
+        profile: which kubelet's policies stand beside those of the feedback document.
+        output: table (the document's form), wide (all policies), json or yaml.
+        quiet: print nothing.
+
+    Raises:
+        InputError: the hints cannot be read.
+    """
+    from numalign.explain.hint_policies import compare, every_combination
+    from numalign.render import hint_policies as view
+    from numalign.sources.hint_lists import read
+
+    nodes = 2
+    if given == EVERY:
+        compared = [compare(providers, nodes, profile) for providers in every_combination(nodes)]
+    else:
+        providers, nodes = read(given)
+        compared = [compare(providers, nodes, profile)]
+    if output == "table":
+        _print(output, view.feedback_document(compared, nodes), quiet=quiet)
+    elif output == "wide":
+        _print(output, view.policies_document(compared, nodes, profile), quiet=quiet)
+    else:
+        _print(output, view.policies_json(compared, nodes, profile), quiet=quiet)
+    return 0
+
+
+def compare_versions(versions: str, on: Setting, pods: Pods, output: str, *, started: bool, quiet: bool) -> int:
+    """Print what an upgrade of the kubelet changes for pods.
+
+    Args:
+        versions: two versions joined by a comma.
+        on: machine and settings; its profile says what is beyond the kubelet.
+        pods: who is there and who comes.
+        output: table, wide, json or yaml.
+        started: see `--started`.
+        quiet: print nothing.
+
+    Raises:
+        InputError: not two versions.
+    """
+    from numalign.explain.situation import Situation, arrivals
+    from numalign.explain.upgrade import changes, run
+    from numalign.kubelet.releases import parse_release, profile_of
+    from numalign.render import upgrade as view
+
+    releases = sorted({parse_release(text) for text in versions.split(",")})
+    if len(releases) != 2:
+        raise InputError(f"--kubelet-version: expected two different versions like 1.23,1.24, got {versions!r}")
+    beyond = {field: getattr(on.profile, field) for field in ("policies", "preferred_allocation", "per_pod_policy")}
+    situation = Situation(on.config, on.machine, ideal=on.base == "ideal", past=arrivals(pods.beside, started=started))
+    runs = [run(situation, pods.tried, profile_of(release)._replace(**beyond), started=started) for release in releases]
+    found = changes(situation, pods.tried, runs[0], runs[1], started=started)
+    label = Notice("history-kubelet-version", f"history: kubelet {versions} as they decided", "--kubelet-version")
+    if output in ("table", "wide"):
+        _print(output, view.upgrade_document(runs, found, on.base, on.origin), quiet=quiet)
+    else:
+        notices = (*on.notices, *pods.notices, label)
+        data = view.upgrade_json(on.config, on.machine.name, on.base, runs, found, notices)
+        _print(output, data, quiet=quiet)
+    return 0
+
+
+def _print(output: str, result: Document | dict[str, Any], *, quiet: bool) -> None:
+    if quiet:
+        return
+    if not isinstance(result, dict):
+        show(result)
+    elif output == "json":
+        click.echo(json.dumps(result, indent=2))
+    else:
+        import yaml
+
+        click.echo(yaml.safe_dump(result, sort_keys=False, allow_unicode=True), nl=False)
