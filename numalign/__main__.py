@@ -1,6 +1,6 @@
 """`python -m numalign`: the same as the `numalign` command."""
 
-from numalign.cli import main
+from numalign.cli import script
 
 if __name__ == "__main__":
-    main()
+    script()

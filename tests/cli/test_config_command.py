@@ -79,8 +79,8 @@ def test_wrong_type_is_status_4_with_its_line(tmp_path: Path, capsys: pytest.Cap
     status, out, err = run(capsys, "check", str(path), "-m", "figure-1")
     assert (status, out) == (4, "")
     assert err == (
-        f"numalign: {path}:4: kubeReserved.cpu: json: cannot unmarshal number into Go struct field "
-        "KubeletConfiguration.kubeReserved of type string\n"
+        f"numalign: the kubelet would not start: {path}:4: kubeReserved.cpu: json: cannot unmarshal number into Go "
+        "struct field KubeletConfiguration.kubeReserved of type string\n"
     )
 
 
