@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import click
 
-from numalign.cli.inputs import Setting, read_pods, setting, tell
+from numalign.cli.inputs import Setting, check_choices, read_pods, setting
 from numalign.cli.options import (
     KubeletFlags,
     PodArguments,
+    beyond_options,
     kubelet_options,
     machine_option,
     output_option,
     pods_arguments,
     quiet_option,
 )
+from numalign.cli.say import tell
 from numalign.cli.verdict import FAIL_ON, KUBELET_FAILS, fails
 from numalign.errors import Notice
 from numalign.kubelet.session import Outcome, Session, admit_in_order, odd_from_the_start, open_session
@@ -25,6 +27,7 @@ from numalign.kubelet.session import Outcome, Session, admit_in_order, odd_from_
 @pods_arguments
 @machine_option()
 @kubelet_options
+@beyond_options
 @click.option(
     "--only", type=click.Choice(["managers"]), help="Stop after the managers: no check of the node as a whole."
 )
@@ -46,7 +49,7 @@ def command(
     output: str,
     quiet: bool,
 ) -> int:
-    r"""Admit PODs in order on a machine, as the kubelet would, and print what each container gets.
+    """Admit PODs in order on a machine, as the kubelet would, and print what each container gets.
 
     A POD is a manifest (Pod, Deployment, Job, List, …), a folder of them, or `-`. The exit status is 0 when every pod
     is admitted and 1 when one is refused.
@@ -59,22 +62,31 @@ def command(
     """
     on = setting(machine, kubelet)
     up = read_pods(pods)
-    session = open_session(on.config, on.machine, ideal=on.base == "ideal", fit_check=only is None)
+    check_choices(on.profile, (*up.beside, *up.tried))
+    session = open_session(on.config, on.machine, ideal=on.base == "ideal", fit_check=only is None, profile=on.profile)
     outcomes = list(admit_in_order(session, (*up.beside, *up.tried), started=pods.started))
     tried = outcomes[len(up.beside) :]
     notices = (
         *on.notices,
         *up.notices,
         *odd_from_the_start(session),
+        *_absent(outcomes[: len(up.beside)]),
         *(notice for outcome in outcomes for notice in outcome.notices),
     )
-    if output in ("table", "wide", "name"):
-        tell(notices)
+    tell(notices)
     if not quiet:
         _print(output, on, session, tried, notices)
     if any(outcome.stage in ("panic", "hang") for outcome in outcomes):
         return KUBELET_FAILS
     return int(any(fails(outcome, fail_on) for outcome in tried))
+
+
+def _absent(beside: Sequence[Outcome]) -> Iterator[Notice]:
+    """Warn of pods that are said to be there and that this node refuses: the answer is about a node without them."""
+    for outcome in beside:
+        if not outcome.admit:
+            reason = outcome.reason or outcome.stage
+            yield Notice("beside-refused", f"{reason} on this node, so it is not beside the pods", outcome.pod.name)
 
 
 def _print(
@@ -86,7 +98,7 @@ def _print(
 
         from numalign.render.as_json import admit_json
 
-        click.echo(json.dumps(admit_json(node, setting.base, tried, notices), indent=2, ensure_ascii=False))
+        click.echo(json.dumps(admit_json(node, setting.base, tried, notices), indent=2))
     elif output == "yaml":
         import yaml
 

@@ -5,13 +5,16 @@ Everything is read and checked before the first admission, so that wrong input (
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import click
 
 from numalign.cli.options import KubeletFlags, PodArguments
+from numalign.cli.say import tell as tell
 from numalign.errors import Notice
 from numalign.kubelet.config import IDEAL, KubeletConfig
+from numalign.kubelet.profile import FEEDBACK_POLICIES, REFERENCE, Profile
 from numalign.model.machine import Machine
 from numalign.model.pod import Pod
 
@@ -26,6 +29,8 @@ class Setting(NamedTuple):
     base: str
     """`ideal` or `kubelet`."""
     notices: tuple[Notice, ...]
+    profile: Profile = REFERENCE
+    """Which kubelet: v1.32, or what `--kubelet-version` and the flags beyond the kubelet ask for."""
 
 
 def setting(machine: str | None, flags: KubeletFlags) -> Setting:
@@ -38,7 +43,32 @@ def setting(machine: str | None, flags: KubeletFlags) -> Setting:
     """
     found, origin, notices = load_machine(machine)
     config, base, more = configuration(found, origin, flags)
-    return Setting(found, origin, config, base, (*notices, *more))
+    asked = profile(flags)
+    if asked is REFERENCE:
+        return Setting(found, origin, config, base, (*notices, *more))
+    from numalign.cli.history import check_size, notices_of
+
+    check_size(asked, found)
+    return Setting(found, origin, config, base, (*notices, *more, *notices_of(asked, config)), asked)
+
+
+def profile(flags: KubeletFlags) -> Profile:
+    """Return the kubelet that the flags ask for: v1.32 unless they name another, or something beyond any kubelet.
+
+    Raises:
+        InputError: `--kubelet-version` names a release that numalign does not know.
+    """
+    policy = flags.settings.get("topology-manager-policy")
+    if (
+        flags.version is None
+        and not flags.per_pod_policy
+        and flags.preferred_allocation == "kubelet"
+        and policy not in FEEDBACK_POLICIES
+    ):
+        return REFERENCE
+    from numalign.cli.history import profile_asked
+
+    return profile_asked(flags)
 
 
 def load_machine(name: str | None) -> tuple[Machine, str, tuple[Notice, ...]]:
@@ -106,8 +136,14 @@ def read_pods(arguments: PodArguments) -> Pods:
     return Pods(tuple(beside), given.pods, tuple(notices))
 
 
-def tell(notices: tuple[Notice, ...]) -> None:
-    """Print warnings to standard error, one a line."""
-    for notice in notices:
-        where = f"{notice.path}: " if notice.path else ""
-        click.echo(f"numalign: warning: {where}{notice.message}", err=True)
+def check_choices(asked: Profile, pods: Iterable[Pod]) -> None:
+    """Check the pods' annotations where `--per-pod-policy` honours them.
+
+    Raises:
+        InputError: an annotation cannot be read.
+    """
+    if asked.per_pod_policy:
+        from numalign.kubelet.per_pod import choice
+
+        for pod in pods:
+            choice(pod)

@@ -9,6 +9,7 @@ from numalign.explain.matrix import Matrix, Row, matrix
 from numalign.kubelet import device
 from numalign.kubelet.demand import ContainerDemand
 from numalign.kubelet.node import Node, NodeState
+from numalign.kubelet.profile import REFERENCE, REFERENCE_RELEASE, Profile, version
 from numalign.kubelet.session import Outcome
 from numalign.kubelet.topology.hints import TopologyHint
 from numalign.model.cpuset import format_set
@@ -22,8 +23,12 @@ NOTHING = "-"
 
 def admit_document(node: Node, base: str, origin: str, outcomes: Sequence[Outcome]) -> Document:
     """Build the table and, below it, why pods were refused."""
-    rows = [row for outcome in outcomes for row in _rows(node, outcome)]
-    document: list[Line | Table] = [Line(header(node, base, origin), "dim"), Line(), Table(COLUMNS, tuple(rows))]
+    rows = [row for outcome in outcomes for row in outcome_rows(node, outcome)]
+    document: list[Line | Table] = [
+        *(Line(text, "dim") for text in header(node, base, origin)),
+        Line(),
+        Table(COLUMNS, tuple(rows)),
+    ]
     for outcome in outcomes:
         if not outcome.admit:
             document += [Line(), *refusal(node, outcome)]
@@ -46,22 +51,38 @@ def drawing(node: Node, outcomes: Sequence[Outcome], width: int) -> Document:
     return [Line(), *map(Line, draw(node, state, drawn, width))]
 
 
-def header(node: Node, base: str, origin: str) -> str:
-    """Name the machine, the base and the settings in force."""
+def header(node: Node, base: str, origin: str) -> tuple[str, ...]:
+    """Name the machine on one line, the base and the settings in force on the next; then what is no kubelet's today."""
     config, machine = node.config, node.machine
     nodes, cpus = len(machine.numa_nodes), machine.cpus.bit_count()
-    parts = [
-        f"machine {machine.name} ({origin}): {nodes} NUMA node{'s' * (nodes != 1)}, {cpus} CPUs",
-        f"{base} base",
+    settings = [
         f"policy {config.topology_manager_policy}, scope {config.topology_manager_scope}",
-        f"CPU manager {config.cpu_manager_policy}, memory manager {config.memory_manager_policy}",
+        f"CPU manager {config.cpu_manager_policy}",
+        f"memory manager {config.memory_manager_policy}",
     ]
     if node.cpu.reserved:
-        parts.append(f"reserved CPUs {format_set(node.cpu.reserved)}")
-    return " · ".join(parts)
+        settings.append(f"reserved CPUs {format_set(node.cpu.reserved)}")
+    return (
+        f"machine: {machine.name} ({origin}), {nodes} NUMA node{'s' * (nodes != 1)}, {cpus} CPUs",
+        f"kubelet: {base} base, {', '.join(settings)}",
+        *(_labels(node.profile) if node.profile is not REFERENCE else ()),
+    )
 
 
-def _rows(node: Node, outcome: Outcome) -> Iterable[tuple[Cell, ...]]:
+def _labels(profile: Profile) -> Iterable[str]:
+    """Say in how far this is not today's kubelet."""
+    if profile.release != REFERENCE_RELEASE:
+        yield f"history: as kubelet {version(profile.release)} decided"
+    if profile.policies:
+        yield "beyond the kubelet: a policy that was only proposed, in 2019"
+    if profile.preferred_allocation == "proposal":
+        yield "beyond the kubelet: preferred allocations as proposed in 2019"
+    if profile.per_pod_policy:
+        yield "beyond the kubelet: pods choose policy and scope by annotations"
+
+
+def outcome_rows(node: Node, outcome: Outcome) -> Iterable[tuple[Cell, ...]]:
+    """Lay one pod out under `COLUMNS`: a row a container, one for a refusal."""
     name = outcome.pod.name
     if not outcome.admit:
         failed = outcome.result.container or NOTHING
@@ -105,8 +126,8 @@ def devices_text(node: Node, state: NodeState, uid: str, container: ContainerDem
         if name in held:
             parts.append(f"{name}: {','.join(device.device_ids(node.device.resources[name], held[name]))}")
         elif name not in node.device.resources and amount:
-            parts.append(f"{name}: none (no such device here)")
-    return " ".join(parts) or NOTHING
+            parts.append(f"{name}: none here")
+    return "; ".join(parts) or NOTHING
 
 
 def memory_text(state: NodeState, uid: str, container: ContainerDemand) -> str:
