@@ -203,10 +203,6 @@ def decide(node: Node, state: NodeState, pod: PodDemand, container: ContainerDem
         KubeletHangError: it would not come back.
     """
     answers = _pod_answers(node, state, pod) if container is None else _container_answers(node, state, pod, container)
-    if node.profile.devices_merged:
-        from numalign.kubelet.topology.history import merge_devices
-
-        answers = (merge_devices(answers[0], node.numa.full), *answers[1:])
     name = container.name if container else None
     hint, admitted = judge(node, name, answers)
     return Decision(name, answers, hint, admitted, state)

@@ -30,7 +30,9 @@ def amount_text(resource: str, amount: int) -> str:
 
 
 def nodes_text(mask: int | None) -> str:
-    """Write a set of NUMA nodes: `node 0`, `nodes 0-1`, `any node`."""
+    """Write a set of NUMA nodes: `node 0`, `nodes 0-1`, `any node`, `no node`."""
     if mask is None:
         return "any node"
+    if not mask:
+        return "no node"
     return f"{'node' if mask.bit_count() == 1 else 'nodes'} {format_set(mask)}"
