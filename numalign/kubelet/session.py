@@ -147,10 +147,9 @@ def _admit(session: Session, pod: Pod) -> Outcome:
     if not result.admit:
         then = session._replace(state=twin.collect(node, after))
         return Outcome(pod, demand, result, None, session, after, then, _fatal(result, pod))
-    notices = list(_oddities(session, after, demand, pod))
     then = session._replace(state=after, pods=(*session.pods, pod))
     if session.view is None:
-        return Outcome(pod, demand, result, None, session, after, then, tuple(notices))
+        return Outcome(pod, demand, result, None, session, after, then, tuple(_oddities(session, after, demand, pod)))
     fitted = fit.check(
         pod,
         session.pods,
@@ -158,6 +157,7 @@ def _admit(session: Session, pod: Pod) -> Outcome:
         allocated={name: members.bit_count() for name, members in after.device.allocated.items() if members},
         holds_devices=demand.uid in after.device.holdings,
     )
+    notices = list(_oddities(session, after, demand, pod)) if fitted.admit else []
     notices += [Notice("fit", note, pod.name) for note in fitted.notes]
     notices += [
         Notice("preempted", f"{victim.name} is evicted to admit {pod.name}", pod.name) for victim in fitted.preempted
