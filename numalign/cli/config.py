@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 
-from numalign.cli.inputs import load_machine, setting, tell
+from numalign.cli.inputs import load_machine, setting
 from numalign.cli.options import KubeletFlags, kubelet_options, machine_option, output_option, quiet_option
+from numalign.cli.say import tell
 
 WOULD_NOT_START = 4
 

@@ -95,7 +95,7 @@ def _rules(path: str | None, requested: tuple[str, ...]) -> tuple[DeviceRule, ..
 
 
 def _file_machine(spec: str) -> Machine:
-    from numalign.cli.inputs import tell
+    from numalign.cli.say import tell
     from numalign.sources.machine_file import load_machine
 
     loaded = load_machine(spec)
@@ -105,7 +105,7 @@ def _file_machine(spec: str) -> Machine:
 
 def _tell(found: Discovery) -> None:
     if found.warnings:
-        from numalign.cli.inputs import tell
+        from numalign.cli.say import tell
 
         tell(found.warnings)
 

@@ -11,7 +11,6 @@ from typing import NamedTuple
 import click
 
 from numalign.cli.options import KubeletFlags, PodArguments
-from numalign.cli.say import tell as tell
 from numalign.errors import Notice
 from numalign.kubelet.config import IDEAL, KubeletConfig
 from numalign.kubelet.profile import FEEDBACK_POLICIES, REFERENCE, Profile
