@@ -21,7 +21,7 @@ from numalign.sources.machine_file import load_machine
 from numalign.sources.yaml import load_file
 
 ROOT = Path(__file__).parent.parent.parent
-SCHEMA = json.loads(Path(numalign.__file__).with_name("machine.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads((Path(numalign.__file__).parent / "schemas/machine.schema.json").read_text(encoding="utf-8"))
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 MACHINE = """\
@@ -175,7 +175,7 @@ class TestBundled:
         )
 
         assert done.stdout.splitlines() == [str(tmp_path / "site/numalign/__init__.py"), *bundled.names()], done.stderr
-        assert (tmp_path / "site/numalign/machine.schema.json").is_file()
+        assert (tmp_path / "site/numalign/schemas/machine.schema.json").is_file()
 
 
 class TestSchema:

@@ -1,0 +1,59 @@
+"""The JSON Schemas of the package, as validators for tests.
+
+The schemas let unknown keys pass, because keys may be added. `strictly` does not: what numalign prints today must be
+described to the last key.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+from referencing import Registry, Resource
+
+import numalign
+
+FOLDER = Path(numalign.__file__).parent / "schemas"
+SCHEMAS: dict[str, dict[str, Any]] = {
+    path.name.removesuffix(".schema.json"): json.loads(path.read_text(encoding="utf-8"))
+    for path in sorted(FOLDER.glob("*.schema.json"))
+}
+REGISTRY: Registry[Any] = Registry().with_resources(
+    (schema["$id"], Resource.from_contents(schema)) for schema in SCHEMAS.values()
+)
+
+
+def validator(name: str) -> jsonschema.Draft202012Validator:
+    """Return the validator of a schema as it is published."""
+    return jsonschema.Draft202012Validator(SCHEMAS[name], registry=REGISTRY)
+
+
+def strictly(name: str) -> jsonschema.Draft202012Validator:
+    """Return a validator that also refuses keys that the schema does not name."""
+    return jsonschema.Draft202012Validator(_closed(SCHEMAS[name]), registry=REGISTRY)
+
+
+def _closed(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_closed(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    closed = {key: _closed(value) for key, value in schema.items()}
+    if "properties" in schema and schema.get("type") == "object":
+        closed.setdefault("additionalProperties", False)
+    return closed
+
+
+def keys(schema: Any) -> set[str]:
+    """Collect every key that a schema describes."""
+    found: set[str] = set()
+    if isinstance(schema, dict):
+        found.update(schema.get("properties", {}))
+        for name, value in schema.items():
+            found |= keys(list(value.values()) if name in ("properties", "$defs") else value)
+    elif isinstance(schema, list):
+        for item in schema:
+            found |= keys(item)
+    return found

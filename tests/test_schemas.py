@@ -1,0 +1,141 @@
+"""The JSON that scripts rely on: what is printed obeys its schema, and docs/json.md names every key."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from numalign.errors import InputError, Notice
+from numalign.kubelet.config import IDEAL, KubeletConfig, MemoryReservation
+from numalign.kubelet.session import Outcome, admit_in_order, open_session
+from numalign.render.as_json import admit_json
+from numalign.render.replay import replay
+from numalign.sources import bundled, manifest, scenario
+from numalign.sources.machine_file import load_machine
+from tests.conformance import cases
+from tests.conftest import VECTORS
+from tests.schemas import SCHEMAS, keys, strictly, validator
+
+ROOT = Path(__file__).parent.parent
+PODS = manifest.read([str(ROOT / "pods")]).pods
+POLICIES = ("none", "best-effort", "restricted", "single-numa-node")
+DOCUMENT = (ROOT / "docs" / "json.md").read_text(encoding="utf-8")
+CAMEL_CASE = re.compile(r"[a-z]+([A-Z][a-z0-9]*|CPUs)*")
+
+
+def answer(config: KubeletConfig, machine: str, *, ideal: bool = True) -> tuple[dict[str, Any], list[Outcome]]:
+    session = open_session(config, load_machine(machine).machine, ideal=ideal)
+    outcomes = list(admit_in_order(session, PODS))
+    notices = [notice for outcome in outcomes for notice in outcome.notices]
+    return json.loads(json.dumps(admit_json(session.node, "ideal", outcomes, notices))), outcomes
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_a_schema_is_one(name: str) -> None:
+    validator(name).check_schema(SCHEMAS[name])
+    assert SCHEMAS[name]["$id"] == f"urn:numalign:v1:{name}"
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("machine", bundled.names())
+def test_every_pod_on_every_machine_gives_a_described_answer(machine: str, policy: str) -> None:
+    options = {"max-allowable-numa-nodes": "64"} if machine == "gb200" else None
+    config = IDEAL._replace(topology_manager_policy=policy, topology_manager_policy_options=options)
+
+    found, outcomes = answer(config, machine)
+
+    strictly("admit-result").validate(found)
+    assert [pod["admit"] for pod in found["pods"]] == [outcome.admit for outcome in outcomes]
+
+
+def test_pinned_memory_and_a_kubelet_with_every_setting_are_described() -> None:
+    config = KubeletConfig(
+        topology_manager_policy="restricted",
+        topology_manager_scope="pod",
+        topology_manager_policy_options={"prefer-closest-numa-nodes": "true"},
+        cpu_manager_policy="static",
+        cpu_manager_policy_options={"full-pcpus-only": "true"},
+        reserved_system_cpus="0,64",
+        memory_manager_policy="Static",
+        reserved_memory=(MemoryReservation(0, {"memory": "1124Mi"}),),
+        kube_reserved={"memory": "1Gi"},
+        feature_gates={"CPUManagerPolicyOptions": True},
+    )
+
+    found, _ = answer(config, "xeon-2s-snc2", ideal=False)
+
+    strictly("admit-result").validate(found)
+    assert any(container["memory"] for pod in found["pods"] for container in pod["containers"])
+    assert any(pod["reason"] == "SMTAlignmentError" for pod in found["pods"])
+
+
+@pytest.mark.parametrize("family", ["e2e", "lifecycle"])
+def test_scenarios_and_what_replay_answers_are_described(family: str) -> None:
+    """Also the recorded answers obey the schema, those with a crash, a hang and a refused start included."""
+    seen = set()
+    for case in list(cases(VECTORS / f"{family}.jsonl.gz"))[::10]:
+        validator("scenario").validate(case)
+        one = scenario.read(json.dumps(case).encode())
+        decided = {"startError": one.start_error} if one.start_error else replay(one.config, one.machine, one.steps)
+        strictly("replay-result").validate({"id": one.id, **json.loads(json.dumps(decided))})
+        seen.update(decided)
+    assert seen >= {"startError", "steps", "finalState", "reservedCPUs"}
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {},
+        {"machine": {"numaNodes": []}, "steps": []},
+        {"machine": {"numaNodes": [{"id": 0}], "devices": {}}, "steps": []},
+        {"machine": {"numaNodes": [{"id": 0}]}, "steps": {}},
+        {"machine": {"numaNodes": [{"id": 0}]}, "steps": [], "family": "cpu"},
+        {"machine": {"numaNodes": [{"id": 0}]}, "steps": [], "devices": {"v/g": [{"numaNode": 0}]}},
+        {"machine": {"numaNodes": [{"id": 0}]}, "steps": [{"op": "admit", "pod": "web"}]},
+        {"machine": {"numaNodes": [{"id": 0}]}, "steps": [{"op": "remove", "pod": {}}]},
+        {"machine": {"numaNodes": [{"id": 0}]}, "steps": [{"op": "stop", "pod": "web"}]},
+        {"machine": {"numaNodes": [{"id": 0}]}, "steps": [{"op": "admit", "pod": {"spec": {}}}]},
+    ],
+    ids=json.dumps,
+)
+def test_what_the_scenario_schema_refuses_replay_refuses_too(broken: dict[str, Any]) -> None:
+    assert not validator("scenario").is_valid(broken)
+    with pytest.raises(InputError):
+        scenario.read(json.dumps(broken).encode())
+
+
+def test_a_line_that_is_no_scenario_has_a_described_answer() -> None:
+    strictly("replay-result").validate({"line": 3, "error": "not JSON"})
+
+
+def test_unknown_keys_pass_for_readers_and_not_for_tests() -> None:
+    """Keys may be added: a script that validates must not break, and a test must notice."""
+    found, _ = answer(IDEAL, "figure-1")
+    found["pods"][0]["later"] = found["later"] = 1
+
+    assert validator("admit-result").is_valid(found)
+    assert not strictly("admit-result").is_valid(found)
+
+
+def test_results_describe_what_they_share_alike() -> None:
+    first, second = SCHEMAS["admit-result"]["$defs"], SCHEMAS["replay-result"]["$defs"]
+    for name in ("cpus", "exclusiveCpus", "sharedPool", "hint", "numaNodes", "blocks", "devices"):
+        assert first[name] == second[name]
+
+
+def test_warnings_are_described() -> None:
+    session = open_session(IDEAL, load_machine("figure-1").machine, ideal=True)
+    strictly("admit-result").validate(admit_json(session.node, "ideal", (), (Notice("fit", "text", "web"),)))
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_keys_are_in_camel_case_and_documented(name: str) -> None:
+    for key in keys(SCHEMAS[name]):
+        assert CAMEL_CASE.fullmatch(key), key
+        if name != "machine":  # docs/machines.md has those
+            assert f"`{key}`" in DOCUMENT, f"docs/json.md does not name {key}"
+    assert f"{name}.schema.json" in DOCUMENT
