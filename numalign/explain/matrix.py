@@ -90,7 +90,7 @@ def _row(node: Node, state: NodeState, name: str, amount: int, hints: Hints, ids
     for numa, (free, _) in zip(ids, amounts, strict=True):
         if hints == NO_PREFERENCE and name in node.device.resources and not node.device.resources[name].aware:
             verdicts.append("any")
-        elif offers(hints, 1 << numa):
+        elif offers(hints, 1 << numa) or (free >= amount and _stands_alone(state, node, name, numa)):
             verdicts.append("enough")
         elif free and free < amount:
             verdicts.append("together")
@@ -107,6 +107,14 @@ def _row(node: Node, state: NodeState, name: str, amount: int, hints: Hints, ids
         width = node.cpu.minimal_width(amount)
     possible = hints != CANNOT_FIT and (hints != NO_PREFERENCE or everywhere >= amount)
     return Row(name, amount, cells, everywhere, width, possible)
+
+
+def _stands_alone(state: NodeState, node: Node, name: str, numa: int) -> bool:
+    """Tell whether a memory resource of a node can be used without other nodes.
+
+    Memory and huge pages share their hints, so where one of them is short the other's say nothing.
+    """
+    return name in node.memory.places and state.memory.groups[numa] == 1 << numa
 
 
 def offers(hints: Hints, mask: int) -> bool:

@@ -10,10 +10,11 @@ from typing import Literal, NamedTuple
 
 from numalign.kubelet import node as twin
 from numalign.kubelet.config import KubeletConfig
+from numalign.kubelet.errors import KubeletPanicError
 from numalign.kubelet.profile import REFERENCE, Profile
 from numalign.kubelet.session import Session, admit, end, open_session
 from numalign.model.machine import Machine
-from numalign.model.pod import Pod
+from numalign.model.pod import Container, Pod
 from numalign.model.quantity import NANO, Quantity
 
 
@@ -39,13 +40,17 @@ class Situation(NamedTuple):
 
         Raises:
             StartError: the kubelet would refuse to start.
+            KubeletPanicError: it would crash, or hang, on the way.
         """
         session = open_session(
             self.config, self.machine, ideal=self.ideal, fit_check=self.fit_check, profile=self.profile
         )
         for op, pod in self.past:
             if op == "admit":
-                session = admit(session, pod).then
+                outcome = admit(session, pod)
+                if outcome.stage in ("panic", "hang"):
+                    raise KubeletPanicError(outcome.message)
+                session = outcome.then
             elif op == "end":
                 session = end(session, pod.uid)
             else:
@@ -63,19 +68,23 @@ def arrivals(pods: Iterable[Pod], *, started: bool = False) -> tuple[Event, ...]
     return tuple(events)
 
 
-def with_amounts(pod: Pod, container: str, amounts: Mapping[str, int]) -> Pod:
-    """Let a container ask for other amounts, in billionths; a limit that equals the request goes along with it."""
-    changed = []
-    for one in pod.containers:
-        if one.name != container:
-            changed.append(one)
+Amounts = Mapping[tuple[str, str], int]
+"""(container, resource) -> amount, in billionths."""
+
+
+def with_amounts(pod: Pod, amounts: Amounts) -> Pod:
+    """Let containers ask for other amounts; a limit that equals the request goes along with it."""
+    return pod._replace(containers=tuple(_with_amounts(container, amounts) for container in pod.containers))
+
+
+def _with_amounts(container: Container, amounts: Amounts) -> Container:
+    requests, limits = dict(container.requests), dict(container.limits)
+    for (name, resource), nano in amounts.items():
+        if name != container.name:
             continue
-        requests, limits = dict(one.requests), dict(one.limits)
-        for resource, nano in amounts.items():
-            old = requests[resource]
-            new = Quantity(nano, old.format, None if nano % NANO else nano // NANO)
-            if resource in limits and limits[resource].nano == old.nano:
-                limits[resource] = new
-            requests[resource] = new
-        changed.append(one._replace(requests=requests, limits=limits))
-    return pod._replace(containers=tuple(changed))
+        old = requests[resource]
+        new = Quantity(nano, old.format, None if nano % NANO else nano // NANO)
+        if resource in limits and limits[resource].nano == old.nano:
+            limits[resource] = new
+        requests[resource] = new
+    return container._replace(requests=requests, limits=limits)

@@ -1,0 +1,80 @@
+"""Other settings of the kubelet worth a try, each as its flags: policies, scopes, options.
+
+Flags are named as the kubelet names them; `apply` puts one into a configuration, so that what is tried here and what a
+person types is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from numalign.kubelet.config import KubeletConfig
+from numalign.kubelet.cpu.options import LEVELS as CPU_OPTIONS
+from numalign.kubelet.topology.options import LEVELS as TOPOLOGY_OPTIONS
+from numalign.kubelet.topology.options import SCOPES
+
+Flags = Mapping[str, str]
+"""Flag without dashes -> value."""
+
+POLICY = "topology-manager-policy"
+SCOPE = "topology-manager-scope"
+TOPOLOGY_POLICY_OPTIONS = "topology-manager-policy-options"
+CPU_POLICY_OPTIONS = "cpu-manager-policy-options"
+MEMORY_POLICY = "memory-manager-policy"
+GATES = "feature-gates"
+
+STRICTEST_FIRST = ("single-numa-node", "restricted", "best-effort", "none")
+
+OPTIONS = tuple(sorted({*CPU_OPTIONS, *TOPOLOGY_OPTIONS} - {"max-allowable-numa-nodes"}))
+"""The options that are on or off."""
+
+
+def apply(config: KubeletConfig, flags: Flags) -> KubeletConfig:
+    """Lay flags over a configuration: each replaces its setting as a whole."""
+    changed: dict[str, Any] = {}
+    for flag, text in flags.items():
+        pairs = _pairs(text) if flag in (TOPOLOGY_POLICY_OPTIONS, CPU_POLICY_OPTIONS, GATES) else None
+        if flag == GATES:
+            changed["feature_gates"] = {name: on == "true" for name, on in (pairs or {}).items()}
+        else:
+            changed[flag.replace("-", "_")] = text if pairs is None else pairs
+    return config._replace(**changed)
+
+
+def _pairs(text: str) -> dict[str, str]:
+    return {name: value for name, _, value in (pair.partition("=") for pair in text.split(",") if pair)}
+
+
+def with_option(config: KubeletConfig, name: str, on: bool) -> Flags:
+    """Write the flags that turn one option on or off, with the feature gate it needs."""
+    topology = name in TOPOLOGY_OPTIONS
+    flag = TOPOLOGY_POLICY_OPTIONS if topology else CPU_POLICY_OPTIONS
+    old = (config.topology_manager_policy_options if topology else config.cpu_manager_policy_options) or {}
+    options = {other: text for other, text in old.items() if other != name or not on}
+    options[name] = "true" if on else "false"
+    flags = {flag: ",".join(f"{key}={text}" for key, text in options.items())}
+    level = (TOPOLOGY_OPTIONS if topology else CPU_OPTIONS)[name]
+    gate = f"{'TopologyManager' if topology else 'CPUManager'}Policy{level}Options"
+    if on and level != "Stable" and not config.gate(gate):
+        gates = {**config.feature_gates, gate: True}
+        flags[GATES] = ",".join(f"{key}={str(state).lower()}" for key, state in gates.items())
+    return flags
+
+
+def options_on(config: KubeletConfig) -> tuple[str, ...]:
+    """Name the options that are on."""
+    given = {**(config.topology_manager_policy_options or {}), **(config.cpu_manager_policy_options or {})}
+    return tuple(name for name in OPTIONS if given.get(name, "").lower() in ("1", "t", "true"))
+
+
+def other_settings(config: KubeletConfig) -> Iterator[Flags]:
+    """Yield settings one step away: the least intrusive first, then policies from the strictest on."""
+    if config.topology_manager_policy != "none":
+        yield from ({SCOPE: scope} for scope in SCOPES if scope != config.topology_manager_scope)
+    on = options_on(config)
+    yield from (with_option(config, name, False) for name in on)
+    yield from (with_option(config, name, True) for name in OPTIONS if name not in on)
+    if config.memory_manager_policy != "None":
+        yield {MEMORY_POLICY: "None"}
+    yield from ({POLICY: policy} for policy in STRICTEST_FIRST if policy != config.topology_manager_policy)
