@@ -1,4 +1,4 @@
-"""`numalign compare --hints` and `--kubelet-version A,B`: policies of 2019, and what an upgrade changes."""
+"""Parts of `numalign compare` about history: --hints, --preferred-sets and --kubelet-version A,B."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ import click
 from numalign.cli.inputs import Pods, Setting
 from numalign.errors import InputError, Notice
 from numalign.kubelet.profile import Profile
+from numalign.model.machine import Machine
 from numalign.render.document import Document, show
 
 EVERY = "every"
 """What `--hints` alone means: every pair of hints on two NUMA nodes."""
+
+MOST_DEVICES = 1024
 
 
 def compare_hints(given: str, profile: Profile, output: str, *, quiet: bool) -> int:
@@ -44,6 +47,35 @@ def compare_hints(given: str, profile: Profile, output: str, *, quiet: bool) -> 
         _print(output, view.policies_document(compared, nodes, profile), quiet=quiet)
     else:
         _print(output, view.policies_json(compared, nodes, profile), quiet=quiet)
+    return 0
+
+
+def compare_sets(asked: str, machine: Machine, output: str, *, quiet: bool) -> int:
+    """Print which sets of devices a plugin prefers, and the hints with and without them.
+
+    Args:
+        asked: `RESOURCE=N`.
+        machine: whose devices and links.
+        output: table, wide, json or yaml.
+        quiet: print nothing.
+
+    Raises:
+        InputError: no such resource, or too large a machine.
+    """
+    from numalign.cli.history import check_size
+    from numalign.explain.preferred_sets import preferred_sets
+    from numalign.kubelet.profile import REFERENCE
+    from numalign.render import preferred_sets as view
+
+    resource, _, number = asked.rpartition("=")
+    if not (number.isascii() and number.isdigit()) or not 1 <= int(number) <= MOST_DEVICES:
+        raise InputError(f"--preferred-sets: expected RESOURCE=N like nvidia.com/gpu=2, got {asked!r}")
+    check_size(REFERENCE._replace(preferred_allocation="proposal"), machine)
+    found = preferred_sets(machine, resource, int(number))
+    if output in ("table", "wide"):
+        _print(output, view.sets_document(found), quiet=quiet)
+    else:
+        _print(output, view.sets_json(found, machine.name), quiet=quiet)
     return 0
 
 

@@ -67,7 +67,7 @@ def policies_document(compared: Sequence[Compared], nodes: int, profile: Profile
     policies = [verdict.policy for verdict in compared[0].verdicts]
     rows: list[tuple[Cell, ...]] = []
     for one in compared:
-        lists = [" ".join(_short(hint, nodes) for hint in one.providers[name]) or "none" for name in names]
+        lists = [" ".join(short_hint(hint, nodes) for hint in one.providers[name]) or "none" for name in names]
         rows.append((*lists, *(_verdict(verdict, nodes) for verdict in one.verdicts)))
     return [
         Line(LABEL, "dim"),
@@ -77,14 +77,16 @@ def policies_document(compared: Sequence[Compared], nodes: int, profile: Profile
     ]
 
 
-def _short(hint: TopologyHint, nodes: int) -> str:
+def short_hint(hint: TopologyHint, nodes: int) -> str:
+    """Write a hint in short: `01:T`, the highest node first, or `nil:T` without a mask."""
     mask = "nil" if hint.numa_affinity is None else format(hint.numa_affinity, f"0{nodes}b")
     return f"{mask}:{'T' if hint.preferred else 'F'}"
 
 
 def _verdict(verdict: Verdict, nodes: int) -> Styled:
     return Styled(
-        f"{_short(verdict.hint, nodes)} {'admit' if verdict.admit else 'refuse'}", "good" if verdict.admit else "bad"
+        f"{short_hint(verdict.hint, nodes)} {'admit' if verdict.admit else 'refuse'}",
+        "good" if verdict.admit else "bad",
     )
 
 

@@ -1,0 +1,1 @@
+numalign admit pods/history/choosy.yaml --machine figure-1 --policy single-numa-node --per-pod-policy -o json

@@ -1,0 +1,1 @@
+numalign admit pods/history/apart.yaml --machine figure-1 --policy strict
