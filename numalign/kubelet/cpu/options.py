@@ -75,7 +75,7 @@ def read_options(options: Mapping[str, str], gates: Gates, levels: Mapping[str, 
 
 def _read_option(name: str, value: str, gates: Gates, levels: Mapping[str, str]) -> bool:
     """Read one option; the gate of its level counts even for `false` (3.2)."""
-    level = levels.get(name)
+    level = levels.get(name) if name in LEVELS else None
     if level is None:
         raise StartError(f'unknown CPU Manager Policy option: "{name}"')
     if not gates(f"CPUManagerPolicy{level}Options"):

@@ -68,7 +68,7 @@ def read_options(config: KubeletConfig, levels: Mapping[str, str] = LEVELS) -> T
     options = TopologyOptions()
     given: Mapping[str, str] = config.topology_manager_policy_options or {}
     for name, text in sorted(given.items()):
-        level = levels.get(name)
+        level = levels.get(name) if name in LEVELS else None
         if level is None:
             raise StartError(f"unknown Topology Manager Policy option: {quote(name)}")
         if level != "Stable" and not config.gate(f"TopologyManagerPolicy{level}Options"):
