@@ -100,10 +100,10 @@ def policies_json(compared: Iterable[Compared], nodes: int, profile: Profile) ->
         "combinations": [
             {
                 "providers": {name: [hint_json(hint) for hint in hints] for name, hints in one.providers.items()},
-                "policies": {
-                    verdict.policy: {"hint": hint_json(verdict.hint), "admit": verdict.admit}
+                "policies": [
+                    {"policy": verdict.policy, "hint": hint_json(verdict.hint), "admit": verdict.admit}
                     for verdict in one.verdicts
-                },
+                ],
             }
             for one in compared
         ],

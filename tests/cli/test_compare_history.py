@@ -1,0 +1,165 @@
+"""`compare` about history: what it prints is described, wrong input is one clear line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from numalign.cli.compare_history import EVERY, compare_hints, compare_sets, compare_versions
+from numalign.cli.inputs import load_machine, read_pods, setting
+from numalign.cli.options import KubeletFlags, PodArguments
+from numalign.errors import InputError
+from numalign.kubelet.profile import REFERENCE
+from numalign.kubelet.releases import profile_of
+from tests.schemas import strictly
+
+
+def printed(capsys: pytest.CaptureFixture[str]) -> Any:
+    return json.loads(capsys.readouterr().out)
+
+
+def upgrade(versions: str, *pods: str, settings: dict[str, str] | None = None, output: str = "json") -> int:
+    on = setting("figure-1", KubeletFlags(None, None, {"topology-manager-policy": "restricted", **(settings or {})}))
+    up = read_pods(PodArguments(tuple(f"pods/history/{name}.yaml" for name in pods), None, None, False))
+    return compare_versions(versions, on, up, output, started=False, quiet=False)
+
+
+class TestHints:
+    def test_every_combination_is_described(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert compare_hints(EVERY, REFERENCE, "json", quiet=False) == 0
+
+        found = printed(capsys)
+        strictly("hint-comparison").validate(found)
+        assert len(found["combinations"]) == 36
+
+    def test_the_version_s_own_policies_stand_beside(self, capsys: pytest.CaptureFixture[str]) -> None:
+        compare_hints("11:T / 01:T", profile_of((1, 23)), "json", quiet=False)
+
+        found = printed(capsys)
+        verdicts = {one["policy"]: one["admit"] for one in found["combinations"][0]["policies"]}
+        assert found["kubeletVersion"] == "1.23"
+        assert verdicts["restricted"] is True
+
+    def test_hints_come_from_a_file(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        file = tmp_path / "hints.yaml"
+        file.write_text("gpu: [011:T, '110:f']\ncpu: [{numaNodes: [0, 1], preferred: true}]\nnic: null\nfpga: []\n")
+
+        compare_hints(str(file), REFERENCE, "json", quiet=False)
+
+        found = printed(capsys)
+        strictly("hint-comparison").validate(found)
+        assert found["numaNodes"] == 3
+        assert found["combinations"][0]["providers"] == {
+            "gpu": [{"numaNodes": [0, 1], "preferred": True}, {"numaNodes": [1, 2], "preferred": False}],
+            "cpu": [{"numaNodes": [0, 1], "preferred": True}],
+            "nic": [{"numaNodes": None, "preferred": True}],
+            "fpga": [],
+        }
+
+    def test_quiet_prints_nothing(self, capsys: pytest.CaptureFixture[str]) -> None:
+        compare_hints(EVERY, REFERENCE, "table", quiet=True)
+
+        assert capsys.readouterr().out == ""
+
+    WRONG = (
+        ("01:T / 2:F", "--hints: expected a hint like 01:T"),
+        ("01:X", "--hints: expected a hint like 01:T"),
+        ("0" * 17 + ":T", "--hints: expected a hint like 01:T"),
+        ("nothing.yaml", "nothing.yaml: cannot be read: No such file"),
+    )
+
+    @pytest.mark.parametrize(("given", "text"), WRONG, ids=[case[0][:20] for case in WRONG])
+    def test_wrong_hints(self, given: str, text: str) -> None:
+        with pytest.raises(InputError) as error:
+            compare_hints(given, REFERENCE, "json", quiet=False)
+        assert str(error.value).startswith(text)
+
+    FILES = (
+        ("a: [01:T, [1]]", "h.yaml:1: a[1]: expected a hint like 01:T"),
+        ("a:\n- {numaNodes: [0]}", "h.yaml:2: a[0].preferred: expected true or false"),
+        ("a:\n- {numaNodes: [16], preferred: true}", "h.yaml:2: a[0].numaNodes[0]: expected a NUMA node's id"),
+        ("a:\n- {numaNode: 1, preferred: true}", "h.yaml:2: a[0].numaNode: "),
+        ("- 01:T", "h.yaml:1: expected a mapping: provider to hints"),
+        ("{}", "h.yaml:1: expected at least one provider"),
+        ("a: []\n---\nb: []", "h.yaml: expected one document, got 2"),
+    )
+
+    @pytest.mark.parametrize(("text", "message"), FILES, ids=[case[0] for case in FILES])
+    def test_wrong_files(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, message: str) -> None:
+        monkeypatch.chdir(tmp_path)
+        Path("h.yaml").write_text(text)
+
+        with pytest.raises(InputError) as error:
+            compare_hints("h.yaml", REFERENCE, "json", quiet=False)
+        assert str(error.value).startswith(message)
+
+
+class TestPreferredSets:
+    def test_the_ten_pairs_are_described(self, capsys: pytest.CaptureFixture[str]) -> None:
+        compare_sets("nvidia.com/gpu=2", load_machine("dgx-1")[0], "json", quiet=False)
+
+        found = printed(capsys)
+        strictly("preferred-sets").validate(found)
+        assert [one["ids"] for one in found["sets"]][:2] == [["gpu0", "gpu3"], ["gpu0", "gpu4"]]
+        assert len(found["sets"]) == 10
+        assert found["hints"]["proposal"][-1] == {"numaNodes": [0, 1], "preferred": True}
+        assert found["hints"]["kubelet"][-1] == {"numaNodes": [0, 1], "preferred": False}
+
+    def test_no_preference(self, capsys: pytest.CaptureFixture[str]) -> None:
+        compare_sets("mellanox.com/ib=2", load_machine("dgx-1")[0], "json", quiet=False)
+
+        found = printed(capsys)
+        strictly("preferred-sets").validate(found)
+        assert found["sets"] is None
+        assert found["hints"]["proposal"] == found["hints"]["kubelet"]
+
+    WRONG = (
+        ("nvidia.com/gpu", "--preferred-sets: expected RESOURCE=N"),
+        ("nvidia.com/gpu=0", "--preferred-sets: expected RESOURCE=N"),
+        ("nvidia.com/gpu=²", "--preferred-sets: expected RESOURCE=N"),
+        ("amd.com/gpu=2", "machine dgx-1 has no devices amd.com/gpu; it has mellanox.com/ib, nvidia.com/gpu"),
+    )
+
+    @pytest.mark.parametrize(("asked", "text"), WRONG, ids=[case[0] for case in WRONG])
+    def test_wrong(self, asked: str, text: str) -> None:
+        with pytest.raises(InputError) as error:
+            compare_sets(asked, load_machine("dgx-1")[0], "json", quiet=False)
+        assert str(error.value).startswith(text)
+
+    def test_a_large_machine_is_refused(self) -> None:
+        with pytest.raises(InputError, match="work on machines of up to 16 NUMA nodes"):
+            compare_sets("nvidia.com/gpu=2", load_machine("gb200")[0], "json", quiet=False)
+
+
+class TestVersions:
+    def test_an_upgrade_is_described(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert upgrade("1.24,1.23", "wide-cpus", "two-containers") == 0
+
+        found = printed(capsys)
+        strictly("upgrade-comparison").validate(found)
+        assert [one["version"] for one in found["versions"]] == ["1.23", "1.24"]
+        assert [[pod["admit"] for pod in one["pods"]] for one in found["versions"]] == [[True, False], [False, True]]
+        assert [one["topic"] for one in found["differences"] if one["decides"]] == ["preferred hints"]
+
+    def test_a_kubelet_that_does_not_start_is_an_answer(self, capsys: pytest.CaptureFixture[str]) -> None:
+        upgrade("1.19,1.20", "wide-cpus", settings={"topology-manager-scope": "pod"})
+
+        found = printed(capsys)
+        strictly("upgrade-comparison").validate(found)
+        assert found["versions"][0]["startError"] == "kubelet 1.19 has no topologyManagerScope: it came with 1.20"
+        assert [one["topic"] for one in found["differences"] if one["decides"]] == ["scope"]
+
+    def test_nothing_changed(self, capsys: pytest.CaptureFixture[str]) -> None:
+        upgrade("1.29,1.30", "wide-cpus", output="table")
+
+        text = capsys.readouterr().out
+        assert "wide-cpus: the same in both" in text
+        assert text.endswith("nothing that numalign replays changed from 1.29 to 1.30\n")
+
+    @pytest.mark.parametrize("versions", ["1.23", "1.23,1.23", "1.16,1.17,1.18"])
+    def test_two_versions_are_wanted(self, versions: str) -> None:
+        with pytest.raises(InputError, match="expected two different versions"):
+            upgrade(versions, "wide-cpus")
