@@ -205,3 +205,30 @@ class TestAdmission:
             admitted[merged] = outcome.admit
 
         assert admitted == {True: False, False: True}
+
+
+@pytest.mark.parametrize("policy", ["none", "best-effort", "restricted", "single-numa-node"])
+@pytest.mark.parametrize("scope", ["container", "pod"])
+def test_a_profile_that_differs_in_nothing_decides_as_today(policy: str, scope: str) -> None:
+    """An equal profile that is not the reference itself goes the long way round."""
+    asked = [("1", "1"), ("3", "0"), ("2", "1"), ("6", "3"), ("1", "0"), ("2", "2")]
+    pods = [
+        read_pod(
+            {
+                "metadata": {"name": f"p{number}", "uid": f"p{number}"},
+                "spec": {
+                    "containers": [
+                        {"name": name, "resources": {"limits": {"cpu": cpus, "memory": "1Mi", "v/gpu": gpus}}}
+                        for name in ("a", "b")
+                    ]
+                },
+            }
+        )
+        for number, (cpus, gpus) in enumerate(asked)
+    ]
+    results = []
+    for profile in (REFERENCE, REFERENCE._replace()):
+        session = open_session(config(policy, topology_manager_scope=scope), machine(4), ideal=True, profile=profile)
+        results.append([(outcome.result.admit, outcome.result.hints) for outcome in admit_in_order(session, pods)])
+
+    assert results[0] == results[1]
