@@ -1,6 +1,7 @@
 """What people read, line by line: `golden/NAME.cmd` is a command line, `golden/NAME.out` what it prints.
 
-The command runs as a real process in the root of the repository. A first line `# status N` names the exit status.
+The command runs as a real process in the root of the repository. Lines before it may say `# status N`, the exit status
+(0), and `# columns N`, the width of the terminal (120).
 `NUMALIGN_UPDATE_GOLDEN=1` writes the files anew; read what changed before you commit it.
 """
 
@@ -24,15 +25,19 @@ ENVIRONMENT = {"PATH": os.environ["PATH"], "COLUMNS": "120", "NO_COLOR": "1", "L
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
 def test_prints_what_it_printed(case: Path) -> None:
     text = case.read_text(encoding="utf-8")
-    status = re.match(r"# status (\d+)\n", text)
-    command = text[status.end() :] if status else text
-    words = shlex.split(command)
+    said = dict(re.findall(r"^# (status|columns) (\d+)$", text, re.M))
+    words = shlex.split(text, comments=True)
     assert words[0] == "numalign"
     done = subprocess.run(
-        [sys.executable, "-m", *words], cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True, encoding="utf-8"
+        [sys.executable, "-m", *words],
+        cwd=ROOT,
+        env=ENVIRONMENT | {"COLUMNS": said.get("columns", ENVIRONMENT["COLUMNS"])},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
     )
     expected = case.with_suffix(".out")
     if os.environ.get("NUMALIGN_UPDATE_GOLDEN"):
         expected.write_text(done.stdout, encoding="utf-8")
     assert done.stdout == expected.read_text(encoding="utf-8"), done.stderr
-    assert done.returncode == (int(status[1]) if status else 0), done.stderr
+    assert done.returncode == int(said.get("status", 0)), done.stderr

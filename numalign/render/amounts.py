@@ -23,8 +23,8 @@ def bytes_text(amount: int) -> str:
 
 
 def amount_text(resource: str, amount: int) -> str:
-    """Write an amount of a resource: bytes for memory and huge pages, a count for the rest."""
-    if resource == "memory" or resource.startswith("hugepages-"):
+    """Write an amount of a resource: bytes for memory, storage and huge pages, a count for the rest."""
+    if resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-"):
         return bytes_text(amount)
     return str(amount)
 

@@ -1,0 +1,2 @@
+# status 1
+numalign admit pods/announcement.yaml --machine figure-1 --policy none

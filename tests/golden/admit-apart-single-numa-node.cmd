@@ -1,0 +1,2 @@
+# status 1
+numalign admit tests/golden/apart.yaml --machine figure-1 --policy single-numa-node
