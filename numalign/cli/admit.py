@@ -62,7 +62,7 @@ def command(
     """
     on = setting(machine, kubelet)
     up = read_pods(pods)
-    check_choices(on.profile, (*up.beside, *up.tried))
+    check_choices(on, (*up.beside, *up.tried))
     session = open_session(on.config, on.machine, ideal=on.base == "ideal", fit_check=only is None, profile=on.profile)
     outcomes = list(admit_in_order(session, (*up.beside, *up.tried), started=pods.started))
     tried = outcomes[len(up.beside) :]

@@ -7,9 +7,11 @@ from typing import cast
 from numalign.cli.options import KubeletFlags
 from numalign.errors import InputError, Notice
 from numalign.kubelet.config import KubeletConfig
+from numalign.kubelet.per_pod import choice
 from numalign.kubelet.profile import FEEDBACK_POLICIES, REFERENCE, REFERENCE_RELEASE, Allocation, Profile, version
 from numalign.kubelet.releases import parse_release, profile_of
 from numalign.model.machine import Machine
+from numalign.model.pod import Pod
 
 MOST_NODES = 16
 """The proposals list every set of NUMA nodes, 2^n of them."""
@@ -30,13 +32,26 @@ def profile_asked(flags: KubeletFlags) -> Profile:
     return REFERENCE if beyond == REFERENCE else beyond
 
 
+def check_pod(pod: Pod, machine: Machine) -> None:
+    """Check what a pod chooses by annotations.
+
+    Raises:
+        InputError: see `per_pod.choice` and `check_size`.
+    """
+    chosen = choice(pod)
+    policies = {chosen.policy, *(policy for _, policy in chosen.containers)}
+    check_size(
+        REFERENCE._replace(policies=tuple(policy for policy in FEEDBACK_POLICIES if policy in policies)), machine
+    )
+
+
 def check_size(profile: Profile, machine: Machine) -> None:
     """Refuse what would list too many sets of NUMA nodes.
 
     Raises:
         InputError: the machine has more than `MOST_NODES` NUMA nodes.
     """
-    lists = profile.preferred_allocation == "proposal" or profile.policies or profile.per_pod_policy
+    lists = profile.preferred_allocation == "proposal" or profile.policies
     if lists and len(machine.numa_nodes) > MOST_NODES:
         raise InputError(
             f"the proposals of 2019 work on machines of up to {MOST_NODES} NUMA nodes, this one has "

@@ -135,14 +135,14 @@ def read_pods(arguments: PodArguments) -> Pods:
     return Pods(tuple(beside), given.pods, tuple(notices))
 
 
-def check_choices(asked: Profile, pods: Iterable[Pod]) -> None:
+def check_choices(on: Setting, pods: Iterable[Pod]) -> None:
     """Check the pods' annotations where `--per-pod-policy` honours them.
 
     Raises:
-        InputError: an annotation cannot be read.
+        InputError: an annotation cannot be read, or asks for too much of a large machine.
     """
-    if asked.per_pod_policy:
-        from numalign.kubelet.per_pod import choice
+    if on.profile.per_pod_policy:
+        from numalign.cli.history import check_pod
 
         for pod in pods:
-            choice(pod)
+            check_pod(pod, on.machine)
