@@ -88,14 +88,11 @@ def configuration(machine: Machine, origin: str, flags: KubeletFlags) -> tuple[K
     base, config = "ideal", IDEAL
     warnings: tuple[Notice, ...] = ()
     if flags.config is not None or flags.config_dir is not None or machine.kubelet is not None:
-        from pathlib import Path
-
         from numalign.sources import kubelet_file
 
         base, where = "kubelet", flags.config or f"{origin}: kubelet"
         if flags.config is not None:
-            directory = Path(flags.config_dir) if flags.config_dir else None
-            config, warnings = kubelet_file.load(Path(flags.config), directory)
+            config, warnings = kubelet_file.load(flags.config, flags.config_dir)
         elif flags.config_dir is not None:
             raise click.UsageError("--config-dir goes with --kubelet-config")
         else:

@@ -6,16 +6,19 @@ Stands for docs/rules/kubelet-files.md rules 31 and 32. A value of the wrong typ
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from numalign.errors import HostError, InputError, Notice, StartError
+from numalign.errors import InputError, Notice, StartError
 from numalign.kubelet.config import FIELD_NAMES, KubeletConfig, MemoryReservation
 from numalign.model import quantity
 from numalign.model.apiserver import number_text
 from numalign.model.path import child
 from numalign.model.quantity import QuantityError
+
+if TYPE_CHECKING:
+    from numalign.sources.yaml import FilePath
 
 API_VERSION = "kubelet.config.k8s.io/v1beta1"
 KIND = "KubeletConfiguration"
@@ -32,16 +35,15 @@ Where = Callable[[str], str]
 """Says where a field path stands: `file:line: path`."""
 
 
-def load(path: Path, config_dir: Path | None = None) -> Loaded:
+def load(path: FilePath, config_dir: FilePath | None = None) -> Loaded:
     """Read a KubeletConfiguration file (YAML or JSON), or the JSON of `/configz`, and drop-ins over it.
 
     Drop-ins are the files of `config_dir` that end in `.conf`, in text order. A later file's fields win; maps are
     merged key by key, lists are replaced as a whole.
 
     Raises:
-        InputError: a file cannot be read, or is no KubeletConfiguration.
+        InputError: a file or the folder of drop-ins cannot be read, or a file is no KubeletConfiguration.
         StartError: the kubelet would not accept it.
-        HostError: the folder of drop-ins cannot be read.
     """
     merged: dict[str, Any] = {}
     warnings: list[Notice] = []
@@ -78,7 +80,7 @@ def from_data(data: Mapping[str, Any], where: str | Where) -> Loaded:
     return Loaded(KubeletConfig(**given), tuple(warnings))
 
 
-def _document(path: Path) -> tuple[Mapping[str, Any], Where]:
+def _document(path: FilePath) -> tuple[Mapping[str, Any], Where]:
     """Read one file and check that it is what it should be."""
     from numalign.sources.yaml import load_file
 
@@ -101,11 +103,11 @@ def _document(path: Path) -> tuple[Mapping[str, Any], Where]:
     return data, document.where
 
 
-def _drop_ins(folder: Path) -> list[Path]:
+def _drop_ins(folder: FilePath) -> list[str]:
     try:
-        return sorted((entry for entry in folder.iterdir() if entry.name.endswith(".conf")), key=lambda one: one.name)
+        return [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".conf")]
     except OSError as error:
-        raise HostError(f"cannot list the folder: {error.strerror}", str(folder)) from None
+        raise InputError(f"cannot list the folder: {error.strerror}", str(folder)) from None
 
 
 def _merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

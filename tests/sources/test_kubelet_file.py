@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from numalign.errors import HostError, InputError, NumalignError, StartError
+from numalign.errors import InputError, NumalignError, StartError
 from numalign.kubelet.config import FIELD_NAMES, KubeletConfig, MemoryReservation
 from numalign.sources.kubelet_file import from_data, load
 from numalign.sources.kubelet_flags import apply_flags
@@ -164,7 +164,7 @@ def test_error_in_a_drop_in_names_it(tmp_path: Path) -> None:
 
 
 def test_missing_drop_in_folder(tmp_path: Path) -> None:
-    with pytest.raises(HostError):
+    with pytest.raises(InputError, match="cannot list the folder"):
         load(write(tmp_path, HEADER), tmp_path / "none")
 
 

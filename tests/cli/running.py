@@ -1,0 +1,73 @@
+"""How the tests of the command line run it: as a real process, or in this one where many runs are needed."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest import mock
+
+from numalign import cli
+
+ROOT = Path(__file__).parent.parent.parent
+PODS = ROOT / "pods"
+MACHINES = ROOT / "machines"
+ENVIRONMENT = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
+
+
+class Done(NamedTuple):
+    """What a run left."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+def command(*arguments: str | Path) -> list[str]:
+    return [sys.executable, "-m", "numalign", *map(str, arguments)]
+
+
+def numalign(
+    *arguments: str | Path, stdin: bytes | None = None, cwd: Path = ROOT, env: dict[str, str] | None = None
+) -> Done:
+    """Run the command as a real process."""
+    done = subprocess.run(
+        command(*arguments),
+        cwd=cwd,
+        env={**ENVIRONMENT, "PYTHONPATH": str(ROOT), **(env or {})},
+        input=b"" if stdin is None else stdin,
+        capture_output=True,
+        timeout=120,
+    )
+    return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def in_process(*arguments: str | Path, stdin: bytes = b"") -> Done:
+    """Run the command in this process; unlike `main` it leaves the process alone."""
+    source = io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8")
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="backslashreplace") for _ in range(2))
+    with mock.patch("sys.stdin", source), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        status = cli._run([str(argument) for argument in arguments])
+    texts = []
+    for stream in (out, err):
+        stream.flush()
+        texts.append(stream.buffer.getvalue().decode())  # type: ignore[attr-defined]
+    return Done(status, *texts)
+
+
+def one_line(text: str) -> str:
+    """Return the only line of a text."""
+    assert text.startswith("numalign: "), text
+    assert text.count("\n") == 1, text
+    assert text.endswith("\n"), text
+    assert "Traceback" not in text
+    return text.removeprefix("numalign: ").removesuffix("\n")

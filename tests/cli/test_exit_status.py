@@ -1,0 +1,224 @@
+"""Every exit status means one thing, and every error is one line on standard error that says what to do."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from numalign.kubelet import session
+from tests.cli.running import PODS, ROOT, command, in_process, numalign, one_line
+
+POD = PODS / "announcement.yaml"
+FIGURE_1 = ("-m", "figure-1", "--policy", "single-numa-node")
+
+
+def test_everything_admitted_is_0() -> None:
+    done = numalign("admit", PODS / "burstable.yaml", *FIGURE_1)
+    assert (done.status, done.err) == (0, "")
+
+
+def test_a_refused_pod_is_1() -> None:
+    done = numalign("admit", POD, *FIGURE_1)
+    assert (done.status, done.err) == (1, "")
+
+
+def test_wrong_input_beats_a_refused_pod() -> None:
+    """All inputs are read before the first admission: nothing is printed of the pod that would be refused."""
+    done = numalign("admit", POD, "nowhere.yaml", *FIGURE_1)
+    assert (done.status, done.out) == (2, "")
+    assert one_line(done.err) == "nowhere.yaml: cannot be read: No such file or directory"
+
+
+WRONG_FLAGS = {
+    (
+        "--policy",
+        "bogus",
+    ): '--topology-manager-policy: expected one of none, best-effort, restricted, single-numa-node, got "bogus"',
+    ("--scope", "node"): '--topology-manager-scope: expected one of container, pod, got "node"',
+    ("--cpu-manager-policy", "Static"): '--cpu-manager-policy: expected one of none, static, got "Static"',
+    ("--kube-reserved", "cpu=abc"): '--kube-reserved: cpu: expected a quantity like "500m" or "2Gi", got "abc"',
+    (
+        "--output",
+        "xml",
+    ): "Invalid value for '-o' / '--output': 'xml' is not one of 'table', 'wide', 'json', 'yaml', 'name'; "
+    "see numalign admit --help",
+    (
+        "--replicas",
+        "0",
+    ): "Invalid value for '--replicas': 0 is not in the range 1<=x<=100000; see numalign admit --help",
+    ("--only", "cpu"): "Invalid value for '--only': 'cpu' is not 'managers'; see numalign admit --help",
+}
+
+
+@pytest.mark.parametrize(("flag", "text"), WRONG_FLAGS, ids=lambda word: word.removeprefix("--"))
+def test_a_bad_value_in_a_flag_is_2(flag: str, text: str) -> None:
+    done = in_process("admit", POD, "-m", "figure-1", flag, text)
+    assert (done.status, done.out) == (2, "")
+    assert one_line(done.err) == WRONG_FLAGS[flag, text]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["admit"], "name at least one POD: a file, a folder, or - for standard input; see numalign admit --help"),
+        (["admit", "--polcy", "x"], "No such option '--polcy'"),
+        (["advise"], "No such command 'advise'; see numalign --help"),
+        (["replay"], "Missing argument 'FILE'; see numalign replay --help"),
+    ],
+    ids=["no pod named", "an unknown flag", "an unknown command", "no file named"],
+)
+def test_a_wrong_command_line_is_2(arguments: list[str], says: str) -> None:
+    done = in_process(*arguments)
+    assert (done.status, done.out) == (2, "")
+    assert one_line(done.err).startswith(says)
+
+
+def test_a_host_that_cannot_be_read_is_3(monkeypatch: pytest.MonkeyPatch) -> None:
+    from numalign.errors import HostError
+    from numalign.sources import sysfs
+
+    def unreadable() -> Any:
+        raise HostError("cannot be read: Permission denied", "/sys/devices/system/node")
+
+    monkeypatch.setattr(sysfs, "live_machine", unreadable)
+    done = in_process("admit", POD)
+    assert (done.status, done.out) == (3, "")
+    assert one_line(done.err) == "/sys/devices/system/node: cannot be read: Permission denied"
+
+
+def test_a_file_without_permission_is_2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that a person names is input, whatever the reason that it cannot be read."""
+    locked = tmp_path / "locked.yaml"
+    locked.write_bytes(POD.read_bytes())
+    real = open
+
+    def guarded(file: Any, *more: Any, **named: Any) -> Any:
+        if str(file) == str(locked):
+            raise PermissionError(13, "Permission denied", str(file))
+        return real(file, *more, **named)
+
+    monkeypatch.setattr("builtins.open", guarded)
+    done = in_process("admit", locked, *FIGURE_1)
+    assert (done.status, done.out) == (2, "")
+    assert one_line(done.err) == f"{locked}: cannot be read: Permission denied"
+
+
+def test_a_kubelet_that_does_not_start_is_4() -> None:
+    done = numalign("admit", POD, "-m", "gb200", "--policy", "restricted")
+    assert (done.status, done.out) == (4, "")
+    assert one_line(done.err) == "the kubelet would not start: unsupported on machines with more than 8 NUMA Nodes"
+
+
+def test_a_bug_is_70_and_says_where_to_report_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> Any:
+        raise KeyError("two\nlines \x1b[31m")
+
+    monkeypatch.setattr(session, "_admit", broken)
+    done = in_process("admit", POD, *FIGURE_1)
+    assert (done.status, done.out) == (70, "")
+    said = one_line(done.err)
+    assert said.startswith("bug: KeyError: 'two\\nlines \\x1b[31m'; please report it in the project's issue tracker")
+
+
+@pytest.mark.parametrize("how", ["flag", "variable"])
+def test_debug_shows_the_traceback_of_a_bug(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> Any:
+        raise KeyError("odd")
+
+    monkeypatch.setattr(session, "_admit", broken)
+    if how == "variable":
+        monkeypatch.setenv("NUMALIGN_DEBUG", "1")
+    done = in_process(*(["--debug"] if how == "flag" else []), "admit", POD, *FIGURE_1)
+    assert done.status == 70
+    assert done.err.startswith("Traceback (most recent call last):")
+    assert done.err.splitlines()[-1].startswith("numalign: bug: KeyError")
+
+
+SCENARIO = {"id": "a", "machine": {"numaNodes": [{"id": 0, "cpus": "0-3", "memory": 2**30}]}, "steps": []}
+LINE = json.dumps(SCENARIO).encode() + b"\n"
+
+
+def replay_from_a_pipe() -> subprocess.Popen[bytes]:
+    """Start a replay that has answered one line and waits for the next."""
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(command("replay", "-"), cwd=ROOT, stdin=pipe, stdout=pipe, stderr=pipe)
+    assert process.stdin
+    assert process.stdout
+    process.stdin.write(LINE)
+    process.stdin.flush()
+    assert json.loads(process.stdout.readline())["id"] == "a"
+    return process
+
+
+def test_an_interrupt_is_130_and_quiet() -> None:
+    with replay_from_a_pipe() as process:
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 130
+        assert process.stderr
+        assert process.stderr.read().strip() == b""
+
+
+def test_a_reader_that_goes_away_is_141_and_quiet() -> None:
+    with replay_from_a_pipe() as process:
+        assert process.stdin
+        assert process.stdout
+        assert process.stderr
+        process.stdout.close()
+        process.stdin.write(LINE)
+        process.stdin.close()
+        assert process.wait(timeout=30) == 141
+        assert process.stderr.read() == b""
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_stops_in_the_middle_of_one_answer_is_141(unbuffered: str) -> None:
+    """With PYTHONUNBUFFERED Python itself would drop the rest without a word."""
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    arguments = command("admit", PODS / "burstable.yaml", *FIGURE_1, "--replicas", "300", "-o", "json")
+    with subprocess.Popen(
+        arguments, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+    ) as process:
+        assert process.stdout
+        assert process.stderr
+        process.stdout.read(1)
+        process.stdout.close()
+        assert process.wait(timeout=30) == 141
+        assert process.stderr.read() == b""
+
+
+def in_shell(redirection: str) -> subprocess.CompletedProcess[str]:
+    words = " ".join(f"'{word}'" for word in command("admit", POD, *FIGURE_1))
+    return subprocess.run(["sh", "-c", f"{words} {redirection}"], cwd=ROOT, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("redirection", [">&-", "2>&-", "<&-", ">&- 2>&-"])
+def test_closed_streams_change_nothing(redirection: str) -> None:
+    done = in_shell(redirection)
+    assert done.returncode == 1
+    assert done.stderr == ""
+
+
+def test_a_full_disk_is_2() -> None:
+    done = in_shell("> /dev/full")
+    assert done.returncode == 2
+    assert one_line(done.stderr) == "the output cannot be written: No space left on device"
+
+
+def test_closed_standard_input_is_empty_input() -> None:
+    words = " ".join(f"'{word}'" for word in command("admit", "-", *FIGURE_1))
+    done = subprocess.run(["sh", "-c", f"{words} <&-"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert one_line(done.stderr).startswith("standard input: no pod in it")
+
+
+def test_a_terminal_without_the_signs_gets_escapes() -> None:
+    done = numalign("admit", POD, *FIGURE_1, env={"PYTHONIOENCODING": "ascii"})
+    assert (done.status, done.err) == (1, "")
+    assert "0 of 1" in done.out
+    assert "\\u2717" in done.out

@@ -1,0 +1,63 @@
+"""What a command does not need is not imported: every start would pay for it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli.running import ENVIRONMENT, PODS, ROOT
+
+HEAVY = {"rich", "psutil", "pathlib", "importlib.metadata", "importlib.resources", "dataclasses", "asyncio", "hashlib"}
+POD = str(PODS / "announcement.yaml")
+
+
+def imported(*arguments: str) -> set[str]:
+    """Run a command into a pipe and name all modules that it imported, beyond those of a bare Python."""
+    code = """
+import contextlib, io, json
+bare = set(sys.modules)
+from numalign.cli import main
+try:
+    with contextlib.redirect_stdout(io.StringIO()):
+        main(sys.argv[1:])
+except SystemExit:
+    pass
+print(json.dumps(sorted(set(sys.modules) - bare)))
+"""
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", f"import sys; sys.path[:0] = {sys.path!r}\n{code}", *arguments],
+        cwd=ROOT,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(json.loads(done.stdout))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("admit", POD, "-m", "figure-1", "-o", "json"),
+        ("admit", POD, "-m", "figure-1", "-o", "name"),
+        ("admit", POD, "-m", "figure-1"),
+        ("replay", "/dev/null"),
+        ("--help",),
+    ],
+    ids=["admit -o json", "admit -o name", "admit into a pipe", "replay", "--help"],
+)
+def test_nothing_heavy_is_imported(arguments: tuple[str, ...]) -> None:
+    assert HEAVY & imported(*arguments) == set()
+
+
+def test_listing_the_commands_imports_none() -> None:
+    assert not [
+        name for name in imported("--help") if name.startswith(("numalign.kubelet", "numalign.sources", "yaml"))
+    ]
+
+
+def test_replay_reads_no_yaml() -> None:
+    assert "yaml" not in imported("replay", "/dev/null")
