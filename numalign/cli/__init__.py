@@ -23,6 +23,7 @@ from numalign.errors import NumalignError, StartError
 COMMANDS = {
     "admit": "Admit pods on a machine and print what each container gets.",
     "config": "Check a kubelet configuration against a machine, or have one written.",
+    "explain": "Tell why pods are refused, and the nearest changes that would admit them.",
     "discover": "Show what this host is made of, and write it as a machine file.",
     "machines": "List the bundled machines, or print one as a file.",
     "replay": "Replay scenarios, one JSON object a line.",

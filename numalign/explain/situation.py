@@ -45,17 +45,26 @@ class Situation(NamedTuple):
         session = open_session(
             self.config, self.machine, ideal=self.ideal, fit_check=self.fit_check, profile=self.profile
         )
-        for op, pod in self.past:
-            if op == "admit":
-                outcome = admit(session, pod)
-                if outcome.stage in ("panic", "hang"):
-                    raise KubeletPanicError(outcome.message)
-                session = outcome.then
-            elif op == "end":
-                session = end(session, pod.uid)
-            else:
-                session = session._replace(state=twin.start_containers(session.node, session.state, pod.uid))
-        return session
+        return played(session, self.past)
+
+
+def played(session: Session, events: Iterable[Event]) -> Session:
+    """Let events happen.
+
+    Raises:
+        KubeletPanicError: the kubelet would crash, or hang, on the way.
+    """
+    for op, pod in events:
+        if op == "admit":
+            outcome = admit(session, pod)
+            if outcome.stage in ("panic", "hang"):
+                raise KubeletPanicError(outcome.message)
+            session = outcome.then
+        elif op == "end":
+            session = end(session, pod.uid)
+        else:
+            session = session._replace(state=twin.start_containers(session.node, session.state, pod.uid))
+    return session
 
 
 def arrivals(pods: Iterable[Pod], *, started: bool = False) -> tuple[Event, ...]:

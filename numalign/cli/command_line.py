@@ -1,0 +1,47 @@
+"""Command lines to type next: the present one with one thing changed."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+
+from numalign.cli.options import KubeletFlags, PodArguments
+
+SHORT = {"topology-manager-policy": "policy", "topology-manager-scope": "scope"}
+"""Flags that have a shorter name."""
+
+
+def command_line(
+    command: str,
+    pods: PodArguments,
+    machines: Sequence[str],
+    kubelet: KubeletFlags,
+    *,
+    settings: Mapping[str, str] | None = None,
+    more: Sequence[tuple[str, str]] = (),
+) -> str:
+    """Write a command line.
+
+    Args:
+        command: `explain`, `compare`, …
+        pods: which pods come up.
+        machines: values of `--machine`.
+        kubelet: the flags given.
+        settings: kubelet flags to change or add.
+        more: further flags with their values.
+    """
+    words = ["numalign", command, *pods.names]
+    flags: list[tuple[str, str]] = [("machine", machine) for machine in machines]
+    flags += [("beside", pods.beside)] if pods.beside else []
+    flags += [("replicas", str(pods.replicas))] if pods.replicas else []
+    flags += [("kubelet-config", kubelet.config)] if kubelet.config else []
+    flags += [("config-dir", kubelet.config_dir)] if kubelet.config_dir else []
+    flags += [("kubelet-version", kubelet.version)] if kubelet.version else []
+    if kubelet.preferred_allocation != "kubelet":
+        flags.append(("preferred-allocation", kubelet.preferred_allocation))
+    flags += [(SHORT.get(name, name), text) for name, text in {**kubelet.settings, **(settings or {})}.items()]
+    for name, text in (*flags, *more):
+        words += [f"--{name}", text]
+    words += ["--started"] if pods.started else []
+    words += ["--per-pod-policy"] if kubelet.per_pod_policy else []
+    return shlex.join(words)

@@ -1,0 +1,118 @@
+"""What `explain` tells programs: an `AdmitResult`'s pods, each with its matrices, its refusal and the changes found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from numalign.errors import Notice
+from numalign.explain.changes import Change
+from numalign.explain.explanation import Explanation
+from numalign.explain.matrix import Matrix
+from numalign.explain.placement import Placement
+from numalign.explain.refusal import Refusal
+from numalign.kubelet.node import Node
+from numalign.model.cpuset import ids
+from numalign.render.as_json import pod_json, settings_json
+from numalign.render.explain import Advice, change_text, quantity_text
+from numalign.render.refusal import why
+
+
+def explain_json(
+    node: Node, base: str, told: Sequence[Explanation], advice: Sequence[Advice], notices: Sequence[Notice]
+) -> dict[str, Any]:
+    """Write the result of `explain` (keys are only ever added)."""
+    return {
+        "apiVersion": "numalign/v1",
+        "kind": "ExplainResult",
+        "machine": node.machine.name,
+        "base": base,
+        "kubelet": settings_json(node.config),
+        "pods": [_pod(node, one, commands) for one, commands in zip(told, advice, strict=True)],
+        "warnings": [notice._asdict() for notice in notices],
+    }
+
+
+def _pod(node: Node, told: Explanation, advice: Advice) -> dict[str, Any]:
+    return {
+        **pod_json(node, told.outcome),
+        "decisions": [matrix_json(table) for table in told.matrices],
+        "refusal": None if told.refusal is None else _refusal(node, told.refusal),
+        "changes": [
+            _change(node, change, command) for change, command in zip(told.changes, advice.changes, strict=True)
+        ],
+        "placements": [_placement(one) for one in told.placements],
+        "next": "" if told.refusal is None else (*advice.changes, advice.otherwise)[0],
+    }
+
+
+def matrix_json(table: Matrix) -> dict[str, Any]:
+    """Write a matrix: amounts are CPUs, devices or bytes."""
+    return {
+        "container": table.container,
+        "resources": [
+            {
+                "resource": row.resource,
+                "requested": row.requested,
+                "free": row.free,
+                "leastNodes": row.width,
+                "nodes": [
+                    {"numaNode": numa, "free": cell.free, "total": cell.total, "verdict": cell.verdict}
+                    for numa, cell in zip(table.nodes, row.cells, strict=True)
+                ],
+            }
+            for row in table.rows
+        ],
+        "nodesWithAll": [numa for place, numa in enumerate(table.nodes) if table.fits(place)],
+    }
+
+
+def _refusal(node: Node, refusal: Refusal) -> dict[str, Any]:
+    return {
+        "stage": refusal.stage,
+        "reason": refusal.reason,
+        "message": refusal.message,
+        "container": refusal.container,
+        "resources": [row.resource for row in refusal.culprits],
+        "why": list(why(refusal, node)),
+        "never": refusal.never,
+    }
+
+
+def _change(node: Node, change: Change, command: str) -> dict[str, Any]:
+    return {
+        "kind": change.kind,
+        "text": change_text(change, node),
+        "aligned": change.aligned,
+        "pods": [pod.name for pod in change.pods],
+        "fewest": change.fewest,
+        "requests": [
+            {
+                "container": container,
+                "resource": resource,
+                "asked": quantity_text(change.asked[container, resource]),
+                "ask": quantity_text(nano),
+            }
+            for (container, resource), nano in change.amounts.items()
+        ],
+        "settings": dict(change.flags),
+        "machine": change.machine or None,
+        "command": command,
+    }
+
+
+def _placement(placement: Placement) -> dict[str, Any]:
+    judged = placement.judged
+    return {
+        "container": placement.container.name,
+        "aligned": judged.aligned,
+        "numaNodes": list(ids(judged.nodes)),
+        "leastNodes": judged.least,
+        "distance": placement.distance,
+        "localDistance": placement.local,
+        "resources": [
+            {"resource": place.resource, "numaNodes": list(ids(place.nodes)), "distance": place.distance}
+            for place in placement.places
+        ],
+        "unplaced": list(judged.unplaced),
+    }

@@ -1,0 +1,148 @@
+"""A refusal in words: what is in the way, with amounts and nodes. No word of the kubelet's machinery is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from numalign.explain.matrix import Matrix, Row
+from numalign.explain.refusal import Refusal
+from numalign.kubelet.cpu.allocate import SMT_ALIGNMENT_ERROR
+from numalign.kubelet.fit import Shortage
+from numalign.kubelet.node import Node
+from numalign.render.amounts import amount_text, nodes_text
+from numalign.render.matrix import mask_of
+
+MOST_NODES = 4
+"""So many nodes are listed one by one; of more the best one is told."""
+
+
+def why(refusal: Refusal, node: Node) -> Iterator[str]:
+    """Say why, a sentence a line."""
+    rows, table = refusal.culprits, refusal.matrix
+    if refusal.stage == "panic":
+        yield f"the kubelet itself would crash here: {refusal.message}"
+    elif refusal.stage == "hang":
+        yield f"the kubelet itself would never come back from here: {refusal.message}"
+    elif refusal.stage == "fit":
+        yield from _node_too_small(refusal)
+    elif table is None or not rows:
+        return
+    elif refusal.stage == "merge":
+        yield from _never_meet(rows, table)
+    elif refusal.stage == "policy" and len(rows) > 1:
+        yield from _differ_in_width(rows, node)
+    elif refusal.stage == "policy":
+        yield _too_wide(rows[0], table, node)
+    elif refusal.reason == SMT_ALIGNMENT_ERROR:
+        yield _whole_cores(rows[0], node)
+    else:
+        for row in rows:
+            yield _too_little(row, table)
+
+
+def _asked(row: Row) -> str:
+    return f"{row.resource}: {amount_text(row.resource, row.requested)} asked"
+
+
+def _too_little(row: Row, table: Matrix) -> str:
+    """Not enough on the whole machine."""
+    total = max(sum(cell.total for cell in row.cells), row.free)
+    free = amount_text(row.resource, row.free)
+    if total == 0:
+        return f"{_asked(row)}, and this machine has none to give on any node"
+    if row.free >= row.requested:
+        return (
+            f"{_asked(row)}, {free} free in all ({_each(row, table)}), but not on nodes that may be used together: "
+            "pods hold memory across several nodes, which ties these nodes together"
+        )
+    least = f", and never has more than {amount_text(row.resource, total)}" if total < row.requested else ""
+    return f"{_asked(row)}, the whole machine has {free} free{least} ({_each(row, table)})"
+
+
+def _each(row: Row, table: Matrix) -> str:
+    """List what the nodes have."""
+    if len(table.nodes) <= MOST_NODES:
+        return ", ".join(f"node {numa}: {_of(row, place)}" for place, numa in enumerate(table.nodes))
+    return f"most of it on {_best(row, table)}"
+
+
+def _of(row: Row, place: int) -> str:
+    cell = row.cells[place]
+    return f"{amount_text(row.resource, cell.free)} of {amount_text(row.resource, cell.total)}"
+
+
+def _best(row: Row, table: Matrix) -> str:
+    place = max(range(len(table.nodes)), key=lambda one: row.cells[one].free)
+    return f"node {table.nodes[place]} with {_of(row, place)} free"
+
+
+def _too_wide(row: Row, table: Matrix, node: Node) -> str:
+    """One resource cannot be had in the way the policy wants."""
+    largest = max(range(len(table.nodes)), key=lambda place: row.cells[place].total)
+    most = row.cells[largest].total
+    if node.policy == "single-numa-node":
+        if most < row.requested:
+            return (
+                f"{_asked(row)}, but no NUMA node ever has more than {amount_text(row.resource, most)} "
+                f"(node {table.nodes[largest]}), and policy single-numa-node takes all of it from one node"
+            )
+        if row.width > 1:
+            return (
+                f"{_asked(row)}, which the kubelet counts as {row.width} nodes' worth even on an empty machine, "
+                f"and policy single-numa-node takes all of it from one node ({_each(row, table)})"
+            )
+        return f"{_asked(row)}, and policy single-numa-node takes all of it from one node; free are {_each(row, table)}"
+    many = "one node" if row.width == 1 else f"{row.width} nodes"
+    return (
+        f"{_asked(row)}; an empty machine gives it from {many}, so policy {node.policy} takes no more nodes than that, "
+        f"and free are {_each(row, table)}"
+    )
+
+
+def _differ_in_width(rows: Sequence[Row], node: Node) -> Iterator[str]:
+    """Resources that need different numbers of nodes never go together under `restricted`."""
+    for row in rows:
+        width = "one node" if row.width == 1 else f"{row.width} nodes"
+        largest = max(cell.total for cell in row.cells)
+        yield f"{_asked(row)}: takes {width}, as one node has at most {amount_text(row.resource, largest)}"
+    yield f"policy {node.policy} takes all of them from the same nodes, so on such nodes they never go together"
+
+
+def _never_meet(rows: Sequence[Row], table: Matrix) -> Iterator[str]:
+    """Each resource could be had, but not where the others are."""
+    for row in rows:
+        alone = [place for place, cell in enumerate(row.cells) if cell.verdict == "enough"]
+        if alone:
+            yield f"{_asked(row)}: only {nodes_text(mask_of(table, alone))} could give it ({_each(row, table)})"
+        else:
+            yield f"{_asked(row)}: takes several nodes together ({_each(row, table)})"
+    yield "each could be had alone, but not from the same nodes"
+
+
+def _whole_cores(row: Row, node: Node) -> str:
+    """`full-pcpus-only` refused."""
+    threads = max(core.bit_count() for core in node.cpu.topology.cores.values())
+    if row.requested % threads:
+        return f"{_asked(row)}, but with full-pcpus-only CPUs are given out as whole cores of {threads}"
+    return (
+        f"{_asked(row)}, but with full-pcpus-only only CPUs of wholly free cores count, and there are too few of them"
+    )
+
+
+def _node_too_small(refusal: Refusal) -> Iterator[str]:
+    """The managers would, but the node as a whole has too little, or does not want the pod."""
+    for one in refusal.shortages:
+        yield shortage_text(one) if isinstance(one, Shortage) else f"{one.reason}: {one.message}"
+
+
+def shortage_text(short: Shortage) -> str:
+    """Say what the node as a whole lacks, in the units in which people ask for it."""
+    asked, used, there = (
+        _whole_or_milli(amount) if short.resource == "cpu" else amount_text(short.resource, amount)
+        for amount in (short.requested, short.used, short.capacity)
+    )
+    return f"{short.resource}: {asked} asked, {used} of {there} taken by the pods that are there"
+
+
+def _whole_or_milli(amount: int) -> str:
+    return f"{amount}m" if amount % 1000 else str(amount // 1000)
