@@ -10,10 +10,12 @@ from numalign.render.amounts import amount_text, nodes_text
 from numalign.render.document import Cell, Style, Styled, Table
 
 SIGNS: dict[str, tuple[str, Style]] = {"enough": ("✓", "good"), "together": ("~", "warn"), "no": ("✗", "bad")}
+FEW_NODES = 4
+"""So many columns are read at a glance."""
 
 
 def matrix_table(table: Matrix, *, verdict: bool = False) -> Table:
-    """Lay the matrix out; nodes that do not differ share a column.
+    """Lay the matrix out; of many nodes those that do not differ share a column.
 
     Args:
         table: the matrix.
@@ -31,14 +33,14 @@ def matrix_table(table: Matrix, *, verdict: bool = False) -> Table:
         rows.append((row.resource, amount_text(row.resource, row.requested), *cells, could_use(table, row)))
     if verdict:
         rows.append(("all of it", "", *(_verdict(table, places[0]) for places in columns), ""))
-    titles = (
-        f"{nodes_text(mask_of(table, places)).upper()} FREE{' EACH' * (len(places) > 1)}" for places in columns
-    )
+    titles = (f"{nodes_text(mask_of(table, places)).upper()} FREE{' EACH' * (len(places) > 1)}" for places in columns)
     return Table(("RESOURCE", "REQUESTED", *titles, "COULD USE"), tuple(rows), right=frozenset({"REQUESTED"}), indent=2)
 
 
 def alike(table: Matrix) -> list[list[int]]:
-    """Group the places of nodes that have the same of everything."""
+    """Group the places of nodes that have the same of everything; a few nodes stay apart."""
+    if len(table.nodes) <= FEW_NODES:
+        return [[place] for place in range(len(table.nodes))]
     groups: dict[tuple[MatrixCell, ...], list[int]] = {}
     for place in range(len(table.nodes)):
         groups.setdefault(tuple(row.cells[place] for row in table.rows), []).append(place)

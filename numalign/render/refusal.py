@@ -141,7 +141,9 @@ def shortage_text(short: Shortage) -> str:
         _whole_or_milli(amount) if short.resource == "cpu" else amount_text(short.resource, amount)
         for amount in (short.requested, short.used, short.capacity)
     )
-    return f"{short.resource}: {asked} asked, {used} of {there} taken by the pods that are there"
+    if not short.capacity:
+        return f"{short.resource}: {asked} asked, and the node has none"
+    return f"{short.resource}: {asked} asked, {used} of the node's {there} taken by other pods"
 
 
 def _whole_or_milli(amount: int) -> str:
