@@ -28,7 +28,7 @@ from numalign.explain.explanation import Explanation, explain
 from numalign.explain.situation import Event, Situation, arrivals, played
 from numalign.kubelet.session import Session, admit, odd_from_the_start
 from numalign.model.pod import Pod
-from numalign.render.explain import Advice, quantity_text
+from numalign.render.explain import Advice, More, quantity_text
 
 
 @click.command("explain")
@@ -37,6 +37,8 @@ from numalign.render.explain import Advice, quantity_text
 @kubelet_options
 @beyond_options
 @as_if_options
+@click.option("--details", is_flag=True, help="Show every step: hints, the merge, the winner and the runner-up.")
+@click.option("--alternatives", is_flag=True, help="List every aligned allocation there is now.")
 @click.option(
     "--fail-on",
     type=click.Choice(FAIL_ON),
@@ -51,6 +53,8 @@ def command(
     machine: Sequence[str],
     kubelet: KubeletFlags,
     as_if: AsIf,
+    details: bool,
+    alternatives: bool,
     fail_on: str,
     output: str,
     quiet: bool,
@@ -77,7 +81,8 @@ def command(
     notices = (*on.notices, *given.notices, *odd)
     tell(notices)
     if not quiet:
-        _print(output, on, told, [_commands(one, asked) for one in told], notices)
+        advice = [_commands(one, asked) for one in told]
+        _print(output, on, told, advice, notices, More(details, alternatives))
     if any(one.outcome.stage in ("panic", "hang") for one in told):
         return KUBELET_FAILS
     return int(any(fails(one.outcome, fail_on) for one in told))
@@ -161,13 +166,18 @@ def _command(change: Change, pod: Pod, asked: Asked) -> str:
 
 
 def _print(
-    output: str, on: Setting, told: Sequence[Explanation], advice: Sequence[Advice], notices: Sequence[Notice]
+    output: str,
+    on: Setting,
+    told: Sequence[Explanation],
+    advice: Sequence[Advice],
+    notices: Sequence[Notice],
+    more: More,
 ) -> None:
     node = told[0].outcome.before.node
     if output in ("json", "yaml"):
         from numalign.render.explain_json import explain_json
 
-        data = explain_json(node, on.base, told, advice, notices)
+        data = explain_json(node, on.base, told, advice, notices, more)
         if output == "json":
             import json
 
@@ -180,7 +190,7 @@ def _print(
     from numalign.render.document import show
     from numalign.render.explain import explain_document
 
-    document = explain_document(node, on.base, on.origin, told, advice)
+    document = explain_document(node, on.base, on.origin, told, advice, more)
     if output == "markdown":
         from numalign.render.markdown import markdown
 

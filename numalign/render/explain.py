@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from numalign.explain.alternatives import alternatives
 from numalign.explain.changes import Change
 from numalign.explain.explanation import Explanation
+from numalign.explain.merging import merging
 from numalign.explain.placement import Placement
 from numalign.explain.settings import POLICY, SCOPE
 from numalign.kubelet.demand import NANO
@@ -14,6 +16,7 @@ from numalign.kubelet.node import Node
 from numalign.model.quantity import Quantity, canonical
 from numalign.render.admit import alignment_text, header
 from numalign.render.amounts import nodes_text
+from numalign.render.details import alternatives_lines, details
 from numalign.render.document import Cell, Document, Line, Styled, Table
 from numalign.render.matrix import matrix_table
 from numalign.render.refusal import why
@@ -33,14 +36,31 @@ class Advice(NamedTuple):
     """The command where no change was found."""
 
 
+class More(NamedTuple):
+    """What else is wanted."""
+
+    details: bool = False
+    alternatives: bool = False
+
+
 def explain_document(
-    node: Node, base: str, origin: str, told: Sequence[Explanation], advice: Sequence[Advice]
+    node: Node, base: str, origin: str, told: Sequence[Explanation], advice: Sequence[Advice], more: More
 ) -> Document:
     """Tell all pods, under the header that names machine and settings."""
     document: list[Line | Table] = [Line(text, "dim") for text in header(node, base, origin)]
     for one, next_commands in zip(told, advice, strict=True):
-        document += [Line(), *explanation(node, one, next_commands)]
+        document += [Line(), *explanation(node, one, next_commands), *_more(one, more)]
     return document
+
+
+def _more(told: Explanation, more: More) -> Iterator[Line | Table]:
+    # The policy that held for this pod, which its annotations may have chosen.
+    node = told.outcome.before.node
+    for decision, table in zip(told.decisions, told.matrices, strict=True):
+        if more.details:
+            yield from details(node, merging(node, decision))
+        if more.alternatives:
+            yield from alternatives_lines(decision.container, alternatives(node, decision, table))
 
 
 def explanation(node: Node, told: Explanation, advice: Advice) -> Document:

@@ -6,20 +6,28 @@ from collections.abc import Sequence
 from typing import Any
 
 from numalign.errors import Notice
+from numalign.explain.alternatives import alternatives
 from numalign.explain.changes import Change
 from numalign.explain.explanation import Explanation
 from numalign.explain.matrix import Matrix
+from numalign.explain.merging import merging
 from numalign.explain.placement import Placement
 from numalign.explain.refusal import Refusal
 from numalign.kubelet.node import Node
 from numalign.model.cpuset import ids
 from numalign.render.as_json import pod_json, settings_json
-from numalign.render.explain import Advice, change_text, quantity_text
+from numalign.render.details import alternatives_json, merging_json
+from numalign.render.explain import Advice, More, change_text, quantity_text
 from numalign.render.refusal import why
 
 
 def explain_json(
-    node: Node, base: str, told: Sequence[Explanation], advice: Sequence[Advice], notices: Sequence[Notice]
+    node: Node,
+    base: str,
+    told: Sequence[Explanation],
+    advice: Sequence[Advice],
+    notices: Sequence[Notice],
+    more: More,
 ) -> dict[str, Any]:
     """Write the result of `explain` (keys are only ever added)."""
     return {
@@ -28,7 +36,7 @@ def explain_json(
         "machine": node.machine.name,
         "base": base,
         "kubelet": settings_json(node.config),
-        "pods": [_pod(node, one, commands) for one, commands in zip(told, advice, strict=True)],
+        "pods": [{**_pod(node, one, commands), **_more(one, more)} for one, commands in zip(told, advice, strict=True)],
         "warnings": [notice._asdict() for notice in notices],
     }
 
@@ -44,6 +52,19 @@ def _pod(node: Node, told: Explanation, advice: Advice) -> dict[str, Any]:
         "placements": [_placement(one) for one in told.placements],
         "next": "" if told.refusal is None else (*advice.changes, advice.otherwise)[0],
     }
+
+
+def _more(told: Explanation, more: More) -> dict[str, Any]:
+    node = told.outcome.before.node
+    pairs = list(zip(told.decisions, told.matrices, strict=True))
+    written: dict[str, Any] = {}
+    if more.details:
+        written["details"] = [merging_json(merging(node, decision)) for decision, _ in pairs]
+    if more.alternatives:
+        written["alternatives"] = [
+            alternatives_json(decision.container, alternatives(node, decision, table)) for decision, table in pairs
+        ]
+    return written
 
 
 def matrix_json(table: Matrix) -> dict[str, Any]:
