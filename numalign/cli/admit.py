@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import click
 
-from numalign.cli.inputs import Setting, check_choices, read_pods, setting
+from numalign.cli.inputs import Setting, check_choices, file_of, read_pods, setting
 from numalign.cli.options import (
     KubeletFlags,
     PodArguments,
@@ -21,6 +22,9 @@ from numalign.cli.say import tell
 from numalign.cli.verdict import FAIL_ON, KUBELET_FAILS, fails
 from numalign.errors import Notice
 from numalign.kubelet.session import Outcome, Session, admit_in_order, odd_from_the_start, open_session
+
+if TYPE_CHECKING:
+    from numalign.sources.manifest import PodSource
 
 
 @click.command("admit")
@@ -38,7 +42,7 @@ from numalign.kubelet.session import Outcome, Session, admit_in_order, odd_from_
     show_default=True,
     help="What makes the exit status 1.",
 )
-@output_option("table", "wide", "json", "yaml", "name")
+@output_option("table", "wide", "json", "yaml", "name", "junit", "github")
 @quiet_option
 def command(
     pods: PodArguments,
@@ -74,7 +78,9 @@ def command(
         *(notice for outcome in outcomes for notice in outcome.notices),
     )
     tell(notices)
-    if not quiet:
+    if output in ("junit", "github") and not quiet:
+        _print_checks(output, session, tried, up.sources, fail_on)
+    elif not quiet:
         _print(output, on, session, tried, notices)
     if any(outcome.stage in ("panic", "hang") for outcome in outcomes):
         return KUBELET_FAILS
@@ -92,24 +98,31 @@ def _absent(beside: Sequence[Outcome]) -> Iterator[Notice]:
 def _print(
     output: str, setting: Setting, session: Session, tried: Sequence[Outcome], notices: Sequence[Notice]
 ) -> None:
-    node = session.node
-    if output == "json":
-        import json
-
+    if output in ("json", "yaml"):
+        from numalign.cli.printing import print_data
         from numalign.render.as_json import admit_json
 
-        click.echo(json.dumps(admit_json(node, setting.base, tried, notices), indent=2))
-    elif output == "yaml":
-        import yaml
-
-        from numalign.render.as_json import admit_json
-
-        click.echo(
-            yaml.safe_dump(admit_json(node, setting.base, tried, notices), sort_keys=False, allow_unicode=True),
-            nl=False,
-        )
+        print_data(output, admit_json(session.node, setting.base, tried, notices))
     else:
         _print_text(output, setting, session, tried)
+
+
+def _print_checks(
+    output: str, session: Session, tried: Sequence[Outcome], sources: Sequence[PodSource], fail_on: str
+) -> None:
+    from numalign.cli.printing import print_checks
+    from numalign.render.admit_checks import admit_check
+
+    print_checks(
+        output,
+        "admit",
+        [
+            admit_check(
+                session.node, outcome, file_of(source), source.document.line(source.path), fails(outcome, fail_on)
+            )
+            for outcome, source in zip(tried, sources, strict=False)  # none after one that the kubelet does not survive
+        ],
+    )
 
 
 def _print_text(output: str, setting: Setting, session: Session, tried: Sequence[Outcome]) -> None:

@@ -5,8 +5,8 @@ Everything is read and checked before the first admission, so that wrong input (
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -16,6 +16,9 @@ from numalign.kubelet.config import IDEAL, KubeletConfig
 from numalign.kubelet.profile import FEEDBACK_POLICIES, REFERENCE, Profile
 from numalign.model.machine import Machine
 from numalign.model.pod import Pod
+
+if TYPE_CHECKING:
+    from numalign.sources.manifest import PodInput, PodSource
 
 
 class Setting(NamedTuple):
@@ -112,6 +115,8 @@ class Pods(NamedTuple):
     tried: tuple[Pod, ...]
     """Up for admission, in order."""
     notices: tuple[Notice, ...]
+    sources: tuple[PodSource, ...] = ()
+    """Where those of `tried` come from."""
 
 
 def read_pods(arguments: PodArguments) -> Pods:
@@ -125,11 +130,21 @@ def read_pods(arguments: PodArguments) -> Pods:
     beside = manifest.read_beside(arguments.beside) if arguments.beside else ()
     given = manifest.read(arguments.names, replicas=arguments.replicas, beside=beside)
     notices = [Notice("replicas", text) for text in given.notes]
+    return Pods(tuple(beside), given.pods, (*notices, *passed_over(given)), given.sources)
+
+
+def passed_over(given: PodInput) -> Iterator[Notice]:
+    """Say how many documents have no pod in them."""
     if given.passed_over:
         many = given.passed_over != 1
-        text = f"{given.passed_over} document{'s' * many} without a pod passed over"
-        notices.append(Notice("no-pod", text))
-    return Pods(tuple(beside), given.pods, tuple(notices))
+        yield Notice("no-pod", f"{given.passed_over} document{'s' * many} without a pod passed over")
+
+
+def file_of(source: PodSource) -> str | None:
+    """Return the name of the file that a pod comes from; None: standard input."""
+    from numalign.sources.yaml import STDIN
+
+    return None if source.document.name == STDIN else source.document.name
 
 
 def check_choices(on: Setting, pods: Iterable[Pod]) -> None:

@@ -140,9 +140,9 @@ def _parameter(names: tuple[str, ...]) -> str:
     return names[0].removeprefix("--").replace("-", "_")
 
 
-def machine_option(*, multiple: bool = False) -> Decorator:
-    """Add `--machine`."""
-    text = "A machine file, a bundled machine (see `numalign machines`), or a short form; without it: this host."
+def machine_option(*, multiple: bool = False, without: str = "this host") -> Decorator:
+    """Add `--machine`; `without` says what holds when it is left out."""
+    text = f"A machine file, a bundled machine (see `numalign machines`), or a short form; without it: {without}."
     return shared_option("-m", "--machine", metavar="MACHINE", multiple=multiple, help=text)
 
 
@@ -153,12 +153,16 @@ def output_option(*formats: str) -> Decorator:
     )
 
 
+INSTEAD_OF_PODS = ("hints", "preferred_sets")
+"""Parameters that ask something that needs no pod."""
+
+
 def pods_arguments(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add POD… and everything that says which pods come up; the command gets one argument, `pods`."""
 
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         names = (*kwargs.pop("pod"), *kwargs.pop("files"))
-        if not names:
+        if not names and all(kwargs.get(other) is None for other in INSTEAD_OF_PODS):
             raise click.UsageError("name at least one POD: a file, a folder, or - for standard input")
         kwargs["pods"] = PodArguments(names, kwargs.pop("beside"), kwargs.pop("replicas"), kwargs.pop("started"))
         return function(*args, **kwargs)

@@ -1,0 +1,34 @@
+"""Results for programs and build servers on standard output."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from numalign.render.checks import Check
+
+
+def print_data(output: str, data: dict[str, Any]) -> None:
+    """Print plain data as `json` or `yaml`."""
+    if output == "json":
+        import json
+
+        click.echo(json.dumps(data, indent=2))
+    else:
+        import yaml
+
+        click.echo(yaml.safe_dump(data, sort_keys=False, allow_unicode=True), nl=False)
+
+
+def print_checks(output: str, command: str, checks: Sequence[Check]) -> None:
+    """Print the checks of a command as `junit` or `github`."""
+    if output == "junit":
+        from numalign.render.junit import junit
+
+        click.echo(junit(command, checks), nl=False)
+    else:
+        from numalign.render.github import github
+
+        click.echo(github(checks), nl=False)
