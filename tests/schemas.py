@@ -20,19 +20,21 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     path.name.removesuffix(".schema.json"): json.loads(path.read_text(encoding="utf-8"))
     for path in sorted(FOLDER.glob("*.schema.json"))
 }
-REGISTRY: Registry[Any] = Registry().with_resources(
-    (schema["$id"], Resource.from_contents(schema)) for schema in SCHEMAS.values()
-)
 
 
 def validator(name: str) -> jsonschema.Draft202012Validator:
     """Return the validator of a schema as it is published."""
-    return jsonschema.Draft202012Validator(SCHEMAS[name], registry=REGISTRY)
+    return jsonschema.Draft202012Validator(SCHEMAS[name], registry=_registry(SCHEMAS))
 
 
 def strictly(name: str) -> jsonschema.Draft202012Validator:
     """Return a validator that also refuses keys that the schema does not name."""
-    return jsonschema.Draft202012Validator(_closed(SCHEMAS[name]), registry=REGISTRY)
+    closed = {each: _closed(schema) for each, schema in SCHEMAS.items()}
+    return jsonschema.Draft202012Validator(closed[name], registry=_registry(closed))
+
+
+def _registry(schemas: dict[str, Any]) -> Registry[Any]:
+    return Registry().with_resources((schema["$id"], Resource.from_contents(schema)) for schema in schemas.values())
 
 
 def _closed(schema: Any) -> Any:

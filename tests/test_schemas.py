@@ -10,9 +10,12 @@ from typing import Any
 import pytest
 
 from numalign.errors import InputError, Notice
+from numalign.explain.config_check import report
 from numalign.kubelet.config import IDEAL, KubeletConfig, MemoryReservation
 from numalign.kubelet.session import Outcome, admit_in_order, open_session
-from numalign.render.as_json import admit_json
+from numalign.render.as_json import admit_json, settings_json
+from numalign.render.config import check_json
+from numalign.render.machines import machines_json
 from numalign.render.replay import replay
 from numalign.sources import bundled, manifest, scenario
 from numalign.sources.machine_file import load_machine
@@ -130,6 +133,33 @@ def test_results_describe_what_they_share_alike() -> None:
 def test_warnings_are_described() -> None:
     session = open_session(IDEAL, load_machine("figure-1").machine, ideal=True)
     strictly("admit-result").validate(admit_json(session.node, "ideal", (), (Notice("fit", "text", "web"),)))
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        IDEAL,
+        KubeletConfig(cpu_manager_policy="static", reserved_system_cpus="0", feature_gates={"Nonsense": True}),
+        KubeletConfig(memory_manager_policy="Static", kube_reserved={"memory": "1Gi"}),
+        KubeletConfig(memory_manager_policy="Static", reserved_memory=(MemoryReservation(0, {"memory": "1Gi"}),)),
+        KubeletConfig(memory_manager_policy="Static", system_reserved={"memory": "lots"}),
+        KubeletConfig(topology_manager_policy="strictest", cpu_manager_policy="dynamic"),
+    ],
+    ids=["starts", "gate", "no reservation", "wrong sum", "no quantity", "two unknown policies"],
+)
+@pytest.mark.parametrize("machine", ["figure-1", "gb200"])
+def test_what_config_check_answers_is_described(config: KubeletConfig, machine: str) -> None:
+    found = report(config, load_machine(machine).machine)
+    notices = (Notice("fit", "text"),)
+
+    written = json.loads(json.dumps(check_json(found, machine, "kubelet", settings_json(config), notices)))
+
+    strictly("config-check-result").validate(written)
+
+
+def test_the_list_of_machines_is_described() -> None:
+    listed = [(load_machine(name).machine, bundled.description(name)) for name in bundled.names()]
+    strictly("machine-list").validate(machines_json(listed))
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
