@@ -143,16 +143,31 @@ def places(data: Any) -> Iterator[tuple[Any, Any]]:
             yield from places(value)
 
 
+def tweaks(value: Any) -> list[Any]:
+    """List values of the same kind, near the old one; many of them are valid."""
+    if isinstance(value, bool):
+        return [not value]
+    if isinstance(value, int):
+        return [0, 1, 2, value + 1, max(value - 1, 0), value * 2, value * 1000]
+    if isinstance(value, str):
+        return ["0", "1", "3", "2Gi", "0-1", "0-3", "4-7", "1500m", "none", "static", "Always", "new-name", value + "0"]
+    if isinstance(value, list):
+        return [value[:1], value[1:], value * 2, value[::-1]]
+    return [{}]
+
+
 @st.composite
 def mutated(draw: st.DrawFn, good: list[Any], changes: int = 3) -> Any:
-    """Change, remove, double or move one to three things of a good input."""
+    """Tweak, change, remove, double or move one to three things of a good input."""
     data = copy.deepcopy(draw(st.sampled_from(good)))
     for _ in range(draw(st.integers(1, changes))):
         found = list(places(data))
         if not found:
             break
         holder, key = draw(st.sampled_from(found))
-        match draw(st.sampled_from(["change", "change", "change", "remove", "double", "rename", "move"])):
+        match draw(st.sampled_from([*["tweak"] * 6, "change", "remove", "double", "rename", "move"])):
+            case "tweak":
+                holder[key] = copy.deepcopy(draw(st.sampled_from(tweaks(holder[key]))))
             case "change":
                 holder[key] = draw(ODD | ANYTHING)
             case "remove":
@@ -176,6 +191,10 @@ BOUNDED = settings(
     deadline=None,
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture],
+)
+CPU_OPTIONS = (
+    *("full-pcpus-only", "distribute-cpus-across-numa", "align-by-socket", "distribute-cpus-across-cores"),
+    *("strict-cpu-reservation", "prefer-align-cpus-by-uncorecache"),
 )
 POLICIES = ("none", "best-effort", "restricted", "single-numa-node")
 
@@ -283,10 +302,39 @@ FLAG_TEXTS = st.sampled_from(
 )
 
 
+GOOD_FLAGS = st.sampled_from(
+    [
+        *(("--cpu-manager-policy-options", name + "=true") for name in CPU_OPTIONS),
+        *(
+            ("--topology-manager-policy-options", name)
+            for name in ("prefer-closest-numa-nodes=1", "max-allowable-numa-nodes=9")
+        ),
+        *(("--policy", policy) for policy in POLICIES),
+        *(
+            ("--memory-manager-policy", "Static"),
+            ("--reserved-memory", "0:memory=1Gi"),
+            ("--reserved-memory", "1:memory=3Gi"),
+        ),
+        *(
+            ("--system-reserved", "memory=1Gi"),
+            ("--kube-reserved", "cpu=1500m"),
+            ("--reserved-cpus", "0,4"),
+            ("--scope", "pod"),
+        ),
+        *(("--eviction-hard", "memory.available<5%"), ("--feature-gates", "CPUManagerPolicyAlphaOptions=true")),
+        *(("--kubelet-version", f"1.{minor}") for minor in range(16, 33)),
+    ]
+)
+
+
 @settings(BOUNDED, max_examples=300)
-@given(st.dictionaries(st.sampled_from(FLAGS), FLAG_TEXTS | st.text(max_size=10), min_size=1, max_size=3))
+@given(
+    st.lists(
+        GOOD_FLAGS | GOOD_FLAGS | GOOD_FLAGS | st.tuples(st.sampled_from(FLAGS), FLAG_TEXTS), min_size=1, max_size=4
+    ).map(dict)
+)
 def test_any_flag_has_an_answer(flags: dict[str, str]) -> None:
-    arguments = [f"{flag}={text}" for flag, text in flags.items()]
+    arguments = [f"{flag}={text}" for flag, text in {"--policy": "restricted", **flags}.items()]
     holds(in_process("admit", PODS / "announcement.yaml", "-m", "figure-1", "-o", "json", *arguments))
 
 
@@ -315,9 +363,11 @@ SHORT = st.sampled_from(
 
 
 @settings(BOUNDED, max_examples=60)
-@given(st.lists(SHORT | st.text(max_size=10), min_size=1, max_size=5))
+@given(st.lists(SHORT | SHORT | SHORT | st.text(max_size=10), min_size=1, max_size=2))
 def test_any_short_form_has_an_answer(parts: list[str]) -> None:
-    holds(in_process("admit", PODS / "burstable.yaml", "-m=" + ",".join(parts), "-o", "json"))
+    short = "coresPerNumaNode=2,memoryPerNumaNode=8Gi"
+    for machine in (",".join(parts), ",".join([short, *parts])):
+        holds(in_process("admit", PODS / "burstable.yaml", "-m", machine, "-o", "json"))
 
 
 GOOD_TEXTS = [path.read_bytes() for path in (*sorted(PODS.glob("*.yaml")), MACHINES / "figure-1.yaml")]
@@ -358,12 +408,20 @@ def test_the_same_input_gives_the_same_bytes(pod: Any, output: str) -> None:
 
 
 @pytest.mark.parametrize("command", ["explain", "compare", "lint"])
-def test_other_commands_stand_any_manifest(command: str) -> None:
-    machine = () if command == "lint" else ("-m", "figure-1")
+@settings(BOUNDED, max_examples=40)
+@given(pod=mutated(GOOD_PODS), output=st.sampled_from(["table", "json"]))
+def test_other_commands_stand_any_manifest(command: str, pod: Any, output: str) -> None:
+    flags = () if command == "lint" else ("-m", "figure-1")
+    holds(in_process(command, "-", *flags, "-o", output, stdin=written(pod)))
 
-    @settings(BOUNDED, max_examples=60)
-    @given(mutated(GOOD_PODS))
-    def check(pod: Any) -> None:
-        holds(in_process(command, "-", *machine, stdin=written(pod)))
 
-    check()
+@settings(BOUNDED, max_examples=60)
+@given(mutated([GOOD_KUBELET]), st.sampled_from(["table", "json"]))
+def test_config_check_stands_any_configuration(kubelet: Any, output: str) -> None:
+    holds(in_process("config", "check", "-", "-m", "figure-1", "-o", output, stdin=written(kubelet)))
+
+
+@settings(BOUNDED, max_examples=60)
+@given(mutated(GOOD_MACHINES), st.sampled_from(["table", "tree", "svg", "json", "yaml"]))
+def test_any_machine_can_be_shown_or_is_refused(machine: Any, output: str) -> None:
+    holds(in_process("discover", "-m", "-", "-o", output, stdin=written(machine)))
