@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import product
+from math import prod
 from typing import NamedTuple
 
+from numalign.explain.merging import LISTED, Entry, merged
 from numalign.kubelet.profile import FEEDBACK_POLICIES, REFERENCE, Profile
 from numalign.kubelet.topology.hints import CANNOT_FIT, HintList, ProviderAnswer, TopologyHint, masks_by_width
 from numalign.kubelet.topology.history import merge_as
 from numalign.kubelet.topology.merge import numa_info
+from numalign.kubelet.topology.policies import explicit
 
 KUBELET_POLICIES = ("best-effort", "restricted", "single-numa-node")
 
@@ -35,6 +38,8 @@ class Compared(NamedTuple):
     providers: Providers
     verdicts: tuple[Verdict, ...]
     """The feedback document's policies, then the kubelet's."""
+    cross_product: tuple[Entry, ...]
+    """Every combination of one hint of each provider, merged as today; empty where there are more than `LISTED`."""
 
 
 def compare(providers: Providers, nodes: int, profile: Profile = REFERENCE) -> Compared:
@@ -50,7 +55,11 @@ def compare(providers: Providers, nodes: int, profile: Profile = REFERENCE) -> C
     verdicts = [
         Verdict(policy, *merge_as(profile, policy, answers, numa)) for policy in (*FEEDBACK_POLICIES, *KUBELET_POLICIES)
     ]
-    return Compared(providers, tuple(verdicts))
+    lists = explicit([hints for answer in answers for hints in answer.values()])
+    entries: tuple[Entry, ...] = ()
+    if prod(map(len, lists)) <= LISTED:
+        entries = tuple(Entry(hints, merged(hints, numa.full)) for hints in product(*lists))
+    return Compared(providers, tuple(verdicts), entries)
 
 
 def every_combination(nodes: int = 2) -> Iterator[Providers]:

@@ -131,7 +131,7 @@ def _written(node: Node, decision: Decision, said: tuple[Said, ...], answers: Se
     runner_up, rule = None, None
     needed = target_width(lists)
     if count <= LISTED:
-        table = tuple(Entry(hints, _merged(hints, node.numa.full)) for hints in product(*lists))
+        table = tuple(Entry(hints, merged(hints, node.numa.full)) for hints in product(*lists))
     if node.profile is REFERENCE:
         ranked = sorted(_candidates(lists, node), key=lambda hint: _key(hint, node, needed))[:2]
         if len(ranked) == 2:
@@ -153,13 +153,13 @@ def _written(node: Node, decision: Decision, said: tuple[Said, ...], answers: Se
     )
 
 
-def _merged(hints: Sequence[TopologyHint], full: int) -> TopologyHint:
+def merged(hints: Sequence[TopologyHint], full: int) -> TopologyHint:
     """Merge one combination (docs/rules/topology-manager.md 6.1)."""
     masks = {hint.numa_affinity for hint in hints if hint.numa_affinity is not None}
-    merged = full
+    common = full
     for mask in masks:
-        merged &= mask
-    return TopologyHint(merged, bool(merged) and len(masks) <= 1 and all(hint.preferred for hint in hints))
+        common &= mask
+    return TopologyHint(common, bool(common) and len(masks) <= 1 and all(hint.preferred for hint in hints))
 
 
 def _key(hint: TopologyHint, node: Node, needed: int) -> tuple[int, ...]:

@@ -69,12 +69,30 @@ def policies_document(compared: Sequence[Compared], nodes: int, profile: Profile
     for one in compared:
         lists = [" ".join(short_hint(hint, nodes) for hint in one.providers[name]) or "none" for name in names]
         rows.append((*lists, *(_verdict(verdict, nodes) for verdict in one.verdicts)))
-    return [
+    document: list[Line | Table] = [
         Line(LABEL, "dim"),
         Line(f"{', '.join(policies[len(FEEDBACK_POLICIES) :])}: kubelet {version(profile.release)}", "dim"),
         Line(),
-        Table((*(name.upper() for name in names), *(policy.upper() for policy in policies)), tuple(rows)),
+        Table((*names, *(policy.upper() for policy in policies)), tuple(rows)),
     ]
+    if len(compared) == 1 and compared[0].cross_product:
+        document += [Line(), _cross_product(compared[0], nodes)]
+    return document
+
+
+def _cross_product(compared: Compared, nodes: int) -> Table:
+    """Write the combinations as the announcement does."""
+    rows = tuple(
+        (*(announced_hint(hint, nodes) for hint in entry.hints), announced_hint(entry.merged, nodes))
+        for entry in compared.cross_product
+    )
+    return Table((*compared.providers, "MERGED"), rows)
+
+
+def announced_hint(hint: TopologyHint, nodes: int) -> str:
+    """Write a hint as the announcement of the Topology Manager does: `{01: True}`."""
+    mask = "no mask" if hint.numa_affinity is None else format(hint.numa_affinity, f"0{nodes}b")
+    return f"{{{mask}: {hint.preferred}}}"
 
 
 def short_hint(hint: TopologyHint, nodes: int) -> str:
@@ -103,6 +121,10 @@ def policies_json(compared: Iterable[Compared], nodes: int, profile: Profile) ->
                 "policies": [
                     {"policy": verdict.policy, "hint": hint_json(verdict.hint), "admit": verdict.admit}
                     for verdict in one.verdicts
+                ],
+                "crossProduct": [
+                    {"hints": [hint_json(hint) for hint in entry.hints], "merged": hint_json(entry.merged)}
+                    for entry in one.cross_product
                 ],
             }
             for one in compared

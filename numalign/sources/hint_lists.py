@@ -1,4 +1,4 @@
-"""Hints as people write them: `01:T 10:T 11:F` for a provider, providers joined by `/`, or a file.
+"""Hints as people write them: `cpu=01:T 10:T 11:F / gpu=01:T` with names or without, or a file.
 
 The digits of a mask are NUMA nodes, the highest first; T is preferred. A file maps names to lists of such hints or of
 `{numaNodes: [0, 1], preferred: true}`; an empty list cannot be satisfied, null does not care.
@@ -47,14 +47,19 @@ def read(given: str) -> HintLists:
 
 
 def _from_text(text: str) -> HintLists:
-    providers, nodes = {}, 1
+    providers: dict[str, HintList] = {}
+    nodes = 1
     try:
-        for number, part in enumerate(text.split("/")):
-            hints = [_hint(word, (f"Provider {number}",)) for word in part.split()]
-            providers[f"Provider {number}"] = tuple(hint for hint, _ in hints)
+        for number, part in enumerate(re.split(r"\s+/\s+", text.strip())):
+            label, named, words = part.rpartition("=")
+            name = label.strip() if named else f"Provider {number}"
+            if name in providers:
+                raise FieldError((name,), "is given twice")
+            hints = [_hint(word, (name,)) for word in words.split()]
+            providers[name] = tuple(hint for hint, _ in hints)
             nodes = max([nodes, *(width for _, width in hints)])
     except FieldError as error:
-        raise InputError(error.message, "--hints") from None
+        raise InputError(f"--hints: {error.path[0]}: {error.message}") from None
     return HintLists(providers, nodes)
 
 

@@ -59,15 +59,37 @@ class TestHints:
             "fpga": [],
         }
 
+    def test_providers_can_have_names(self, capsys: pytest.CaptureFixture[str]) -> None:
+        compare_hints("cpu=01:T 11:F / v/gpu=10:T / nic=", REFERENCE, "json", quiet=False)
+
+        found = printed(capsys)["combinations"][0]
+        assert list(found["providers"]) == ["cpu", "v/gpu", "nic"]
+        assert found["providers"]["nic"] == []
+
+    def test_the_announcement_s_twelve_rows(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """The result of the row where all are {10: True} is a misprint in the announcement."""
+        compare_hints("cpu=01:T 10:T 11:F / gpu=01:T 10:T / nic=01:T 10:T", REFERENCE, "json", quiet=False)
+
+        rows = printed(capsys)["combinations"][0]["crossProduct"]
+        assert len(rows) == 12
+        merged = [("".join(map(str, row["merged"]["numaNodes"])), row["merged"]["preferred"]) for row in rows]
+        assert merged == [
+            ("0", True), ("", False), ("", False), ("", False),
+            ("", False), ("", False), ("", False), ("1", True),
+            ("0", False), ("", False), ("", False), ("1", False),
+        ]  # fmt: skip
+
     def test_quiet_prints_nothing(self, capsys: pytest.CaptureFixture[str]) -> None:
         compare_hints(EVERY, REFERENCE, "table", quiet=True)
 
         assert capsys.readouterr().out == ""
 
     WRONG = (
-        ("01:T / 2:F", "--hints: expected a hint like 01:T"),
-        ("01:X", "--hints: expected a hint like 01:T"),
-        ("0" * 17 + ":T", "--hints: expected a hint like 01:T"),
+        ("01:T / 2:F", "--hints: Provider 1: expected a hint like 01:T"),
+        ("01:X", "--hints: Provider 0: expected a hint like 01:T"),
+        ("0" * 17 + ":T", "--hints: Provider 0: expected a hint like 01:T"),
+        ("01:T/10:T", "--hints: Provider 0: expected a hint like 01:T"),
+        ("cpu=01:T / cpu=10:T", "--hints: cpu: is given twice"),
         ("nothing.yaml", "nothing.yaml: cannot be read: No such file"),
     )
 
