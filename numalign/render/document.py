@@ -1,7 +1,8 @@
 """Text for people: documents made of lines and tables, and the one place that prints them.
 
-Views build a `Document` (pure); `show` prints it. On a terminal tables have boxes and colour (rich); off a terminal
-they are plain padded columns that are never wrapped or cut, and rich is not imported.
+Views build a `Document` (pure); `show` prints it. On a terminal tables have boxes and colour (rich), and one that is
+too wide is told row by row, since words cut in pieces cannot be read; off a terminal tables are plain padded columns
+that are never wrapped or cut, and rich is not imported.
 """
 
 from __future__ import annotations
@@ -83,15 +84,45 @@ def text_of(cell: Cell) -> str:
     return cell.text if isinstance(cell, Styled) else cell
 
 
+def _widths(table: Table) -> list[int]:
+    return [
+        max([len(column), *(len(text_of(row[place])) for row in table.rows)])
+        for place, column in enumerate(table.columns)
+    ]
+
+
 def _plain_table(table: Table) -> Iterable[str]:
     texts = [[text_of(cell) for cell in row] for row in table.rows]
-    widths = [max([len(column), *(len(row[place]) for row in texts)]) for place, column in enumerate(table.columns)]
+    widths = _widths(table)
     for row in [list(table.columns), *texts]:
         cells = [
             cell.rjust(width) if column in table.right else cell.ljust(width)
             for cell, width, column in zip(row, widths, table.columns, strict=True)
         ]
         yield " " * table.indent + "  ".join(cells)
+
+
+_BETWEEN = "   "
+"""What rich puts between columns."""
+
+
+def _records(table: Table, width: int) -> Iterable[list[tuple[str, str]]]:
+    """Tell a table row by row, as many `COLUMN value` a line as fit; a dash says nothing and is left out."""
+    margin = " " * (table.indent + 2)
+    for row in table.rows:
+        line = [(" " * table.indent + text_of(row[0]), _COLOURS["bold"])]
+        for column, cell in zip(table.columns[1:], row[1:], strict=True):
+            text = text_of(cell)
+            if text in ("", "-"):
+                continue
+            if sum(len(piece) for piece, _ in line) + len(f"  {column} {text}") > width:
+                yield line
+                line = [(margin, "")]
+            else:
+                line.append(("  ", ""))
+            style = _COLOURS[cell.style] if isinstance(cell, Styled) else ""
+            line += [(f"{column} ", _COLOURS["dim"]), (text, style)]
+        yield line
 
 
 def _show_rich(document: Document, stream: TextIO) -> None:
@@ -106,9 +137,13 @@ def _show_rich(document: Document, stream: TextIO) -> None:
         if isinstance(part, Line):
             console.print(Text(part.text, style=_COLOURS[part.style]), soft_wrap=True)
             continue
+        if part.indent + sum(_widths(part)) + len(_BETWEEN) * (len(part.columns) - 1) > console.width:
+            for line in _records(part, console.width):
+                console.print(Text.assemble(*line), soft_wrap=True)
+            continue
         table = RichTable(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
         for column in part.columns:
-            table.add_column(column, justify="right" if column in part.right else "left", overflow="fold")
+            table.add_column(column, justify="right" if column in part.right else "left")
         for row in part.rows:
             table.add_row(
                 *(Text(text_of(cell), style=_COLOURS[cell.style] if isinstance(cell, Styled) else "") for cell in row)
