@@ -13,7 +13,7 @@ SHORT = {"topology-manager-policy": "policy", "topology-manager-scope": "scope"}
 
 def command_line(
     command: str,
-    pods: PodArguments,
+    pods: PodArguments | None,
     machines: Sequence[str],
     kubelet: KubeletFlags,
     *,
@@ -24,16 +24,16 @@ def command_line(
 
     Args:
         command: `explain`, `compare`, …
-        pods: which pods come up.
+        pods: which pods come up; None: a command without pods.
         machines: values of `--machine`.
         kubelet: the flags given.
         settings: kubelet flags to change or add.
         more: further flags with their values.
     """
-    words = ["numalign", command, *pods.names]
+    words = ["numalign", *command.split(), *(pods.names if pods else ())]
     flags: list[tuple[str, str]] = [("machine", machine) for machine in machines]
-    flags += [("beside", pods.beside)] if pods.beside else []
-    flags += [("replicas", str(pods.replicas))] if pods.replicas else []
+    flags += [("beside", pods.beside)] if pods and pods.beside else []
+    flags += [("replicas", str(pods.replicas))] if pods and pods.replicas else []
     flags += [("kubelet-config", kubelet.config)] if kubelet.config else []
     flags += [("config-dir", kubelet.config_dir)] if kubelet.config_dir else []
     flags += [("kubelet-version", kubelet.version)] if kubelet.version else []
@@ -42,6 +42,6 @@ def command_line(
     flags += [(SHORT.get(name, name), text) for name, text in {**kubelet.settings, **(settings or {})}.items()]
     for name, text in (*flags, *more):
         words += [f"--{name}", text]
-    words += ["--started"] if pods.started else []
+    words += ["--started"] if pods and pods.started else []
     words += ["--per-pod-policy"] if kubelet.per_pod_policy else []
     return shlex.join(words)

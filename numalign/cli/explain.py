@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
@@ -22,13 +22,14 @@ from numalign.cli.options import (
 )
 from numalign.cli.say import tell
 from numalign.cli.verdict import FAIL_ON, KUBELET_FAILS, fails
-from numalign.errors import Notice
+from numalign.errors import Notice, StartError
 from numalign.explain.changes import Change
 from numalign.explain.explanation import Explanation, explain
 from numalign.explain.situation import Event, Situation, arrivals, played
 from numalign.kubelet.session import Session, admit, odd_from_the_start
 from numalign.model.pod import Pod
-from numalign.render.explain import Advice, More, quantity_text
+from numalign.render.document import Document, show
+from numalign.render.explain import Advice, More, explain_document, quantity_text, start_document
 
 
 @click.command("explain")
@@ -76,8 +77,14 @@ def command(
         check_choices(on, (*given.beside, *given.tried))
     up = as_asked(given, as_if)
     asked = Asked(pods, tuple(machine), kubelet, as_if, several=len(given.tried) > 1)
-    told, odd = _told(Question(settings, asked.machines, up, pods.started, gone(up, as_if)))
     on = settings[0]
+    try:
+        told, odd = _told(Question(settings, asked.machines, up, pods.started, gone(up, as_if)))
+    except StartError as error:
+        if not quiet:
+            check = command_line("config check", None, asked.machines[:1], kubelet)
+            _print_start(output, on, error, check)
+        raise
     notices = (*on.notices, *given.notices, *odd)
     tell(notices)
     if not quiet:
@@ -165,6 +172,36 @@ def _command(change: Change, pod: Pod, asked: Asked) -> str:
     return command_line("explain", asked.pods, here, asked.kubelet, settings=change.flags, more=more)
 
 
+def _print_start(output: str, on: Setting, error: StartError, check: str) -> None:
+    """The stage before any pod: the kubelet does not start."""
+    if output in ("json", "yaml"):
+        from numalign.render.explain_json import start_json
+
+        _print_data(output, start_json(on.machine, on.config, on.base, error, check))
+    else:
+        _print_document(output, start_document(error, check))
+
+
+def _print_data(output: str, data: dict[str, Any]) -> None:
+    if output == "json":
+        import json
+
+        click.echo(json.dumps(data, indent=2))
+    else:
+        import yaml
+
+        click.echo(yaml.safe_dump(data, sort_keys=False, allow_unicode=True), nl=False)
+
+
+def _print_document(output: str, document: Document) -> None:
+    if output == "markdown":
+        from numalign.render.markdown import markdown
+
+        click.echo(markdown(document), nl=False)
+    else:
+        show(document)
+
+
 def _print(
     output: str,
     on: Setting,
@@ -177,23 +214,6 @@ def _print(
     if output in ("json", "yaml"):
         from numalign.render.explain_json import explain_json
 
-        data = explain_json(node, on.base, told, advice, notices, more)
-        if output == "json":
-            import json
-
-            click.echo(json.dumps(data, indent=2))
-        else:
-            import yaml
-
-            click.echo(yaml.safe_dump(data, sort_keys=False, allow_unicode=True), nl=False)
-        return
-    from numalign.render.document import show
-    from numalign.render.explain import explain_document
-
-    document = explain_document(node, on.base, on.origin, told, advice, more)
-    if output == "markdown":
-        from numalign.render.markdown import markdown
-
-        click.echo(markdown(document), nl=False)
+        _print_data(output, explain_json(node, on.base, told, advice, notices, more))
     else:
-        show(document)
+        _print_document(output, explain_document(node, on.base, on.origin, told, advice, more))

@@ -41,6 +41,4 @@ def explain(situation: Situation, outcome: Outcome, others: Sequence[tuple[str, 
     matrices = tuple(matrix(outcome.before.node, outcome.demand, decision) for decision in asked)
     if outcome.admit:
         return Explanation(outcome, asked, matrices, None, (), placements(outcome))
-    fatal = outcome.stage in ("panic", "hang")
-    found = () if fatal else changes(situation, outcome, others)
-    return Explanation(outcome, asked, matrices, refusal(outcome), found, ())
+    return Explanation(outcome, asked, matrices, refusal(outcome), changes(situation, outcome, others), ())

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from numalign.explain.matrix import Matrix, Row, matrix
 from numalign.kubelet import node as twin
-from numalign.kubelet.demand import ContainerDemand
+from numalign.kubelet.demand import Amounts, ContainerDemand
 from numalign.kubelet.errors import KubeletHangError, KubeletPanicError
 from numalign.kubelet.fit import Shortage
 from numalign.kubelet.node import Decision, Node
@@ -48,10 +48,29 @@ class Refusal(NamedTuple):
     """Only with `fit`: every check that failed."""
     never: bool
     """An empty machine refuses the pod, too."""
+    missing: Amounts = ()
+    """With `panic`: the memory resources asked for of which some NUMA node does not know."""
+    empty: Refusal | None = None
+    """With `never`, how an empty machine refuses it, where that is for another reason."""
 
 
 def refusal(outcome: Outcome) -> Refusal:
     """Take the refusal of a pod apart."""
+    now = _taken_apart(outcome)
+    alone = admit(outcome.before.empty(), outcome.pod)
+    if alone.admit:
+        return now
+    empty = _taken_apart(alone)
+    return now._replace(never=True, empty=None if _alike(now, empty) else empty)
+
+
+def _alike(one: Refusal, other: Refusal) -> bool:
+    """Tell whether two refusals are for the same reason."""
+    resources = [[row.resource for row in refusal.culprits] for refusal in (one, other)]
+    return one.stage == other.stage and resources[0] == resources[1]
+
+
+def _taken_apart(outcome: Outcome) -> Refusal:
     result = outcome.result
     table = refused_at(outcome)
     blocking = culprits(outcome, table)
@@ -63,7 +82,19 @@ def refusal(outcome: Outcome) -> Refusal:
         table,
         blocking,
         outcome.fit.failures if outcome.fit and result.admit else (),
-        never=not admit(outcome.before.empty(), outcome.pod).admit,
+        never=False,
+        missing=_missing(outcome) if result.stage == "panic" else (),
+    )
+
+
+def _missing(outcome: Outcome) -> Amounts:
+    """Name what the kubelet looks up without checking (docs/rules/memory-manager.md rule 24)."""
+    manager = outcome.before.node.memory
+    asked = {pair for container in outcome.demand.containers for pair in container.memory or ()}
+    return tuple(
+        (resource, amount)
+        for resource, amount in sorted(asked)
+        if resource not in manager.places or manager.offered[manager.places[resource]] != manager.nodes
     )
 
 
@@ -78,11 +109,11 @@ def _stage(outcome: Outcome, blocking: Sequence[Row]) -> Stage:
 
 def culprits(outcome: Outcome, table: Matrix | None) -> tuple[Row, ...]:
     """Name what stands in the way of a refused pod, as rows of the matrix of that decision."""
-    if table is None or outcome.result.stage not in ("merge", "allocate"):
-        return ()
-    if outcome.result.stage == "merge":
+    if table is not None and outcome.result.stage == "merge":
         return _in_the_way(outcome.before.node, outcome.result.decisions[-1], table)
-    return _not_handed_out(outcome, table)
+    if table is not None and outcome.result.stage == "allocate":
+        return _not_handed_out(outcome, table)
+    return ()
 
 
 def refused_at(outcome: Outcome) -> Matrix | None:

@@ -14,6 +14,7 @@ from numalign.kubelet.topology.hints import TopologyHint
 from numalign.render.amounts import nodes_text
 from numalign.render.as_json import hint_json
 from numalign.render.document import Cell, Line, Styled, Table
+from numalign.render.hint_policies import announced_hint
 
 MOST_HINTS = 16
 """Up to so many hints are written in a line; of more only the preferred ones, and how many there are."""
@@ -43,7 +44,7 @@ def details(node: Node, steps: Merging) -> Iterator[Line | Table]:
         return
     verdict = "admits" if steps.admit else "refuses"
     yield Line(f"  the merge gives {_winner(node, steps)}; policy {node.policy} {verdict}")
-    if steps.runner_up is not None and steps.rule is not None:
+    if steps.admit and steps.runner_up is not None and steps.rule is not None:
         yield Line(f"  it beat {hint_text(node, steps.runner_up)}: {RULES[steps.rule]}")
 
 
@@ -57,10 +58,7 @@ def _winner(node: Node, steps: Merging) -> str:
 
 def hint_text(node: Node, hint: TopologyHint) -> str:
     """Write a hint as the announcement of the Topology Manager does: `{01: True}`."""
-    if hint.numa_affinity is None:
-        return f"{{no mask: {hint.preferred}}}"
-    width = max(node.numa.full.bit_length(), 1)
-    return f"{{{hint.numa_affinity:0{width}b}: {hint.preferred}}}"
+    return announced_hint(hint, max(node.numa.full.bit_length(), 1))
 
 
 def _said(node: Node, said: Said) -> str:

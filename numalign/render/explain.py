@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from numalign.errors import StartError
 from numalign.explain.alternatives import alternatives
 from numalign.explain.changes import Change
 from numalign.explain.explanation import Explanation
@@ -53,6 +54,16 @@ def explain_document(
     return document
 
 
+def start_document(error: StartError, check: str) -> Document:
+    """Tell that there is no kubelet to ask; `check` is the command that goes on from here."""
+    return [
+        Line("the kubelet does not start with these settings on this machine, so no pod runs", "bad"),
+        Line(f"  the kubelet says: {error.message}"),
+        Line("  To see what is wrong and a configuration that starts:"),
+        Line(f"     {check}", "dim"),
+    ]
+
+
 def _more(told: Explanation, more: More) -> Iterator[Line | Table]:
     # The policy that held for this pod, which its annotations may have chosen.
     node = told.outcome.before.node
@@ -80,7 +91,7 @@ def explanation(node: Node, told: Explanation, advice: Advice) -> Document:
 def _kubelet_says(told: Explanation) -> str:
     outcome = told.outcome
     where = f" (at container {outcome.result.container})" if outcome.result.container else ""
-    return f"{outcome.reason}: {outcome.message}{where}" if outcome.reason else f"{outcome.message}{where}"
+    return f"{outcome.reason}: {outcome.message}{where}" if outcome.reason else f"nothing, it has crashed{where}"
 
 
 def _matrices(told: Explanation) -> Iterator[Line | Table]:
@@ -136,7 +147,8 @@ def _what(change: Change, node: Node, containers: int) -> str:
         return f"move {len(change.pods)} pod{'s' * many} away: {names}" + (f" ({size})" if many else "")
     if change.kind == "request":
         return "ask for " + " and ".join(
-            f"{quantity_text(nano)} {resource} instead of {quantity_text(change.asked[container, resource])}"
+            f"{'at most ' * (nano < change.asked[container, resource])}{quantity_text(nano)} {resource} "
+            f"instead of {quantity_text(change.asked[container, resource])}"
             + (f" in container {container}" if containers > 1 else "")
             for (container, resource), nano in change.amounts.items()
         )

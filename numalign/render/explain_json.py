@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from numalign.errors import Notice
+from numalign.errors import Notice, StartError
 from numalign.explain.alternatives import alternatives
 from numalign.explain.changes import Change
 from numalign.explain.explanation import Explanation
@@ -13,8 +13,10 @@ from numalign.explain.matrix import Matrix
 from numalign.explain.merging import merging
 from numalign.explain.placement import Placement
 from numalign.explain.refusal import Refusal
+from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.node import Node
 from numalign.model.cpuset import ids
+from numalign.model.machine import Machine
 from numalign.render.as_json import pod_json, settings_json
 from numalign.render.details import alternatives_json, merging_json
 from numalign.render.explain import Advice, More, change_text, quantity_text
@@ -36,6 +38,7 @@ def explain_json(
         "machine": node.machine.name,
         "base": base,
         "kubelet": settings_json(node.config),
+        "startError": None,
         "pods": [{**_pod(node, one, commands), **_more(one, more)} for one, commands in zip(told, advice, strict=True)],
         "warnings": [notice._asdict() for notice in notices],
     }
@@ -50,7 +53,22 @@ def _pod(node: Node, told: Explanation, advice: Advice) -> dict[str, Any]:
             _change(node, change, command) for change, command in zip(told.changes, advice.changes, strict=True)
         ],
         "placements": [_placement(one) for one in told.placements],
-        "next": "" if told.refusal is None else (*advice.changes, advice.otherwise)[0],
+        "next": None if told.refusal is None else (*advice.changes, advice.otherwise)[0],
+    }
+
+
+def start_json(machine: Machine, config: KubeletConfig, base: str, error: StartError, check: str) -> dict[str, Any]:
+    """Write that the kubelet does not start; `check` is the command that goes on from here."""
+    return {
+        "apiVersion": "numalign/v1",
+        "kind": "ExplainResult",
+        "machine": machine.name,
+        "base": base,
+        "kubelet": settings_json(config),
+        "startError": error.message,
+        "next": check,
+        "pods": [],
+        "warnings": [],
     }
 
 

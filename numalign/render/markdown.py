@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from numalign.render.document import Document, Line, text_of
@@ -11,7 +12,8 @@ SPECIAL = str.maketrans({sign: f"\\{sign}" for sign in "\\|*_`<>[]#~"})
 
 def markdown(document: Document) -> str:
     """Write lines as paragraphs, bold lines strong, commands as code, tables with pipes."""
-    return "".join(f"{line}\n" for line in _lines(document)).strip("\n") + "\n"
+    text = "".join(f"{line}\n" for line in _lines(document))
+    return re.sub(r"\n{3,}", "\n\n", text).strip("\n") + "\n"
 
 
 def _lines(document: Document) -> Iterator[str]:

@@ -18,8 +18,18 @@ MOST_NODES = 4
 
 def why(refusal: Refusal, node: Node) -> Iterator[str]:
     """Say why, a sentence a line."""
+    yield from _why(refusal, node)
+    if refusal.empty is not None:
+        for text in _why(refusal.empty, node):
+            yield f"on an empty machine: {text}"
+
+
+def _why(refusal: Refusal, node: Node) -> Iterator[str]:
     rows, table = refusal.culprits, refusal.matrix
     if refusal.stage == "panic":
+        for resource, amount in refusal.missing:
+            asked = f"{resource}: {amount_text(resource, amount)} asked"
+            yield f"{asked}, and not every NUMA node of this machine has such memory"
         yield f"the kubelet itself would crash here: {refusal.message}"
     elif refusal.stage == "hang":
         yield f"the kubelet itself would never come back from here: {refusal.message}"
@@ -73,7 +83,7 @@ def _of(row: Row, place: int) -> str:
 
 def _best(row: Row, table: Matrix) -> str:
     place = max(range(len(table.nodes)), key=lambda one: row.cells[one].free)
-    return f"node {table.nodes[place]} with {_of(row, place)} free"
+    return f"node {table.nodes[place]}: {_of(row, place)}"
 
 
 def _too_wide(row: Row, table: Matrix, node: Node) -> str:
@@ -91,20 +101,22 @@ def _too_wide(row: Row, table: Matrix, node: Node) -> str:
                 f"{_asked(row)}, which the kubelet counts as {row.width} nodes' worth even on an empty machine, "
                 f"and policy single-numa-node takes all of it from one node ({_each(row, table)})"
             )
-        return f"{_asked(row)}, and policy single-numa-node takes all of it from one node; free are {_each(row, table)}"
+        free = _each(row, table)
+        return f"{_asked(row)}, and policy single-numa-node takes all of it from one node; free now: {free}"
     many = "one node" if row.width == 1 else f"{row.width} nodes"
     return (
-        f"{_asked(row)}; an empty machine gives it from {many}, so policy {node.policy} takes no more nodes than that, "
-        f"and free are {_each(row, table)}"
+        f"{_asked(row)}, and policy {node.policy} takes it from {many}, as an empty machine would; "
+        f"free now: {_each(row, table)}"
     )
 
 
 def _differ_in_width(rows: Sequence[Row], node: Node) -> Iterator[str]:
     """Resources that need different numbers of nodes never go together under `restricted`."""
     for row in rows:
-        width = "one node" if row.width == 1 else f"{row.width} nodes"
-        largest = max(cell.total for cell in row.cells)
-        yield f"{_asked(row)}: takes {width}, as one node has at most {amount_text(row.resource, largest)}"
+        most = f"has {amount_text(row.resource, max(cell.total for cell in row.cells))} at most"
+        yield f"{_asked(row)}: " + (
+            f"fits one node, which {most}" if row.width == 1 else f"takes {row.width} nodes, as one {most}"
+        )
     yield f"policy {node.policy} takes all of them from the same nodes, so on such nodes they never go together"
 
 
