@@ -1,0 +1,1 @@
+numalign compare --hints -o wide

@@ -1,0 +1,1 @@
+numalign compare pods/history/two-containers.yaml --machine figure-1 --policy single-numa-node --kubelet-version 1.17,1.18 -o json
