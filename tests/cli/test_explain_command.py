@@ -1,0 +1,119 @@
+"""The command `explain`: what it suggests works as typed, it is quick, and it speaks an operator's language."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import pytest
+
+from tests.cli.running import ROOT, numalign
+
+GOLDEN = ROOT / "tests" / "golden"
+REFUSALS = [
+    path
+    for path in sorted(GOLDEN.glob("explain-*.cmd"))
+    if path.read_text(encoding="utf-8").startswith("# status") and " -o " not in path.read_text(encoding="utf-8")
+]
+FIGURE = ("pods/announcement.yaml", "--machine", "figure-1", "--policy", "single-numa-node")
+
+
+@pytest.mark.parametrize("golden", REFUSALS, ids=lambda path: path.stem)
+def test_a_refusal_is_told_without_the_words_of_the_machinery(golden: Path) -> None:
+    """It names a resource with amounts, and one command to type next; the rest is for --details."""
+    text = golden.with_suffix(".out").read_text(encoding="utf-8")
+    assert not re.search(r"\b(mask|hint|merge)", text, re.I)
+    assert re.search(r"^     numalign ", text, re.M)
+    if "does not start" not in text:
+        assert re.search(r"^  \S+: [0-9]\w* asked", text, re.M)
+
+
+@pytest.mark.parametrize("golden", REFUSALS, ids=lambda path: path.stem)
+def test_each_command_that_is_suggested_is_admitted(golden: Path) -> None:
+    text = golden.with_suffix(".out").read_text(encoding="utf-8")
+    for command in re.findall(r"^     numalign (explain .*)$", text, re.M):
+        done = numalign(*shlex.split(command))
+        assert done.status == 0, (command, done.err)
+
+
+def test_there_are_refusals_of_ten_kinds() -> None:
+    assert len(REFUSALS) >= 10
+
+
+def test_eight_nodes_and_forty_pods_take_less_than_two_seconds(tmp_path: Path) -> None:
+    """A refused pod of two containers on 256 CPUs, searches included; in truth it is a tenth of that."""
+    items: list[dict[str, Any]] = []
+    for number in range(40):
+        limits = {"cpu": "5", "memory": "4Gi", **({"nvidia.com/gpu": "1"} if number % 5 == 0 else {})}
+        items.append(a_pod(f"p{number}", limits))
+    beside = tmp_path / "beside.json"
+    beside.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}), encoding="utf-8")
+    asked = tmp_path / "pod.json"
+    limits = {"cpu": "32", "memory": "150Gi", "nvidia.com/gpu": "1", "intel.com/intel_sriov_netdevice": "1"}
+    asked.write_text(json.dumps(a_pod("asked", limits)), encoding="utf-8")
+    memory = ("--memory-manager-policy", "Static", "--kube-reserved", "memory=1Gi", "--reserved-memory", "0:memory=1Gi")
+    start = perf_counter()
+    done = numalign("explain", asked, "--beside", beside, "--machine", "xeon-8s", "--policy", "restricted", *memory)
+    taken = perf_counter() - start
+    assert done.status == 1, done.err
+    assert "move " in done.out
+    assert taken < 2
+
+
+def a_pod(name: str, limits: dict[str, str]) -> dict[str, Any]:
+    container = {"name": "app", "image": "pause", "resources": {"limits": limits}}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"containers": [container]}}
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (("--pod", "nobody"), "--pod nobody: no pod that comes up has this name"),
+        (("--without", "numa-aligned-3"), "--without numa-aligned-3: no pod that comes up has this name"),
+        (
+            ("--set", "numa-aligned-container:gpus=1"),
+            (
+                "--set numa-aligned-container:gpus=1: expected CONTAINER:RESOURCE=AMOUNT with one of "
+                "numa-aligned-container:cpu, numa-aligned-container:memory, numa-aligned-container:gpu-vendor.com/gpu, "
+                "numa-aligned-container:nic-vendor.com/nic"
+            ),
+        ),
+        (("--set", "numa-aligned-container:cpu=few"), "--set numa-aligned-container:cpu=few: quantities must match"),
+    ],
+)
+def test_a_wrong_what_if_is_an_error_that_names_the_flag(flags: tuple[str, ...], message: str) -> None:
+    done = numalign("explain", *FIGURE, *flags)
+    assert (done.status, done.out) == (2, "")
+    assert done.err.startswith(f"numalign: {message}")
+
+
+@pytest.mark.parametrize(
+    ("fail_on", "policy", "status"),
+    [
+        ("rejected", "single-numa-node", 1),
+        ("impossible", "single-numa-node", 0),
+        ("nothing", "single-numa-node", 0),
+    ],
+)
+def test_fail_on_moves_the_bar(fail_on: str, policy: str, status: int) -> None:
+    done = numalign("explain", FIGURE[0], "--machine", "figure-1", "--policy", policy, "--fail-on", fail_on)
+    assert done.status == status
+
+
+def test_not_aligned_fails_only_when_asked() -> None:
+    apart = ("explain", "tests/golden/apart.yaml", "--machine", "figure-1", "--policy", "best-effort")
+    assert numalign(*apart).status == 0
+    assert numalign(*apart, "--fail-on", "unaligned").status == 1
+
+
+def test_json_of_a_kubelet_that_does_not_start() -> None:
+    done = numalign(
+        "explain", "pods/limits-only.yaml", "--machine", "figure-1", "--memory-manager-policy", "Static", "-o", "json"
+    )
+    assert done.status == 4
+    assert done.json["startError"] == "[memorymanager] you should specify the system reserved memory"
+    assert done.json["next"].startswith("numalign config check --machine figure-1")
