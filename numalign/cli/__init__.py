@@ -173,7 +173,8 @@ def _run(arguments: list[str]) -> int:
         say(f"{error.format_message().rstrip('.')}; see {command} --help")
         return WRONG
     except StartError as error:
-        say(f"the kubelet would not start: {error}")
+        text = str(error)
+        say(text if text.startswith("the kubelet would ") else f"the kubelet would not start: {text}")
         return error.exit_status
     except NumalignError as error:
         say(str(error))

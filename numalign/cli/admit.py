@@ -18,7 +18,7 @@ from numalign.cli.options import (
     pods_arguments,
     quiet_option,
 )
-from numalign.cli.say import tell
+from numalign.cli.say import counted, tell
 from numalign.cli.verdict import FAIL_ON, KUBELET_FAILS, fails
 from numalign.errors import Notice
 from numalign.kubelet.session import Outcome, Session, admit_in_order, odd_from_the_start, open_session
@@ -68,7 +68,8 @@ def command(
     up = read_pods(pods)
     check_choices(on, (*up.beside, *up.tried))
     session = open_session(on.config, on.machine, ideal=on.base == "ideal", fit_check=only is None, profile=on.profile)
-    outcomes = list(admit_in_order(session, (*up.beside, *up.tried), started=pods.started))
+    order = admit_in_order(session, (*up.beside, *up.tried), started=pods.started)
+    outcomes = list(counted(order, "pods"))
     tried = outcomes[len(up.beside) :]
     notices = (
         *on.notices,

@@ -8,7 +8,7 @@ from typing import BinaryIO
 import click
 
 from numalign.cli.options import quiet_option
-from numalign.cli.say import say
+from numalign.cli.say import counted, say
 from numalign.errors import InputError
 from numalign.render.replay import replay
 from numalign.sources import scenario
@@ -29,7 +29,7 @@ def command(file: BinaryIO, quiet: bool) -> int:
       numalign replay scenarios.jsonl.gz > decisions.jsonl
     """
     done = broken = 0
-    for number, line in scenario.lines(file):
+    for number, line in counted(scenario.lines(file), "scenarios"):
         try:
             if isinstance(line, InputError):
                 raise line

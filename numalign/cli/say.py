@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Iterator
+from time import monotonic
+from typing import TypeVar
 
 import click
 
@@ -10,6 +13,10 @@ from numalign.errors import Notice
 
 NAMED = 3
 """A warning about more things than this names so many of them and counts the rest."""
+PATIENCE = 0.5
+"""Seconds before a person wants to know how far it is, and between two such lines."""
+
+Item = TypeVar("Item")
 
 
 def say(text: str) -> None:
@@ -28,3 +35,20 @@ def tell(notices: Iterable[Notice]) -> None:
         more = len(named) - NAMED
         where = ", ".join(named[:NAMED]) + (f" and {more} more" if more > 0 else "")
         say(f"warning: {where}: {message}" if where else f"warning: {message}")
+
+
+def counted(items: Iterable[Item], what: str) -> Iterator[Item]:
+    """Pass items on; if that takes long and nothing else moves on the terminal, show how many there were."""
+    if not sys.stderr.isatty() or sys.stdout.isatty():
+        yield from items
+        return
+    line, last = "", monotonic()
+    try:
+        for number, item in enumerate(items, start=1):
+            yield item
+            if monotonic() - last > PATIENCE:
+                line, last = f"{number} {what} …", monotonic()
+                click.echo(f"\r{line}", nl=False, err=True)
+    finally:
+        if line:
+            click.echo(f"\r{' ' * len(line)}\r", nl=False, err=True)
