@@ -11,10 +11,10 @@ from itertools import product
 from math import prod
 from typing import NamedTuple
 
-from numalign.explain.merging import LISTED, Entry, merged
+from numalign.explain.merging import LISTED, Entry
 from numalign.kubelet.profile import FEEDBACK_POLICIES, REFERENCE, Profile
 from numalign.kubelet.topology.hints import CANNOT_FIT, HintList, ProviderAnswer, TopologyHint, masks_by_width
-from numalign.kubelet.topology.history import merge_as
+from numalign.kubelet.topology.history import combine, merge_as
 from numalign.kubelet.topology.merge import numa_info
 from numalign.kubelet.topology.policies import explicit
 
@@ -58,7 +58,7 @@ def compare(providers: Providers, nodes: int, profile: Profile = REFERENCE) -> C
     lists = explicit([hints for answer in answers for hints in answer.values()])
     entries: tuple[Entry, ...] = ()
     if prod(map(len, lists)) <= LISTED:
-        entries = tuple(Entry(hints, merged(hints, numa.full)) for hints in product(*lists))
+        entries = tuple(Entry(hints, combine(REFERENCE, "best-effort", hints, numa.full)) for hints in product(*lists))
     return Compared(providers, tuple(verdicts), entries)
 
 

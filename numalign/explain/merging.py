@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 from numalign.kubelet.node import PROVIDERS, Decision, Node
 from numalign.kubelet.profile import REFERENCE
 from numalign.kubelet.topology.hints import NO_PREFERENCE, HintFamily, HintList, Hints, TopologyHint
+from numalign.kubelet.topology.history import combine, prefer_single_nodes
 from numalign.kubelet.topology.merge import non_preferred_key, preferred_key, target_width
 from numalign.kubelet.topology.policies import explicit, single_numa_filter
 
@@ -124,14 +125,15 @@ def _too_large(decision: Decision, said: tuple[Said, ...], resources: tuple[str,
 def _written(node: Node, decision: Decision, said: tuple[Said, ...], answers: Sequence[tuple[str, Hints]]) -> Merging:
     opinions = [(name, hints) for name, hints in answers if hints != NO_PREFERENCE]
     lists = explicit([hints for _, hints in opinions])
-    if node.policy == "single-numa-node":
-        lists = single_numa_filter(lists)
+    policy = node.policy_of(decision.container)
+    if policy == "single-numa-node":
+        lists = single_numa_filter(lists) if node.profile.single_filter else prefer_single_nodes(lists)
     count = prod(len(hints) for hints in lists)
     table: tuple[Entry, ...] = ()
     runner_up, rule = None, None
     needed = target_width(lists)
     if count <= LISTED:
-        table = tuple(Entry(hints, merged(hints, node.numa.full)) for hints in product(*lists))
+        table = tuple(Entry(hints, combine(node.profile, policy, hints, node.numa.full)) for hints in product(*lists))
     if node.profile is REFERENCE:
         ranked = sorted(_candidates(lists, node), key=lambda hint: _key(hint, node, needed))[:2]
         if len(ranked) == 2:
@@ -151,15 +153,6 @@ def _written(node: Node, decision: Decision, said: tuple[Said, ...], answers: Se
         rule,
         needed,
     )
-
-
-def merged(hints: Sequence[TopologyHint], full: int) -> TopologyHint:
-    """Merge one combination (docs/rules/topology-manager.md 6.1)."""
-    masks = {hint.numa_affinity for hint in hints if hint.numa_affinity is not None}
-    common = full
-    for mask in masks:
-        common &= mask
-    return TopologyHint(common, bool(common) and len(masks) <= 1 and all(hint.preferred for hint in hints))
 
 
 def _key(hint: TopologyHint, node: Node, needed: int) -> tuple[int, ...]:

@@ -46,6 +46,10 @@ class Node(NamedTuple):
     container_policies: Mapping[str, str] = {}
     """Container name -> policy, where it is not `policy` (see `per_pod`)."""
 
+    def policy_of(self, container: str | None) -> str:
+        """Return the policy that holds for a container; None: for the whole pod."""
+        return self.container_policies.get(container, self.policy) if container else self.policy
+
 
 class NodeState(NamedTuple):
     """What pods hold."""
@@ -186,7 +190,7 @@ def _decide_ahead(
         return {container.name: decisions[-1].hint for container in pod.containers}
     hints = {}
     for container in pod.containers:
-        if node.container_policies.get(container.name, node.policy) == "none":
+        if node.policy_of(container.name) == "none":
             continue
         decisions.append(decide(node, state, pod, container))
         if not decisions[-1].admit:
@@ -214,7 +218,7 @@ def judge(node: Node, container: str | None, answers: tuple[ProviderAnswer, ...]
         return merge(node.policy, answers, node.numa)
     from numalign.kubelet.topology.history import merge_as
 
-    return merge_as(node.profile, node.container_policies.get(container or "", node.policy), answers, node.numa)
+    return merge_as(node.profile, node.policy_of(container), answers, node.numa)
 
 
 def _container_answers(

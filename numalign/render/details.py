@@ -43,7 +43,7 @@ def details(node: Node, steps: Merging) -> Iterator[Line | Table]:
         yield Line("  policy none asks nobody: what the providers would say is shown, and nothing is merged")
         return
     verdict = "admits" if steps.admit else "refuses"
-    yield Line(f"  the merge gives {_winner(node, steps)}; policy {node.policy} {verdict}")
+    yield Line(f"  the merge gives {_winner(node, steps)}; policy {node.policy_of(steps.container)} {verdict}")
     if steps.admit and steps.runner_up is not None and steps.rule is not None:
         yield Line(f"  it beat {hint_text(node, steps.runner_up)}: {RULES[steps.rule]}")
 

@@ -13,7 +13,7 @@ from numalign.explain.hint_policies import Compared, compare, every_combination
 from numalign.kubelet.profile import REFERENCE
 from numalign.kubelet.releases import profile_of
 from numalign.kubelet.topology.hints import CANNOT_FIT, NO_PREFERENCE, HintList, TopologyHint
-from numalign.kubelet.topology.history import merge_devices, merge_feedback, merge_lists_before_124
+from numalign.kubelet.topology.history import combine, merge_devices, merge_feedback, merge_lists_before_124
 from numalign.kubelet.topology.merge import merge_lists, numa_info
 from tests.kubelet.hint_text import hints, show
 
@@ -251,3 +251,23 @@ def test_today_is_untouched_by_the_comparison() -> None:
         found = {one.policy: one for one in compare(providers, 2, REFERENCE).verdicts}
 
         assert found["restricted"].hint == merge_lists(list(providers.values()), TWO)
+
+
+COMBINED = (
+    # sentence, release, policy, combination, merged
+    ("today masks must be equal", (1, 32), "restricted", "11:T 01:T", "01:F"),
+    ("today an empty mask is not preferred", (1, 32), "restricted", "10:T 01:T", "00:F"),
+    ("hints without a mask do not disturb", (1, 32), "best-effort", "nil:T 01:T", "01:T"),
+    ("up to 1.23 masks were mixed", (1, 23), "restricted", "11:T 01:T", "01:T"),
+    ("up to 1.23 an empty mask was not preferred", (1, 23), "restricted", "10:T 01:T", "00:F"),
+    ("the first alpha preferred no node at all", (1, 16), "restricted", "10:T 01:T", "00:T"),
+    ("so does strict, on any kubelet", (1, 32), "strict", "10:T 01:T", "00:T"),
+    ("proposed strict wants equal masks, on any kubelet", (1, 16), "proposed-strict", "11:T 01:T", "01:F"),
+)
+
+
+@pytest.mark.parametrize(
+    ("release", "policy", "given_", "merged"), [case[1:] for case in COMBINED], ids=[case[0] for case in COMBINED]
+)
+def test_one_combination(release: tuple[int, int], policy: str, given_: str, merged: str) -> None:
+    assert show(combine(profile_of(release), policy, hints(given_), 3), 2) == merged

@@ -68,7 +68,7 @@ def merge_lists_before_124(
     """
     single = policy == "single-numa-node"
     if single:
-        lists = single_numa_filter(lists) if single_filter else _prefer_single_nodes(lists)
+        lists = single_numa_filter(lists) if single_filter else prefer_single_nodes(lists)
     found = combinations(lists, numa.full)
     if rule == "2019":
         best = _best_of_2019(found)
@@ -93,6 +93,18 @@ def combinations(lists: Iterable[HintList], full: int) -> set[TopologyHint]:
     return merged
 
 
+def combine(profile: Profile, policy: str, hints: Sequence[TopologyHint], full: int) -> TopologyHint:
+    """Merge one combination as the policy of that kubelet does (6.1, 13, 14), for people who check the steps."""
+    (merged,) = combinations([(hint,) for hint in hints], full)
+    if policy in ("preferred", "strict") or (profile.merge == "2019" and policy != "proposed-strict"):
+        return merged
+    preferred = merged.preferred and bool(merged.numa_affinity)
+    if profile.merge == "equal masks" or policy == "proposed-strict":
+        masks = {hint.numa_affinity for hint in hints if hint.numa_affinity is not None}
+        preferred = preferred and len(masks) <= 1
+    return merged._replace(preferred=preferred)
+
+
 def _narrowest(hint: TopologyHint) -> tuple[bool, int, int]:
     mask = hint.numa_affinity or 0
     return (not hint.preferred, mask.bit_count(), mask)
@@ -106,7 +118,7 @@ def _best_of_2019(found: Iterable[TopologyHint]) -> TopologyHint:
     return best if best.preferred or best.numa_affinity else START
 
 
-def _prefer_single_nodes(lists: Sequence[HintList]) -> list[HintList]:
+def prefer_single_nodes(lists: Sequence[HintList]) -> list[HintList]:
     """Take the preference from every hint of several nodes (13, `single-numa-node` up to v1.17)."""
     return [
         tuple(TopologyHint(mask, preferred and (mask is None or mask.bit_count() == 1)) for mask, preferred in hints)
