@@ -11,6 +11,7 @@ from numalign.explain.changes import Change
 from numalign.explain.explanation import Explanation
 from numalign.explain.merging import merging
 from numalign.explain.placement import Placement
+from numalign.explain.refusal import Refusal
 from numalign.explain.settings import POLICY, SCOPE
 from numalign.kubelet.demand import NANO
 from numalign.kubelet.node import Node
@@ -82,16 +83,28 @@ def explanation(node: Node, told: Explanation, advice: Advice) -> Document:
     return [
         Line(f"{name}: refused, {VERDICTS[told.refusal.never]}", "bad"),
         *(Line(f"  {text}", "bold") for text in why(told.refusal, node)),
-        Line(f"  the kubelet says: {_kubelet_says(told)}"),
+        Line(f"  {_kubelet_says(told.refusal)}"),
         *_matrices(told),
         *_changes(node, told, advice),
     ]
 
 
-def _kubelet_says(told: Explanation) -> str:
-    outcome = told.outcome
-    where = f" (at container {outcome.result.container})" if outcome.result.container else ""
-    return f"{outcome.reason}: {outcome.message}{where}" if outcome.reason else f"nothing, it has crashed{where}"
+DOING: Mapping[str, str] = {
+    "hints": "while it looked for what is free",
+    "policy": "while it chose NUMA nodes",
+    "merge": "while it chose NUMA nodes",
+    "allocation": "while it handed out what was chosen",
+    "fit": "while it looked at the node as a whole",
+    "panic": "in the middle of it",
+    "hang": "in the middle of it",
+}
+"""Stage -> what the kubelet was doing, in an operator's words."""
+
+
+def _kubelet_says(refusal: Refusal) -> str:
+    where = DOING[refusal.stage] + (f", at container {refusal.container}" if refusal.container else "")
+    said = f"{refusal.reason}: {refusal.message}" if refusal.reason else "nothing, it has crashed"
+    return f"the kubelet says, {where}: {said}"
 
 
 def _matrices(told: Explanation) -> Iterator[Line | Table]:
