@@ -16,7 +16,13 @@ WOULD_NOT_START = 4
 
 @click.group("config")
 def command() -> None:
-    """Check a KubeletConfiguration against a machine, or have one written."""
+    """Check a KubeletConfiguration against a machine, or have one written.
+
+    \b
+    Examples:
+      numalign config check kubelet.yaml --machine figure-1
+      numalign config suggest --machine hgx-h100 > kubelet.yaml
+    """
 
 
 @command.command("check")
