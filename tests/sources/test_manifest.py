@@ -264,7 +264,7 @@ def test_pods_already_there_come_by_age_without_the_finished_ones(tmp_path: Path
 
 
 def test_the_example_pods_are_all_valid_and_named_by_what_they_show() -> None:
-    for path in sorted(PODS.iterdir()):
+    for path in sorted(PODS.rglob("*.yaml")):
         assert path.read_text().startswith("# "), f"{path.name} says what it shows"
         assert read([path]).pods
 
