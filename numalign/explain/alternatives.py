@@ -7,7 +7,7 @@ from the same nodes, as few as the most demanding one needs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations, product
+from itertools import combinations
 from math import comb, prod
 from typing import NamedTuple
 
@@ -22,6 +22,10 @@ LISTED = 100
 
 MOST_NODES = 8
 """On machines with more nodes only single nodes are looked at."""
+
+
+Allocation = tuple[tuple[str, tuple[str, ...]], ...]
+"""(resource, ids of what is given) pairs."""
 
 
 class Choice(NamedTuple):
@@ -51,11 +55,19 @@ class Alternatives(NamedTuple):
         """How many allocations there are."""
         return prod(choice.ways for choice in self.choices)
 
-    def listed(self) -> Iterator[tuple[tuple[str, tuple[str, ...]], ...]]:
-        """Yield each allocation: (resource, members) pairs."""
-        names = [choice.resource for choice in self.choices]
-        for chosen in product(*(combinations(choice.members, choice.amount) for choice in self.choices)):
-            yield tuple(zip(names, chosen, strict=True))
+    def listed(self) -> Iterator[Allocation]:
+        """Yield each allocation, one at a time: there can be more than anybody can hold."""
+        return _listed(self.choices)
+
+
+def _listed(choices: Sequence[Choice]) -> Iterator[Allocation]:
+    if not choices:
+        yield ()
+        return
+    first, *rest = choices
+    for chosen in combinations(first.members, first.amount):
+        for others in _listed(rest):
+            yield ((first.resource, chosen), *others)
 
 
 def alternatives(node: Node, decision: Decision, table: Matrix) -> tuple[Alternatives, ...]:

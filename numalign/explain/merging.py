@@ -96,9 +96,19 @@ def merging(node: Node, decision: Decision) -> Merging:
     said.sort(key=lambda one: (place(one.resource), one.resource))
     lists.sort(key=lambda one: (place(one[0]), one[0]))
     if width > LISTED_NODES:
-        count = prod(2**width - 1 for _, hints in lists if isinstance(hints, HintFamily))
+        single = node.policy_of(decision.container) == "single-numa-node"
+        count = prod(
+            _single_hints(hints, node) if single else 2**width - 1
+            for _, hints in lists
+            if isinstance(hints, HintFamily)
+        )
         return _too_large(decision, tuple(said), tuple(name for name, _ in lists), count)
     return _written(node, decision, tuple(said), lists)
+
+
+def _single_hints(family: HintFamily, node: Node) -> int:
+    """Count the hints that `single-numa-node` keeps: preferred ones of one node (7)."""
+    return sum(family.has(1 << numa) and family.prefers(1 << numa) for numa in node.numa.nodes)
 
 
 def place(resource: str) -> int:
