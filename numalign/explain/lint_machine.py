@@ -53,13 +53,13 @@ def _unequal(ground: Ground, demand: PodDemand | ContainerDemand, path: str, con
     found = widths(ground, demand)
     if len({width for _, _, width in found}) < 2:
         return
-    needs = ", ".join(f"{amount} {name} needs {width}" for name, amount, width in found)
+    needs = ", ".join(f"{amount} {name} on {width}" for name, amount, width in found)
     most = max(width for _, _, width in found)
     few = ", ".join(name for name, _, width in found if width < most)
     yield Finding(
-        f"restricted and single-numa-node always refuse this on {ground.name}, where resources differ in how many "
-        f"NUMA nodes they need: {needs}",
-        f"ask less of what needs {most} nodes, or so much of {few} that it needs {most} too; or split the container",
+        f"restricted and single-numa-node always refuse this on {ground.name}, where resources take different numbers "
+        f"of NUMA nodes: {needs}",
+        f"ask less of what takes {most} nodes, or so much of {few} that it takes {most} too; or split the container",
         path,
         "rejected",
         container,
@@ -78,7 +78,7 @@ def widths(ground: Ground, demand: PodDemand | ContainerDemand) -> list[tuple[st
         found.append(("cpu", str(demand.cpus), ground.cpu.minimal_width(demand.cpus)))
     memory = demand.memory or ()
     if memory and ground.memory.policy == "Static" and all(name in ground.memory.places for name, _ in memory):
-        found.append(("memory", "its", narrowest(ground.memory, memory)))
+        found.append(("memory", "all its", narrowest(ground.memory, memory)))
     for name, amount in demand.devices:
         resource = ground.device.resources.get(name)
         if amount and resource and resource.aware and amount <= len(resource.devices):
@@ -94,7 +94,7 @@ def _perhaps_unequal(part: Part) -> Iterator[Finding]:
     if len(asked) > 1 and many:
         needs = ", ".join(f"{amount} {name}" for name, amount in asked)
         yield Finding(
-            f"{needs}: where these differ in how many NUMA nodes they need, restricted always refuses the pod",
+            f"{needs}: where these take different numbers of NUMA nodes, restricted always refuses the pod",
             "name the machine with --machine to be sure; ask so much of each that all fit the same number of nodes",
             part.field("limits"),
             "note",

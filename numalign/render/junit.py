@@ -13,7 +13,7 @@ def junit(name: str, checks: Sequence[Check]) -> str:
     failures = sum(any(problem.fails for problem in check.problems) for check in checks)
     totals = {"tests": str(len(checks)), "failures": str(failures), "errors": "0"}
     root = ElementTree.Element("testsuites", {"name": "numalign", **totals})
-    suite = ElementTree.SubElement(root, "testsuite", {"name": f"numalign {name}", **totals})
+    suite = ElementTree.SubElement(root, "testsuite", {"name": printable(f"numalign {name}"), **totals})
     for check in checks:
         _case(suite, check)
     ElementTree.indent(root)

@@ -1,0 +1,102 @@
+"""`numalign lint` on the command line, and what lint and admit tell build servers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from numalign.explain.lint import CODES
+from numalign.render.checks import Check, Problem
+from numalign.render.github import github
+from numalign.render.junit import junit
+from tests.cli.running import PODS, ROOT, in_process
+from tests.schemas import strictly
+
+HOSTILE = 'a<b>&"\x1b[31m\x00\ud800]]>,:%\r\nend'
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        ([PODS / "limits-only.yaml"], 0),
+        ([PODS / "burstable.yaml"], 1),
+        (["-f", PODS / "burstable.yaml", "--fail-on", "rejected"], 0),
+        ([PODS / "sidecar.yaml"], 0),
+        ([PODS / "cronjob.yaml", "-m", "xeon-2s-snc4", "--fail-on", "rejected"], 1),
+        ([PODS / "cronjob.yaml", "-m", "xeon-2s-snc4", "--fail-on", "impossible"], 0),
+        ([PODS / "wide.yaml", "-m", "figure-1", "--fail-on", "impossible"], 1),
+        ([PODS / "wide.yaml", "-m", "figure-1", "--fail-on", "nothing"], 0),
+        ([PODS / "fractional-cpu.yaml", "--ignore", "fractional-cpus"], 0),
+    ],
+)
+def test_the_status_tells_whether_the_bar_is_reached(words: list[str | Path], status: int) -> None:
+    assert in_process("lint", *words).status == status
+    assert in_process("lint", "-q", *words)[:2] == (status, "")
+
+
+def test_wrong_codes_are_wrong_input(tmp_path: Path) -> None:
+    done = in_process("lint", PODS / "sidecar.yaml", "--ignore", "sidecar-cpu")
+    assert (done.status, 'did you mean "sidecar-cpus"' in done.err) == (2, True)
+
+    text = (PODS / "deployment.yaml").read_text()
+    path = tmp_path / "d.yaml"
+    path.write_text(text.replace("      labels:", "      annotations: {numalign/ignore: odd}\n      labels:", 1))
+    done = in_process("lint", path)
+    assert done.status == 2
+    assert f'{path}:12: spec.template.metadata.annotations["numalign/ignore"]: no rule has the code "odd"' in done.err
+
+
+def test_flags_of_the_kubelet_without_a_machine_are_told_to_be_unused() -> None:
+    assert "count only with --machine" in in_process("lint", PODS / "sidecar.yaml", "--scope", "pod").err
+
+
+def test_what_is_printed_for_programs_is_described() -> None:
+    strictly("lint-result").validate(in_process("lint", PODS, "-o", "json").json)
+    strictly("lint-result").validate(in_process("lint", PODS, "-o", "json", "-m", "figure-1").json)
+
+
+def test_standard_input_has_no_file_for_build_servers() -> None:
+    manifest = (PODS / "burstable.yaml").read_bytes()
+    lines = in_process("lint", "-", "-o", "github", stdin=manifest).out.splitlines()
+    assert lines[0].startswith("::warning title=not-guaranteed::Pod burstable: ")
+
+
+@pytest.mark.parametrize("bar", ["unaligned", "rejected", "nothing"])
+def test_failures_of_junit_are_what_the_status_is_about(bar: str) -> None:
+    done = in_process("lint", PODS, "-o", "junit", "--fail-on", bar)
+    root = ElementTree.fromstring(done.out)
+    failed = [case for case in root.iter("testcase") if case.find("failure") is not None]
+    assert (int(root.attrib["failures"]), bool(failed)) == (len(failed), bool(done.status))
+
+
+def test_admit_tells_refusals() -> None:
+    words = ("admit", PODS / "announcement.yaml", "-m", "figure-1", "--policy", "single-numa-node", "-o")
+    root = ElementTree.fromstring(in_process(*words, "junit").out)
+    cases = {case.attrib["name"]: case.find("failure") for case in root.iter("testcase")}
+    refused = cases["numa-aligned-3"]
+    assert [name for name, failure in cases.items() if failure is not None] == ["numa-aligned-3"]
+    assert refused is not None
+    assert refused.attrib["type"] == "TopologyAffinityError"
+    assert {case.attrib["classname"] for case in root.iter("testcase")} == {"figure-1.single-numa-node"}
+    assert in_process(*words, "github").out.startswith("::error file=")
+    assert in_process(*words, "github", "--fail-on", "nothing").out.startswith("::warning file=")
+
+
+def test_hostile_names_break_neither_format() -> None:
+    check = Check(HOSTILE, HOSTILE, HOSTILE, 3, (Problem("error", HOSTILE, HOSTILE, True),) * 2)
+
+    root = ElementTree.fromstring(junit(HOSTILE, [check]))
+    lines = github([check]).splitlines()
+
+    case = root.find("./testsuite/testcase")
+    assert case is not None
+    assert case.attrib["name"] == 'a<b>&"\\x1b[31m\\x00\\ud800]]>,:%\\r\nend'
+    assert len(lines) == 2
+    assert lines[0].startswith('::error file=a<b>&"\\x1b[31m\\x00\\ud800]]>%2C%3A%25\\r%0Aend,line=3,title=')
+
+
+def test_every_code_stands_in_the_manual() -> None:
+    text = (ROOT / "docs" / "lint.md").read_text(encoding="utf-8")
+    assert [code for code in CODES if f"\n| `{code}` | " not in text] == []
