@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from numalign.cli.inputs import Pods, Setting
+from numalign.cli.say import tell
 from numalign.errors import InputError, Notice
 from numalign.kubelet.profile import Profile
 from numalign.model.machine import Machine
@@ -106,10 +107,11 @@ def compare_versions(versions: str, on: Setting, pods: Pods, output: str, *, sta
     runs = [run(situation, pods.tried, profile_of(release)._replace(**beyond), started=started) for release in releases]
     found = changes(situation, pods.tried, runs[0], runs[1], started=started)
     label = Notice("history-kubelet-version", f"history: kubelet {versions} as they decided", "--kubelet-version")
+    notices = (*on.notices, *pods.notices, label)
+    tell(notices)
     if output in ("table", "wide"):
         _print(output, view.upgrade_document(runs, found, on.base, on.origin), quiet=quiet)
     else:
-        notices = (*on.notices, *pods.notices, label)
         data = view.upgrade_json(on.config, on.machine.name, on.base, runs, found, notices)
         _print(output, data, quiet=quiet)
     return 0
