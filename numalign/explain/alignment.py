@@ -24,7 +24,7 @@ class Alignment(NamedTuple):
     least: int
     """How few nodes would do on an empty machine; 0: nothing to align."""
     unplaced: tuple[str, ...] = ()
-    """Device resources of which it holds a device without a NUMA node."""
+    """Device resources of which it holds a device without a NUMA node; `cpu` where the node has a negative id."""
 
     @property
     def aligned(self) -> bool | None:
@@ -39,7 +39,9 @@ def alignment(node: Node, state: NodeState, uid: str, container: ContainerDemand
     unplaced: list[str] = []
     least = 1
     cpus = state.cpu.assigned(uid, container.name)
-    if cpus:
+    if cpus and any(numa.id < 0 and numa.cpus & cpus for numa in node.machine.numa_nodes):
+        unplaced.append("cpu")
+    elif cpus:
         places["cpu"] = nodes_of_cpus(node, cpus)
         least = max(least, node.cpu.minimal_width(cpus.bit_count()))
     for block in state.memory.blocks(uid, container.name) or ():
@@ -68,8 +70,8 @@ def alignment(node: Node, state: NodeState, uid: str, container: ContainerDemand
 
 
 def nodes_of_cpus(node: Node, cpus: int) -> int:
-    """Return the mask of the NUMA nodes that a set of CPUs lies on."""
-    return sum(1 << numa.id for numa in node.machine.numa_nodes if numa.cpus & cpus)
+    """Return the mask of the NUMA nodes that a set of CPUs lies on; nodes with negative ids have no place in a mask."""
+    return sum(1 << numa.id for numa in node.machine.numa_nodes if numa.id >= 0 and numa.cpus & cpus)
 
 
 def _memory_width(node: Node, resource: str, size: int) -> int:
