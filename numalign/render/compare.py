@@ -95,9 +95,18 @@ def _row(one: Comparison, *, wide: bool) -> Iterator[Cell]:
 def _result(one: Comparison) -> Cell:
     admitted, pods = sum(outcome.admit for outcome in one.outcomes), len(one.outcomes)
     if one.refused is None:
-        return Styled("admitted" if pods == 1 else f"all {pods} admitted", "good")
+        text = "admitted" if pods == 1 else f"all {pods} admitted"
+        lacking = ", ".join(dict.fromkeys(name for outcome in one.outcomes for name in _lacking(outcome)))
+        return Styled(f"{text} WITHOUT {lacking}", "warn") if lacking else Styled(text, "good")
     reason = reason_text(one.refused)
     return Styled(reason if pods <= 1 else f"{admitted} of {pods}, {reason}", "bad")
+
+
+def _lacking(outcome: Outcome) -> tuple[str, ...]:
+    """Name the devices that a pod asks for and that this machine has no plugin of: it runs without them."""
+    plugins = outcome.before.node.device.resources
+    asked = (amount for container in outcome.demand.containers for amount in container.devices)
+    return tuple(name for name, amount in asked if amount and name not in plugins)
 
 
 def reason_text(outcome: Outcome) -> str:
@@ -154,7 +163,9 @@ def stranded_text(one: Comparison, *, wide: bool = False) -> str:
             places.setdefault(text, []).append(numa)
     if not places and not wide and asked.isdisjoint(name for left in one.stranded for name in left.free):
         return NOTHING
-    return "; ".join(f"{_place(numas)}: {text}" for text, numas in places.items()) or "nothing"
+    return (
+        "; ".join(f"{_place(numas)}: {text}{' each' * (len(numas) > 1)}" for text, numas in places.items()) or "nothing"
+    )
 
 
 def _exclusive(demand: PodDemand) -> Iterator[str]:
@@ -224,11 +235,12 @@ def _policies(variants: Sequence[Variant], there: Sequence[Variant]) -> str:
 
 
 def _difference(comparisons: Sequence[Comparison]) -> str:
-    """Say which variants are best, or that it does not matter."""
+    """Say which variants are best; those without a device that is asked for only where all are without one."""
     if not any(one.replicas for one in comparisons):
         return "no variant admits everything"
-    most = max(one.aligned_replicas for one in comparisons)
-    best = [one.variant for one in comparisons if one.aligned_replicas == most]
+    whole = [one for one in comparisons if one.replicas and not any(_lacking(outcome) for outcome in one.outcomes)]
+    most = max(one.aligned_replicas for one in whole or comparisons)
+    best = [one.variant for one in whole or comparisons if one.aligned_replicas == most]
     kind = "replicas" if all(one.aligned is None for one in comparisons) else "aligned replicas"
     return f"most {kind}: {most} under {_names(best, comparisons)}"
 

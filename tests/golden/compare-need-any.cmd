@@ -1,0 +1,2 @@
+# status 1
+numalign compare pods/wide.yaml --machine figure-1 --need any
