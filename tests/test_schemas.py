@@ -19,12 +19,14 @@ from numalign.render.machines import machines_json
 from numalign.render.replay import replay
 from numalign.sources import bundled, manifest, scenario
 from numalign.sources.machine_file import load_machine
+from tests.cli.running import in_process
 from tests.conformance import cases
 from tests.conftest import VECTORS
 from tests.schemas import SCHEMAS, keys, strictly, validator
 
 ROOT = Path(__file__).parent.parent
-PODS = manifest.read([str(ROOT / "pods")]).pods
+PODS_FOLDER = str(ROOT / "pods")
+PODS = manifest.read([PODS_FOLDER]).pods
 POLICIES = ("none", "best-effort", "restricted", "single-numa-node")
 DOCUMENT = (ROOT / "docs" / "json.md").read_text(encoding="utf-8")
 CAMEL_CASE = re.compile(r"[a-z]+([A-Z][a-z0-9]*|CPUs)*")
@@ -155,6 +157,33 @@ def test_what_config_check_answers_is_described(config: KubeletConfig, machine: 
     written = json.loads(json.dumps(check_json(found, machine, "kubelet", settings_json(config), notices)))
 
     strictly("config-check-result").validate(written)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("scope", ["container", "pod"])
+@pytest.mark.parametrize("machine", ["figure-1", "dgx-1", "power9-2s-sparse-ids"])
+def test_what_explain_answers_is_described(policy: str, scope: str, machine: str) -> None:
+    more = ("--details", "--alternatives", "-o", "json")
+    done = in_process("explain", PODS_FOLDER, "-m", machine, "--policy", policy, "--scope", scope, *more)
+
+    assert done.status == 1, done.err
+    strictly("explain-result").validate(done.json)
+
+
+def test_explain_describes_a_kubelet_that_does_not_start_alike() -> None:
+    done = in_process("explain", PODS_FOLDER, "-m", "figure-1", "--memory-manager-policy", "Static", "-o", "json")
+
+    strictly("explain-result").validate(done.json)
+    assert done.status == 4
+    assert done.json["startError"]
+
+
+@pytest.mark.parametrize("machine", [(), ("--machine", "figure-1"), ("--machine", "gb200")], ids=str)
+def test_what_lint_answers_is_described(machine: tuple[str, ...]) -> None:
+    found = in_process("lint", PODS_FOLDER, *machine, "-o", "json").json
+
+    strictly("lint-result").validate(found)
+    assert any(pod["findings"] for pod in found["pods"])
 
 
 def test_the_list_of_machines_is_described() -> None:
