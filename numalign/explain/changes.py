@@ -66,19 +66,6 @@ def changes(
     return tuple(kept[:most])
 
 
-def applied(change: Change, situation: Situation, pod: Pod) -> Outcome:
-    """Try a change other than another machine.
-
-    Raises:
-        StartError: the kubelet would not start with these settings.
-        KubeletPanicError: the kubelet would crash with them.
-    """
-    session = situation._replace(config=apply(situation.config, change.flags)).session()
-    if change.amounts:
-        pod = with_amounts(pod, change.amounts)
-    return admit(without(session, change.pods), pod)
-
-
 def _machines(outcome: Outcome, others: Sequence[tuple[str, Situation]]) -> Iterator[Change]:
     for name, situation in others:
         tried = _tried(situation, outcome)

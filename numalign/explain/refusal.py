@@ -40,6 +40,8 @@ class Refusal(NamedTuple):
     """The kubelet's own."""
     container: str | None
     """Where it was refused; None: as a whole."""
+    policy: str
+    """The policy that held there."""
     matrix: Matrix | None
     """The decision at which it was refused; None where the kubelet never came to one."""
     culprits: tuple[Row, ...]
@@ -79,6 +81,7 @@ def _taken_apart(outcome: Outcome) -> Refusal:
         outcome.reason,
         outcome.message,
         result.container,
+        outcome.before.node.policy_of(result.container),
         table,
         blocking,
         outcome.fit.failures if outcome.fit and result.admit else (),
@@ -172,7 +175,11 @@ def _kind(node: Node, decision: Decision, culprits: Sequence[Row]) -> Stage:
     if any(answer.get(row.resource) == CANNOT_FIT for row in culprits for answer in decision.answers):
         return "hints"
     widths = {row.width for row in culprits}
-    return "policy" if len(culprits) == 1 or (node.policy == "restricted" and len(widths) > 1) else "merge"
+    return (
+        "policy"
+        if len(culprits) == 1 or (node.policy_of(decision.container) == "restricted" and len(widths) > 1)
+        else "merge"
+    )
 
 
 _PROVIDED = {"cpu": ("cpu",), "memory": ("memory", "hugepages-")}

@@ -39,7 +39,7 @@ def details(node: Node, steps: Merging) -> Iterator[Line | Table]:
     rows = [(said.provider, said.resource or "-", _said(node, said)) for said in steps.said]
     yield Table(("PROVIDER", "RESOURCE", "HINTS"), tuple(rows), indent=2)
     yield from _walk(node, steps)
-    if node.policy == "none":
+    if node.policy_of(steps.container) == "none":
         yield Line("  policy none asks nobody: what the providers would say is shown, and nothing is merged")
         return
     verdict = "admits" if steps.admit else "refuses"
@@ -75,7 +75,7 @@ def _said(node: Node, said: Said) -> str:
 
 def _walk(node: Node, steps: Merging) -> Iterator[Line | Table]:
     """The cross product: all of it where it is small, else how large it is."""
-    if node.policy == "none":
+    if node.policy_of(steps.container) == "none":
         return
     if steps.table and steps.resources:
         yield Line()

@@ -40,9 +40,9 @@ def _why(refusal: Refusal, node: Node) -> Iterator[str]:
     elif refusal.stage == "merge":
         yield from _never_meet(rows, table)
     elif refusal.stage == "policy" and len(rows) > 1:
-        yield from _differ_in_width(rows, node)
+        yield from _differ_in_width(rows, refusal.policy)
     elif refusal.stage == "policy":
-        yield _too_wide(rows[0], table, node)
+        yield _too_wide(rows[0], table, refusal.policy)
     elif refusal.reason == SMT_ALIGNMENT_ERROR:
         yield _whole_cores(rows[0], node)
     else:
@@ -86,11 +86,11 @@ def _best(row: Row, table: Matrix) -> str:
     return f"node {table.nodes[place]}: {_of(row, place)}"
 
 
-def _too_wide(row: Row, table: Matrix, node: Node) -> str:
+def _too_wide(row: Row, table: Matrix, policy: str) -> str:
     """One resource cannot be had in the way the policy wants."""
     largest = max(range(len(table.nodes)), key=lambda place: row.cells[place].total)
     most = row.cells[largest].total
-    if node.policy == "single-numa-node":
+    if policy == "single-numa-node":
         if most < row.requested:
             return (
                 f"{_asked(row)}, but no NUMA node ever has more than {amount_text(row.resource, most)} "
@@ -105,19 +105,19 @@ def _too_wide(row: Row, table: Matrix, node: Node) -> str:
         return f"{_asked(row)}, and policy single-numa-node takes all of it from one node; free now: {free}"
     many = "one node" if row.width == 1 else f"{row.width} nodes"
     return (
-        f"{_asked(row)}, and policy {node.policy} takes it from {many}, as an empty machine would; "
+        f"{_asked(row)}, and policy {policy} takes it from {many}, as an empty machine would; "
         f"free now: {_each(row, table)}"
     )
 
 
-def _differ_in_width(rows: Sequence[Row], node: Node) -> Iterator[str]:
+def _differ_in_width(rows: Sequence[Row], policy: str) -> Iterator[str]:
     """Resources that need different numbers of nodes never go together under `restricted`."""
     for row in rows:
         most = f"has {amount_text(row.resource, max(cell.total for cell in row.cells))} at most"
         yield f"{_asked(row)}: " + (
             f"fits one node, which {most}" if row.width == 1 else f"takes {row.width} nodes, as one {most}"
         )
-    yield f"policy {node.policy} takes all of them from the same nodes, so on such nodes they never go together"
+    yield f"policy {policy} takes all of them from the same nodes, so on such nodes they never go together"
 
 
 def _never_meet(rows: Sequence[Row], table: Matrix) -> Iterator[str]:
