@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.schemas import strictly
 from tests.sources import snapshots
 
 
@@ -106,7 +107,9 @@ def test_where_the_kubelet_fails_the_hardware_is_shown_and_the_status_is_3(outpu
     assert 'core_id: strconv.Atoi: parsing "x": invalid syntax' in done.stderr
     assert "0-1" in done.stdout
     if output != "table":
-        assert yaml.safe_load(done.stdout)["kind"] == "Hardware"
+        found = yaml.safe_load(done.stdout)
+        strictly("hardware").validate(found)
+        assert found["kind"] == "Hardware"
 
 
 def test_nothing_is_saved_where_the_kubelet_fails(broken: str, tmp_path: Path) -> None:
