@@ -60,7 +60,7 @@ def command(
     output: str,
     quiet: bool,
 ) -> int:
-    r"""Explain what the kubelet decides about PODs: what is in the way, and the nearest changes that would admit them.
+    """Explain what the kubelet decides about PODs: what is in the way, and the nearest changes that would admit them.
 
     Every change that is named was tried. Further --machine are machines to try a refused pod on. The exit status is 0
     when every pod is admitted and 1 when one is refused.
