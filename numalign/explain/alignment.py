@@ -47,7 +47,7 @@ def alignment(node: Node, state: NodeState, uid: str, container: ContainerDemand
     for block in state.memory.blocks(uid, container.name) or ():
         if block.size:
             places[block.type] = block.mask
-            least = max(least, _memory_width(node, block.type, block.size))
+            least = max(least, memory_width(node, block.type, block.size))
     for name, members in state.device.holdings.get(uid, {}).get(container.name, {}).items():
         resource = node.device.resources[name]
         mask = sum(1 << numa for numa, on_node in enumerate(resource.on_node) if on_node & members)
@@ -74,7 +74,7 @@ def nodes_of_cpus(node: Node, cpus: int) -> int:
     return sum(1 << numa.id for numa in node.machine.numa_nodes if numa.id >= 0 and numa.cpus & cpus)
 
 
-def _memory_width(node: Node, resource: str, size: int) -> int:
+def memory_width(node: Node, resource: str, size: int) -> int:
     """How few nodes could hold so much of a memory resource on an empty machine."""
     widest = node.memory.widest[node.memory.places[resource]]
     return next((count for count, most in enumerate(widest, start=1) if most >= size), len(widest))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from numalign.explain.alignment import memory_width
 from numalign.kubelet.demand import PodDemand
 from numalign.kubelet.node import Decision, Node, NodeState
 from numalign.kubelet.topology.hints import CANNOT_FIT, NO_PREFERENCE, HintFamily, Hints
@@ -85,7 +86,6 @@ def _limits(node: Node, name: str) -> bool:
 
 def _row(node: Node, state: NodeState, name: str, amount: int, hints: Hints, ids: tuple[int, ...]) -> Row:
     amounts = [available(node, state, name, numa) for numa in ids]
-    family = hints if isinstance(hints, HintFamily) else None
     verdicts: list[Verdict] = []
     for numa, (free, _) in zip(ids, amounts, strict=True):
         if hints == NO_PREFERENCE and name in node.device.resources and not node.device.resources[name].aware:
@@ -98,13 +98,16 @@ def _row(node: Node, state: NodeState, name: str, amount: int, hints: Hints, ids
             verdicts.append("no")
     cells = tuple(Cell(free, total, verdict) for (free, total), verdict in zip(amounts, verdicts, strict=True))
     everywhere = sum(cell.free for cell in cells)
-    width = family.width if family is not None else 0
+    width = 0
     if name in node.device.resources:
         resource = node.device.resources[name]
         everywhere = (resource.healthy & ~state.device.allocated.get(name, 0)).bit_count()
         width = resource.width(amount, node.device.nodes) if resource.aware else 0
     elif name == "cpu" and node.cpu.static:
         width = node.cpu.minimal_width(amount)
+    elif name in node.memory.places and amount:
+        # Its own: memory and huge pages share their hints, so that the widest of them decides for all.
+        width = memory_width(node, name, amount)
     possible = hints != CANNOT_FIT and (hints != NO_PREFERENCE or everywhere >= amount)
     return Row(name, amount, cells, everywhere, width, possible)
 

@@ -159,16 +159,26 @@ def _asked_alone(outcome: Outcome, node: Node, container: ContainerDemand) -> De
 def _in_the_way(node: Node, decision: Decision, table: Matrix) -> tuple[Row, ...]:
     """Find the smallest set of resources that the policy refuses, the first one in the matrix's order."""
     hints = {name: said for answer in decision.answers for name, said in answer.items()}
-    rows = [row for row in table.rows if row.resource in hints]
+    memory = [row for row in table.rows if row.resource in node.memory.places]
+    # Memory and huge pages share their hints: the one that needs most stands for all of them.
+    memory.sort(key=lambda row: (-row.width, any(cell.verdict == "enough" for cell in row.cells)))
+    rows = [row for row in table.rows if row.resource in hints and (row not in memory or row is memory[0])]
+
+    def refused(some: Sequence[Row]) -> bool:
+        return not twin.judge(node, decision.container, ({row.resource: hints[row.resource] for row in some},))[1]
+
+    found = tuple(rows)
     if len(rows) <= MOST_RESOURCES:
-        for size in range(1, len(rows)):
-            for some in combinations(rows, size):
-                _, admitted = twin.judge(
-                    node, decision.container, ({row.resource: hints[row.resource] for row in some},)
-                )
-                if not admitted:
-                    return some
-    return tuple(rows)
+        subsets = (some for size in range(1, len(rows)) for some in combinations(rows, size))
+        found = next((some for some in subsets if refused(some)), found)
+    if len(memory) > 1 and found == (memory[0],) and _alone_would_do(memory[0]):
+        return tuple(row for row in table.rows if row in memory)
+    return found
+
+
+def _alone_would_do(row: Row) -> bool:
+    """Tell whether a memory resource is refused only for what is asked beside it of other memory."""
+    return row.width == 1 and any(cell.verdict == "enough" for cell in row.cells)
 
 
 def _kind(node: Node, decision: Decision, culprits: Sequence[Row]) -> Stage:

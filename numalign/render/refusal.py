@@ -37,17 +37,22 @@ def _why(refusal: Refusal, node: Node) -> Iterator[str]:
         yield from _node_too_small(refusal)
     elif table is None or not rows:
         return
-    elif refusal.stage == "merge":
-        yield from _never_meet(rows, table)
     elif refusal.stage == "policy" and len(rows) > 1:
         yield from _differ_in_width(rows, refusal.policy)
     elif refusal.stage == "policy":
         yield _too_wide(rows[0], table, refusal.policy)
+    elif refusal.stage == "merge" or (len(rows) > 1 and all(map(_alone_somewhere, rows))):
+        yield from _never_meet(rows, table)
     elif refusal.reason == SMT_ALIGNMENT_ERROR:
         yield _whole_cores(rows[0], node)
     else:
         for row in rows:
             yield _too_little(row, table)
+
+
+def _alone_somewhere(row: Row) -> bool:
+    """Tell whether some node alone has enough of a resource."""
+    return any(cell.verdict == "enough" for cell in row.cells)
 
 
 def _asked(row: Row) -> str:
@@ -63,7 +68,7 @@ def _too_little(row: Row, table: Matrix) -> str:
     if row.free >= row.requested:
         return (
             f"{_asked(row)}, {free} free in all ({_each(row, table)}), but not on nodes that may be used together: "
-            "pods hold memory across several nodes, which ties these nodes together"
+            "a node that pods hold memory of stays alone, or in the group of nodes in which they hold it"
         )
     least = f", and never has more than {amount_text(row.resource, total)}" if total < row.requested else ""
     return f"{_asked(row)}, the whole machine has {free} free{least} ({_each(row, table)})"

@@ -18,7 +18,8 @@ from numalign.model.machine import Machine
 from numalign.model.pod import Pod
 from numalign.sources.machine_file import load_machine
 
-GPU, NIC = "gpu-vendor.com/gpu", "nic-vendor.com/nic"
+GPU, NIC, PAGES = "gpu-vendor.com/gpu", "nic-vendor.com/nic", "hugepages-2Mi"
+NAMES = {"gpu": GPU, "nic": NIC, "pages": PAGES}
 
 
 def machine(name: str) -> Machine:
@@ -26,7 +27,7 @@ def machine(name: str) -> Machine:
 
 
 def pod(name: str, cpu: int = 1, memory: str = "200Mi", **more: Any) -> Pod:
-    limits = {"cpu": str(cpu), "memory": memory, **{GPU if key == "gpu" else NIC: str(more[key]) for key in more}}
+    limits = {"cpu": str(cpu), "memory": memory, **{NAMES[key]: str(more[key]) for key in more}}
     return read_pod(
         {"metadata": {"name": name}, "spec": {"containers": [{"name": "app", "resources": {"limits": limits}}]}}
     )
@@ -88,6 +89,24 @@ CROSSED = (pod("left", 3), pod("right", 2, gpu=1))
             config("none", **STATIC), (), pod("p", 1, "40Gi"), "allocation", ["memory"], True, id="memory is too small"
         ),
         pytest.param(config("none"), (), pod("p", 1, "40Gi"), "fit", [], True, id="the node as a whole is too small"),
+        pytest.param(
+            config("restricted", **STATIC),
+            (),
+            pod("p", 1, "1Gi", pages="1536Mi"),
+            "policy",
+            ["cpu", PAGES],
+            True,
+            id="of memory and huge pages the wider one counts",
+        ),
+        pytest.param(
+            config("single-numa-node", **STATIC),
+            (pod("left", 1, pages="1Gi"), pod("right", 1, "14848Mi")),
+            pod("p", 1, "1Gi", pages="512Mi"),
+            "allocation",
+            ["memory", PAGES],
+            False,
+            id="memory is on node 0 and huge pages on node 1",
+        ),
         pytest.param(
             config("none", cpu_manager_policy_options={"full-pcpus-only": "true"}),
             (),
