@@ -35,7 +35,7 @@ def test_a_refusal_is_told_without_the_words_of_the_machinery(golden: Path) -> N
 @pytest.mark.parametrize("golden", REFUSALS, ids=lambda path: path.stem)
 def test_each_command_that_is_suggested_is_admitted(golden: Path) -> None:
     text = golden.with_suffix(".out").read_text(encoding="utf-8")
-    for command in re.findall(r"^     numalign (explain .*)$", text, re.M):
+    for command in re.findall(r"^     numalign ((?:explain|compare) .*)$", text, re.M):
         done = numalign(*shlex.split(command))
         assert done.status == 0, (command, done.err)
 
