@@ -80,13 +80,8 @@ def target_width(lists: Iterable[HintList]) -> int:
 def merge_lists(lists: Sequence[HintList], numa: NUMAInfo) -> TopologyHint:
     """Merge filtered lists (6); with no candidate the answer is (full, not preferred) (6.5).
 
-    Raises:
-        KubeletPanicError: the kubelet would read past a row of the distance table (8.4).
+    Every row of `numa`'s distances must reach to every node id; where one does not, `walk` is the way.
     """
-    if numa.reads_past_a_row():
-        from numalign.kubelet.topology.walk import merge_by_walking
-
-        return merge_by_walking(lists, numa)
     preferred = _preferred_masks(lists, numa.full)
     if preferred:
         return TopologyHint(min(preferred, key=lambda mask: preferred_key(mask, numa)), True)

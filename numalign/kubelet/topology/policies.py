@@ -46,15 +46,18 @@ def merge(policy: str, answers: Iterable[ProviderAnswer], numa: NUMAInfo) -> tup
     `policy` is one of best-effort, restricted, single-numa-node.
 
     Raises:
-        KubeletPanicError: see `merge_lists`.
+        KubeletPanicError: the kubelet would read past a row of the distance table (8.4).
         KubeletHangError: see `search` and `expand`: the kubelet would try more sets of nodes than it can.
     """
     single = policy == "single-numa-node"
     if single and numa.distances is not None:
         numa = numa._replace(distances=None)
     lists = filter_answers(answers)
-    families = None if numa.reads_past_a_row() else _without_lists(lists, numa.full)
-    if families is None:
+    if numa.reads_past_a_row():
+        from numalign.kubelet.topology.walk import merge_by_walking
+
+        best = merge_by_walking(explicit(lists), numa)
+    elif (families := _without_lists(lists, numa.full)) is None:
         best = merge_lists(single_numa_filter(explicit(lists)) if single else explicit(lists), numa)
     else:
         best = merge_families(families, numa, only_single=single, only_preferred=policy == "restricted")
