@@ -1,0 +1,77 @@
+"""What people install works: the wheel, the wheel of a source distribution, and a checkout, from any folder."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from numalign import __version__
+from numalign.sources import bundled
+
+ROOT = Path(__file__).parent.parent
+
+
+def build(what: str, source: Path, target: Path) -> Path:
+    """Build a `wheel` or `sdist` of a source folder."""
+    command = [sys.executable, "-m", "hatchling", "build", "-t", what, "-d", str(target)]
+    done = subprocess.run(command, cwd=source, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (path,) = target.iterdir()
+    return path
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
+    """Wheels by what they were built from."""
+    folder = tmp_path_factory.mktemp("packages")
+    with tarfile.open(build("sdist", ROOT, folder / "sdist")) as archive:
+        archive.extractall(folder, filter="data")
+    unpacked = folder / f"numalign-{__version__}"
+    return {
+        "checkout": build("wheel", ROOT, folder / "from-checkout"),
+        "source distribution": build("wheel", unpacked, folder / "from-sdist"),
+    }
+
+
+def machines(package: Path, cwd: Path) -> str:
+    """List the machines by a package in some folder, run in another."""
+    done = subprocess.run(
+        [sys.executable, "-m", "numalign", "machines", "-o", "name"],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(package)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("source", ["checkout", "source distribution"])
+def test_an_installed_package_finds_its_machines_from_any_folder(
+    source: str, wheels: Mapping[str, Path], tmp_path: Path
+) -> None:
+    with zipfile.ZipFile(wheels[source]) as wheel:
+        wheel.extractall(tmp_path / "site-packages")
+    (tmp_path / "elsewhere").mkdir()
+
+    assert machines(tmp_path / "site-packages", tmp_path / "elsewhere").split() == list(bundled.names())
+
+
+def test_a_checkout_finds_its_machines_from_any_folder(tmp_path: Path) -> None:
+    assert machines(ROOT, tmp_path).split() == list(bundled.names())
+
+
+def test_both_ways_to_a_wheel_give_the_same_files(wheels: Mapping[str, Path]) -> None:
+    listed = [sorted(zipfile.ZipFile(wheel).namelist()) for wheel in wheels.values()]
+
+    assert listed[0] == listed[1]
+    assert {"numalign/py.typed", "numalign/machines/figure-1.yaml", "numalign/schemas/machine.schema.json"} <= set(
+        listed[0]
+    )
