@@ -7,6 +7,7 @@ what changed before you commit it.
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import shlex
@@ -18,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from numalign.cli import COMMANDS
+from numalign.kubelet import session
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -59,3 +61,23 @@ def test_a_command_has_help_with_an_example_and_stands_in_the_readme(command: st
     assert done.returncode == 0, done.stderr
     assert "numalign " in done.stdout.split("\n", 2)[2], "the help has no example"
     assert f"`{command}" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def codes() -> Iterator[str]:
+    """Read from the source the codes of all warnings, and of the findings of `config check`."""
+    for path in sorted((ROOT / "numalign").rglob("*.py")):
+        if not path.match("explain/lint*"):  # the rules of `lint` have a page of their own
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Call) and ast.unparse(node.func) in ("Notice", "Finding", "self._guess"):
+                    first = node.args[0]
+                    if isinstance(first, ast.Constant) and first.value:
+                        yield str(first.value)
+    yield from (code for code, _ in session._FATAL.values())
+    yield from session._ADVICE
+
+
+def test_every_code_of_a_warning_is_documented() -> None:
+    section = (ROOT / "docs" / "json.md").read_text(encoding="utf-8").split("## Codes of warnings")[1]
+    documented = set(re.findall(r"`([a-z0-9-]+)`", "".join(re.findall(r"^\| (.*?) \|", section, re.M))))
+
+    assert documented - {"none"} == set(codes())
