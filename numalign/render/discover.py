@@ -140,11 +140,16 @@ def _apart(machine: Machine, hardware: Hardware) -> list[Line | Table]:
 def _difference(machine: Machine, hardware: Hardware) -> str:
     parts = []
     if "sockets" in hardware:
-        parts.append(f"{len(hardware['sockets'])} packages (kubelet: {len(machine.sockets)})")
+        parts.append(_counted(len(hardware["sockets"]), len(machine.sockets), "packages", "other CPUs"))
     if "cores" in hardware:
-        parts.append(f"{len(hardware['cores'])} cores (kubelet: {len(machine.cores)})")
+        parts.append(_counted(len(hardware["cores"]), len(machine.cores), "cores", "other CPUs"))
     if "numaNodes" in hardware:
-        parts.append(f"{len(hardware['numaNodes'])} NUMA nodes (kubelet: {len(machine.numa_nodes)})")
+        inside = "other CPUs, memory or distances"
+        parts.append(_counted(len(hardware["numaNodes"]), len(machine.numa_nodes), "NUMA nodes", inside))
     if "cpus" in hardware:
         parts.append(f"online CPUs {hardware['cpus']}")
     return "The hardware differs from what a kubelet believes: " + ", ".join(parts)
+
+
+def _counted(there: int, believed: int, what: str, inside: str) -> str:
+    return f"{there} {what} (kubelet: {believed})" if there != believed else f"{inside} in its {what}"

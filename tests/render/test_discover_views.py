@@ -79,3 +79,8 @@ def test_what_confines_the_process_is_said_apart() -> None:
 def test_where_the_hardware_differs_the_table_says_so() -> None:
     text = table("xeon-28c-4n-buggysiblings") + table("s390-20c-books")
     assert "The hardware differs from what a kubelet believes: 8 packages (kubelet: 1)" in text
+
+
+def test_where_as_many_nodes_differ_inside_the_table_counts_nothing() -> None:
+    told = "The hardware differs from what a kubelet believes: other CPUs, memory or distances in its NUMA nodes"
+    assert told in table("gcp-vm-2c")
