@@ -47,17 +47,18 @@ def report(config: KubeletConfig, machine: Machine, *, ideal: bool = False) -> C
     outcome = repair(config, machine, ideal=ideal)
     reservation = _reservation(config, machine)
     reserved: int | None = None
-    if not outcome.steps:
-        manager = check(config, machine, ideal=ideal).cpu
+    if outcome.starts:
+        manager = check(outcome.config, machine, ideal=ideal).cpu
         reserved = manager.reserved if manager.static else None
     return ConfigReport(
         starts=not outcome.steps,
         steps=outcome.steps,
         repaired=outcome.config,
         repairable=outcome.starts,
-        findings=tuple(_findings(config, machine, reserved)),
+        # What remains to be said once the kubelet starts; a person should not meet it one run later.
+        findings=tuple(_findings(outcome.config, machine, reserved)),
         memory=None if reservation is None else memory_sum(config, machine, reservation),
-        reserved_cpus=reserved,
+        reserved_cpus=None if outcome.steps else reserved,
     )
 
 
@@ -77,7 +78,12 @@ def _findings(config: KubeletConfig, machine: Machine, reserved: int | None) -> 
             "takes the place of cpu in kubeReserved and systemReserved, which count for nothing",
         )
     if reserved:
-        yield from _reserved_findings(reserved, machine)
+        explicit = bool(config.reserved_system_cpus)
+        owners = (("kubeReserved", config.kube_reserved), ("systemReserved", config.system_reserved))
+        computed = [field for field, amounts in owners if "cpu" in amounts]
+        yield from _reserved_findings(
+            reserved, machine, computed[0] if computed and not explicit else "reservedSystemCPUs"
+        )
 
 
 def _idle_settings(config: KubeletConfig) -> Iterator[Finding]:
@@ -102,16 +108,15 @@ def _idle_settings(config: KubeletConfig) -> Iterator[Finding]:
         yield Finding("ignored", "reservedMemory", "memoryManagerPolicy None ignores it")
 
 
-def _reserved_findings(reserved: int, machine: Machine) -> Iterator[Finding]:
+def _reserved_findings(reserved: int, machine: Machine, field: str) -> Iterator[Finding]:
     """Look at what is reserved: whole cores, and the CPUs that the kernel isolates."""
-    field = "reservedSystemCPUs"
     split = split_cores(reserved, machine)
     if split:
         yield Finding(
             "split-cores",
             field,
-            f"{format_set(reserved)} leaves the sibling threads {format_set(split)} to pods, which share their cores "
-            f"with the system; whole cores would be {format_set(reserved | split)}",
+            f"reserving {format_set(reserved)} leaves the sibling threads {format_set(split)} to pods, which share "
+            f"their cores with the system; whole cores would be {format_set(reserved | split)}",
         )
     isolated = isolated_cpus(machine)
     if isolated & reserved:

@@ -231,3 +231,24 @@ def test_calculated_section_is_accepted(nodes: int, memory: int, kube: int, syst
         assert found.total_wanted > nodes * memory
     else:
         check(config._replace(reserved_memory=found.accepted), machine)
+
+
+@pytest.mark.parametrize("field", ["kube_reserved", "system_reserved"])
+def test_half_a_core_is_put_down_to_the_setting_it_comes_from(field: str) -> None:
+    settings: dict[str, Any] = {"cpu_manager_policy": "static", field: {"cpu": "500m"}}
+    (finding,) = report(KubeletConfig(**settings), TWO).findings
+
+    assert (finding.code, finding.field) == ("split-cores", field.replace("_r", "R"))
+
+
+def test_what_stops_the_kubelet_does_not_hide_the_rest() -> None:
+    stopped = report(
+        KubeletConfig(
+            cpu_manager_policy="static", cpu_manager_policy_options={"full-pcpu-only": "true"}, reserved_system_cpus="0"
+        ),
+        TWO,
+    )
+
+    assert not stopped.starts
+    assert stopped.reserved_cpus is None
+    assert [finding.code for finding in stopped.findings] == ["split-cores"]
