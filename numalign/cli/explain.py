@@ -179,7 +179,7 @@ def _print_start(output: str, on: Setting, error: StartError, check: str) -> Non
 
         _print_data(output, start_json(on.machine, on.config, on.base, error, check))
     else:
-        _print_document(output, start_document(error, check))
+        _print_document(output, start_document(on.machine, on.origin, error, check))
 
 
 def _print_data(output: str, data: dict[str, Any]) -> None:

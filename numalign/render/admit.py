@@ -12,6 +12,7 @@ from numalign.kubelet.profile import REFERENCE, REFERENCE_RELEASE, Profile, vers
 from numalign.kubelet.session import Outcome
 from numalign.kubelet.topology.hints import TopologyHint
 from numalign.model.cpuset import format_set
+from numalign.model.machine import Machine
 from numalign.render.amounts import bytes_text, nodes_text
 from numalign.render.document import Cell, Document, Line, Style, Styled, Table
 from numalign.render.drawing import draw, seats
@@ -91,10 +92,15 @@ def drawing(node: Node, outcomes: Sequence[Outcome], width: int) -> Document:
     return [Line(), *map(Line, draw(node, state, drawn, width))]
 
 
+def machine_line(machine: Machine, origin: str) -> str:
+    """Name the machine, where it comes from and how large it is."""
+    nodes, cpus = len(machine.numa_nodes), machine.cpus.bit_count()
+    return f"machine: {machine.name} ({origin}), {nodes} NUMA node{'s' * (nodes != 1)}, {cpus} CPUs"
+
+
 def header(node: Node, base: str, origin: str) -> tuple[str, ...]:
     """Name the machine on one line, the base and the settings in force on the next; then what is no kubelet's today."""
-    config, machine = node.config, node.machine
-    nodes, cpus = len(machine.numa_nodes), machine.cpus.bit_count()
+    config = node.config
     settings = [
         f"policy {config.topology_manager_policy}, scope {config.topology_manager_scope}",
         f"CPU manager {config.cpu_manager_policy}",
@@ -103,7 +109,7 @@ def header(node: Node, base: str, origin: str) -> tuple[str, ...]:
     if node.cpu.reserved:
         settings.append(f"reserved CPUs {format_set(node.cpu.reserved)}")
     return (
-        f"machine: {machine.name} ({origin}), {nodes} NUMA node{'s' * (nodes != 1)}, {cpus} CPUs",
+        machine_line(node.machine, origin),
         f"kubelet: {base} base, {', '.join(settings)}",
         *(_labels(node.profile) if node.profile is not REFERENCE else ()),
     )

@@ -11,7 +11,7 @@ from numalign.explain.refusal import refusal
 from numalign.kubelet.demand import PodDemand
 from numalign.kubelet.session import Outcome
 from numalign.model.machine import Machine
-from numalign.render.admit import header, hint_text
+from numalign.render.admit import header, hint_text, machine_line
 from numalign.render.amounts import amount_text, nodes_text
 from numalign.render.as_json import pod_json, settings_json
 from numalign.render.document import Cell, Document, Line, Styled, Table
@@ -47,9 +47,8 @@ def compare_document(tried: Sequence[Tried], *, wide: bool = False) -> Document:
 def _header(tried: Sequence[Tried]) -> Iterator[str]:
     labels: dict[str, None] = {}
     for machine, origin, base, comparisons in tried:
-        nodes, cpus = len(machine.numa_nodes), machine.cpus.bit_count()
         config = comparisons[0].variant.config
-        yield f"machine: {machine.name} ({origin}), {nodes} NUMA node{'s' * (nodes != 1)}, {cpus} CPUs"
+        yield machine_line(machine, origin)
         settings = [f"CPU manager {config.cpu_manager_policy}", f"memory manager {config.memory_manager_policy}"]
         if config.reserved_system_cpus:
             settings.append(f"reserved CPUs {config.reserved_system_cpus}")

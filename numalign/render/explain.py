@@ -15,8 +15,9 @@ from numalign.explain.refusal import Refusal
 from numalign.explain.settings import POLICY, SCOPE
 from numalign.kubelet.demand import NANO
 from numalign.kubelet.node import Node
+from numalign.model.machine import Machine
 from numalign.model.quantity import Quantity, canonical
-from numalign.render.admit import alignment_text, header
+from numalign.render.admit import alignment_text, header, machine_line
 from numalign.render.amounts import nodes_text
 from numalign.render.details import alternatives_lines, details
 from numalign.render.document import Cell, Document, Line, Styled, Table
@@ -55,9 +56,11 @@ def explain_document(
     return document
 
 
-def start_document(error: StartError, check: str) -> Document:
+def start_document(machine: Machine, origin: str, error: StartError, check: str) -> Document:
     """Tell that there is no kubelet to ask; `check` is the command that goes on from here."""
     return [
+        Line(machine_line(machine, origin), "dim"),
+        Line(),
         Line("the kubelet does not start with these settings on this machine, so no pod runs", "bad"),
         Line(f"  the kubelet says: {error.message}"),
         Line("  To see what is wrong and a configuration that starts:"),
