@@ -92,6 +92,13 @@ def drawing(node: Node, outcomes: Sequence[Outcome], width: int) -> Document:
     return [Line(), *map(Line, draw(node, state, drawn, width))]
 
 
+def lacking(outcome: Outcome) -> tuple[str, ...]:
+    """Name the devices that a pod asks for and that this machine has no plugin of: it runs without them."""
+    plugins = outcome.before.node.device.resources
+    asked = (amount for container in outcome.demand.containers for amount in container.devices)
+    return tuple(name for name, amount in asked if amount and name not in plugins)
+
+
 def machine_line(machine: Machine, origin: str) -> str:
     """Name the machine, where it comes from and how large it is."""
     nodes, cpus = len(machine.numa_nodes), machine.cpus.bit_count()

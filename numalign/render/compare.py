@@ -11,7 +11,7 @@ from numalign.explain.refusal import refusal
 from numalign.kubelet.demand import PodDemand
 from numalign.kubelet.session import Outcome
 from numalign.model.machine import Machine
-from numalign.render.admit import header, hint_text, machine_line
+from numalign.render.admit import header, hint_text, lacking, machine_line
 from numalign.render.amounts import amount_text, nodes_text
 from numalign.render.as_json import pod_json, settings_json
 from numalign.render.document import Cell, Document, Line, Styled, Table
@@ -95,17 +95,10 @@ def _result(one: Comparison) -> Cell:
     admitted, pods = sum(outcome.admit for outcome in one.outcomes), len(one.outcomes)
     if one.refused is None:
         text = "admitted" if pods == 1 else f"all {pods} admitted"
-        lacking = ", ".join(dict.fromkeys(name for outcome in one.outcomes for name in _lacking(outcome)))
-        return Styled(f"{text} WITHOUT {lacking}", "warn") if lacking else Styled(text, "good")
+        missing = ", ".join(dict.fromkeys(name for outcome in one.outcomes for name in lacking(outcome)))
+        return Styled(f"{text} WITHOUT {missing}", "warn") if missing else Styled(text, "good")
     reason = reason_text(one.refused)
     return Styled(reason if pods <= 1 else f"{admitted} of {pods}, {reason}", "bad")
-
-
-def _lacking(outcome: Outcome) -> tuple[str, ...]:
-    """Name the devices that a pod asks for and that this machine has no plugin of: it runs without them."""
-    plugins = outcome.before.node.device.resources
-    asked = (amount for container in outcome.demand.containers for amount in container.devices)
-    return tuple(name for name, amount in asked if amount and name not in plugins)
 
 
 def reason_text(outcome: Outcome) -> str:
@@ -237,7 +230,7 @@ def _difference(comparisons: Sequence[Comparison]) -> str:
     """Say which variants are best; those without a device that is asked for only where all are without one."""
     if not any(one.replicas for one in comparisons):
         return "no variant admits everything"
-    whole = [one for one in comparisons if one.replicas and not any(_lacking(outcome) for outcome in one.outcomes)]
+    whole = [one for one in comparisons if one.replicas and not any(lacking(outcome) for outcome in one.outcomes)]
     most = max(one.aligned_replicas for one in whole or comparisons)
     best = [one.variant for one in whole or comparisons if one.aligned_replicas == most]
     kind = "replicas" if all(one.aligned is None for one in comparisons) else "aligned replicas"

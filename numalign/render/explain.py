@@ -15,9 +15,10 @@ from numalign.explain.refusal import Refusal
 from numalign.explain.settings import POLICY, SCOPE
 from numalign.kubelet.demand import NANO
 from numalign.kubelet.node import Node
+from numalign.kubelet.session import Outcome
 from numalign.model.machine import Machine
 from numalign.model.quantity import Quantity, canonical
-from numalign.render.admit import alignment_text, header, machine_line
+from numalign.render.admit import alignment_text, header, lacking, machine_line
 from numalign.render.amounts import nodes_text
 from numalign.render.details import alternatives_lines, details
 from numalign.render.document import Cell, Document, Line, Styled, Table
@@ -82,7 +83,7 @@ def explanation(node: Node, told: Explanation, advice: Advice) -> Document:
     """Tell one pod."""
     name = told.outcome.pod.name
     if told.refusal is None:
-        return [Line(f"{name}: admitted", "good"), *_matrices(told), *_placements(told.placements)]
+        return [_admitted(told.outcome), *_matrices(told), *_placements(told.placements)]
     return [
         Line(f"{name}: refused, {VERDICTS[told.refusal.never]}", "bad"),
         *(Line(f"  {text}", "bold") for text in why(told.refusal, node)),
@@ -90,6 +91,13 @@ def explanation(node: Node, told: Explanation, advice: Advice) -> Document:
         *_matrices(told),
         *_changes(node, told, advice),
     ]
+
+
+def _admitted(outcome: Outcome) -> Line:
+    missing = ", ".join(lacking(outcome))
+    if missing:
+        return Line(f"{outcome.pod.name}: admitted WITHOUT {missing}", "warn")
+    return Line(f"{outcome.pod.name}: admitted", "good")
 
 
 DOING: Mapping[str, str] = {

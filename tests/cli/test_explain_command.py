@@ -117,3 +117,10 @@ def test_json_of_a_kubelet_that_does_not_start() -> None:
     assert done.status == 4
     assert done.json["startError"] == "[memorymanager] you should specify the system reserved memory"
     assert done.json["next"].startswith("numalign config check --machine figure-1")
+
+
+def test_a_pod_that_runs_without_a_device_it_asks_for_is_not_just_admitted(tmp_path: Path) -> None:
+    pod = tmp_path / "pod.yaml"
+    pod.write_text((ROOT / "pods/announcement.yaml").read_text(encoding="utf-8").split("---")[0], encoding="utf-8")
+    told = numalign("explain", pod, "--machine", "xeon-4s")
+    assert "numa-aligned-1: admitted WITHOUT gpu-vendor.com/gpu, nic-vendor.com/nic\n" in told.out
