@@ -24,7 +24,7 @@ def parse(text: str) -> int:
         CPUSetError: the text is no list (the kubelet's words), or names an id above `MAX_ID` (ours).
     """
     members = 0
-    for low, high in _parts(text):
+    for low, high in ranges(text):
         if high > MAX_ID:
             raise CPUSetError(f"CPU id {high} is too large: numalign reads ids up to {MAX_ID}")
         members |= ((1 << (high - low + 1)) - 1) << low
