@@ -175,17 +175,11 @@ def _refuse(found: Discovery, root: str, output: str, quiet: bool) -> None:
 
 
 def _save(path: str, text: str) -> None:
-    """Write a file whole or not at all."""
-    import os
+    """Write a text to a file, whole or not at all."""
+    from numalign.sources.whole import write_whole
 
-    temporary = f"{path}.{os.getpid()}.part"
-    try:
-        try:
-            with open(temporary, "w", encoding="utf-8") as file:
-                file.write(text)
-            os.replace(temporary, path)
-        finally:
-            if os.path.exists(temporary):
-                os.unlink(temporary)
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror or error}", path) from None
+    def write(temporary: str) -> None:
+        with open(temporary, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    write_whole(path, write)

@@ -7,7 +7,6 @@ by construction. Lines of /proc that could name a machine or a user are cut, har
 from __future__ import annotations
 
 import io
-import os
 import re
 import tarfile
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ from numalign.model.cpuset import format_set, from_ids
 from numalign.sources.device_rules import DeviceRule
 from numalign.sources.sysfs import Discovery, discover
 from numalign.sources.trees import Tree
+from numalign.sources.whole import write_whole
 
 _ADDRESS_NAME = re.compile(r"\b(enx|ibx|rocex|wlx|wwx)[0-9a-f]{12,16}\b")
 """Interface names that udev makes from hardware addresses."""
@@ -44,16 +44,7 @@ def capture(root: str | Tree, target: str, rules: Sequence[DeviceRule] | None = 
     notes = _NotingTree(open_tree(root) if isinstance(root, str) else root)
     found = discover(notes, rules)
     entries = notes.entries() | _limits(found)
-    temporary = f"{target}.{os.getpid()}.part"
-    try:
-        try:
-            _write(temporary, _compression(target), entries)
-            os.replace(temporary, target)
-        finally:
-            if os.path.exists(temporary):
-                os.unlink(temporary)
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror or error}", target) from None
+    write_whole(target, lambda temporary: _write(temporary, _compression(target), entries))
     return found
 
 
