@@ -7,7 +7,7 @@ Reading a KubeletConfiguration file is `sources.kubelet_file`; whether the kubel
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 DEFAULT_GATES: Mapping[str, bool] = {
     "CPUManagerPolicyAlphaOptions": False,
@@ -49,7 +49,6 @@ class KubeletConfig(NamedTuple):
     system_reserved_cgroup: str = ""
     kube_reserved_cgroup: str = ""
     local_storage_capacity_isolation: bool = True
-    node_labels: Mapping[str, Any] = {}
 
     def gate(self, name: str) -> bool:
         """Tell whether a feature gate is on."""

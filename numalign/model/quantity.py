@@ -50,9 +50,6 @@ class Quantity(NamedTuple):
     """Whether the text was in the long form and not cut (rule 50); only `value` and `milli` ask."""
 
 
-ZERO: Final = Quantity(0, "DecimalSI", 0)
-
-
 def parse(text: str) -> Quantity:
     """Read a quantity (docs/rules/kubelet-files.md 47-51).
 

@@ -134,7 +134,7 @@ def test_the_api_server_rounds_to_thousandths_and_rewrites(text: str, canonical:
 
 def test_a_sum_has_the_format_of_its_first_addend_that_is_not_zero() -> None:
     """Rule 54."""
-    total = quantity.add(quantity.add(quantity.ZERO, quantity.parse("1Gi")), quantity.parse("1"))
+    total = quantity.add(quantity.add(quantity.parse("0"), quantity.parse("1Gi")), quantity.parse("1"))
 
     assert total == Quantity((2**30 + 1) * 10**9, "BinarySI", 2**30 + 1)
 
