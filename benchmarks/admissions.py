@@ -13,7 +13,7 @@ from benchmarks.timing import Row, seconds_per_call, slowdown
 from benchmarks.workloads import Workload, load, varied
 from numalign.kubelet import node as twin
 from numalign.kubelet.demand import read
-from numalign.sources import scenario
+from numalign.sources.recorded import scenario
 
 SEEDS = (1, 2)
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from benchmarks.timing import Row, seconds_per_call
 from numalign.kubelet.cpu import CPUManager, CPUState, allocate, initial_state, start
 from numalign.kubelet.demand import ContainerDemand, PodDemand
-from numalign.sources.machine_file import load_machine
+from numalign.sources.machine.file import load_machine
 
 SHAPES = {
     64: "sockets=2,numaNodesPerSocket=1,coresPerNumaNode=16,threadsPerCore=2,coresPerUncoreCache=4",

@@ -19,8 +19,8 @@ from numalign.kubelet.topology.hints import (
     TopologyHint,
     expand,
 )
-from numalign.kubelet.topology.merge import NUMAInfo, non_preferred_key, numa_info, preferred_key, target_width
-from numalign.kubelet.topology.policies import merge
+from numalign.kubelet.topology.merge.lists import NUMAInfo, non_preferred_key, numa_info, preferred_key, target_width
+from numalign.kubelet.topology.policy import merge
 
 SIZES = (2, 4, 8, 16, 32, 64)
 RESOURCES = (2, 3, 4)

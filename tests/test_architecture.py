@@ -1,6 +1,6 @@
 """The layers hold: every module imports only from its right, and the pure core imports nothing from outside.
 
-cli > render, sources > explain > kubelet > model; `errors` may be imported by all; `sources` and `render` do not know
+cli > render, sources > analysis > kubelet > model; `errors` may be imported by all; `sources` and `render` do not know
 each other.
 """
 
@@ -16,14 +16,15 @@ PACKAGE = Path(__file__).parent.parent / "numalign"
 MAY_IMPORT = {
     "model": {"model"},
     "kubelet": {"model", "kubelet"},
-    "explain": {"model", "kubelet", "explain"},
-    "sources": {"model", "kubelet", "explain", "sources"},
-    "render": {"model", "kubelet", "explain", "render"},
-    "cli": {"model", "kubelet", "explain", "sources", "render", "cli"},
+    "analysis": {"model", "kubelet", "analysis"},
+    "sources": {"model", "kubelet", "analysis", "store", "sources"},
+    "store": {"store"},
+    "render": {"model", "kubelet", "analysis", "render"},
+    "cli": {"model", "kubelet", "analysis", "sources", "store", "render", "cli"},
 }
 OUTSIDE = {"click": {"cli"}, "rich": {"render"}, "yaml": {"sources", "cli"}, "psutil": {"sources"}}
 """Library -> the layers that may import it."""
-PURE = ("model", "kubelet", "explain")
+PURE = ("model", "kubelet", "analysis")
 IMPURE = {"os", "io", "pathlib", "time", "random", "subprocess", "socket", "tempfile", "datetime"}
 """Standard modules that touch files, the clock or chance."""
 

@@ -10,9 +10,9 @@ import pytest
 
 from benchmarks import __main__ as command
 from benchmarks import admissions, cpu, merge, startup, timing, workloads
-from numalign.kubelet.topology import policies
+from numalign.kubelet.topology import policy as policies
 from numalign.kubelet.topology.hints import expand
-from numalign.kubelet.topology.merge import numa_info
+from numalign.kubelet.topology.merge.lists import numa_info
 from tests.conformance.families.merge import decide
 
 

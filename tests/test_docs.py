@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from numalign.cli import COMMANDS
-from numalign.kubelet import session
+from numalign.kubelet import admission as session
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -66,7 +66,7 @@ def test_a_command_has_help_with_an_example_and_stands_in_the_readme(command: st
 def codes() -> Iterator[str]:
     """Read from the source the codes of all warnings, and of the findings of `config check`."""
     for path in sorted((ROOT / "numalign").rglob("*.py")):
-        if not path.match("explain/lint*"):  # the rules of `lint` have a page of their own
+        if not path.match("analysis/lint/*"):  # the rules of `lint` have a page of their own
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.Call) and ast.unparse(node.func) in ("Notice", "Finding", "self._guess"):
                     first = node.args[0]

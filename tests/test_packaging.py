@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from numalign import __version__
-from numalign.sources import bundled
+from numalign.sources.machine import bundled
 
 ROOT = Path(__file__).parent.parent
 

@@ -9,16 +9,18 @@ from typing import Any
 
 import pytest
 
+from numalign.analysis.config.check import report
 from numalign.errors import InputError, Notice
-from numalign.explain.config_check import report
+from numalign.kubelet.admission import Outcome, admit_in_order, open_session
 from numalign.kubelet.config import IDEAL, KubeletConfig, MemoryReservation
-from numalign.kubelet.session import Outcome, admit_in_order, open_session
-from numalign.render.as_json import admit_json, settings_json
-from numalign.render.config import check_json
-from numalign.render.machines import machines_json
-from numalign.render.replay import replay
-from numalign.sources import bundled, manifest, scenario
-from numalign.sources.machine_file import load_machine
+from numalign.render.json.admit import admit_json, settings_json
+from numalign.render.json.replay import replay
+from numalign.render.text.config import check_json
+from numalign.render.text.machines import machines_json
+from numalign.sources.machine import bundled
+from numalign.sources.machine.file import load_machine
+from numalign.sources.pods import manifest
+from numalign.sources.recorded import scenario
 from tests.cli.running import in_process
 from tests.conformance import cases
 from tests.conftest import VECTORS

@@ -17,7 +17,7 @@ from typing import Any, NoReturn, cast
 import click
 
 from numalign import __version__
-from numalign.cli.say import say
+from numalign.cli.stderr import say
 from numalign.errors import NumalignError, StartError
 
 COMMANDS = {
@@ -56,7 +56,7 @@ class LazyGroup(click.Group):
         """Import a command."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"numalign.cli.{cmd_name}").command
+        command: click.Command = import_module(f"numalign.cli.commands.{cmd_name}").command
         return command
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:

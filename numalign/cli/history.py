@@ -7,8 +7,8 @@ from typing import cast
 from numalign.cli.options import KubeletFlags
 from numalign.errors import InputError, Notice
 from numalign.kubelet.config import KubeletConfig
-from numalign.kubelet.per_pod import choice
 from numalign.kubelet.profile import FEEDBACK_POLICIES, REFERENCE, REFERENCE_RELEASE, Allocation, Profile, version
+from numalign.kubelet.proposals.per_pod import choice
 from numalign.kubelet.releases import parse_release, profile_of
 from numalign.model.machine import Machine
 from numalign.model.pod import Pod

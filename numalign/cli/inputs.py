@@ -18,7 +18,7 @@ from numalign.model.machine import Machine
 from numalign.model.pod import Pod
 
 if TYPE_CHECKING:
-    from numalign.sources.manifest import PodInput, PodSource
+    from numalign.sources.pods.manifest import PodInput, PodSource
 
 
 class Setting(NamedTuple):
@@ -76,11 +76,11 @@ def profile(flags: KubeletFlags) -> Profile:
 def load_machine(name: str | None) -> tuple[Machine, str, tuple[Notice, ...]]:
     """Read one machine; None: the live host."""
     if name is None:
-        from numalign.sources.sysfs import live_machine
+        from numalign.sources.host.discovery import live_machine
 
         live = live_machine()
         return live.machine, "this host", tuple(Notice("host", text) for text in live.warnings)
-    from numalign.sources.machine_file import load_machine as load
+    from numalign.sources.machine.file import load_machine as load
 
     loaded = load(name)
     return loaded.machine, loaded.origin, loaded.warnings
@@ -91,7 +91,7 @@ def configuration(machine: Machine, origin: str, flags: KubeletFlags) -> tuple[K
     base, config = "ideal", IDEAL
     warnings: tuple[Notice, ...] = ()
     if flags.config is not None or flags.config_dir is not None or machine.kubelet is not None:
-        from numalign.sources import kubelet_file
+        from numalign.sources.kubelet import configuration as kubelet_file
 
         base, where = "kubelet", flags.config or f"{origin}: kubelet"
         if flags.config is not None:
@@ -101,7 +101,7 @@ def configuration(machine: Machine, origin: str, flags: KubeletFlags) -> tuple[K
         else:
             config, warnings = kubelet_file.from_data(machine.kubelet or {}, where)
     if flags.settings:
-        from numalign.sources.kubelet_flags import apply_flags
+        from numalign.sources.kubelet.flags import apply_flags
 
         config = apply_flags(config, flags.settings)
     return config, base, warnings
@@ -125,7 +125,7 @@ def read_pods(arguments: PodArguments) -> Pods:
     Raises:
         InputError: a pod the API server would refuse, or an input without a pod.
     """
-    from numalign.sources import manifest
+    from numalign.sources.pods import manifest
 
     beside = manifest.read_beside(arguments.beside) if arguments.beside else ()
     given = manifest.read(arguments.names, replicas=arguments.replicas, beside=beside)
@@ -142,7 +142,7 @@ def passed_over(given: PodInput) -> Iterator[Notice]:
 
 def file_of(source: PodSource) -> str | None:
     """Return the name of the file that a pod comes from; None: standard input."""
-    from numalign.sources.yaml import STDIN
+    from numalign.sources.text.yaml import STDIN
 
     return None if source.document.name == STDIN else source.document.name
 

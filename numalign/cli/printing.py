@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from numalign.render.checks import Check
+from numalign.render.ci.checks import Check
 
 
 def print_data(output: str, data: dict[str, Any]) -> None:
@@ -25,10 +25,10 @@ def print_data(output: str, data: dict[str, Any]) -> None:
 def print_checks(output: str, command: str, checks: Sequence[Check]) -> None:
     """Print the checks of a command as `junit` or `github`."""
     if output == "junit":
-        from numalign.render.junit import junit
+        from numalign.render.ci.junit import junit
 
         click.echo(junit(command, checks), nl=False)
     else:
-        from numalign.render.github import github
+        from numalign.render.ci.github import github
 
         click.echo(github(checks), nl=False)

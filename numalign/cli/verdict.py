@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from numalign.explain.alignment import alignment
-from numalign.kubelet.session import Outcome, admit
+from numalign.analysis.alignment import alignment
+from numalign.kubelet.admission import Outcome, admit
 
 FAIL_ON = ("rejected", "unaligned", "impossible", "nothing")
 """Values of `--fail-on`: a pod is refused; or what it got is not aligned; only a pod that an empty node refuses too;

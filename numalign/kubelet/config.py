@@ -1,7 +1,7 @@
 """The kubelet's settings that decide alignment (docs/rules/kubelet-files.md section 6), as plain values.
 
-Reading a KubeletConfiguration file is `sources.kubelet_file`; whether the kubelet would start with it on a machine is
-`kubelet.start`.
+Reading a KubeletConfiguration file is `sources.kubelet.configuration`; whether the kubelet would start with it on a
+machine is `kubelet.start.check`.
 """
 
 from __future__ import annotations

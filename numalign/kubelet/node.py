@@ -14,10 +14,10 @@ from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.errors import AllocationError, KubeletHangError, KubeletPanicError
 from numalign.kubelet.profile import REFERENCE, Profile
-from numalign.kubelet.start import LAST_NUMA_ID, check
+from numalign.kubelet.start.check import LAST_NUMA_ID, check
 from numalign.kubelet.topology.hints import ProviderAnswer, TopologyHint
-from numalign.kubelet.topology.merge import NUMAInfo, numa_info
-from numalign.kubelet.topology.policies import merge
+from numalign.kubelet.topology.merge.lists import NUMAInfo, numa_info
+from numalign.kubelet.topology.policy import merge
 from numalign.model.machine import Machine
 
 NO_HINT = TopologyHint(None, False)
@@ -216,7 +216,7 @@ def judge(node: Node, container: str | None, answers: tuple[ProviderAnswer, ...]
     """Merge answers with the policy that holds for a container; returns the merged hint and whether it admits."""
     if node.profile is REFERENCE:
         return merge(node.policy, answers, node.numa)
-    from numalign.kubelet.topology.history import merge_as
+    from numalign.kubelet.proposals.feedback_policies import merge_as
 
     return merge_as(node.profile, node.policy_of(container), answers, node.numa)
 

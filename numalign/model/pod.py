@@ -1,6 +1,6 @@
 """Pods as the API server hands them to a node: requests filled in, quantities canonical.
 
-Values only. Reading manifests is `sources.manifest`, defaulting and validation `model.apiserver`.
+Values only. Reading manifests is `sources.pods`, defaulting and validation `model.apiserver`.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from numalign.cli.compare_history import EVERY, compare_hints, compare_sets, compare_versions
+from numalign.cli.commands.compare_history import EVERY, compare_hints, compare_sets, compare_versions
 from numalign.cli.inputs import load_machine, read_pods, setting
 from numalign.cli.options import KubeletFlags, PodArguments
 from numalign.errors import InputError

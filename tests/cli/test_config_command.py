@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from numalign.cli import main
-from numalign.sources import bundled
+from numalign.sources.machine import bundled
 
 HEADER = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from tests.schemas import strictly
-from tests.sources import snapshots
+from tests.sources.host import snapshots
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:

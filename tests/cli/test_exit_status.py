@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from numalign.kubelet import session
+from numalign.kubelet import admission as session
 from tests.cli.running import PODS, ROOT, command, in_process, numalign, one_line
 
 POD = PODS / "announcement.yaml"
@@ -77,7 +77,7 @@ def test_a_wrong_command_line_is_2(arguments: list[str], says: str) -> None:
 
 def test_a_host_that_cannot_be_read_is_3(monkeypatch: pytest.MonkeyPatch) -> None:
     from numalign.errors import HostError
-    from numalign.sources import sysfs
+    from numalign.sources.host import discovery as sysfs
 
     def unreadable() -> Any:
         raise HostError("cannot be read: Permission denied", "/sys/devices/system/node")

@@ -7,10 +7,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from numalign.explain.lint import CODES
-from numalign.render.checks import Check, Problem
-from numalign.render.github import github
-from numalign.render.junit import junit
+from numalign.analysis.lint.check import CODES
+from numalign.render.ci.checks import Check, Problem
+from numalign.render.ci.github import github
+from numalign.render.ci.junit import junit
 from tests.cli.running import PODS, ROOT, in_process
 from tests.schemas import strictly
 

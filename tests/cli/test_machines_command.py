@@ -8,9 +8,9 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from numalign.cli.machines import command
-from numalign.sources import bundled
-from numalign.sources.machine_file import from_data, load_machine
+from numalign.cli.commands.machines import command
+from numalign.sources.machine import bundled
+from numalign.sources.machine.file import from_data, load_machine
 
 
 def output(*arguments: str) -> str:

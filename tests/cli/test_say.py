@@ -10,7 +10,7 @@ import pytest
 
 from numalign.errors import Notice
 
-say = import_module("numalign.cli.say")  # the package's own name `say` is the function
+say = import_module("numalign.cli.stderr")  # the package's own name `say` is the function
 
 
 class Terminal(io.StringIO):

@@ -10,7 +10,7 @@ from numalign.kubelet import device, node
 from numalign.kubelet.config import KubeletConfig, MemoryReservation
 from numalign.kubelet.demand import PodDemand, read
 from numalign.kubelet.node import AdmitResult, Node, NodeState
-from numalign.model.apiserver import read_pod
+from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.cpuset import format_set
 from numalign.model.machine import Device, Machine, NUMANode, Unit
 from tests.kubelet.hint_text import show

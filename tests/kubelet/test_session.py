@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from numalign.kubelet.admission import odd_from_the_start, open_session
 from numalign.kubelet.config import IDEAL, KubeletConfig, MemoryReservation
-from numalign.kubelet.session import odd_from_the_start, open_session
 from numalign.model.machine import Machine, NUMANode
 
 GIB = 1 << 30

@@ -103,7 +103,7 @@ def _choose(
             f"requested number of devices unavailable for {name}. Requested: {need}, Available: {free.bit_count()}"
         )
     if resource.proposed:
-        from numalign.kubelet.device.proposal import choose
+        from numalign.kubelet.proposals.preferred_sets import choose
 
         preferred = choose(resource, free | taken, taken, amount, numa_affinity if resource.aware else None)
         if preferred:

@@ -76,7 +76,7 @@ def _generate(manager: DeviceManager, resource: Resource, available: int, reusab
         return CANNOT_FIT
     family = HintFamily((piece,), resource.width(amount, manager.nodes))
     if resource.proposed:
-        from numalign.kubelet.device.proposal import prefer
+        from numalign.kubelet.proposals.preferred_sets import prefer
 
         return prefer(resource, family, available | reusable, amount)
     return family

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from numalign.kubelet.profile import REFERENCE, Profile
 from numalign.kubelet.topology.hints import Demand, Piece
-from numalign.kubelet.topology.search import narrowest_width
+from numalign.kubelet.topology.merge.families import narrowest_width
 from numalign.model.machine import Device, Machine
 
 

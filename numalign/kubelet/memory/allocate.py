@@ -10,7 +10,7 @@ from numalign.kubelet.errors import AllocationError, KubeletPanicError
 from numalign.kubelet.memory.hints import calculate, violates
 from numalign.kubelet.memory.state import NIL_DEREFERENCE, STATIC, WORD, Block, MemoryManager, MemoryState, fill
 from numalign.kubelet.topology.hints import HintFamily, HintList, TopologyHint
-from numalign.kubelet.topology.search import best_member
+from numalign.kubelet.topology.merge.families import best_member
 from numalign.model.cpuset import ids
 
 

@@ -29,7 +29,7 @@ from numalign.kubelet.topology.hints import (
     TopologyHint,
     masks_by_width,
 )
-from numalign.kubelet.topology.search import narrowest_width
+from numalign.kubelet.topology.merge.families import narrowest_width
 
 MOST_WALKED: Final = 20
 """Nodes up to which masks are walked where tables have wrapped; the kubelet's own walk doubles with every node."""

@@ -10,7 +10,7 @@ from numalign.kubelet.cpu.manager import CPUManager, start
 from numalign.kubelet.cpu.state import CPUState, initial_state, remove
 from numalign.kubelet.demand import ContainerDemand, PodDemand, read
 from numalign.kubelet.errors import AllocationError, KubeletHangError
-from numalign.model.apiserver import read_pod
+from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.cpuset import format_set, from_ids, parse
 from numalign.model.machine import Machine, NUMANode, Unit
 from tests.conformance import Case

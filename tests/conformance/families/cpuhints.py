@@ -9,7 +9,7 @@ from numalign.kubelet.cpu.hints import container_hints, pod_hints
 from numalign.kubelet.cpu.state import initial_state
 from numalign.kubelet.demand import read
 from numalign.kubelet.topology.hints import CANNOT_FIT, HintFamily, ProviderAnswer, expand
-from numalign.model.apiserver import read_pod
+from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.cpuset import format_set, ids
 from tests.conformance import Case
 from tests.conformance.families.cpu import policy_text, run_step, start_case, try_allocate

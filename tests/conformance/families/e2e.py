@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from numalign.render.replay import replay
-from numalign.sources import scenario
+from numalign.render.json.replay import replay
+from numalign.sources.recorded import scenario
 
 
 def decide(case: dict[str, Any]) -> dict[str, Any]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from numalign.kubelet.allocatable import allocatable
-from numalign.kubelet.fit import NodeView, check
+from numalign.kubelet.fit.check import NodeView, check
+from numalign.kubelet.start.allocatable import allocatable
 from numalign.model import quantity
-from numalign.model.apiserver import read_pod
+from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.machine import Device, Machine, NodeObject, NUMANode, Taint
-from numalign.sources.kubelet_file import from_data
+from numalign.sources.kubelet.configuration import from_data
 
 
 def decide(case: dict[str, Any]) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from typing import Any
 
 from numalign.kubelet.errors import KubeletPanicError
 from numalign.kubelet.topology.hints import NO_PREFERENCE, Hints, ProviderAnswer, TopologyHint
-from numalign.kubelet.topology.merge import NUMAInfo, numa_info
-from numalign.kubelet.topology.policies import merge
+from numalign.kubelet.topology.merge.lists import NUMAInfo, numa_info
+from numalign.kubelet.topology.policy import merge
 from numalign.model.cpuset import from_ids, ids
 
 

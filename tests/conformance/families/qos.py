@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numalign.model.apiserver import qos_class, read_pod
+from numalign.model.apiserver.defaulting import qos_class, read_pod
 from numalign.model.pod import Container
 from numalign.model.quantity import Quantity, parse
 

@@ -13,7 +13,7 @@ from numalign.kubelet.memory.start import start
 from numalign.kubelet.memory.state import MemoryManager, MemoryState, initial_state
 from numalign.kubelet.topology.hints import HintFamily, ProviderAnswer, TopologyHint, expand
 from numalign.model import quantity
-from numalign.model.apiserver import read_pod
+from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.cpuset import from_ids, ids
 from numalign.model.machine import Machine, NUMANode
 

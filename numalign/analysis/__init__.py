@@ -1,0 +1,1 @@
+"""What a decision means: alignment, reasons, verified changes, comparisons, findings. Pure, like the twin itself."""

@@ -1,0 +1,1 @@
+"""The same pods under other settings, machines and kubelets."""

@@ -1,0 +1,69 @@
+"""The comparison of "Topology Manager Feedback, round 2": the same hints under every policy.
+
+docs/rules/topology-manager.md 14. The feedback document's three policies were never a kubelet's; the kubelet's own
+stand beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+from math import prod
+from typing import NamedTuple
+
+from numalign.analysis.merging import LISTED, Entry
+from numalign.kubelet.profile import FEEDBACK_POLICIES, REFERENCE, Profile
+from numalign.kubelet.proposals.feedback_policies import combine, merge_as
+from numalign.kubelet.topology.hints import CANNOT_FIT, HintList, ProviderAnswer, TopologyHint, masks_by_width
+from numalign.kubelet.topology.merge.lists import numa_info
+from numalign.kubelet.topology.policy import explicit
+
+KUBELET_POLICIES = ("best-effort", "restricted", "single-numa-node")
+
+Providers = Mapping[str, HintList]
+"""Provider or resource name -> its hints; an empty list: it cannot be satisfied."""
+
+
+class Verdict(NamedTuple):
+    """What a policy makes of hints."""
+
+    policy: str
+    hint: TopologyHint
+    admit: bool
+
+
+class Compared(NamedTuple):
+    """Hints, and what each policy makes of them."""
+
+    providers: Providers
+    verdicts: tuple[Verdict, ...]
+    """The feedback document's policies, then the kubelet's."""
+    cross_product: tuple[Entry, ...]
+    """Every combination of one hint of each provider, merged as today; empty where there are more than `LISTED`."""
+
+
+def compare(providers: Providers, nodes: int, profile: Profile = REFERENCE) -> Compared:
+    """Merge the hints under every policy.
+
+    Args:
+        providers: the hints.
+        nodes: how many NUMA nodes there are, ids from 0.
+        profile: which kubelet's policies stand beside the document's.
+    """
+    numa = numa_info(range(nodes))
+    answers: list[ProviderAnswer] = [{name: hints or CANNOT_FIT} for name, hints in providers.items()]
+    verdicts = [
+        Verdict(policy, *merge_as(profile, policy, answers, numa)) for policy in (*FEEDBACK_POLICIES, *KUBELET_POLICIES)
+    ]
+    lists = explicit([hints for answer in answers for hints in answer.values()])
+    entries: tuple[Entry, ...] = ()
+    if prod(map(len, lists)) <= LISTED:
+        entries = tuple(Entry(hints, combine(REFERENCE, "best-effort", hints, numa.full)) for hints in product(*lists))
+    return Compared(providers, tuple(verdicts), entries)
+
+
+def every_combination(nodes: int = 2) -> Iterator[Providers]:
+    """Yield every pair of hints that two providers can give on a small machine."""
+    hints = [TopologyHint(mask, preferred) for preferred in (True, False) for mask in masks_by_width((1 << nodes) - 1)]
+    for one, other in product(hints, hints):
+        yield {"Provider 0": (one,), "Provider 1": (other,)}

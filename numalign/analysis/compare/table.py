@@ -1,0 +1,204 @@
+"""The same pods under other settings and on other machines: who is admitted, how many copies fit, what is left.
+
+A *variant* is one kubelet on one machine; each is run from an empty node. Copies of the pods come up one set after
+another until a pod is refused; what it found free on each NUMA node is *stranded*: there, and of no use to these pods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, count, islice
+from typing import NamedTuple
+
+from numalign.analysis.alignment import alignment
+from numalign.analysis.matrix import available
+from numalign.analysis.whatif.settings import apply, with_option
+from numalign.errors import StartError
+from numalign.kubelet.admission import Outcome, Session, admit_in_order, open_session
+from numalign.kubelet.config import KubeletConfig
+from numalign.kubelet.node import Node, NodeState
+from numalign.kubelet.profile import REFERENCE, Profile
+from numalign.kubelet.topology.options import LEVELS as TOPOLOGY_OPTIONS
+from numalign.kubelet.topology.options import POLICIES, SCOPES
+from numalign.model.machine import Machine
+from numalign.model.pod import Pod
+
+MOST_REPLICAS = 1000
+"""Nobody counts further: without `maxPods` pods that ask for nothing fit for ever."""
+
+
+class Variant(NamedTuple):
+    """One kubelet on one machine."""
+
+    config: KubeletConfig
+    machine: Machine
+    ideal: bool = False
+    profile: Profile = REFERENCE
+    option: str = ""
+    """The policy option that is on here beside those of the configuration."""
+    present: bool = False
+    """It is the configuration as given."""
+
+
+class Left(NamedTuple):
+    """What is free of each resource in one place: CPUs, devices, or bytes of memory."""
+
+    numa: int | None
+    """NUMA node id; None: devices without a node."""
+    free: Mapping[str, int]
+
+
+class Comparison(NamedTuple):
+    """What one variant does with the pods."""
+
+    variant: Variant
+    error: str = ""
+    """Why the kubelet would not start."""
+    outcomes: tuple[Outcome, ...] = ()
+    """Of the first set, the pods as given; none after one that the kubelet does not survive."""
+    replicas: int = 0
+    """How many whole sets fit."""
+    aligned_replicas: int = 0
+    """How many of them have nothing that is not aligned."""
+    refusal: Outcome | None = None
+    """What ended the count, maybe a pod that is there already; None: it went up to `MOST_REPLICAS`, or no start."""
+    stranded: tuple[Left, ...] = ()
+    """What the refused pod found free, by ascending NUMA node id; last, what has no node."""
+    absent: tuple[Outcome, ...] = ()
+    """Pods said to be there already that this variant refuses."""
+
+    @property
+    def admit(self) -> bool:
+        """Tell whether all pods as given are admitted."""
+        return bool(self.outcomes) and self.refused is None
+
+    @property
+    def refused(self) -> Outcome | None:
+        """The first of the pods as given that is refused, or the pod there already at which the kubelet fails."""
+        return next(
+            (outcome for outcome in self.outcomes if not outcome.admit), None if self.outcomes else self.refusal
+        )
+
+    @property
+    def aligned(self) -> bool | None:
+        """Tell whether the admitted pods as given are aligned; None: there is nothing to align."""
+        return _aligned(outcome for outcome in self.outcomes if outcome.admit)
+
+
+def variants(
+    config: KubeletConfig,
+    machine: Machine,
+    *,
+    ideal: bool = False,
+    profile: Profile = REFERENCE,
+    options: Sequence[str] = (),
+) -> Iterator[Variant]:
+    """Yield every policy in every scope, without and then with each option.
+
+    Policy `none` knows neither scopes nor the Topology Manager's options, so it has one row.
+
+    Args:
+        config: the settings as given; all but policy, scope and tried options stay.
+        machine: the machine.
+        ideal: see `node.start`.
+        profile: which kubelet; one without scopes is tried in scope `container` alone.
+        options: policy options of either manager, each tried by itself.
+    """
+    for option in ("", *options):
+        base = apply(config, with_option(config, option, True)) if option else config
+        for policy in (*POLICIES, *profile.policies):
+            if policy == "none" and option in TOPOLOGY_OPTIONS:
+                continue
+            scopes = SCOPES if profile.pod_scope else SCOPES[:1]
+            for scope in scopes if policy != "none" else (config.topology_manager_scope,):
+                tried = base._replace(topology_manager_policy=policy, topology_manager_scope=scope)
+                yield Variant(tried, machine, ideal, profile, option, tried == config)
+
+
+def run(variant: Variant, pods: Sequence[Pod], beside: Sequence[Pod] = (), *, started: bool = False) -> Comparison:
+    """Admit pods and copies of them until one is refused.
+
+    Args:
+        variant: the kubelet and its machine.
+        pods: one set.
+        beside: pods that are there already.
+        started: the containers of an admitted pod start before the next pod comes.
+    """
+    try:
+        session = open_session(variant.config, variant.machine, ideal=variant.ideal, profile=variant.profile)
+    except StartError as error:
+        return Comparison(variant, error.message)
+    stream = admit_in_order(session, chain(beside, _copies(pods)), started=started)
+    there = list(islice(stream, len(beside)))
+    if there and there[-1].stage in ("panic", "hang"):
+        return Comparison(variant, refusal=there[-1])
+    absent = tuple(outcome for outcome in there if not outcome.admit)
+    first = tuple(islice(stream, len(pods)))
+    replicas = aligned = 0
+    copies = first
+    while (refusal := _first_refused(copies)) is None and replicas < MOST_REPLICAS:
+        replicas += 1
+        aligned += _aligned(copies) is not False
+        copies = tuple(_until_refused(islice(stream, len(pods))))
+    stranded = () if refusal is None else tuple(left(refusal.before))
+    return Comparison(variant, "", first, replicas, aligned, refusal, stranded, absent)
+
+
+def _copies(pods: Sequence[Pod]) -> Iterator[Pod]:
+    """Yield the pods, then copies of them without end."""
+    yield from pods
+    for number in count(2):
+        for pod in pods:
+            yield pod._replace(name=f"{pod.name}-copy-{number}", uid=f"{pod.uid}/copy-{number}")
+
+
+def _until_refused(outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
+    for outcome in outcomes:
+        yield outcome
+        if _refused(outcome):
+            return
+
+
+def _first_refused(outcomes: Iterable[Outcome]) -> Outcome | None:
+    return next((outcome for outcome in outcomes if _refused(outcome)), None)
+
+
+def _refused(outcome: Outcome) -> bool:
+    """Tell whether a pod ends the count; a critical pod that evicts another makes no room for one more."""
+    return not outcome.admit or bool(outcome.fit and outcome.fit.preempted)
+
+
+def _aligned(outcomes: Iterable[Outcome]) -> bool | None:
+    judged = [
+        alignment(outcome.before.node, outcome.after, outcome.demand.uid, container).aligned
+        for outcome in outcomes
+        for container in outcome.demand.containers
+    ]
+    known = [one for one in judged if one is not None]
+    return all(known) if known else None
+
+
+def left(session: Session) -> Iterator[Left]:
+    """List what is free, NUMA node by NUMA node, then the devices without a node.
+
+    CPUs are there where the static CPU policy gives them out, memory where the memory manager does.
+    """
+    node, state = session.node, session.state
+    cpu = ("cpu",) if node.cpu.static else ()
+    resources = (*cpu, *sorted(node.memory.places), *sorted(node.device.resources))
+    for numa in sorted(numa.id for numa in node.machine.numa_nodes):
+        # A node with a negative id has CPUs; to devices and memory it is no node at all.
+        known = resources if numa >= 0 else cpu
+        yield Left(numa, {name: available(node, state, name, numa)[0] for name in known})
+    nowhere = _without_node(node, state)
+    if nowhere:
+        yield Left(None, nowhere)
+
+
+def _without_node(node: Node, state: NodeState) -> dict[str, int]:
+    found = {}
+    for name, resource in sorted(node.device.resources.items()):
+        here = (resource.no_topology | resource.nowhere) & resource.healthy
+        if here:
+            found[name] = (here & ~state.device.allocated.get(name, 0)).bit_count()
+    return found

@@ -1,0 +1,1 @@
+"""A kubelet's configuration against a machine: would it start, and what would."""

@@ -1,0 +1,136 @@
+"""A kubelet configuration on a machine: does it start, what does it reserve, and what looks unintended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from numalign.analysis.config.repair import Step, repair
+from numalign.analysis.config.reserve import MemorySum, isolated_cpus, memory_sum, split_cores
+from numalign.errors import StartError
+from numalign.kubelet.config import KubeletConfig
+from numalign.kubelet.start.check import check
+from numalign.kubelet.start.reservation import Reservation, reserve
+from numalign.model.cpuset import CPUSetError, format_set
+from numalign.model.machine import Machine
+
+
+class Finding(NamedTuple):
+    """Something that does not stop the kubelet, and is probably not meant."""
+
+    code: str
+    """Stable, kebab-case."""
+    field: str
+    """Field of KubeletConfiguration."""
+    message: str
+
+
+class ConfigReport(NamedTuple):
+    """The answer of `config check`."""
+
+    starts: bool
+    steps: tuple[Step, ...]
+    """What the kubelet would say, one refusal after the other, and the change that answers it."""
+    repaired: KubeletConfig
+    """The configuration after all changes; the given one where it starts."""
+    repairable: bool
+    """Whether `repaired` starts."""
+    findings: tuple[Finding, ...]
+    memory: MemorySum | None
+    """The sum behind `reservedMemory`; None: the reservations cannot be read."""
+    reserved_cpus: int | None
+    """CPUs that are never given out exclusively; None: it does not start, or the CPU manager is off."""
+
+
+def report(config: KubeletConfig, machine: Machine, *, ideal: bool = False) -> ConfigReport:
+    """Check a configuration and work out the nearest one that starts."""
+    outcome = repair(config, machine, ideal=ideal)
+    reservation = _reservation(config, machine)
+    reserved: int | None = None
+    if outcome.starts:
+        manager = check(outcome.config, machine, ideal=ideal).cpu
+        reserved = manager.reserved if manager.static else None
+    return ConfigReport(
+        starts=not outcome.steps,
+        steps=outcome.steps,
+        repaired=outcome.config,
+        repairable=outcome.starts,
+        # What remains to be said once the kubelet starts; a person should not meet it one run later.
+        findings=tuple(_findings(outcome.config, machine, reserved)),
+        memory=None if reservation is None else memory_sum(config, machine, reservation),
+        reserved_cpus=None if outcome.steps else reserved,
+    )
+
+
+def _reservation(config: KubeletConfig, machine: Machine) -> Reservation | None:
+    try:
+        return reserve(config, machine)
+    except (StartError, CPUSetError):
+        return None
+
+
+def _findings(config: KubeletConfig, machine: Machine, reserved: int | None) -> Iterator[Finding]:
+    yield from _idle_settings(config)
+    if config.reserved_system_cpus and ("cpu" in config.kube_reserved or "cpu" in config.system_reserved):
+        yield Finding(
+            "cpu-reservation-replaced",
+            "reservedSystemCPUs",
+            "takes the place of cpu in kubeReserved and systemReserved, which count for nothing",
+        )
+    if reserved:
+        explicit = bool(config.reserved_system_cpus)
+        owners = (("kubeReserved", config.kube_reserved), ("systemReserved", config.system_reserved))
+        computed = [field for field, amounts in owners if "cpu" in amounts]
+        yield from _reserved_findings(
+            reserved, machine, computed[0] if computed and not explicit else "reservedSystemCPUs"
+        )
+
+
+def _idle_settings(config: KubeletConfig) -> Iterator[Finding]:
+    """Name settings without effect."""
+    if config.topology_manager_policy == "none":
+        if config.topology_manager_policy_options:
+            yield Finding(
+                "ignored",
+                "topologyManagerPolicyOptions",
+                "policy none ignores them: nothing is aligned, nothing checked",
+            )
+        if config.topology_manager_scope != "container":
+            yield Finding("ignored", "topologyManagerScope", "policy none has no scope")
+    elif config.cpu_manager_policy == "none":
+        yield Finding(
+            "cpus-not-aligned",
+            "cpuManagerPolicy",
+            f"with none no container gets CPUs of its own: {config.topology_manager_policy} aligns devices only"
+            + (" and memory" if config.memory_manager_policy == "Static" else ""),
+        )
+    if config.reserved_memory and config.memory_manager_policy == "None":
+        yield Finding("ignored", "reservedMemory", "memoryManagerPolicy None ignores it")
+
+
+def _reserved_findings(reserved: int, machine: Machine, field: str) -> Iterator[Finding]:
+    """Look at what is reserved: whole cores, and the CPUs that the kernel isolates."""
+    split = split_cores(reserved, machine)
+    if split:
+        yield Finding(
+            "split-cores",
+            field,
+            f"reserving {format_set(reserved)} leaves the sibling threads {format_set(split)} to pods, which share "
+            f"their cores with the system; whole cores would be {format_set(reserved | split)}",
+        )
+    isolated = isolated_cpus(machine)
+    if isolated & reserved:
+        yield Finding(
+            "isolated-reserved",
+            field,
+            f"the kernel isolates {format_set(isolated & reserved)}: the system will not run on these reserved CPUs",
+        )
+    if isolated and machine.cpus & ~isolated & ~reserved:
+        yield Finding(
+            "pool-and-isolation-differ",
+            field,
+            f"the kernel isolates {format_set(isolated)}, so the system runs on the others; of these "
+            f"{format_set(machine.cpus & ~isolated & ~reserved)} can be given out exclusively",
+        )
+    if machine.cpus and not machine.cpus & ~reserved:
+        yield Finding("nothing-left", field, "every CPU is reserved: no container can get CPUs of its own")

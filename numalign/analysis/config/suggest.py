@@ -1,0 +1,119 @@
+"""A configuration for a machine that aligns what can be aligned, and starts; a reason for every line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from numalign.analysis.config.repair import first_core, repair
+from numalign.analysis.config.reserve import accepted_section
+from numalign.kubelet.config import KubeletConfig
+from numalign.kubelet.start.check import LAST_NUMA_ID
+from numalign.kubelet.start.reservation import reserve
+from numalign.kubelet.topology.options import LEAST_MAX_NODES, MAX_NODES, PREFER_CLOSEST
+from numalign.model.cpuset import format_set
+from numalign.model.machine import Machine
+
+GIBI = 1 << 30
+
+
+class Suggestion(NamedTuple):
+    """A configuration that starts on its machine, unless `error` says that none was found."""
+
+    config: KubeletConfig
+    reasons: Mapping[str, str]
+    """Field of KubeletConfig -> why it is set, one line."""
+    error: str
+    """The kubelet's text where it does not start after all; else empty."""
+
+
+def suggest(machine: Machine, wishes: Mapping[str, Any]) -> Suggestion:
+    """Write a configuration for a machine.
+
+    Args:
+        machine: the machine.
+        wishes: settings that the person wants (field of KubeletConfig -> value); kept where the kubelet accepts them.
+    """
+    reasons: dict[str, str] = {}
+    config = KubeletConfig()
+    for field, value, why in _settings(machine):
+        reasons[field] = why
+        config = config._replace(**{field: value})
+    config = config._replace(**wishes)
+    reasons |= dict.fromkeys(wishes, "as you asked")
+    if config.memory_manager_policy == "Static" and "reserved_memory" not in wishes:
+        config, reasons = _with_reserved_memory(config, machine, reasons)
+    outcome = repair(config, machine)
+    for step in outcome.steps:
+        if step.change is not None:
+            reasons[step.change.field] = step.change.why
+    error = "" if outcome.starts else outcome.steps[-1].error
+    return Suggestion(outcome.config, reasons, error)
+
+
+def _settings(machine: Machine) -> list[tuple[str, Any, str]]:
+    """Choose settings that need nothing but the machine."""
+    nodes = machine.numa_nodes
+    aligned = all(0 <= node.id <= LAST_NUMA_ID for node in nodes)
+    core = first_core(machine)
+    settings: list[tuple[str, Any, str]] = [
+        (
+            "topology_manager_policy",
+            "restricted" if aligned else "none",
+            "refuses pods that could sit on fewer NUMA nodes; best-effort would admit them unaligned"
+            if aligned
+            else f"the other policies crash on NUMA node ids above {LAST_NUMA_ID}",
+        ),
+        ("topology_manager_scope", "container", "the default; pod keeps all containers of a pod together"),
+    ]
+    options, why = _topology_options(machine)
+    if options and aligned:
+        settings.append(("topology_manager_policy_options", options, why))
+    settings.append(("cpu_manager_policy", "static", "Guaranteed pods with whole CPUs get CPUs of their own"))
+    if any(core & (core - 1) for core in machine.cores):
+        why = "no two containers on the threads of one core"
+        settings.append(("cpu_manager_policy_options", {"full-pcpus-only": "true"}, why))
+    if core:
+        why = f"a whole core for the system ({core.bit_count()} of {machine.cpus.bit_count()} CPUs), never given out"
+        settings.append(("reserved_system_cpus", format_set(core), why))
+    if machine.memory >= 4 * GIBI:
+        settings.append(("kube_reserved", {"memory": "1Gi"}, "memory for the kubelet and the container runtime"))
+    settings.append(
+        (
+            "eviction_hard",
+            {"memory.available": "100Mi"},
+            "the kubelet's default, spelled out: it is part of the sum below",
+        )
+    )
+    if any(node.memory > 0 for node in nodes):
+        settings.append(("memory_manager_policy", "Static", "memory comes from the NUMA nodes of the CPUs"))
+    return settings
+
+
+def _topology_options(machine: Machine) -> tuple[dict[str, str], str]:
+    """Choose the Topology Manager's options, and say why."""
+    options, reasons = {}, []
+    count = len(machine.numa_nodes)
+    if count > LEAST_MAX_NODES:
+        options[MAX_NODES] = str(count)
+        reasons.append(f"this machine has {count} NUMA nodes, {LEAST_MAX_NODES} are allowed by default")
+    ids = [node.id for node in machine.numa_nodes]
+    rows = [node.distances for node in machine.numa_nodes]
+    # The kubelet reads rows by node id: with gaps in the ids it would read past them.
+    if count > 2 and all(row is not None and max(ids) < len(row) for row in rows):
+        options[PREFER_CLOSEST] = "true"
+        reasons.append("of several nodes it takes those next to each other")
+    return options, "; ".join(reasons)
+
+
+def _with_reserved_memory(
+    config: KubeletConfig, machine: Machine, reasons: dict[str, str]
+) -> tuple[KubeletConfig, dict[str, str]]:
+    """Add the `reservedMemory` that the other settings call for; without one the Static policy goes."""
+    repaired = repair(config._replace(memory_manager_policy="None"), machine).config
+    section = accepted_section(config, machine, reserve(repaired, machine))
+    if section is None:
+        why = "no reservedMemory of this machine would add up, so memory is not aligned"
+        return config._replace(memory_manager_policy="None"), {**reasons, "memory_manager_policy": why}
+    why = "adds up to systemReserved + kubeReserved + evictionHard, as the Static policy demands"
+    return config._replace(reserved_memory=section), {**reasons, "reserved_memory": why}

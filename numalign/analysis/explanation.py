@@ -1,0 +1,44 @@
+"""All that `explain` has to say about one pod, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from numalign.analysis.matrix import Matrix, matrix
+from numalign.analysis.placement import Placement, placements
+from numalign.analysis.refusal import Refusal, decisions, refusal
+from numalign.analysis.whatif.changes import Change, changes
+from numalign.analysis.whatif.situation import Situation
+from numalign.kubelet.admission import Outcome
+from numalign.kubelet.node import Decision
+
+
+class Explanation(NamedTuple):
+    """One pod's admission, told."""
+
+    outcome: Outcome
+    decisions: tuple[Decision, ...]
+    """What the managers said, container by container or for the pod, up to a refusal."""
+    matrices: tuple[Matrix, ...]
+    """One for each decision."""
+    refusal: Refusal | None
+    changes: tuple[Change, ...]
+    """Of a refused pod: what would admit it, the nearest first."""
+    placements: tuple[Placement, ...]
+    """Of an admitted pod: where its containers are."""
+
+
+def explain(situation: Situation, outcome: Outcome, others: Sequence[tuple[str, Situation]] = ()) -> Explanation:
+    """Explain an admission.
+
+    Args:
+        situation: what the pod met; its past ends right before the pod.
+        outcome: what came of it.
+        others: further machines where a refused pod is tried, with the same past.
+    """
+    asked = decisions(outcome)
+    matrices = tuple(matrix(outcome.before.node, outcome.demand, decision) for decision in asked)
+    if outcome.admit:
+        return Explanation(outcome, asked, matrices, None, (), placements(outcome))
+    return Explanation(outcome, asked, matrices, refusal(outcome), changes(situation, outcome, others), ())

@@ -1,0 +1,1 @@
+"""What in a manifest keeps a pod from being aligned."""

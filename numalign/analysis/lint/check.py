@@ -1,0 +1,117 @@
+"""What keeps a pod from being aligned, told from its manifest: a table of rules, each a code, an effect and a function.
+
+docs/lint.md is the manual page. A new rule is one function, one row here, one row there and its cases in the tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import NamedTuple
+
+from numalign.analysis.lint import in_manifest as lint_manifest
+from numalign.analysis.lint import on_machine as lint_machine
+from numalign.analysis.lint.finding import EFFECTS, Effect, Finding, Ground, Subject, subject
+from numalign.errors import InputError
+from numalign.kubelet.admission import Session
+from numalign.model.path import child
+from numalign.model.pod import Pod
+
+IGNORE = "numalign/ignore"
+"""The annotation of a pod, or of a template, that names codes to pass over."""
+
+
+class Rule(NamedTuple):
+    """One rule."""
+
+    code: str
+    """Stable, kebab-case."""
+    effect: Effect
+    """The worst it can come to."""
+    check: Callable[[Subject], Iterator[Finding]]
+
+
+RULES: tuple[Rule, ...] = (
+    Rule("not-guaranteed", "unaligned", lint_manifest.not_guaranteed),
+    Rule("limit-missing", "unaligned", lint_manifest.limit_missing),
+    Rule("request-not-limit", "unaligned", lint_manifest.request_not_limit),
+    Rule("fractional-cpus", "unaligned", lint_manifest.fractional_cpus),
+    Rule("sidecar-cpus", "note", lint_manifest.sidecar_cpus),
+    Rule("odd-cpus", "rejected", lint_machine.odd_cpus),
+    Rule("unequal-widths", "rejected", lint_machine.unequal_widths),
+    Rule("dra-claim", "unaligned", lint_manifest.dra_claim),
+    Rule("hugepages-without-memory", "unaligned", lint_manifest.hugepages_without_memory),
+    Rule("hugepages-name", "impossible", lint_manifest.hugepages_name),
+    Rule("exceeds-machine", "impossible", lint_machine.exceeds_machine),
+)
+"""In the order in which findings are told."""
+
+CODES: tuple[str, ...] = tuple(rule.code for rule in RULES)
+
+
+class Report(NamedTuple):
+    """What is to be said of one pod."""
+
+    pod: Pod
+    findings: tuple[Finding, ...]
+    ignored: tuple[str, ...]
+    """Codes that would have been found, had nobody said to pass over them."""
+
+
+def ground(session: Session) -> Ground:
+    """Take from a session what the rules look at."""
+    node, view = session.node, session.view
+    if view is None:
+        raise ValueError("a session without the fit check")
+    return Ground(node.machine.name, node.scope, node.cpu, node.device, node.memory, view)
+
+
+def lint(pod: Pod, on: Ground | None = None, ignore: Collection[str] = ()) -> Report:
+    """Examine one pod.
+
+    Args:
+        pod: as the API server accepts it.
+        on: the machine to judge by; None: what depends on it is a note.
+        ignore: codes to pass over, beside those of the pod's own annotation.
+
+    Raises:
+        InputError: the annotation names an unknown code; `where` is its path in the pod.
+    """
+    passed = {*ignore, *_annotated(pod)}
+    looked_at = subject(pod, on)
+    findings: list[Finding] = []
+    ignored: list[str] = []
+    for rule in RULES:
+        found = [finding._replace(code=rule.code) for finding in rule.check(looked_at)]
+        if rule.code not in passed:
+            findings += found
+        elif found:
+            ignored.append(rule.code)
+    return Report(pod, tuple(findings), tuple(ignored))
+
+
+def reaches(finding: Finding, bar: str) -> bool:
+    """Tell whether a finding is at least as bad as an effect; `nothing` is never reached."""
+    return bar in EFFECTS and EFFECTS.index(finding.effect) >= EFFECTS.index(bar)
+
+
+def _annotated(pod: Pod) -> Sequence[str]:
+    text = pod.annotations.get(IGNORE)
+    if text is None:
+        return ()
+    codes = [code.strip() for code in text.split(",") if code.strip()]
+    for code in codes:
+        check_code(code, child("metadata.annotations", IGNORE))
+    return codes
+
+
+def check_code(code: str, where: str) -> None:
+    """Refuse a code that no rule has.
+
+    Raises:
+        InputError: with the nearest code that there is.
+    """
+    if code not in CODES:
+        from difflib import get_close_matches
+
+        near = get_close_matches(code, CODES, 1, 0.0)
+        raise InputError(f'no rule has the code "{code}"; did you mean "{near[0]}"?', where)

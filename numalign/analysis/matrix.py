@@ -1,0 +1,146 @@
+"""The matrix of a decision: what is asked of each resource, and what each NUMA node has of it.
+
+Rows are resources, columns NUMA nodes, cells "free now of what could ever be there". Works for a container and, in
+scope `pod`, for a whole pod, from the same answers that the kubelet merged.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from numalign.analysis.alignment import memory_width
+from numalign.kubelet.demand import PodDemand
+from numalign.kubelet.node import Decision, Node, NodeState
+from numalign.kubelet.topology.hints import CANNOT_FIT, NO_PREFERENCE, HintFamily, Hints
+
+Verdict = Literal["enough", "together", "no", "any"]
+"""What one node can do for a resource: hold all of it; only together with other nodes; nothing; or, for a resource that
+takes no part in alignment, it does not matter."""
+
+
+class Cell(NamedTuple):
+    """One resource on one NUMA node. Amounts are CPUs, devices or bytes."""
+
+    free: int
+    total: int
+    """What pods could ever get there: without reserved CPUs, unhealthy devices and reserved memory."""
+    verdict: Verdict
+
+
+class Row(NamedTuple):
+    """One resource."""
+
+    resource: str
+    requested: int
+    cells: tuple[Cell, ...]
+    """In the order of `Matrix.nodes`."""
+    free: int
+    """Free on the whole machine, devices without a NUMA node included."""
+    width: int
+    """How few nodes could hold it on an empty machine; 0: the resource has no opinion."""
+    possible: bool
+    """Some set of nodes holds it now."""
+
+
+class Matrix(NamedTuple):
+    """All resources of one decision that have a say in it."""
+
+    container: str | None
+    """None: the whole pod."""
+    nodes: tuple[int, ...]
+    """NUMA node ids, ascending."""
+    rows: tuple[Row, ...]
+    """Sorted by resource name, `cpu` and `memory` first."""
+
+    def fits(self, column: int) -> bool:
+        """Tell whether one node alone could hold everything."""
+        return all(row.cells[column].verdict in ("enough", "any") for row in self.rows)
+
+
+def matrix(node: Node, pod: PodDemand, decision: Decision) -> Matrix:
+    """Build the matrix of a decision from the state it was taken in."""
+    asked = _asked(pod, decision.container)
+    answers: dict[str, Hints] = {}
+    for answer in decision.answers:
+        answers.update(answer)
+    ids = tuple(sorted(numa.id for numa in node.machine.numa_nodes))
+    rows = [
+        _row(node, decision.state, name, amount, answers.get(name, NO_PREFERENCE), ids)
+        for name, amount in asked
+        if name in answers or _limits(node, name)
+    ]
+    rows.sort(key=lambda row: ({"cpu": 0, "memory": 1}.get(row.resource, 2), row.resource))
+    return Matrix(decision.container, ids, tuple(rows))
+
+
+def _asked(pod: PodDemand, container: str | None) -> list[tuple[str, int]]:
+    demand = pod if container is None else next(one for one in pod.containers if one.name == container)
+    asked = [("cpu", demand.cpus)] if demand.cpus else []
+    return [*asked, *(demand.memory or ()), *demand.devices]
+
+
+def _limits(node: Node, name: str) -> bool:
+    """Tell whether a resource without a hint still belongs in the matrix: it is one that a manager hands out."""
+    return name in node.device.resources or (name in node.memory.places and node.memory.policy == "Static")
+
+
+def _row(node: Node, state: NodeState, name: str, amount: int, hints: Hints, ids: tuple[int, ...]) -> Row:
+    amounts = [available(node, state, name, numa) for numa in ids]
+    verdicts: list[Verdict] = []
+    for numa, (free, _) in zip(ids, amounts, strict=True):
+        if hints == NO_PREFERENCE and name in node.device.resources and not node.device.resources[name].aware:
+            verdicts.append("any")
+        elif offers(hints, 1 << numa) or (free >= amount and _stands_alone(state, node, name, numa)):
+            verdicts.append("enough")
+        elif free and free < amount:
+            verdicts.append("together")
+        else:
+            verdicts.append("no")
+    cells = tuple(Cell(free, total, verdict) for (free, total), verdict in zip(amounts, verdicts, strict=True))
+    everywhere = sum(cell.free for cell in cells)
+    width = 0
+    if name in node.device.resources:
+        resource = node.device.resources[name]
+        everywhere = (resource.healthy & ~state.device.allocated.get(name, 0)).bit_count()
+        width = resource.width(amount, node.device.nodes) if resource.aware else 0
+    elif name == "cpu" and node.cpu.static:
+        width = node.cpu.minimal_width(amount)
+    elif name in node.memory.places and amount:
+        # Its own: memory and huge pages share their hints, so that the widest of them decides for all.
+        width = memory_width(node, name, amount)
+    possible = hints != CANNOT_FIT and (hints != NO_PREFERENCE or everywhere >= amount)
+    return Row(name, amount, cells, everywhere, width, possible)
+
+
+def _stands_alone(state: NodeState, node: Node, name: str, numa: int) -> bool:
+    """Tell whether a memory resource of a node can be used without other nodes.
+
+    Memory and huge pages share their hints, so where one of them is short the other's say nothing.
+    """
+    return name in node.memory.places and state.memory.groups[numa] == 1 << numa
+
+
+def offers(hints: Hints, mask: int) -> bool:
+    """Tell whether a set of nodes is among a resource's hints."""
+    if isinstance(hints, HintFamily):
+        return hints.has(mask)
+    return not isinstance(hints, str) and any(hint.numa_affinity == mask for hint in hints)
+
+
+def available(node: Node, state: NodeState, name: str, numa: int) -> tuple[int, int]:
+    """Return (free now, total that pods could ever get) of a resource on one NUMA node."""
+    if name == "cpu":
+        own = next(one.cpus for one in node.machine.numa_nodes if one.id == numa)
+        assignable = own & ~node.cpu.reserved
+        return (assignable & state.cpu.default).bit_count(), assignable.bit_count()
+    if name in node.device.resources:
+        resource = node.device.resources[name]
+        there = resource.on_node[numa] if numa < len(resource.on_node) else 0
+        for bit, span in resource.spanning:
+            there |= bit if span >> numa & 1 else 0
+        healthy = there & resource.healthy
+        return (healthy & ~state.device.allocated.get(name, 0)).bit_count(), healthy.bit_count()
+    place = node.memory.places.get(name)
+    if place is None:
+        return 0, 0
+    return state.memory.free[place][numa], node.memory.allocatable[place][numa]

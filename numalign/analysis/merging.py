@@ -1,0 +1,201 @@
+"""The steps of one decision for who wants to check them: hints by resource, the cross product, winner and runner-up.
+
+The kubelet walks every combination of one hint for each resource. Here that is only done where it is small; where it
+is large, its size and about how long it takes the kubelet are told instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from math import prod
+from typing import Literal, NamedTuple
+
+from numalign.kubelet.node import PROVIDERS, Decision, Node
+from numalign.kubelet.profile import REFERENCE
+from numalign.kubelet.proposals.feedback_policies import combine, prefer_single_nodes
+from numalign.kubelet.topology.hints import NO_PREFERENCE, HintFamily, HintList, Hints, TopologyHint
+from numalign.kubelet.topology.merge.lists import non_preferred_key, preferred_key, target_width
+from numalign.kubelet.topology.policy import explicit, single_numa_filter
+
+LISTED_NODES = 8
+"""Up to so many nodes hints are written out."""
+
+LISTED = 64
+"""Up to so many combinations are shown."""
+
+SECONDS_PER_COMBINATION = 0.24e-6
+"""What the kubelet takes for one, compiled and without logging: 16 ms for two resources on eight nodes (65 025
+combinations), 3.9 s for three."""
+
+Rule = Literal[
+    "preferred",
+    "fewer nodes",
+    "closer",
+    "smaller number",
+    "exactly as many nodes as needed",
+    "nearest to the nodes needed",
+]
+"""Why the winner beat the runner-up (docs/rules/topology-manager.md 6.4)."""
+
+
+class Said(NamedTuple):
+    """What one provider said about one resource."""
+
+    provider: str
+    resource: str
+    hints: HintList | None
+    """None: it has no opinion (`opinion` says which), or there are too many to list."""
+    opinion: str
+    """`hints`, `no preference` or `cannot fit`."""
+    number: int
+    """How many hints; of those not listed the most there can be."""
+
+
+class Entry(NamedTuple):
+    """One combination and what it merges to."""
+
+    hints: tuple[TopologyHint, ...]
+    merged: TopologyHint
+
+
+class Merging(NamedTuple):
+    """One decision, step by step."""
+
+    container: str | None
+    said: tuple[Said, ...]
+    resources: tuple[str, ...]
+    """The resources that the combinations are made of, in order: those with an opinion."""
+    combinations: int
+    """How many combinations the kubelet walks, after its policy dropped hints that cannot win."""
+    seconds: float
+    """About how long that takes the kubelet."""
+    table: tuple[Entry, ...]
+    """All of them; empty where there are more than `LISTED`."""
+    winner: TopologyHint
+    admit: bool
+    runner_up: TopologyHint | None
+    """None: there is no other candidate, or there were too many to look."""
+    rule: Rule | None
+    needed: int
+    """How many nodes the most demanding resource needs now."""
+
+
+def merging(node: Node, decision: Decision) -> Merging:
+    """Write the steps of a decision."""
+    width = len(node.numa.nodes)
+    said: list[Said] = []
+    lists: list[tuple[str, Hints]] = []
+    for provider, answer in zip(PROVIDERS, decision.answers, strict=True):
+        if not answer:
+            said.append(Said(provider, "", None, NO_PREFERENCE, 0))
+        for resource in answer:
+            said.append(_said(provider, resource, answer[resource], width))
+            lists.append((resource, answer[resource]))
+    # The order decides nothing; cpu first reads best.
+    said.sort(key=lambda one: (place(one.resource), one.resource))
+    lists.sort(key=lambda one: (place(one[0]), one[0]))
+    if width > LISTED_NODES:
+        single = node.policy_of(decision.container) == "single-numa-node"
+        count = prod(
+            _single_hints(hints, node) if single else 2**width - 1
+            for _, hints in lists
+            if isinstance(hints, HintFamily)
+        )
+        return _too_large(decision, tuple(said), tuple(name for name, _ in lists), count)
+    return _written(node, decision, tuple(said), lists)
+
+
+def _single_hints(family: HintFamily, node: Node) -> int:
+    """Count the hints that `single-numa-node` keeps: preferred ones of one node (7)."""
+    return sum(family.has(1 << numa) and family.prefers(1 << numa) for numa in node.numa.nodes)
+
+
+def place(resource: str) -> int:
+    """Where people expect a resource: cpu, memory, the rest; what has no name last."""
+    return {"cpu": 0, "memory": 1, "": 3}.get(resource, 2)
+
+
+def _said(provider: str, resource: str, hints: Hints, width: int) -> Said:
+    if isinstance(hints, str):
+        return Said(provider, resource, None, hints, 0)
+    if isinstance(hints, HintFamily) and width > LISTED_NODES:
+        return Said(provider, resource, None, "hints", 2**width - 1)
+    listed = explicit([hints])[0]
+    return Said(provider, resource, listed, "hints", len(listed))
+
+
+def _too_large(decision: Decision, said: tuple[Said, ...], resources: tuple[str, ...], count: int) -> Merging:
+    seconds = count * SECONDS_PER_COMBINATION
+    return Merging(
+        decision.container, said, resources, count, seconds, (), decision.hint, decision.admit, None, None, 0
+    )
+
+
+def _written(node: Node, decision: Decision, said: tuple[Said, ...], answers: Sequence[tuple[str, Hints]]) -> Merging:
+    opinions = [(name, hints) for name, hints in answers if hints != NO_PREFERENCE]
+    lists = explicit([hints for _, hints in opinions])
+    policy = node.policy_of(decision.container)
+    if policy == "single-numa-node":
+        lists = single_numa_filter(lists) if node.profile.single_filter else prefer_single_nodes(lists)
+    count = prod(len(hints) for hints in lists)
+    table: tuple[Entry, ...] = ()
+    runner_up, rule = None, None
+    needed = target_width(lists)
+    if count <= LISTED:
+        table = tuple(Entry(hints, combine(node.profile, policy, hints, node.numa.full)) for hints in product(*lists))
+    if node.profile is REFERENCE:
+        ranked = sorted(_candidates(lists, node), key=lambda hint: _key(hint, node, needed))[:2]
+        if len(ranked) == 2:
+            runner_up, rule = ranked[1], _rule(ranked[0], ranked[1], node, needed)
+    resources = tuple(name for name, _ in opinions)
+    seconds = count * SECONDS_PER_COMBINATION
+    return Merging(
+        decision.container,
+        said,
+        resources,
+        count,
+        seconds,
+        table,
+        decision.hint,
+        decision.admit,
+        runner_up,
+        rule,
+        needed,
+    )
+
+
+def _key(hint: TopologyHint, node: Node, needed: int) -> tuple[int, ...]:
+    mask = hint.numa_affinity or 0
+    numa = node.numa._replace(distances=None) if node.policy == "single-numa-node" else node.numa
+    if hint.preferred:
+        return (0, *preferred_key(mask, numa))
+    return (1, *non_preferred_key(mask, needed, numa))
+
+
+def _candidates(lists: Sequence[HintList], node: Node) -> set[TopologyHint]:
+    """Collect what combinations can merge to, list by list (12.3); an empty mask is no candidate (6.2)."""
+    masks, common = {node.numa.full}, {hint.numa_affinity for hints in lists for hint in hints}
+    for hints in lists:
+        affinities = {node.numa.full if hint.numa_affinity is None else hint.numa_affinity for hint in hints}
+        masks = {mask & other for mask in masks for other in affinities}
+        common &= {hint.numa_affinity for hint in hints if hint.preferred}
+    preferred = {TopologyHint(mask, True) for mask in common if mask}
+    return preferred | {TopologyHint(mask, False) for mask in masks if mask and mask not in common}
+
+
+def _rule(winner: TopologyHint, other: TopologyHint, node: Node, needed: int) -> Rule:
+    """Name the first rule in which they differ."""
+    if winner.preferred != other.preferred:
+        return "preferred"
+    differing = next(
+        place
+        for place, (one, two) in enumerate(zip(_key(winner, node, needed), _key(other, node, needed), strict=True))
+        if one != two
+    )
+    if differing >= 3:
+        return "closer" if differing == 3 else "smaller number"
+    if winner.preferred:
+        return "fewer nodes"
+    exact = (winner.numa_affinity or 0).bit_count() == needed
+    return "exactly as many nodes as needed" if exact else "nearest to the nodes needed"

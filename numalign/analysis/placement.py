@@ -1,0 +1,77 @@
+"""Where an admitted container's resources lie, and the NUMA distance it pays for that."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from numalign.analysis.alignment import Alignment, alignment
+from numalign.kubelet.admission import Outcome
+from numalign.kubelet.demand import ContainerDemand
+from numalign.kubelet.node import Node, NodeState
+from numalign.model.cpuset import ids
+
+
+class Place(NamedTuple):
+    """One resource of a container."""
+
+    resource: str
+    nodes: int
+    """The mask of the NUMA nodes it lies on."""
+    distance: int | None
+    """How far its farthest node is from the container's CPUs; without exclusive CPUs from any node that the container
+    touches. None: the machine does not say."""
+
+
+class Placement(NamedTuple):
+    """One container."""
+
+    container: ContainerDemand
+    judged: Alignment
+    places: tuple[Place, ...]
+    distance: float | None
+    """Mean distance over all ordered pairs of nodes it touches, as the kubelet reckons; None: not known, or nothing has
+    a place."""
+    local: int | None
+    """The distance of the nearest of its nodes to itself."""
+
+
+def placements(outcome: Outcome) -> tuple[Placement, ...]:
+    """Describe all containers of an admitted pod."""
+    node, uid = outcome.before.node, outcome.demand.uid
+    return tuple(_placement(node, outcome.after, uid, container) for container in outcome.demand.containers)
+
+
+def aligned(outcome: Outcome) -> bool | None:
+    """Tell whether every container of an admitted pod is aligned; None: no container has anything to align."""
+    node, uid = outcome.before.node, outcome.demand.uid
+    found = {alignment(node, outcome.after, uid, container).aligned for container in outcome.demand.containers}
+    return False if False in found else True if True in found else None
+
+
+def distance_between(node: Node, one: int, other: int) -> int | None:
+    """Return the largest distance from a node of one set to a node of the other."""
+    rows = {numa.id: numa.distances for numa in node.machine.numa_nodes}
+    places = {numa: place for place, numa in enumerate(sorted(rows))}
+    found = []
+    for start in ids(one):
+        row = rows[start]
+        if row is None or len(row) < len(rows):
+            return None
+        found += [row[places[end]] for end in ids(other)]
+    return max(found, default=None)
+
+
+def _placement(node: Node, state: NodeState, uid: str, container: ContainerDemand) -> Placement:
+    judged = alignment(node, state, uid, container)
+    start = judged.places.get("cpu", judged.nodes)
+    places = tuple(
+        Place(resource, nodes, distance_between(node, start, nodes)) for resource, nodes in judged.places.items()
+    )
+    touched = list(ids(judged.nodes))
+    pairs = [distance_between(node, 1 << one, 1 << other) for one in touched for other in touched]
+    known = [pair for pair in pairs if pair is not None]
+    complete = bool(known) and len(known) == len(pairs)
+    local = (
+        min((known[index * len(touched) + index] for index in range(len(touched))), default=None) if complete else None
+    )
+    return Placement(container, judged, places, sum(known) / len(known) if complete else None, local)

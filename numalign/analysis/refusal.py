@@ -1,0 +1,207 @@
+"""Why a pod was refused: the stage, the first resource or the first few that cannot meet, and whether it is for ever.
+
+The kubelet tells one sentence. Here its own functions are asked again, with fewer resources at a time, until the policy
+refuses no more: the smallest set that it still refuses is what stands in the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Literal, NamedTuple
+
+from numalign.analysis.matrix import Matrix, Row, matrix
+from numalign.kubelet import node as twin
+from numalign.kubelet.admission import Outcome, admit
+from numalign.kubelet.demand import Amounts, ContainerDemand
+from numalign.kubelet.errors import KubeletHangError, KubeletPanicError
+from numalign.kubelet.fit.check import Shortage
+from numalign.kubelet.fit.predicates import Refusal as Predicate
+from numalign.kubelet.node import Decision, Node
+from numalign.kubelet.topology.hints import CANNOT_FIT
+
+Stage = Literal["hints", "merge", "policy", "allocation", "fit", "panic", "hang"]
+"""Where it went wrong. `hints`: a resource is to be had on no set of nodes. `policy`: one can be had, but never, or not
+now, in the way that the policy wants; or two differ in how many nodes they need. `merge`: each alone would do, but they
+do not meet. `allocation`: a manager could not hand out what was decided. `fit`: the node as a whole is too small.
+`panic`, `hang`: the kubelet itself would not survive the call."""
+
+MOST_RESOURCES = 8
+"""Up to how many resources the smallest refused set is looked for; beyond, all of them are named."""
+
+
+class Refusal(NamedTuple):
+    """One refusal, taken apart."""
+
+    stage: Stage
+    reason: str
+    """The kubelet's own."""
+    message: str
+    """The kubelet's own."""
+    container: str | None
+    """Where it was refused; None: as a whole."""
+    policy: str
+    """The policy that held there."""
+    matrix: Matrix | None
+    """The decision at which it was refused; None where the kubelet never came to one."""
+    culprits: tuple[Row, ...]
+    """What stands in the way: one resource, or the smallest set that cannot meet."""
+    shortages: tuple[Shortage | Predicate, ...]
+    """Only with `fit`: every check that failed."""
+    never: bool
+    """An empty machine refuses the pod, too."""
+    missing: Amounts = ()
+    """With `panic`: the memory resources asked for of which some NUMA node does not know."""
+    empty: Refusal | None = None
+    """With `never`, how an empty machine refuses it, where that is for another reason."""
+
+
+def refusal(outcome: Outcome) -> Refusal:
+    """Take the refusal of a pod apart."""
+    now = _taken_apart(outcome)
+    alone = admit(outcome.before.empty(), outcome.pod)
+    if alone.admit:
+        return now
+    empty = _taken_apart(alone)
+    return now._replace(never=True, empty=None if _alike(now, empty) else empty)
+
+
+def _alike(one: Refusal, other: Refusal) -> bool:
+    """Tell whether two refusals are for the same reason."""
+    resources = [[row.resource for row in refusal.culprits] for refusal in (one, other)]
+    return one.stage == other.stage and resources[0] == resources[1]
+
+
+def _taken_apart(outcome: Outcome) -> Refusal:
+    result = outcome.result
+    table = refused_at(outcome)
+    blocking = culprits(outcome, table)
+    return Refusal(
+        _stage(outcome, blocking),
+        outcome.reason,
+        outcome.message,
+        result.container,
+        outcome.before.node.policy_of(result.container),
+        table,
+        blocking,
+        outcome.fit.failures if outcome.fit and result.admit else (),
+        never=False,
+        missing=_missing(outcome) if result.stage == "panic" else (),
+    )
+
+
+def _missing(outcome: Outcome) -> Amounts:
+    """Name what the kubelet looks up without checking (docs/rules/memory-manager.md rule 24)."""
+    manager = outcome.before.node.memory
+    asked = {pair for container in outcome.demand.containers for pair in container.memory or ()}
+    return tuple(
+        (resource, amount)
+        for resource, amount in sorted(asked)
+        if resource not in manager.places or manager.offered[manager.places[resource]] != manager.nodes
+    )
+
+
+def _stage(outcome: Outcome, blocking: Sequence[Row]) -> Stage:
+    result = outcome.result
+    if result.stage == "merge":
+        return _kind(outcome.before.node, result.decisions[-1], blocking)
+    if result.stage == "allocate":
+        return "allocation"
+    return result.stage or "fit"
+
+
+def culprits(outcome: Outcome, table: Matrix | None) -> tuple[Row, ...]:
+    """Name what stands in the way of a refused pod, as rows of the matrix of that decision."""
+    if table is not None and outcome.result.stage == "merge":
+        return _in_the_way(outcome.before.node, outcome.result.decisions[-1], table)
+    if table is not None and outcome.result.stage == "allocate":
+        return _not_handed_out(outcome, table)
+    return ()
+
+
+def refused_at(outcome: Outcome) -> Matrix | None:
+    """Lay out the decision at which the managers refused a pod; None: they did not, or never came to one."""
+    asked = () if outcome.result.admit else decisions(outcome)
+    return matrix(outcome.before.node, outcome.demand, asked[-1]) if asked else None
+
+
+def decisions(outcome: Outcome) -> tuple[Decision, ...]:
+    """List what the providers said, container by container or for the pod, up to a refusal.
+
+    Under policy `none` nobody asked them, so they are asked here: what there was to choose from.
+    """
+    result, node = outcome.result, outcome.before.node
+    if result.decisions:
+        return result.decisions
+    found: list[Decision] = []
+    for container in outcome.demand.containers:
+        decision = _asked_alone(outcome, node, container)
+        if decision is not None:
+            found.append(decision)
+        if container.name == result.container:
+            break
+    return tuple(found)
+
+
+def _asked_alone(outcome: Outcome, node: Node, container: ContainerDemand) -> Decision | None:
+    """Ask the providers about a container after the containers before it got theirs."""
+    demand = outcome.demand
+    earlier = demand.containers[: demand.containers.index(container)]
+    state, _ = twin.admit(node, outcome.before.state, demand._replace(containers=earlier))
+    # A policy that merges, on the state that it would have found: its verdict is not used.
+    judged = node._replace(policy="best-effort", container_policies={})
+    try:
+        return twin.decide(judged, state, demand, container)._replace(admit=True)
+    except (KubeletPanicError, KubeletHangError):
+        return None
+
+
+def _in_the_way(node: Node, decision: Decision, table: Matrix) -> tuple[Row, ...]:
+    """Find the smallest set of resources that the policy refuses, the first one in the matrix's order."""
+    hints = {name: said for answer in decision.answers for name, said in answer.items()}
+    memory = [row for row in table.rows if row.resource in node.memory.places]
+    # Memory and huge pages share their hints: the one that needs most stands for all of them.
+    memory.sort(key=lambda row: (-row.width, any(cell.verdict == "enough" for cell in row.cells)))
+    rows = [row for row in table.rows if row.resource in hints and (row not in memory or row is memory[0])]
+
+    def refused(some: Sequence[Row]) -> bool:
+        return not twin.judge(node, decision.container, ({row.resource: hints[row.resource] for row in some},))[1]
+
+    found = tuple(rows)
+    if len(rows) <= MOST_RESOURCES:
+        subsets = (some for size in range(1, len(rows)) for some in combinations(rows, size))
+        found = next((some for some in subsets if refused(some)), found)
+    if len(memory) > 1 and found == (memory[0],) and _alone_would_do(memory[0]):
+        return tuple(row for row in table.rows if row in memory)
+    return found
+
+
+def _alone_would_do(row: Row) -> bool:
+    """Tell whether a memory resource is refused only for what is asked beside it of other memory."""
+    return row.width == 1 and any(cell.verdict == "enough" for cell in row.cells)
+
+
+def _kind(node: Node, decision: Decision, culprits: Sequence[Row]) -> Stage:
+    if any(answer.get(row.resource) == CANNOT_FIT for row in culprits for answer in decision.answers):
+        return "hints"
+    widths = {row.width for row in culprits}
+    return (
+        "policy"
+        if len(culprits) == 1 or (node.policy_of(decision.container) == "restricted" and len(widths) > 1)
+        else "merge"
+    )
+
+
+_PROVIDED = {"cpu": ("cpu",), "memory": ("memory", "hugepages-")}
+
+
+def _not_handed_out(outcome: Outcome, table: Matrix) -> tuple[Row, ...]:
+    """Name the resources of the manager that failed: those of which there is too little, else all of them."""
+    node, provider = outcome.before.node, outcome.result.provider
+    if provider == "device":
+        rows = [row for row in table.rows if row.resource in node.device.resources]
+        named = [row for row in rows if row.resource in outcome.message]
+        return tuple(named or rows)
+    rows = [row for row in table.rows if row.resource.startswith(_PROVIDED.get(provider, ()))]
+    short = [row for row in rows if not row.possible or row.free < row.requested]
+    return tuple(short or rows)

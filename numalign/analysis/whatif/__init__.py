@@ -1,0 +1,1 @@
+"""The same situation with one thing changed, replayed on the twin."""

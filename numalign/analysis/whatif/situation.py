@@ -1,0 +1,99 @@
+"""What a pod met: a kubelet's settings, a machine, and all that happened there before. Replayed, it gives a session.
+
+A "what if" is the same situation with one thing changed, replayed from an empty node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Literal, NamedTuple
+
+from numalign.kubelet import node as twin
+from numalign.kubelet.admission import Session, admit, end, open_session
+from numalign.kubelet.config import KubeletConfig
+from numalign.kubelet.errors import KubeletPanicError
+from numalign.kubelet.profile import REFERENCE, Profile
+from numalign.model.machine import Machine
+from numalign.model.pod import Container, Pod
+from numalign.model.quantity import NANO, Quantity
+
+
+class Event(NamedTuple):
+    """Something that happened on the node."""
+
+    op: Literal["admit", "start", "end"]
+    pod: Pod
+
+
+class Situation(NamedTuple):
+    """A kubelet on a machine, and what happened there so far."""
+
+    config: KubeletConfig
+    machine: Machine
+    ideal: bool = False
+    fit_check: bool = True
+    profile: Profile = REFERENCE
+    past: tuple[Event, ...] = ()
+
+    def session(self) -> Session:
+        """Replay the past.
+
+        Raises:
+            StartError: the kubelet would refuse to start.
+            KubeletPanicError: it would crash, or hang, on the way.
+        """
+        session = open_session(
+            self.config, self.machine, ideal=self.ideal, fit_check=self.fit_check, profile=self.profile
+        )
+        return played(session, self.past)
+
+
+def played(session: Session, events: Iterable[Event]) -> Session:
+    """Let events happen.
+
+    Raises:
+        KubeletPanicError: the kubelet would crash, or hang, on the way.
+    """
+    for op, pod in events:
+        if op == "admit":
+            outcome = admit(session, pod)
+            if outcome.stage in ("panic", "hang"):
+                raise KubeletPanicError(outcome.message)
+            session = outcome.then
+        elif op == "end":
+            session = end(session, pod.uid)
+        else:
+            session = session._replace(state=twin.start_containers(session.node, session.state, pod.uid))
+    return session
+
+
+def arrivals(pods: Iterable[Pod], *, started: bool = False) -> tuple[Event, ...]:
+    """Let pods come up one after another; `started`: their containers start before the next pod comes."""
+    events = []
+    for pod in pods:
+        events.append(Event("admit", pod))
+        if started:
+            events.append(Event("start", pod))
+    return tuple(events)
+
+
+Amounts = Mapping[tuple[str, str], int]
+"""(container, resource) -> amount, in billionths."""
+
+
+def with_amounts(pod: Pod, amounts: Amounts) -> Pod:
+    """Let containers ask for other amounts; a limit that equals the request goes along with it."""
+    return pod._replace(containers=tuple(_with_amounts(container, amounts) for container in pod.containers))
+
+
+def _with_amounts(container: Container, amounts: Amounts) -> Container:
+    requests, limits = dict(container.requests), dict(container.limits)
+    for (name, resource), nano in amounts.items():
+        if name != container.name:
+            continue
+        old = requests[resource]
+        new = Quantity(nano, old.format, None if nano % NANO else nano // NANO)
+        if resource in limits and limits[resource].nano == old.nano:
+            limits[resource] = new
+        requests[resource] = new
+    return container._replace(requests=requests, limits=limits)

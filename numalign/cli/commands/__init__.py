@@ -1,0 +1,1 @@
+"""One module a command: read flags, call a task, render."""

@@ -1,1 +1,0 @@
-"""AdmitResult -> ordered reasons and verified changes, as data (no colours, no widths)."""

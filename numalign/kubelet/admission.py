@@ -1,0 +1,225 @@
+"""Pods one after another on one node: the managers, then the fit check, as the kubelet's admit handlers run.
+
+docs/rules/topology-manager.md 3. `node.admit` is the managers alone; this adds what comes after them and remembers for
+each pod the states around its admission.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from numalign.errors import Notice
+from numalign.kubelet import cpu, memory
+from numalign.kubelet import node as twin
+from numalign.kubelet.config import KubeletConfig
+from numalign.kubelet.cpu.allocate import NOT_FREE, POOL_EMPTY, TOO_FEW
+from numalign.kubelet.demand import PodDemand, read
+from numalign.kubelet.fit import check as fit
+from numalign.kubelet.fit.check import FitResult, NodeView
+from numalign.kubelet.node import AdmitResult, Node, NodeState
+from numalign.kubelet.profile import REFERENCE, Profile
+from numalign.model.machine import Machine
+from numalign.model.pod import Pod
+
+
+class Session(NamedTuple):
+    """A node and everything on it."""
+
+    node: Node
+    state: NodeState
+    view: NodeView | None
+    """The node as the fit check sees it; None: only the managers decide."""
+    pods: tuple[Pod, ...] = ()
+    """Active pods, in order of admission."""
+
+    def empty(self) -> Session:
+        """Return the same node with nothing on it."""
+        return self._replace(state=twin.empty_state(self.node), pods=())
+
+
+class Outcome(NamedTuple):
+    """One pod's admission."""
+
+    pod: Pod
+    demand: PodDemand
+    result: AdmitResult
+    """What the managers decided."""
+    fit: FitResult | None
+    """What the fit check decided; None: it was not asked."""
+    before: Session
+    """What the pod found."""
+    after: NodeState
+    """Right after the decision, with what a refused pod still holds."""
+    then: Session
+    """What the next pod finds."""
+    notices: tuple[Notice, ...] = ()
+    """What a person should know about this admission."""
+
+    @property
+    def admit(self) -> bool:
+        """Tell whether the pod runs."""
+        return self.result.admit and (self.fit is None or self.fit.admit)
+
+    @property
+    def stage(self) -> str:
+        """Where it was refused (`merge`, `allocate`, `panic`, `hang`, `fit`); empty when admitted."""
+        return self.result.stage or ("" if self.admit else "fit")
+
+    @property
+    def reason(self) -> str:
+        """The kubelet's reason."""
+        return self.fit.reason if self.fit and self.result.admit else self.result.reason
+
+    @property
+    def message(self) -> str:
+        """The kubelet's message."""
+        return self.fit.message if self.fit and self.result.admit else self.result.message
+
+
+def open_session(
+    config: KubeletConfig,
+    machine: Machine,
+    *,
+    ideal: bool = False,
+    fit_check: bool = True,
+    profile: Profile = REFERENCE,
+) -> Session:
+    """Start a kubelet on an empty node.
+
+    Args:
+        config: its settings.
+        machine: its machine.
+        ideal: see `node.start`.
+        fit_check: judge the node as a whole after the managers.
+        profile: which kubelet; v1.32 unless somebody asks for another.
+
+    Raises:
+        StartError: the kubelet would refuse to start.
+    """
+    node, state = twin.start(config, machine, ideal=ideal, profile=profile)
+    return Session(node, state, fit.view(config, machine) if fit_check else None)
+
+
+def odd_from_the_start(session: Session) -> tuple[Notice, ...]:
+    """Warn of what the kubelet accepts and then gets wrong."""
+    return tuple(
+        Notice(
+            "memory-overdrawn",
+            f"NUMA node {numa} has less {resource} than reservedMemory and huge pages take; the kubelet's subtraction "
+            "wraps around, and the node looks almost infinite: reserve less there",
+            "reservedMemory",
+        )
+        for numa, resource in memory.overdrawn_tables(session.node.memory)
+    )
+
+
+def admit(session: Session, pod: Pod) -> Outcome:
+    """Admit one pod: the managers, then the fit check."""
+    if session.node.profile is REFERENCE:
+        return _admit(session, pod)
+    outcome = _admit(session._replace(node=_node_for(session.node, pod)), _as_seen(session.node, pod))
+    return outcome._replace(then=outcome.then._replace(node=session.node))
+
+
+def _node_for(node: Node, pod: Pod) -> Node:
+    """Let the pod choose its policy where it may."""
+    if not node.profile.per_pod_policy:
+        return node
+    from numalign.kubelet.proposals.per_pod import node_for
+
+    return node_for(node, pod)
+
+
+def _as_seen(node: Node, pod: Pod) -> Pod:
+    """Read a pod as a kubelet without sidecars does: `restartPolicy` of an init container is not known to it."""
+    if node.profile.sidecars:
+        return pod
+    containers = [
+        container._replace(kind="init") if container.kind == "sidecar" else container for container in pod.containers
+    ]
+    return pod._replace(containers=tuple(containers))
+
+
+def _admit(session: Session, pod: Pod) -> Outcome:
+    node = session.node
+    demand = read(pod)
+    after, result = twin.admit(node, session.state, demand)
+    if not result.admit:
+        then = session._replace(state=twin.collect(node, after))
+        return Outcome(pod, demand, result, None, session, after, then, _fatal(result, pod))
+    then = session._replace(state=after, pods=(*session.pods, pod))
+    if session.view is None:
+        return Outcome(pod, demand, result, None, session, after, then, tuple(_oddities(session, after, demand, pod)))
+    fitted = fit.check(
+        pod,
+        session.pods,
+        session.view,
+        allocated={name: members.bit_count() for name, members in after.device.allocated.items() if members},
+        holds_devices=demand.uid in after.device.holdings,
+    )
+    notices = list(_oddities(session, after, demand, pod)) if fitted.admit else []
+    notices += [Notice("fit", note, pod.name) for note in fitted.notes]
+    notices += [
+        Notice("preempted", f"{victim.name} is evicted to admit {pod.name}", pod.name) for victim in fitted.preempted
+    ]
+    # A pod that does not fit was given everything already; the kubelet collects it before the next pod.
+    for gone in fitted.preempted if fitted.admit else (pod,):
+        then = end(then, gone.uid)
+    return Outcome(pod, demand, result, fitted, session, after, then, tuple(notices))
+
+
+def end(session: Session, uid: str) -> Session:
+    """End a pod: everything it held is free."""
+    return session._replace(
+        state=twin.remove(session.node, session.state, uid),
+        pods=tuple(pod for pod in session.pods if pod.uid != uid),
+    )
+
+
+def admit_in_order(session: Session, pods: Iterable[Pod], *, started: bool = False) -> Iterator[Outcome]:
+    """Admit pods one after another; none after one that the kubelet does not survive.
+
+    Args:
+        session: the node and what is there.
+        pods: in the order in which they come up.
+        started: the containers of an admitted pod start before the next pod comes.
+    """
+    for pod in pods:
+        outcome = admit(session, pod)
+        session = outcome.then
+        if started and outcome.admit:
+            session = session._replace(state=twin.start_containers(session.node, session.state, pod.uid))
+        yield outcome
+        if outcome.stage in _FATAL:
+            return
+
+
+_FATAL = {
+    "panic": ("kubelet-panic", "the kubelet would crash in this call, so no later pod is tried"),
+    "hang": ("kubelet-hang", "the kubelet would never come back from this call, so no later pod is tried"),
+}
+"""Stage -> (code, advice) where the kubelet itself does not survive the call."""
+
+
+def _fatal(result: AdmitResult, pod: Pod) -> tuple[Notice, ...]:
+    """Warn where the kubelet itself does not survive the call."""
+    if result.stage not in _FATAL:
+        return ()
+    code, advice = _FATAL[result.stage]
+    return (Notice(code, f"{advice}: {result.message}", pod.name),)
+
+
+_ADVICE = {
+    TOO_FEW: "got fewer exclusive CPUs than it asked for: the kubelet misjudges cores of unequal size",
+    NOT_FREE: "got a CPU that is not free: the kubelet misjudges cores of unequal size",
+    POOL_EMPTY: "took the last shared CPU: other containers have none, and the kubelet would not start again",
+}
+
+
+def _oddities(session: Session, after: NodeState, demand: PodDemand, pod: Pod) -> Iterator[Notice]:
+    """Warn where the kubelet itself goes wrong without noticing."""
+    for container in demand.containers:
+        if container.cpus:
+            for code in cpu.oddities(session.node.cpu, session.state.cpu, after.cpu, demand, container):
+                yield Notice(code, f"container {container.name} {_ADVICE[code]}", pod.name)

@@ -1,0 +1,229 @@
+"""The check after the managers: does the pod fit into what is left of the node as a whole.
+
+Stands for docs/rules/admission-fit.md. It knows nothing of NUMA. The kubelet reports one failure; this keeps all of
+them, and says which checks it could not make for want of knowledge.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from numalign.kubelet.config import KubeletConfig
+from numalign.kubelet.demand import effective
+from numalign.kubelet.fit import predicates, preemption
+from numalign.kubelet.fit.predicates import Refusal
+from numalign.kubelet.fit.preemption import whole
+from numalign.kubelet.start.allocatable import allocatable
+from numalign.model.machine import Machine, Taint
+from numalign.model.pod import Pod
+from numalign.model.quantity import Quantity
+
+
+class NodeView(NamedTuple):
+    """The node as the fit check sees it. None means not known, so not judged."""
+
+    allocatable: Mapping[str, Quantity]
+    name: str | None = None
+    labels: Mapping[str, str] | None = None
+    taints: tuple[Taint, ...] = ()
+    unjudged: frozenset[str] = frozenset()
+    """Resources whose amount nobody told us."""
+
+
+class Shortage(NamedTuple):
+    """A resource that does not suffice: CPU in milli-CPUs, others in whole units."""
+
+    resource: str
+    requested: int
+    used: int
+    capacity: int
+
+    @property
+    def refusal(self) -> Refusal:
+        """Word it as the kubelet does (3.4.1)."""
+        return Refusal(
+            f"OutOf{self.resource}",
+            f"Node didn't have enough resource: {self.resource}, requested: {self.requested}, "
+            f"used: {self.used}, capacity: {self.capacity}",
+        )
+
+
+class FitResult(NamedTuple):
+    """The decision."""
+
+    admit: bool
+    reason: str = ""
+    message: str = ""
+    failures: tuple[Shortage | Refusal, ...] = ()
+    """Every check that failed, in the kubelet's order, also those it would not tell."""
+    preempted: tuple[Pod, ...] = ()
+    """Pods evicted to admit this one."""
+    notes: tuple[str, ...] = ()
+    """What was not judged, or passed over, and why."""
+
+
+def view(config: KubeletConfig, machine: Machine) -> NodeView:
+    """Make the node object of a machine (6).
+
+    Raises:
+        StartError: a reservation that cannot be read.
+    """
+    unjudged = machine.storage is None and config.local_storage_capacity_isolation
+    return NodeView(
+        allocatable(config, machine),
+        machine.node.name,
+        machine.node.labels,
+        machine.node.taints,
+        frozenset({"ephemeral-storage"} if unjudged else ()),
+    )
+
+
+def check(
+    pod: Pod,
+    others: Sequence[Pod],
+    node: NodeView,
+    *,
+    allocated: Mapping[str, int] | None = None,
+    holds_devices: bool = False,
+) -> FitResult:
+    """Decide whether a pod fits beside others.
+
+    Args:
+        pod: the pod, after the managers let it in.
+        others: every other active pod, whatever its QoS class.
+        node: the node.
+        allocated: device plugin resource -> number of devices given out, to this pod, to others and to dead pods.
+        holds_devices: whether this pod was given any device.
+    """
+    system = predicates.wrong_system(pod)
+    if system:
+        return FitResult(False, *system, failures=(system,))
+    have = {resource: whole(resource, quantity.nano) for resource, quantity in node.allocatable.items()}
+    if holds_devices:  # 3.2
+        for resource, number in (allocated or {}).items():
+            have[resource] = max(have.get(resource, 0), number)
+    requested, notes = _requested(pod, have, node)
+    shortages = _shortages(requested, others, have)
+    refusals = _refusals(pod, others, node, notes)
+    return _report(pod, others, shortages, refusals)._replace(notes=tuple(notes))
+
+
+def _report(pod: Pod, others: Sequence[Pod], shortages: list[Shortage], refusals: list[Refusal]) -> FitResult:
+    """Say what the kubelet says (5)."""
+    failures: tuple[Shortage | Refusal, ...] = tuple(shortages) + tuple(refusals)
+    if not failures:
+        return FitResult(True)
+    if not preemption.is_critical(pod):
+        told = shortages[0].refusal if shortages else refusals[0]
+        return FitResult(False, *told, failures=failures)
+    if refusals:
+        return FitResult(False, *refusals[0], failures=failures)
+    needs = {one.resource: one.requested - (one.capacity - one.used) for one in shortages}
+    evicted, rest = preemption.victims(pod, others, needs)
+    if not rest:
+        return FitResult(True, failures=failures, preempted=evicted)
+    missing = "".join(f"(res: {resource}, q: {number}), " for resource, number in rest.items())
+    return FitResult(
+        False,
+        "UnexpectedAdmissionError",
+        "Unexpected error while attempting to recover from admission failure: preemption: error finding a set of pods "
+        f"to preempt: no set of running pods found to reclaim resources: [{missing}]",
+        failures,
+    )
+
+
+_OWN_FIELDS: tuple[str, ...] = ("cpu", "memory", "ephemeral-storage")
+
+
+def _requested(pod: Pod, have: Mapping[str, int], node: NodeView) -> tuple[dict[str, int], list[str]]:
+    """Give the pod's request, in the order in which it is checked, and what was left out of it (3.1, 3.3)."""
+    notes = []
+    nano = effective(pod, "requests")
+    for resource in sorted(nano):
+        if resource not in have and is_extended(resource):
+            if nano[resource] > 0:
+                notes.append(
+                    f"{resource}: no device plugin of this node and no entry in its status has this resource, so the "
+                    "kubelet passes over the request: the pod would run without it (a scheduler would not send it here)"
+                )
+            del nano[resource]
+    for resource, quantity in pod.overhead.items():
+        nano[resource] = nano.get(resource, 0) + quantity.nano
+    notes += [
+        f"{resource}: not judged, the machine does not say how much there is"
+        for resource in sorted(node.unjudged & nano.keys())
+        if nano.pop(resource) > 0
+    ]
+    ordered = [name for name in _OWN_FIELDS if name in nano]
+    ordered += sorted(name for name in nano if name not in ordered and _is_countable(name))
+    return {resource: whole(resource, nano[resource]) for resource in ordered}, notes
+
+
+def _shortages(requested: Mapping[str, int], others: Sequence[Pod], have: Mapping[str, int]) -> list[Shortage]:
+    """Make the checks of 3.4 in their order."""
+    result = []
+    if len(others) + 1 > have.get("pods", 0):
+        result.append(Shortage("pods", 1, len(others), have.get("pods", 0)))
+    wanted = {resource for resource, amount in requested.items() if amount > 0}
+    used = _used(others, wanted)
+    for resource, amount in requested.items():
+        capacity = have.get(resource, 0)
+        if resource in wanted and amount > capacity - used[resource]:
+            result.append(Shortage(resource, amount, used[resource], capacity))
+    return result
+
+
+def _used(others: Iterable[Pod], resources: Iterable[str]) -> dict[str, int]:
+    """Add up what the other pods request, each pod rounded by itself."""
+    used = dict.fromkeys(resources, 0)
+    for other in others:
+        nano = effective(other, "requests")
+        for resource in used:
+            amount = nano.get(resource, 0)
+            if resource in other.overhead:
+                amount += other.overhead[resource].nano
+            used[resource] += whole(resource, amount)
+    return used
+
+
+def _refusals(pod: Pod, others: Sequence[Pod], node: NodeView, notes: list[str]) -> list[Refusal]:
+    """Make the checks of 4.2 to 4.5; what cannot be judged goes to `notes` (6.5)."""
+    result = []
+    labels_unknown = node.labels is None and predicates.selects_labels(pod)
+    name_unknown = node.name is None and predicates.selects_fields(pod)
+    if labels_unknown:
+        notes.append("node selector and node affinity: not judged, the machine does not say which labels the node has")
+    if name_unknown or (node.name is None and pod.spec.get("nodeName")):
+        notes.append("node name: not judged, the machine does not say what the node is called")
+    judged = not labels_unknown and not name_unknown
+    if judged and not predicates.matches_node(pod, node.labels or {}, node.name or ""):
+        result.append(predicates.NODE_AFFINITY)
+    if node.name is not None and pod.spec.get("nodeName") and pod.spec["nodeName"] != node.name:
+        result.append(predicates.NODE_NAME)
+    if predicates.ports_taken(pod, others):
+        result.append(predicates.NODE_PORTS)
+    if not preemption.is_static(pod) and not predicates.tolerates(pod, node.taints):
+        result.append(predicates.TAINT_TOLERATION)
+    return result
+
+
+_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_QUALIFIED = rf"(?P<prefix>{_LABEL}(\.{_LABEL})*)/(?P<name>[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)"
+_QUOTA_PREFIX = "requests."
+
+
+def is_extended(resource: str) -> bool:
+    """Tell whether a name is an extended resource (1.4)."""
+    if "/" not in resource or "kubernetes.io/" in resource or resource.startswith(_QUOTA_PREFIX):
+        return False
+    match = re.fullmatch(_QUALIFIED, _QUOTA_PREFIX + resource)
+    return match is not None and len(match["prefix"]) <= 253 and len(match["name"]) <= 63
+
+
+def _is_countable(resource: str) -> bool:
+    """Tell whether the fit check counts a resource beside cpu, memory and ephemeral-storage (1.5)."""
+    if resource.startswith(("hugepages-", "attachable-volumes-")) or "kubernetes.io/" in resource:
+        return True
+    return is_extended(resource)

@@ -1,0 +1,1 @@
+"""Coming up: reservations, allocatable and every check the kubelet makes before it accepts a configuration."""

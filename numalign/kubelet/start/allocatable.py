@@ -1,0 +1,35 @@
+"""Node allocatable: what pods may request of each resource, over the whole node (docs/rules/admission-fit.md 6)."""
+
+from __future__ import annotations
+
+from numalign.kubelet.config import KubeletConfig
+from numalign.kubelet.start.reservation import capacity, reserve
+from numalign.model.machine import Machine
+from numalign.model.quantity import Quantity, from_int
+
+
+def allocatable(config: KubeletConfig, machine: Machine) -> dict[str, Quantity]:
+    """Compute allocatable per resource: capacity less reservation, in exact quantities (6.3).
+
+    Without a known file system `ephemeral-storage` is missing, and the fit check should not judge it (6.5).
+
+    Raises:
+        StartError: a reservation that cannot be read.
+    """
+    whole = capacity(machine, storage=config.local_storage_capacity_isolation)
+    reservation = reserve(config, machine)
+    result = {
+        resource: Quantity(max(0, amount.quantity.nano - reservation.nano(resource)), amount.quantity.format, None)
+        for resource, amount in whole.items()
+    }
+    pages = sum(amount.quantity.nano for resource, amount in whole.items() if resource.startswith("hugepages-"))
+    result["memory"] = Quantity(max(0, result["memory"].nano - pages), "BinarySI", None)
+    pods = config.max_pods
+    if config.pods_per_core > 0:
+        pods = min(pods, machine.cpus.bit_count() * config.pods_per_core)
+    result["pods"] = from_int(pods)
+    for resource, number in machine.node.extended_resources.items():
+        result[resource] = from_int(number)
+    for resource, devices in machine.devices.items():
+        result[resource] = from_int(sum(device.healthy for device in devices))
+    return result

@@ -1,0 +1,153 @@
+"""Whether the kubelet would start: every check of a configuration on a machine, in the kubelet's own order.
+
+Stands for docs/rules/kubelet-files.md section 10. The first failing check raises `StartError` with the kubelet's text;
+row 1 (decoding) belongs to `sources.kubelet.configuration`, rows 10 and 11 (state files) to whoever loads a node's
+state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from numalign.errors import StartError
+from numalign.kubelet.config import KubeletConfig
+from numalign.kubelet.cpu.manager import CPUManager, check_reserved_online
+from numalign.kubelet.cpu.manager import start as start_cpu
+from numalign.kubelet.cpu.options import check_gate, format_map
+from numalign.kubelet.memory.reserved import validate_reserved_memory
+from numalign.kubelet.memory.start import start as start_memory
+from numalign.kubelet.memory.state import MemoryManager
+from numalign.kubelet.profile import REFERENCE, Profile
+from numalign.kubelet.start.reservation import Reservation, check_capacity, reserve
+from numalign.kubelet.topology import options as topology
+from numalign.model import cpuset
+from numalign.model.cpuset import CPUSetError
+from numalign.model.gotext import quote
+from numalign.model.machine import Machine
+from numalign.model.quantity import QuantityError
+
+LAST_NUMA_ID = 63
+"""Masks of the Topology Manager have 64 bits."""
+
+
+class Started(NamedTuple):
+    """What a successful start yields: the managers and the figures they were made from."""
+
+    options: topology.TopologyOptions
+    cpu: CPUManager
+    memory: MemoryManager
+    reservation: Reservation
+
+
+def check(config: KubeletConfig, machine: Machine, *, ideal: bool = False, profile: Profile = REFERENCE) -> Started:
+    """Start the managers, or refuse as the kubelet would.
+
+    Args:
+        config: the settings.
+        machine: the machine.
+        ideal: waive the check that some CPU is reserved, which the kubelet makes for the static CPU policy.
+        profile: which kubelet.
+
+    Raises:
+        StartError: the kubelet would not start, or would crash at the first merge (topology-manager.md 2.3).
+    """
+    if profile is not REFERENCE:
+        from numalign.kubelet.releases import known_settings
+
+        config = known_settings(config, profile)
+    policies = (*topology.POLICIES, *profile.policies)
+    validate(config, policies)  # row 2
+    reserved = cpuset.parse(config.reserved_system_cpus)
+    check_reserved_online(config.reserved_system_cpus, reserved, machine)  # row 3
+    reservation = reserve(config, machine)  # rows 4, 5
+    _check_option_gates(config)  # row 6
+    options = topology.start(config, machine, policies=policies, levels=profile.levels)  # row 7
+    reserved_cpu = reservation.total.get("cpu")
+    cpu_manager = start_cpu(  # row 8
+        machine,
+        policy=config.cpu_manager_policy,
+        options=config.cpu_manager_policy_options,
+        gates=config.gate,
+        levels=profile.levels,
+        topology_policy=config.topology_manager_policy,
+        reserved=reserved,
+        reservation_nano=reserved_cpu.quantity.nano if reserved_cpu else None,
+        waive_reservation=ideal,
+    )
+    memory_manager = start_memory(  # row 9
+        machine,
+        config.memory_manager_policy,
+        config.reserved_memory,
+        {resource: amount.quantity for resource, amount in reservation.total.items()},
+    )
+    check_capacity(reservation, machine)  # row 12
+    _check_numa_ids(config, machine, profile)
+    return Started(options, cpu_manager, memory_manager, reservation)
+
+
+def validate(config: KubeletConfig, policies: Sequence[str] = topology.POLICIES) -> None:
+    """Validate the configuration by itself: all errors are collected and equal ones told once (rule 57).
+
+    Raises:
+        StartError: one error as it is, several as `[first, second]`.
+    """
+    errors = []
+    if config.topology_manager_policy not in policies:
+        names = " ".join(map(quote, policies))
+        errors.append(
+            "invalid configuration: topologyManagerPolicy (--topology-manager-policy) "
+            f"{quote(config.topology_manager_policy)} must be one of: [{names}]"
+        )
+    if config.topology_manager_scope not in topology.SCOPES:
+        errors.append(
+            "invalid configuration: topologyManagerScope (--topology-manager-scope) "
+            f'{quote(config.topology_manager_scope)} must be one of: "container", or "pod"'
+        )
+    if config.reserved_system_cpus:
+        errors += _validate_reserved_cpus(config)
+    try:
+        errors += validate_reserved_memory(config.reserved_memory)
+    except QuantityError as error:
+        raise StartError(str(error)) from None
+    distinct = list(dict.fromkeys(errors))
+    if distinct:
+        raise StartError(distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]")
+
+
+def _validate_reserved_cpus(config: KubeletConfig) -> list[str]:
+    errors = []
+    if config.system_reserved_cgroup or config.kube_reserved_cgroup:
+        errors.append(
+            "invalid configuration: can't use reservedSystemCPUs (--reserved-cpus) with systemReservedCgroup "
+            "(--system-reserved-cgroup) or kubeReservedCgroup (--kube-reserved-cgroup)"
+        )
+    try:
+        cpuset.parse(config.reserved_system_cpus)
+    except CPUSetError as error:
+        errors.append(
+            "invalid configuration: unable to parse reservedSystemCPUs (--reserved-cpus) "
+            f"{config.reserved_system_cpus}, error: {error}"
+        )
+    return errors
+
+
+def _check_option_gates(config: KubeletConfig) -> None:
+    check_gate(config.cpu_manager_policy_options, config.gate)
+    given = config.topology_manager_policy_options
+    if given is not None and not config.gate("TopologyManagerPolicyOptions"):
+        raise StartError(
+            f"topology manager policy options {format_map(given)} require feature gates "
+            '"TopologyManagerPolicyOptions" enabled'
+        )
+
+
+def _check_numa_ids(config: KubeletConfig, machine: Machine, profile: Profile) -> None:
+    """Refuse NUMA ids that no mask can hold: the kubelet starts, and crashes at the first merge."""
+    beyond = [str(node.id) for node in machine.numa_nodes if not 0 <= node.id <= LAST_NUMA_ID]
+    if beyond and (config.topology_manager_policy != "none" or profile.per_pod_policy):
+        raise StartError(
+            f"the kubelet would crash at the first admission: topologyManagerPolicy "
+            f"{config.topology_manager_policy} works with NUMA node ids from 0 to {LAST_NUMA_ID} only, "
+            f"and this machine has {', '.join(beyond)}; only topologyManagerPolicy none works here"
+        )

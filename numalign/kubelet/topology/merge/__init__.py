@@ -1,0 +1,1 @@
+"""From the providers' hints to one hint, without enumerating the cross product."""

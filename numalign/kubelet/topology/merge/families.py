@@ -1,0 +1,199 @@
+"""Merging families of hints without listing them (docs/rules/topology-manager.md 12.5).
+
+A list of hints is a union of *pieces*, and a piece is monotone: adding nodes to a member gives a member. So the winner
+is found by looking for the smallest mask of one size that lies in all families, and, when nothing is preferred, for the
+smallest mask that a combination can be ANDed to. Neither needs 2^n masks. `merge.merge_lists` gives the same answers by
+enumeration; the tests hold the two together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import combinations, product
+from math import comb
+from typing import Final
+
+from numalign.kubelet.topology.hints import CANNOT_FIT, HintFamily, Hints, Piece, SocketAlignment, TopologyHint
+from numalign.kubelet.topology.merge.best_set import Anything, closest, lowest
+from numalign.kubelet.topology.merge.limits import leaves_out, meet, member
+from numalign.kubelet.topology.merge.lists import NUMAInfo
+
+FEW: Final = 16
+"""So many masks are looked at one by one: preparing a search would take longer."""
+
+
+def merge_families(lists: Sequence[Hints], numa: NUMAInfo, *, only_single: bool, only_preferred: bool) -> TopologyHint:
+    """Merge answers that are families or constants.
+
+    Args:
+        lists: one answer a resource.
+        numa: the machine's nodes; with distances when the closest nodes are preferred.
+        only_single: apply the filter of `single-numa-node`: preferred hints of one node.
+        only_preferred: a non-preferred result is refused anyway, so its mask is not worked out: (full, not preferred).
+    """
+    families = [hints for hints in lists if isinstance(hints, HintFamily)]
+    possible = CANNOT_FIT not in lists and numa.full != 0
+    if possible:
+        if not families:
+            return TopologyHint(numa.full, True)
+        mask = _single_node(families) if only_single else _preferred(families, numa)
+        if mask is not None:
+            return TopologyHint(mask, True)
+    if only_single or only_preferred or not numa.full:
+        return TopologyHint(numa.full, False)
+    return TopologyHint(_non_preferred(families, numa), False)
+
+
+def _single_node(families: Sequence[HintFamily]) -> int | None:
+    """Return the lowest node that is a preferred hint of every family."""
+    for family in families:
+        if family.width != 1 and family.socket_alignment is None:
+            return None
+    common = -1
+    for family in families:
+        nodes = 0
+        for piece in family.pieces:
+            nodes |= piece.nodes
+        common &= nodes
+    while common:
+        bit = common & -common
+        for family in families:
+            if not family.has(bit) or not family.prefers(bit):
+                break
+        else:
+            return bit
+        common ^= bit
+    return None
+
+
+def _preferred(families: Sequence[HintFamily], numa: NUMAInfo) -> int | None:
+    """Return the best mask that every family prefers (12.3 phase 1), or None."""
+    # The resources of one provider often share a family (memory and its huge pages).
+    distinct = [family for index, family in enumerate(families) if family not in families[:index]]
+    width = distinct[0].width
+    if all(family.socket_alignment is None for family in distinct):
+        for family in distinct:
+            if family.width != width:
+                return None
+        if width == 1 and numa.distances is None:
+            return _single_node(distinct)
+        return _narrowest(distinct, width, numa)
+    for width in range(1, numa.full.bit_count() + 1):
+        mask = _narrowest(distinct, width, numa)
+        if mask is not None:
+            return mask
+    return None
+
+
+def _narrowest(families: Sequence[HintFamily], width: int, numa: NUMAInfo) -> int | None:
+    """Return the best mask of `width` nodes that every family prefers: closest, then the smallest integer."""
+    sockets = []
+    for family in families:
+        if family.width != width:
+            if family.socket_alignment is None:
+                return None
+            sockets.append(family.socket_alignment)
+    best: tuple[int, int] | None = None
+    for pieces in product(*[family.pieces for family in families]):
+        mask = best_member(pieces, width, numa, sockets)
+        if mask is not None:
+            key = (numa.distance(mask), mask)
+            best = key if best is None else min(best, key)
+    return None if best is None else best[1]
+
+
+def best_member(
+    pieces: Sequence[Piece], width: int, numa: NUMAInfo | None = None, sockets: Sequence[SocketAlignment] = ()
+) -> int | None:
+    """Return the best mask of `width` nodes that lies in every piece, or None.
+
+    Args:
+        pieces: where it has to lie.
+        width: its number of nodes.
+        numa: with distances: the closest mask is best; else the smallest integer.
+        sockets: alignments that have to hold as well.
+    """
+    nodes, required = -1, 0
+    for piece in pieces:
+        nodes &= piece.nodes
+        required |= piece.required
+    if nodes <= 0 or required & ~nodes or not 0 < width <= nodes.bit_count() or required.bit_count() > width:
+        return None
+
+    def holds(mask: int) -> bool:
+        return all(piece.has(mask) for piece in pieces) and all(alignment.holds(mask) for alignment in sockets)
+
+    if required.bit_count() == width:
+        return required if holds(required) else None
+    order = [node for node in range(nodes.bit_length()) if nodes >> node & 1]
+    if comb(len(order), width) <= FEW:
+        return _best_of(map(sum, combinations([1 << node for node in order], width)), numa, holds)
+    limits = member(pieces, order, width, sockets)
+    if numa is None or numa.distances is None:
+        return lowest(order, width, limits)
+    return closest(order, width, limits, numa, holds)
+
+
+def _best_of(masks: Iterable[int], numa: NUMAInfo | None, holds: Callable[[int], bool]) -> int | None:
+    """Look at each of a few masks."""
+    found = list(filter(holds, masks))
+    if len(found) < 2 or numa is None or numa.distances is None:
+        return min(found, default=None)
+    return min(found, key=lambda mask: (numa.distance(mask), mask))
+
+
+def narrowest_width(pieces: Sequence[Piece]) -> int:
+    """Return how many nodes the narrowest member of any piece has (every list of hints has one)."""
+    limit = max(piece.nodes.bit_count() for piece in pieces)
+    for width in range(1, limit + 1):
+        for piece in pieces:
+            if best_member((piece,), width) is not None:
+                return width
+    raise ValueError("a family of hints has no member")
+
+
+def _non_preferred(families: Sequence[HintFamily], numa: NUMAInfo) -> int:
+    """Return the mask of the best non-preferred combination (6.4); full when every AND is empty (6.5)."""
+    if not families:
+        return numa.full
+    target = max(narrowest_width(family.pieces) for family in families)
+    best: tuple[int, int, int, int] | None = None
+    members = [[piece for piece in family.pieces if piece.has(piece.nodes)] for family in families]
+    for pieces in product(*members):
+        common = numa.full
+        for piece in pieces:
+            common &= piece.nodes
+        size = common.bit_count()
+        if not size or (best is not None and best[:2] < _size_key(size if size < target else target, target)):
+            continue
+        # A is upward closed inside `common`: all sizes from its smallest on occur, so try the target and then wider.
+        for width in range(min(target, size), size + 1):
+            if best is not None and best[:2] < _size_key(width, target):
+                break
+            mask = _smallest_and(pieces, common, width, numa)
+            if mask is not None:
+                key = (*_size_key(width, target), numa.distance(mask), mask)
+                best = key if best is None else min(best, key)
+                break
+    return numa.full if best is None else best[3]
+
+
+def _size_key(width: int, target: int) -> tuple[int, int]:
+    return (0, target - width) if width <= target else (1, width)
+
+
+def _smallest_and(pieces: Sequence[Piece], common: int, width: int, numa: NUMAInfo) -> int | None:
+    """Return the best AND of one mask from each piece with exactly `width` nodes, or None."""
+    order = [node for node in range(common.bit_length()) if common >> node & 1]
+
+    def holds(mask: int) -> bool:
+        return leaves_out(pieces, common, mask)
+
+    # The best of all masks will nearly always do; only if not, what the pieces can leave out is looked at.
+    if numa.distances is None:
+        best = sum(1 << node for node in order[:width])
+        return best if holds(best) else lowest(order, width, meet(pieces, order))
+    nearest = closest(order, width, Anything(), numa, bool)
+    if nearest is not None and holds(nearest):
+        return nearest
+    return closest(order, width, meet(pieces, order), numa, holds)

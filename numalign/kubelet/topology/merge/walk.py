@@ -1,0 +1,80 @@
+"""The kubelet's own walk over every combination, for the one case where it matters: distance rows that are too short.
+
+With `prefer-closest-numa-nodes` the kubelet reads distance rows by node id. On machines with gaps in the ids it can run
+out of a row and crash; whether it gets there depends on the order of comparisons (docs/rules/topology-manager.md 8.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice, product
+
+from numalign.kubelet.errors import KubeletPanicError
+from numalign.kubelet.topology.hints import HintList, TopologyHint
+from numalign.kubelet.topology.merge.lists import NUMAInfo, merge_lists, target_width
+
+MOST_COMBINATIONS = 2_000_000
+"""How far the walk goes. The kubelet goes on; what it does beyond is taken to be a merge without distances."""
+
+
+def merge_by_walking(lists: Sequence[HintList], numa: NUMAInfo) -> TopologyHint:
+    """Merge as the kubelet does, combination by combination, first list outermost.
+
+    The work is the product of the list lengths, as in the kubelet, but at most `MOST_COMBINATIONS`.
+
+    Raises:
+        KubeletPanicError: a distance row ends before the id that is looked up.
+    """
+    width = target_width(lists)
+    best: TopologyHint | None = None
+    combinations = product(*lists)
+    for combination in islice(combinations, MOST_COMBINATIONS):
+        candidate = _combine(combination, numa.full)
+        if candidate.numa_affinity and (best is None or _replaces(best, candidate, width, numa)):
+            best = candidate
+    if next(combinations, None) is not None:
+        return merge_lists(lists, numa._replace(distances=None))
+    return best or TopologyHint(numa.full, False)
+
+
+def _combine(hints: Sequence[TopologyHint], full: int) -> TopologyHint:
+    """AND the masks; preferred when all hints are and all masks are equal (6.1)."""
+    masks = {hint.numa_affinity for hint in hints if hint.numa_affinity is not None}
+    merged = full
+    for mask in masks:
+        merged &= mask
+    return TopologyHint(merged, len(masks) <= 1 and all(hint.preferred for hint in hints))
+
+
+def _replaces(best: TopologyHint, candidate: TopologyHint, width: int, numa: NUMAInfo) -> bool:
+    """Compare a candidate with the running best (the cases of 6.4)."""
+    old, new = best.numa_affinity or 0, candidate.numa_affinity or 0
+    if candidate.preferred != best.preferred:
+        return candidate.preferred
+    old_count, new_count = old.bit_count(), new.bit_count()
+    if new_count == old_count:
+        return new != old and (_average(new, numa, old) < 0 or (_average(new, numa, old) == 0 and new < old))
+    if candidate.preferred or old_count > width:
+        return new_count < old_count
+    if old_count == width or new_count > width:
+        return False
+    return new_count == width or new_count > old_count
+
+
+def _average(new: int, numa: NUMAInfo, old: int) -> int:
+    """Compare two masks of equal count by distance: negative when `new` is closer. The running best is read first."""
+    before = _distance(old, numa)
+    return _distance(new, numa) - before
+
+
+def _distance(mask: int, numa: NUMAInfo) -> int:
+    distances = numa.distances or {}
+    members = [node for node in sorted(numa.nodes) if mask >> node & 1]
+    total = 0
+    for node in members:
+        row = distances[node]
+        for other in members:
+            if other >= len(row):
+                raise KubeletPanicError(f"runtime error: index out of range [{other}] with length {len(row)}")
+            total += row[other]
+    return total

@@ -1,0 +1,181 @@
+"""What the API server makes of a manifest before a node sees the pod: requests from limits, canonical quantities, QoS.
+
+Reading judges nothing: recorded pods are not always valid, and a replay reads thousands of them a second. What the API
+server would refuse is `model.apiserver.validation`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from numalign.errors import InputError
+from numalign.model.pod import Container, ContainerKind, Pod, QoS
+from numalign.model.quantity import Quantity, delivered, parse
+
+Quantities = dict[str, Quantity]
+
+
+def read_pod(manifest: Mapping[str, Any]) -> Pod:
+    """Read a pod manifest as the API server delivers it (docs/rules/kubelet-files.md 55).
+
+    Raises:
+        InputError: a field has the wrong type or no quantity in it; `where` is the field's path.
+    """
+    try:
+        pod = _pod(manifest)
+        if _is_plain(manifest):
+            return pod
+    except (AttributeError, TypeError, ValueError, KeyError) as error:
+        _refuse(manifest)
+        raise InputError(f"not a pod that can be read: {error}") from error
+    _refuse(manifest)
+    return pod
+
+
+def _refuse(manifest: Mapping[str, Any]) -> None:
+    """Raise the first misfit of a manifest. Looking for them costs more than reading, so good pods are spared it."""
+    from numalign.model.apiserver.validation import misfits
+
+    for problem in misfits(manifest):
+        raise InputError(problem.message, problem.path)
+
+
+_PLAIN_CONTAINER = frozenset({"name", "resources", "image"})
+_PLAIN_INIT_CONTAINER = _PLAIN_CONTAINER | {"restartPolicy"}
+
+
+def _is_plain(manifest: Mapping[str, Any]) -> bool:
+    """Tell whether reading has looked at all there is. Other fields are kept as read, so their types need a look."""
+    spec = manifest["spec"]
+    return (
+        manifest.keys() <= {"metadata", "spec"}
+        and (manifest.get("metadata") or {}).keys() <= {"name", "uid"}
+        and spec.keys() <= {"containers", "initContainers"}
+        and all(container.keys() <= _PLAIN_CONTAINER for container in spec["containers"])
+        and all(container.keys() <= _PLAIN_INIT_CONTAINER for container in spec.get("initContainers") or ())
+    )
+
+
+def _pod(manifest: Mapping[str, Any]) -> Pod:
+    metadata = manifest.get("metadata") or {}
+    spec = manifest["spec"]
+    containers = containers_of(spec)
+    name: str = metadata.get("name") or ""
+    namespace: str = metadata.get("namespace") or "default"
+    uid: str = metadata.get("uid") or f"{namespace}/{name}"
+    if type(name) is not str or type(uid) is not str:
+        raise TypeError(name, uid)
+    status = manifest.get("status")
+    overhead = spec.get("overhead")
+    return Pod(
+        name,
+        uid,
+        (status.get("qosClass") if status else None) or qos_class(containers),
+        containers,
+        namespace,
+        amounts(overhead) if overhead else {},
+        metadata.get("creationTimestamp") or "",
+        metadata.get("labels") or {},
+        metadata.get("annotations") or {},
+        spec,
+    )
+
+
+def containers_of(spec: Mapping[str, Any]) -> tuple[Container, ...]:
+    """Read the containers of a pod's spec in the kubelet's order, with requests filled in from limits."""
+    host = bool(spec.get("hostNetwork"))
+    result = []
+    for manifest in spec.get("initContainers") or ():
+        kind: ContainerKind = "sidecar" if manifest.get("restartPolicy") == "Always" else "init"
+        result.append(_container(manifest, kind, host))
+    apps = spec["containers"]
+    if type(apps) is not list:
+        raise TypeError(apps)
+    result.extend([_container(manifest, "app", host) for manifest in apps])
+    return tuple(result)
+
+
+def _container(manifest: Mapping[str, Any], kind: ContainerKind, host: bool) -> Container:
+    resources = manifest.get("resources") or {}
+    written = resources.get("limits")
+    limits = amounts(written) if written else {}
+    wanted = resources.get("requests")
+    requests = _requests(wanted, written or {}, limits) if wanted else limits
+    ports = manifest.get("ports")
+    name = manifest["name"]
+    if type(name) is not str:
+        raise TypeError(name)
+    return Container(name, kind, requests, limits, _ports(ports, host) if ports else ())
+
+
+def _requests(wanted: Mapping[str, Any], written: Mapping[str, Any], limits: Quantities) -> Quantities:
+    """Read requests and fill in what only the limits name. Most requests repeat the limit's text."""
+    requests = {}
+    for name, text in wanted.items():
+        same = type(text) is str and written.get(name) == text
+        requests[name] = limits[name] if same else amount(text)
+    for name, quantity in limits.items():
+        if name not in requests:
+            requests[name] = quantity
+    return requests
+
+
+def _ports(ports: Iterable[Mapping[str, Any]], host: bool) -> tuple[Mapping[str, Any], ...]:
+    """Fill in `hostPort` on the host's network (docs/rules/admission-fit.md 4.4)."""
+    if not host:
+        return tuple(ports)
+    return tuple([{**port, "hostPort": port.get("hostPort") or port.get("containerPort")} for port in ports])
+
+
+def amounts(written: Mapping[str, Any]) -> Quantities:
+    """Read a map of resource names to quantities, as the API server delivers it."""
+    return {name: amount(text) for name, text in written.items()}
+
+
+def amount(written: object) -> Quantity:
+    """Read one quantity, a text or a number, as the API server delivers it.
+
+    Raises:
+        TypeError: it is neither text nor number.
+        QuantityError: the text is no quantity.
+    """
+    return delivered(parse(written if type(written) is str else number_text(written)))
+
+
+def number_text(number: object) -> str:
+    """Write a number of a YAML or JSON document the way Kubernetes' tools hand it on.
+
+    Raises:
+        TypeError: it is no number.
+    """
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        raise TypeError(number)
+    text = str(number)
+    if "e" not in text or not 1e-6 <= abs(number) < 1e21:
+        return text.removesuffix(".0")
+    from decimal import Decimal
+
+    return format(Decimal(text), "f")
+
+
+def qos_class(containers: Iterable[Container]) -> QoS:
+    """Compute the QoS class (docs/rules/topology-manager.md 11.1): cpu and memory above zero, summed over the pod."""
+    requests: dict[str, int] = {}
+    limits: dict[str, int] = {}
+    every_container_is_limited = True
+    for container in containers:
+        limited = 0
+        for name in ("cpu", "memory"):
+            quantity = container.requests.get(name)
+            if quantity is not None and quantity.nano > 0:
+                requests[name] = requests.get(name, 0) + quantity.nano
+            quantity = container.limits.get(name)
+            if quantity is not None and quantity.nano > 0:
+                limits[name] = limits.get(name, 0) + quantity.nano
+                limited += 1
+        if limited < 2:
+            every_container_is_limited = False
+    if not requests and not limits:
+        return "BestEffort"
+    return "Guaranteed" if every_container_is_limited and requests == limits else "Burstable"

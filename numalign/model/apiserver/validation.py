@@ -1,0 +1,294 @@
+"""What the API server would refuse in a pod, as far as it matters for where the pod can run.
+
+`misfits` judges types and unknown fields against a table of the fields numalign looks at; `validate` adds the rules
+about names and amounts. Both name the field, say what is wrong and what would be right.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from numalign.model.apiserver.defaulting import amount, containers_of
+from numalign.model.apiserver.fields import POD, Fields, ListOf, MapOf, Schema
+from numalign.model.path import child
+from numalign.model.pod import Container
+from numalign.model.quantity import NANO, Quantity, QuantityError, canonical, parse
+
+
+class Problem(NamedTuple):
+    """One thing the API server would refuse."""
+
+    path: str
+    message: str
+
+
+def validate(manifest: Mapping[str, Any], *, named: bool = True) -> tuple[Problem, ...]:
+    """Collect what the API server would refuse; `named` is False for a template, whose pods get their names later."""
+    problems = tuple(misfits(manifest))
+    return problems or (*_names(manifest, named), *_containers(manifest["spec"]), *_claims(manifest["spec"]))
+
+
+# Types
+
+
+def misfits(value: object, schema: Schema = POD, path: str = "") -> Iterator[Problem]:
+    """Yield the fields of the wrong type, in the manifest's order."""
+    if isinstance(schema, str):
+        wrong = _MISFITS[schema](value)
+        if wrong:
+            yield Problem(path, wrong)
+    elif isinstance(schema, ListOf):
+        if not isinstance(value, list):
+            yield Problem(path, f"expected a list, got {shown(value)}")
+            return
+        for index, item in enumerate(value):
+            yield from misfits(item, schema.item, child(path, index))
+    elif not isinstance(value, Mapping):
+        yield Problem(path, f"expected a mapping, got {shown(value)}")
+    elif isinstance(schema, MapOf):
+        for key, item in value.items():
+            yield from misfits(item, schema.value, child(path, key))
+    else:
+        yield from _fields(value, schema, path)
+
+
+def _fields(value: Mapping[str, Any], schema: Fields, path: str) -> Iterator[Problem]:
+    for key, item in value.items():
+        known = schema.fields.get(key)
+        if known is None:
+            yield from _unknown(key, schema, path)
+        elif item is not None:
+            yield from misfits(item, known, child(path, key))
+    for key in schema.required:
+        if value.get(key) is None:
+            yield Problem(child(path, key), "missing; it is required")
+
+
+def _unknown(key: str, schema: Fields, path: str) -> Iterator[Problem]:
+    """Refuse an unknown field that is all but a known one; others belong to a part numalign does not look at."""
+    if key in schema.ignored or not (schema.ignored or schema.closed):
+        return
+    from difflib import get_close_matches
+
+    near = get_close_matches(str(key), [*schema.fields, *schema.ignored], 1, 0.0 if schema.closed else 0.85)
+    if near or schema.closed:
+        hint = f'; did you mean "{near[0]}"?' if near else ""
+        yield Problem(child(path, key), f'unknown field "{key}"{hint}')
+
+
+def _no_text(value: object) -> str:
+    return "" if isinstance(value, str) else f"expected a text, got {shown(value)}"
+
+
+def _no_flag(value: object) -> str:
+    return "" if isinstance(value, bool) else f"expected true or false, got {shown(value)}"
+
+
+def _no_whole_number(value: object) -> str:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return "" if whole else f"expected a whole number, got {shown(value)}"
+
+
+def _no_quantity(value: object) -> str:
+    try:
+        amount(value)
+    except QuantityError:
+        return f"expected a quantity such as 2, 500m or 4Gi, got {shown(value)}"
+    except (TypeError, ValueError):
+        return f"expected a quantity, got {shown(value)}"
+    return ""
+
+
+_MISFITS: Final[Mapping[str, Callable[[object], str]]] = {
+    "text": _no_text,
+    "flag": _no_flag,
+    "number": _no_whole_number,
+    "quantity": _no_quantity,
+}
+
+
+def shown(value: object) -> str:
+    """Name a value of a YAML or JSON document in a message."""
+    if isinstance(value, Mapping):
+        return "a mapping"
+    if isinstance(value, list):
+        return "a list"
+    if isinstance(value, str):
+        return f'"{value}"' if len(value) <= 60 else f'"{value[:60]}…"'
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return str(value) if isinstance(value, float) or abs(value) < 10**60 else "a huge number"  # type: ignore[arg-type]
+
+
+# Names
+
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_QUALIFIED = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
+
+
+def _is_label(name: str) -> bool:
+    return len(name) <= 63 and _LABEL.fullmatch(name) is not None
+
+
+def _is_subdomain(name: str) -> bool:
+    return len(name) <= 253 and _SUBDOMAIN.fullmatch(name) is not None
+
+
+def _names(manifest: Mapping[str, Any], named: bool) -> Iterator[Problem]:
+    metadata = manifest.get("metadata") or {}
+    name = metadata.get("name")
+    if name and not _is_subdomain(name):
+        yield Problem(
+            "metadata.name",
+            f"{shown(name)} is no name: lower-case letters, digits, '-' and '.', at most 253, ends alphanumeric",
+        )
+    elif not name and named and not metadata.get("generateName"):
+        yield Problem("metadata.name", "missing; a pod needs a name or a generateName")
+    if metadata.get("namespace") and not _is_label(metadata["namespace"]):
+        yield Problem("metadata.namespace", f"{shown(metadata['namespace'])} is no name: {_LABEL_RULE}")
+    given = (manifest.get("status") or {}).get("qosClass")
+    if given and given not in ("Guaranteed", "Burstable", "BestEffort"):
+        yield Problem("status.qosClass", f"expected Guaranteed, Burstable or BestEffort, got {shown(given)}")
+
+
+_LABEL_RULE: Final = "lower-case letters, digits and '-', at most 63, begins and ends alphanumeric"
+
+
+# Containers
+
+
+def _containers(spec: Mapping[str, Any]) -> Iterator[Problem]:
+    if not spec["containers"]:
+        yield Problem("spec.containers", "a pod needs at least one container")
+    seen: dict[str, str] = {}
+    read = iter(containers_of(spec))
+    for which in ("initContainers", "containers"):
+        for index, manifest in enumerate(spec.get(which) or ()):
+            path = f"spec.{which}[{index}]"
+            yield from _container_name(manifest["name"], f"{path}.name", seen)
+            yield from _restart_policy(manifest.get("restartPolicy"), which, f"{path}.restartPolicy")
+            yield from _resources(manifest.get("resources") or {}, next(read), f"{path}.resources")
+            yield from _ports(manifest.get("ports") or (), bool(spec.get("hostNetwork")), f"{path}.ports")
+    for name, written in (spec.get("overhead") or {}).items():
+        yield from _negative(written, child("spec.overhead", name))
+
+
+def _container_name(name: str, path: str, seen: dict[str, str]) -> Iterator[Problem]:
+    if name in seen:
+        yield Problem(path, f"{shown(name)} is also the name of {seen[name]}; names of containers are unique in a pod")
+    elif not _is_label(name):
+        yield Problem(path, f"{shown(name)} is no container name: {_LABEL_RULE}")
+    seen.setdefault(name, path.removesuffix(".name"))
+
+
+def _restart_policy(policy: str | None, which: str, path: str) -> Iterator[Problem]:
+    if policy and which == "containers":
+        yield Problem(path, "only init containers may have a restartPolicy of their own")
+    elif policy and policy != "Always":
+        yield Problem(path, f"expected Always (a sidecar) or nothing, got {shown(policy)}")
+
+
+def _ports(ports: Iterable[Mapping[str, Any]], host: bool, path: str) -> Iterator[Problem]:
+    for index, port in enumerate(ports):
+        place = child(path, index)
+        inside, outside = port["containerPort"], port.get("hostPort") or 0
+        if not 0 < inside < 65536:
+            yield Problem(f"{place}.containerPort", f"expected a port from 1 to 65535, got {shown(inside)}")
+        if not 0 <= outside < 65536:
+            yield Problem(f"{place}.hostPort", f"expected a port from 1 to 65535, got {shown(outside)}")
+        elif host and outside and outside != inside:
+            yield Problem(f"{place}.hostPort", f"must be the containerPort, {inside}, on the host's network")
+        if (port.get("protocol") or "TCP") not in ("TCP", "UDP", "SCTP"):
+            yield Problem(f"{place}.protocol", f"expected TCP, UDP or SCTP, got {shown(port['protocol'])}")
+
+
+# Amounts
+
+
+def _resources(resources: Mapping[str, Any], container: Container, path: str) -> Iterator[Problem]:
+    for which in ("limits", "requests"):
+        for name, written in (resources.get(which) or {}).items():
+            place = child(f"{path}.{which}", name)
+            yield from _resource_name(name, place)
+            yield from _negative(written, place)
+            yield from _granularity(name, amount(written), place)
+    for name in resources.get("requests") or {}:
+        place = child(f"{path}.requests", name)
+        yield from _against_limit(name, container.requests[name], container.limits.get(name), place)
+    asked = container.requests.keys() | container.limits.keys()
+    if any(name.startswith("hugepages-") for name in asked) and not asked & {"cpu", "memory"}:
+        yield Problem(path, "huge pages need a request or limit of cpu or memory beside them")
+
+
+def _resource_name(name: str, path: str) -> Iterator[Problem]:
+    prefix, slash, rest = name.rpartition("/")
+    if not slash:
+        if name not in ("cpu", "memory", "ephemeral-storage") and not name.startswith("hugepages-"):
+            yield Problem(
+                path,
+                f"{shown(name)} is no resource of a container: expected cpu, memory, ephemeral-storage, "
+                "hugepages-SIZE or a full name such as nvidia.com/gpu",
+            )
+        return
+    native = "kubernetes.io/" in name
+    if not (_is_subdomain(prefix) and len(rest) <= 63 and _QUALIFIED.fullmatch(rest)) or (
+        not native and (name.startswith("requests.") or len(prefix) > 253 - len("requests."))
+    ):
+        yield Problem(path, f"{shown(name)} is no resource name: expected DOMAIN/NAME such as nvidia.com/gpu")
+
+
+def _negative(written: object, path: str) -> Iterator[Problem]:
+    if amount(written).nano < 0:
+        yield Problem(path, f"{shown(written)} is negative; amounts are zero or more")
+
+
+def _granularity(name: str, quantity: Quantity, path: str) -> Iterator[Problem]:
+    if name.startswith("hugepages-"):
+        try:
+            page = parse(name.removeprefix("hugepages-")).nano
+        except QuantityError:
+            page = 0
+        if page <= 0 or page % NANO:
+            yield Problem(path, f"{shown(name)} names no page size: expected hugepages-2Mi or hugepages-1Gi")
+        elif quantity.nano % page:
+            yield Problem(path, f"{canonical(quantity)} is no multiple of the page size {name[10:]}")
+    elif is_extended(name) and quantity.nano % NANO:
+        yield Problem(path, f"{canonical(quantity)} is no whole number; extended resources are counted in whole units")
+
+
+def _against_limit(name: str, request: Quantity, limit: Quantity | None, path: str) -> Iterator[Problem]:
+    exact = name.startswith("hugepages-") or is_extended(name)
+    if limit is None:
+        if exact:
+            yield Problem(path, f"a request without a limit; {name} needs a limit equal to the request")
+    elif exact and request.nano != limit.nano:
+        yield Problem(path, f"{canonical(request)} differs from the limit {canonical(limit)}; {name} needs both equal")
+    elif request.nano > limit.nano:
+        yield Problem(path, f"{canonical(request)} is more than the limit {canonical(limit)}")
+
+
+def is_extended(name: str) -> bool:
+    """Tell whether a resource of a container is an extended one (docs/rules/admission-fit.md 1.4)."""
+    return "/" in name and "kubernetes.io/" not in name and not name.startswith("requests.")
+
+
+# Claims of dynamic resource allocation
+
+
+def _claims(spec: Mapping[str, Any]) -> Iterator[Problem]:
+    known = set()
+    for index, claim in enumerate(spec.get("resourceClaims") or ()):
+        if claim["name"] in known:
+            yield Problem(f"spec.resourceClaims[{index}].name", f"{shown(claim['name'])} is there twice")
+        known.add(claim["name"])
+    for which in ("initContainers", "containers"):
+        for index, container in enumerate(spec.get(which) or ()):
+            for number, claim in enumerate((container.get("resources") or {}).get("claims") or ()):
+                if claim["name"] not in known:
+                    yield Problem(
+                        f"spec.{which}[{index}].resources.claims[{number}].name",
+                        f"{shown(claim['name'])} is not among spec.resourceClaims",
+                    )

@@ -1,0 +1,1 @@
+"""What build servers read: JUnit XML and GitHub annotations."""

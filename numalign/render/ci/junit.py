@@ -1,0 +1,43 @@
+"""Checks as a JUnit report, the XML that build servers show as test results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from xml.etree import ElementTree
+
+from numalign.render.ci.checks import Check, Problem, printable
+
+
+def junit(name: str, checks: Sequence[Check]) -> str:
+    """Write a report: a test case a pod; what makes the answer no is a failure, the rest stands in `system-out`."""
+    failures = sum(any(problem.fails for problem in check.problems) for check in checks)
+    totals = {"tests": str(len(checks)), "failures": str(failures), "errors": "0"}
+    root = ElementTree.Element("testsuites", {"name": "numalign", **totals})
+    suite = ElementTree.SubElement(root, "testsuite", {"name": printable(f"numalign {name}"), **totals})
+    for check in checks:
+        _case(suite, check)
+    ElementTree.indent(root)
+    # In ASCII, so that the report is the same in every locale.
+    text = ElementTree.tostring(root, encoding="us-ascii", xml_declaration=False).decode()
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
+
+
+def _case(suite: ElementTree.Element, check: Check) -> None:
+    attributes = {"classname": printable(check.group), "name": printable(check.name)}
+    if check.file is not None:
+        attributes |= {"file": printable(check.file), "line": str(check.line)}
+    case = ElementTree.SubElement(suite, "testcase", attributes)
+    others = []
+    for problem in check.problems:
+        if problem.fails:
+            said = {"type": printable(problem.title), "message": printable(problem.message)}
+            ElementTree.SubElement(case, "failure", said).text = _told(check, problem)
+        else:
+            others.append(_told(check, problem))
+    if others:
+        ElementTree.SubElement(case, "system-out").text = "\n".join(others)
+
+
+def _told(check: Check, problem: Problem) -> str:
+    where = f"{check.file}:{problem.line or check.line}: " if check.file is not None else ""
+    return printable(f"{where}{problem.level}: {problem.title}: {problem.message}")

@@ -1,0 +1,1 @@
+"""What scripts read: JSON as promised in docs/json.md."""

@@ -1,0 +1,178 @@
+"""Views of `config check` and `config suggest`: text for people, JSON for programs, and the configuration itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from numalign.analysis.config.check import ConfigReport
+from numalign.analysis.config.reserve import MemorySum, Part
+from numalign.analysis.config.suggest import Suggestion
+from numalign.errors import Notice
+from numalign.kubelet.config import FIELD_NAMES, KubeletConfig, MemoryReservation
+from numalign.model.cpuset import format_set
+from numalign.render.page.document import Document, Line, Table
+
+HEADER = ("apiVersion: kubelet.config.k8s.io/v1beta1", "kind: KubeletConfiguration")
+_DEFAULTS = KubeletConfig()
+
+
+def check_document(report: ConfigReport, machine: str, origin: str, base: str) -> Document:
+    """Show whether the kubelet starts; if not, what stops it and the nearest configuration that starts."""
+    parts: list[Line | Table] = [Line(f"Machine {machine} ({origin}), {base} base", "dim")]
+    if report.starts:
+        parts.append(Line("The kubelet starts with this configuration.", "good"))
+    else:
+        parts.append(Line("The kubelet would refuse to start:", "bad"))
+    for step in report.steps:
+        parts.append(Line(f"  {step.error}", "bad"))
+        if step.change is None:
+            parts.append(Line("    no change of one setting that helps was found"))
+        else:
+            setting = _flow(step.change.field, step.change.value)
+            parts += [Line(f"    change: {setting}", "good"), Line(f"    why:    {step.change.why}")]
+    if report.repairable and report.steps:
+        parts.append(Line("With " + ("this change" if len(report.steps) == 1 else "these changes") + " it starts."))
+    if report.reserved_cpus is not None:
+        parts.append(Line(f"Reserved CPUs, never given out exclusively: {format_set(report.reserved_cpus) or 'none'}"))
+    if report.memory is not None and (report.memory.given or report.repaired.memory_manager_policy == "Static"):
+        parts += _memory_parts(report.memory)
+    return [*parts, *(Line(f"Note: {finding.field}: {finding.message}", "warn") for finding in report.findings)]
+
+
+def _memory_parts(memory: MemorySum) -> list[Line | Table]:
+    """Show both sides of the sum of `reservedMemory`."""
+    rows = [("kept back", part.source, part.text, str(part.bytes)) for part in memory.wanted]
+    rows.append(("kept back", "sum", "", str(memory.total_wanted)))
+    rows += [("reservedMemory", part.source, part.text, str(part.bytes)) for part in memory.given]
+    rows.append(("reservedMemory", "sum", "", str(memory.total_given)))
+    parts: list[Line | Table] = [
+        Line(),
+        Line("Memory: memoryManagerPolicy Static wants both sums equal, to the byte", "bold"),
+        Table(("SIDE", "SETTING", "TEXT", "BYTES"), tuple(rows), frozenset({"BYTES"}), 2),
+    ]
+    difference = memory.total_given - memory.total_wanted
+    if not difference:
+        parts.append(Line("  The sums are equal.", "good"))
+    else:
+        word = "too much" if difference > 0 else "missing"
+        parts.append(Line(f"  reservedMemory: {abs(difference)} bytes {word}"))
+        if memory.accepted:
+            parts.append(Line("  This would be accepted:"))
+            parts += [Line(f"    {line}") for line in _yaml_lines("reserved_memory", memory.accepted)]
+    return parts
+
+
+def check_json(
+    report: ConfigReport, machine: str, base: str, settings: Mapping[str, Any], notices: tuple[Notice, ...]
+) -> dict[str, Any]:
+    """Write the answer of `config check` for programs."""
+    memory = report.memory
+    return {
+        "apiVersion": "numalign/v1",
+        "kind": "ConfigCheckResult",
+        "machine": machine,
+        "base": base,
+        "kubelet": dict(settings),
+        "starts": report.starts,
+        "startError": report.steps[0].error if report.steps else None,
+        "steps": [
+            {
+                "startError": step.error,
+                "change": None
+                if step.change is None
+                else {
+                    "field": FIELD_NAMES[step.change.field],
+                    "value": _plain(step.change.value),
+                    "why": step.change.why,
+                },
+            }
+            for step in report.steps
+        ],
+        "suggestion": changed(report.repaired) if report.repairable else None,
+        "reservedCPUs": None if report.reserved_cpus is None else format_set(report.reserved_cpus),
+        "memory": None if memory is None else _memory_json(memory),
+        "findings": [{"code": one.code, "field": one.field, "message": one.message} for one in report.findings],
+        "warnings": [{"code": one.code, "message": one.message, "path": one.path} for one in notices],
+    }
+
+
+def _memory_json(memory: MemorySum) -> dict[str, Any]:
+    def side(parts: tuple[Part, ...]) -> list[dict[str, Any]]:
+        return [{"source": part.source, "text": part.text, "bytes": part.bytes} for part in parts]
+
+    return {
+        "wanted": side(memory.wanted),
+        "wantedBytes": memory.total_wanted,
+        "given": side(memory.given),
+        "givenBytes": memory.total_given,
+        "accepted": None if memory.accepted is None else _plain(memory.accepted),
+    }
+
+
+def changed(config: KubeletConfig) -> dict[str, Any]:
+    """Write the settings that are not the kubelet's defaults, under KubeletConfiguration's names."""
+    return {
+        name: _plain(getattr(config, field))
+        for field, name in FIELD_NAMES.items()
+        if getattr(config, field) != getattr(_DEFAULTS, field)
+    }
+
+
+def suggestion_yaml(suggestion: Suggestion, machine: str) -> str:
+    """Write a suggested configuration as a KubeletConfiguration, a comment on every setting."""
+    lines = [f"# For {machine}: what can be aligned is aligned; `numalign config check` accepts it.", *HEADER]
+    for field in FIELD_NAMES:
+        value = getattr(suggestion.config, field)
+        if field in suggestion.reasons and value is not None:
+            lines += [f"# {suggestion.reasons[field]}", *_yaml_lines(field, value)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def suggestion_json(suggestion: Suggestion) -> dict[str, Any]:
+    """Write a suggested configuration as KubeletConfiguration fields."""
+    return {
+        "apiVersion": "kubelet.config.k8s.io/v1beta1",
+        "kind": "KubeletConfiguration",
+        **{
+            name: _plain(getattr(suggestion.config, field))
+            for field, name in FIELD_NAMES.items()
+            if field in suggestion.reasons and getattr(suggestion.config, field) is not None
+        },
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Turn a setting into plain data."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, tuple):
+        return [{"numaNode": element.numa_node, "limits": dict(element.limits)} for element in value]
+    return value
+
+
+def _flow(field: str, value: Any) -> str:
+    """Write a setting on one line of YAML."""
+    name = FIELD_NAMES[field]
+    return f"{name}: {json.dumps(_plain(value), ensure_ascii=False)}"
+
+
+def _yaml_lines(field: str, value: Any) -> list[str]:
+    """Write a setting as YAML. Texts are quoted: a bare number or boolean would stop the kubelet."""
+    name = FIELD_NAMES[field]
+    if isinstance(value, Mapping) and value:
+        return [f"{name}:", *(f"  {key}: {json.dumps(inner)}" for key, inner in value.items())]
+    if isinstance(value, tuple) and value:
+        return [f"{name}:", *(line for element in value for line in _reservation_lines(element))]
+    if isinstance(value, str) and value.replace("-", "").isalpha():
+        return [f"{name}: {value}"]
+    return [f"{name}: {json.dumps(_plain(value))}"]
+
+
+def _reservation_lines(element: MemoryReservation) -> list[str]:
+    return [
+        f"- numaNode: {element.numa_node}",
+        "  limits:",
+        *(f"    {resource}: {json.dumps(text)}" for resource, text in element.limits.items()),
+    ]

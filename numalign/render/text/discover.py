@@ -1,0 +1,155 @@
+"""A discovered machine as tables: what the kubelet believes, then the devices, then what is apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from numalign.model.cpuset import format_set
+from numalign.model.machine import Machine
+from numalign.render.page.document import Cell, Document, Line, Styled, Table
+from numalign.render.text.amounts import bytes_text
+from numalign.render.text.hardware import Hardware, machine_line, pci_devices, socket_ids
+
+
+def discover_document(machine: Machine, *, hint: str, wide: bool = False) -> Document:
+    """Return the tables of a machine; `wide` adds uncore caches, distances and every PCI device."""
+    hardware: Hardware = machine.hardware or {}
+    parts: list[Line | Table] = [
+        Line(f"{machine.name}: {machine_line(machine, hardware)}", "bold"),
+        Line(),
+        _nodes(machine, wide),
+    ]
+    if machine.devices:
+        parts += [Line(), Line("Devices, under the names their plugins give them", "bold"), _devices(machine, hardware)]
+    others = _pci(machine, hardware, wide)
+    if others.rows:
+        parts += [Line(), Line("PCI devices" if wide else "Other PCI devices", "bold"), others]
+    parts += _apart(machine, hardware)
+    return [*parts, Line(), Line(hint, "dim")]
+
+
+def hardware_document(name: str, hardware: Hardware) -> Document:
+    """Return what is known of a machine whose kubelet view cannot be had."""
+    parts: list[Line | Table] = [Line(f"{name}: the hardware alone", "bold"), Line()]
+    rows: list[tuple[Cell, ...]] = [("CPUs", hardware.get("cpus", ""))]
+    for key, label in (("offlineCPUs", "offline CPUs"), ("model", "model")):
+        if key in hardware:
+            rows.append((label, str(hardware[key])))
+    rows.append(("cores", str(len(hardware.get("cores", ())))))
+    rows += [(f"socket {one.get('id', '?')}", f"CPUs {one['cpus']}") for one in hardware.get("sockets", ())]
+    for node in hardware.get("numaNodes", ()):
+        memory = bytes_text(node["memory"]) if "memory" in node else "memory not told"
+        rows.append((f"NUMA node {node['id']}", f"CPUs {node['cpus'] or 'none'}, {memory}"))
+    if "memory" in hardware:
+        rows.append(("memory", bytes_text(hardware["memory"])))
+    parts.append(Table(("WHAT", "VALUE"), tuple(rows)))
+    return parts
+
+
+def _nodes(machine: Machine, wide: bool) -> Table:
+    rows = []
+    for node in sorted(machine.numa_nodes, key=lambda node: node.id):
+        cores = [core for core in machine.cores if core & node.cpus]
+        pages = ", ".join(f"{size}: {bytes_text(amount)}" for size, amount in node.hugepages.items() if amount)
+        row: tuple[Cell, ...] = (
+            str(node.id),
+            ",".join(map(str, socket_ids(machine, node.cpus))) or "-",
+            format_set(node.cpus) or Styled("none", "dim"),
+            str(len(cores)),
+            bytes_text(node.memory) if node.memory else Styled("none", "dim"),
+            pages or "-",
+        )
+        if wide:
+            caches = [str(unit.id) for unit in machine.uncore_caches if unit.cpus & node.cpus]
+            row += (",".join(caches) or "-",)
+        row += (" ".join(map(str, node.distances)) if node.distances else "-",)
+        rows.append(row)
+    columns: tuple[str, ...] = ("NUMA NODE", "SOCKET", "CPUS", "CORES", "MEMORY", "HUGE PAGES")
+    if wide:
+        columns += ("UNCORE CACHES",)
+    return Table((*columns, "DISTANCES"), tuple(rows), frozenset(("NUMA NODE", "CORES", "MEMORY")))
+
+
+def _devices(machine: Machine, hardware: Hardware) -> Table:
+    functions = {function["address"]: function for function in hardware.get("pci", ())}
+    rows: list[tuple[Cell, ...]] = []
+    for resource, devices in machine.devices.items():
+        for device in devices:
+            function = functions.get(device.id, {})
+            if device.numa_nodes:
+                node: Cell = ",".join(map(str, device.numa_nodes))
+            elif function.get("numaNode", -1) < 0 and function:
+                node = Styled("-1 (not told)", "warn")
+            else:
+                node = Styled("none reported", "warn")
+            rows.append((resource, device.id, node, *_place(function)))
+    return Table(("RESOURCE", "DEVICE", "NUMA NODE", "NAMES", "DRIVER", "SWITCH"), tuple(rows))
+
+
+def _pci(machine: Machine, hardware: Hardware, wide: bool) -> Table:
+    resources = {device.id for devices in machine.devices.values() for device in devices}
+    listed: Iterable[tuple[str, Mapping[str, Any]]] = pci_devices(hardware)
+    if wide:
+        listed = [(function.get("class", "?"), function) for function in hardware.get("pci", ())]
+    rows: list[tuple[Cell, ...]] = []
+    for kind, function in listed:
+        if wide or function["address"] not in resources:
+            identity = f"{function.get('vendor', '????')}:{function.get('device', '????')}"
+            node = function.get("numaNode")
+            where: Cell = (
+                str(node) if node is not None and node >= 0 else Styled("-1" if node is not None else "?", "dim")
+            )
+            row = (kind, function["address"], identity, where, *_place(function))
+            rows.append((*row, function.get("rootPort", "-"), function.get("root", "-")) if wide else row)
+    columns = ("CLASS" if wide else "KIND", "ADDRESS", "ID", "NUMA NODE", "NAMES", "DRIVER", "SWITCH")
+    return Table((*columns, "ROOT PORT", "ROOT") if wide else columns, tuple(rows))
+
+
+def _place(function: Mapping[str, Any]) -> tuple[Cell, Cell, Cell]:
+    return (
+        ",".join(function.get("names", ())) or "-",
+        function.get("driver", "-"),
+        function.get("switch", "-"),
+    )
+
+
+def _apart(machine: Machine, hardware: Hardware) -> list[Line | Table]:
+    lines: list[Line | Table] = []
+    if "offlineCPUs" in hardware:
+        lines.append(Line(f"Offline CPUs: {hardware['offlineCPUs']}"))
+    allowed = hardware.get("allowed")
+    if allowed:
+        parts = []
+        if "cpus" in allowed:
+            parts.append(f"CPUs {allowed['cpus'] or 'none'}")
+        if "numaNodes" in allowed:
+            parts.append(f"memory of NUMA nodes {allowed['numaNodes'] or 'none'}")
+        if "cpuQuota" in allowed:
+            parts.append(f"{allowed['cpuQuota']:g} CPUs' worth of time")
+        if "memory" in allowed:
+            parts.append(f"{bytes_text(allowed['memory'])} of memory")
+        lines.append(
+            Line(f"The reading process itself may use only {', '.join(parts)}; a kubelet is not bound by that.")
+        )
+    if any(key in hardware for key in ("cpus", "cores", "sockets", "numaNodes")):
+        lines.append(Line(_difference(machine, hardware), "warn"))
+    return [Line(), *lines] if lines else []
+
+
+def _difference(machine: Machine, hardware: Hardware) -> str:
+    parts = []
+    if "sockets" in hardware:
+        parts.append(_counted(len(hardware["sockets"]), len(machine.sockets), "packages", "other CPUs"))
+    if "cores" in hardware:
+        parts.append(_counted(len(hardware["cores"]), len(machine.cores), "cores", "other CPUs"))
+    if "numaNodes" in hardware:
+        inside = "other CPUs, memory or distances"
+        parts.append(_counted(len(hardware["numaNodes"]), len(machine.numa_nodes), "NUMA nodes", inside))
+    if "cpus" in hardware:
+        parts.append(f"online CPUs {hardware['cpus']}")
+    return "The hardware differs from what a kubelet believes: " + ", ".join(parts)
+
+
+def _counted(there: int, believed: int, what: str, inside: str) -> str:
+    return f"{there} {what} (kubelet: {believed})" if there != believed else f"{inside} in its {what}"

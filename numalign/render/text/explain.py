@@ -1,0 +1,221 @@
+"""What `explain` shows: why a pod was refused and what would admit it; or where it is and what that costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from numalign.analysis.alternatives import alternatives
+from numalign.analysis.explanation import Explanation
+from numalign.analysis.merging import merging
+from numalign.analysis.placement import Placement
+from numalign.analysis.refusal import Refusal
+from numalign.analysis.whatif.changes import Change
+from numalign.analysis.whatif.settings import POLICY, SCOPE
+from numalign.errors import StartError
+from numalign.kubelet.admission import Outcome
+from numalign.kubelet.demand import NANO
+from numalign.kubelet.node import Node
+from numalign.model.machine import Machine
+from numalign.model.quantity import Quantity, canonical
+from numalign.render.page.document import Cell, Document, Line, Styled, Table
+from numalign.render.text.admit import alignment_text, header, lacking, machine_line
+from numalign.render.text.amounts import nodes_text
+from numalign.render.text.details import alternatives_lines, details
+from numalign.render.text.matrix import matrix_table
+from numalign.render.text.refusal import why
+
+VERDICTS = {
+    True: "never on this machine with these settings: an empty machine refuses it, too",
+    False: "not now: an empty machine would admit it",
+}
+
+
+class Advice(NamedTuple):
+    """What to type next."""
+
+    changes: Sequence[str]
+    """For each change, the command that shows it."""
+    otherwise: str
+    """The command where no change was found."""
+
+
+class More(NamedTuple):
+    """What else is wanted."""
+
+    details: bool = False
+    alternatives: bool = False
+
+
+def explain_document(
+    node: Node, base: str, origin: str, told: Sequence[Explanation], advice: Sequence[Advice], more: More
+) -> Document:
+    """Tell all pods, under the header that names machine and settings."""
+    document: list[Line | Table] = [Line(text, "dim") for text in header(node, base, origin)]
+    for one, next_commands in zip(told, advice, strict=True):
+        document += [Line(), *explanation(node, one, next_commands), *_more(one, more)]
+    return document
+
+
+def start_document(machine: Machine, origin: str, error: StartError, check: str) -> Document:
+    """Tell that there is no kubelet to ask; `check` is the command that goes on from here."""
+    return [
+        Line(machine_line(machine, origin), "dim"),
+        Line(),
+        Line("the kubelet does not start with these settings on this machine, so no pod runs", "bad"),
+        Line(f"  the kubelet says: {error.message}"),
+        Line("  To see what is wrong and a configuration that starts:"),
+        Line(f"     {check}", "dim"),
+    ]
+
+
+def _more(told: Explanation, more: More) -> Iterator[Line | Table]:
+    # The policy that held for this pod, which its annotations may have chosen.
+    node = told.outcome.before.node
+    for decision, table in zip(told.decisions, told.matrices, strict=True):
+        if more.details:
+            yield from details(node, merging(node, decision))
+        if more.alternatives:
+            yield from alternatives_lines(decision.container, alternatives(node, decision, table))
+
+
+def explanation(node: Node, told: Explanation, advice: Advice) -> Document:
+    """Tell one pod."""
+    name = told.outcome.pod.name
+    if told.refusal is None:
+        return [_admitted(told.outcome), *_matrices(told), *_placements(told.placements)]
+    return [
+        Line(f"{name}: refused, {VERDICTS[told.refusal.never]}", "bad"),
+        *(Line(f"  {text}", "bold") for text in why(told.refusal, node)),
+        Line(f"  {_kubelet_says(told.refusal)}"),
+        *_matrices(told),
+        *_changes(node, told, advice),
+    ]
+
+
+def _admitted(outcome: Outcome) -> Line:
+    missing = ", ".join(lacking(outcome))
+    if missing:
+        return Line(f"{outcome.pod.name}: admitted WITHOUT {missing}", "warn")
+    return Line(f"{outcome.pod.name}: admitted", "good")
+
+
+DOING: Mapping[str, str] = {
+    "hints": "while it looked for what is free",
+    "policy": "while it chose NUMA nodes",
+    "merge": "while it chose NUMA nodes",
+    "allocation": "while it handed out what was chosen",
+    "fit": "while it looked at the node as a whole",
+    "panic": "in the middle of it",
+    "hang": "in the middle of it",
+}
+"""Stage -> what the kubelet was doing, in an operator's words."""
+
+
+def _kubelet_says(refusal: Refusal) -> str:
+    where = DOING[refusal.stage] + (f", at container {refusal.container}" if refusal.container else "")
+    said = f"{refusal.reason}: {refusal.message}" if refusal.reason else "nothing, it has crashed"
+    return f"the kubelet says, {where}: {said}"
+
+
+def _matrices(told: Explanation) -> Iterator[Line | Table]:
+    for table in told.matrices:
+        yield Line()
+        if not table.rows:
+            yield Line(f"  {_whom(table.container)}: asks for nothing that has a NUMA node")
+            continue
+        yield Line(f"  {_whom(table.container)}")
+        yield matrix_table(table, verdict=True)
+
+
+def _whom(container: str | None) -> str:
+    return "the whole pod" if container is None else f"container {container}"
+
+
+def _changes(node: Node, told: Explanation, advice: Advice) -> Iterator[Line]:
+    yield Line()
+    if not told.changes:
+        yield Line("  No single change of pods, requests, policy, scope or option admits it here.")
+        yield Line("  To see it under every policy and scope:")
+        yield Line(f"     {advice.otherwise}", "dim")
+        return
+    yield Line("  Each of these admits it (tried, the nearest first):")
+    for number, (change, command) in enumerate(zip(told.changes, advice.changes, strict=True), start=1):
+        yield Line(f"  {number}. {change_text(change, node, _containers(told))}")
+        yield Line(f"     {command}", "dim")
+
+
+def _containers(told: Explanation) -> int:
+    return len(told.outcome.pod.containers)
+
+
+def change_text(change: Change, node: Node, containers: int = 1) -> str:
+    """Say what to change, and whether the pod is aligned then."""
+    return f"{_what(change, node, containers)}{ALIGNED[change.aligned]}"
+
+
+ALIGNED: Mapping[bool | None, str] = {
+    True: "; it is aligned then",
+    False: "; it is NOT aligned then",
+    None: "",
+}
+
+
+def _what(change: Change, node: Node, containers: int) -> str:
+    if change.kind == "machine":
+        return f"run it on machine {change.machine}"
+    if change.kind == "pods":
+        names = ", ".join(pod.name for pod in change.pods)
+        many = len(change.pods) != 1
+        size = "no fewer will do" if change.fewest else "one set that will do; there may be a smaller one"
+        return f"move {len(change.pods)} pod{'s' * many} away: {names}" + (f" ({size})" if many else "")
+    if change.kind == "request":
+        return "ask for " + " and ".join(
+            f"{'at most ' * (nano < change.asked[container, resource])}{quantity_text(nano)} {resource} "
+            f"instead of {quantity_text(change.asked[container, resource])}"
+            + (f" in container {container}" if containers > 1 else "")
+            for (container, resource), nano in change.amounts.items()
+        )
+    if POLICY in change.flags:
+        return f"policy {change.flags[POLICY]} instead of {node.config.topology_manager_policy}"
+    if SCOPE in change.flags:
+        return f"scope {change.flags[SCOPE]} instead of {node.config.topology_manager_scope}"
+    return "set " + " ".join(f"--{flag} {value}" for flag, value in change.flags.items())
+
+
+def quantity_text(nano: int) -> str:
+    """Write an amount as a manifest would."""
+    whole = nano // NANO
+    binary = nano % NANO == 0 and whole >= 1 << 20 and whole % 1024 == 0
+    return canonical(Quantity(nano, "BinarySI" if binary else "DecimalSI", None))
+
+
+def _placements(found: Sequence[Placement]) -> Iterator[Line | Table]:
+    yield Line()
+    rows: list[tuple[Cell, ...]] = []
+    for placement in found:
+        name = placement.container.name
+        for place in placement.places:
+            far = "not known" if place.distance is None else str(place.distance)
+            rows.append((name, place.resource, nodes_text(place.nodes), far))
+    if rows:
+        yield Table(("CONTAINER", "RESOURCE", "WHERE", "DISTANCE FROM ITS CPUS"), tuple(rows), indent=2)
+    for placement in found:
+        yield _judgement(placement)
+
+
+def _judgement(placement: Placement) -> Line:
+    name, judged = f"container {placement.container.name}", placement.judged
+    if judged.aligned is None:
+        why_not = f" ({', '.join(judged.unplaced)}: no NUMA node known)" if judged.unplaced else ""
+        return Line(f"  {name}: nothing to align{why_not}")
+    cell = alignment_text(judged)
+    text = f"  {name}: aligned: {cell.text if isinstance(cell, Styled) else cell}"
+    if placement.distance is not None and placement.local is not None:
+        mean = f"{placement.distance:.1f}".removesuffix(".0")
+        text += f"; mean NUMA distance {mean}" + (
+            ", all local" if mean == str(placement.local) else f", local is {placement.local}"
+        )
+    if not judged.aligned:
+        text += f"; {judged.least} node{'s' * (judged.least != 1)} would do on an empty machine"
+    return Line(text, "good" if judged.aligned else "warn")

@@ -1,0 +1,124 @@
+"""What `lint` shows: a row a finding, and the same for programs and build servers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from numalign.analysis.lint.check import Report, reaches
+from numalign.analysis.lint.finding import Finding
+from numalign.errors import Notice
+from numalign.render.ci.checks import Check, Level, Problem, printable
+from numalign.render.page.document import Cell, Document, Line, Style, Styled, Table
+
+
+class Linted(NamedTuple):
+    """A report and where its pod stands."""
+
+    report: Report
+    kind: str
+    """Of the object that carries the pod."""
+    owner: str
+    """That object's name."""
+    file: str
+    is_file: bool
+    """False: standard input."""
+    line: int
+    lines: tuple[int, ...]
+    """A line a finding."""
+
+    @property
+    def found(self) -> Iterable[tuple[Finding, int]]:
+        """The findings with their lines."""
+        return zip(self.report.findings, self.lines, strict=True)
+
+
+COLUMNS = ("WHERE", "CODE", "EFFECT", "CONTAINER", "WHAT, AND WHAT TO WRITE INSTEAD")
+_STYLES: dict[str, Style] = {"note": "dim", "unaligned": "warn", "rejected": "bad", "impossible": "bad"}
+
+
+def lint_document(linted: Sequence[Linted], machine: str | None) -> Document:
+    """Build the table, two rows a finding, and a closing line that counts."""
+    rows = [row for one in linted for finding, line in one.found for row in _rows(one.file, finding, line)]
+    ignored = sum(len(one.report.ignored) for one in linted)
+    told = [f"{_many(len(linted), 'pod')}, {_many(len(rows) // 2, 'finding')}"]
+    if ignored:
+        told.append(f"{_many(ignored, 'rule')} ignored")
+    told.append(f"judged on {machine}" if machine is not None else "judged without a machine")
+    closing = Line("; ".join(told), "dim")
+    return [Table(COLUMNS, tuple(rows)), Line(), closing] if rows else [closing]
+
+
+def _rows(file: str, finding: Finding, line: int) -> Iterable[tuple[Cell, ...]]:
+    effect = Styled(finding.effect, _STYLES[finding.effect])
+    yield (
+        printable(f"{file}:{line}"), finding.code, effect, finding.container or "-", printable(finding.message)
+    )  # fmt: skip
+    yield "", "", "", "", f"→ {printable(finding.advice)}"
+
+
+def _many(count: int, thing: str) -> str:
+    return f"{count} {thing}{'s' * (count != 1)}"
+
+
+def severity(finding: Finding) -> str:
+    """Return `note` or `warning`."""
+    return "note" if finding.effect == "note" else "warning"
+
+
+def lint_json(linted: Sequence[Linted], machine: str | None, notices: Sequence[Notice]) -> dict[str, Any]:
+    """Write the result for programs (keys are only ever added)."""
+    return {
+        "apiVersion": "numalign/v1",
+        "kind": "LintResult",
+        "machine": machine,
+        "pods": [
+            {
+                "name": one.report.pod.name,
+                "namespace": one.report.pod.namespace,
+                "kind": one.kind,
+                "owner": one.owner,
+                "file": one.file,
+                "line": one.line,
+                "qos": one.report.pod.qos,
+                "findings": [_finding_json(finding, line) for finding, line in one.found],
+                "ignored": list(one.report.ignored),
+            }
+            for one in linted
+        ],
+        "warnings": [notice._asdict() for notice in notices],
+    }
+
+
+def _finding_json(finding: Finding, line: int) -> dict[str, Any]:
+    return {
+        "code": finding.code,
+        "severity": severity(finding),
+        "effect": finding.effect,
+        "container": finding.container or None,
+        "message": finding.message,
+        "advice": finding.advice,
+        "path": finding.path,
+        "line": line,
+    }
+
+
+def lint_checks(linted: Sequence[Linted], machine: str | None, bar: str) -> list[Check]:
+    """Make a check a pod, held against a machine or none; what reaches the bar of `--fail-on` fails."""
+    group = "lint" if machine is None else f"lint.{machine}"
+    return [
+        Check(
+            group,
+            f"{one.kind} {one.owner}",
+            one.file if one.is_file else None,
+            one.line,
+            tuple(_problem(finding, line, bar) for finding, line in one.found),
+        )
+        for one in linted
+    ]
+
+
+def _problem(finding: Finding, line: int, bar: str) -> Problem:
+    who = f"container {finding.container}: " if finding.container else ""
+    level: Level = "notice" if finding.effect == "note" else "warning"
+    return Problem(level, finding.code, f"{who}{finding.message}; {finding.advice}", reaches(finding, bar), line)

@@ -1,0 +1,66 @@
+"""The matrix of a decision as a table: a row a resource, a column a NUMA node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from numalign.analysis.matrix import Cell as MatrixCell
+from numalign.analysis.matrix import Matrix, Row
+from numalign.render.page.document import Cell, Style, Styled, Table
+from numalign.render.text.amounts import amount_text, nodes_text
+
+SIGNS: dict[str, tuple[str, Style]] = {"enough": ("✓", "good"), "together": ("~", "warn"), "no": ("✗", "bad")}
+FEW_NODES = 4
+"""So many columns are read at a glance."""
+
+
+def matrix_table(table: Matrix, *, verdict: bool = False) -> Table:
+    """Lay the matrix out; of many nodes those that do not differ share a column.
+
+    Args:
+        table: the matrix.
+        verdict: add a row that says of each node whether it has everything.
+    """
+    columns = alike(table)
+    rows: list[tuple[Cell, ...]] = []
+    for row in table.rows:
+        cells: list[Cell] = []
+        for places in columns:
+            cell = row.cells[places[0]]
+            sign, style = SIGNS.get(cell.verdict, ("", ""))
+            free, total = amount_text(row.resource, cell.free), amount_text(row.resource, cell.total)
+            cells.append(Styled(f"{free} of {total} {sign}".rstrip(), style))
+        rows.append((row.resource, amount_text(row.resource, row.requested), *cells, could_use(table, row)))
+    if verdict:
+        rows.append(("all of it", "", *(_verdict(table, places[0]) for places in columns), ""))
+    titles = (f"{nodes_text(mask_of(table, places)).upper()} FREE{' EACH' * (len(places) > 1)}" for places in columns)
+    return Table(("RESOURCE", "REQUESTED", *titles, "COULD USE"), tuple(rows), right=frozenset({"REQUESTED"}), indent=2)
+
+
+def alike(table: Matrix) -> list[list[int]]:
+    """Group the places of nodes that have the same of everything; a few nodes stay apart."""
+    if len(table.nodes) <= FEW_NODES:
+        return [[place] for place in range(len(table.nodes))]
+    groups: dict[tuple[MatrixCell, ...], list[int]] = {}
+    for place in range(len(table.nodes)):
+        groups.setdefault(tuple(row.cells[place] for row in table.rows), []).append(place)
+    return list(groups.values())
+
+
+def mask_of(table: Matrix, places: Iterable[int]) -> int:
+    """Return the mask of the nodes in some columns."""
+    return sum(1 << table.nodes[place] for place in places)
+
+
+def _verdict(table: Matrix, place: int) -> Cell:
+    return Styled("yes ✓", "good") if table.fits(place) else Styled("no ✗", "bad")
+
+
+def could_use(table: Matrix, row: Row) -> str:
+    """Say which nodes could hold a resource alone, or that it takes several."""
+    alone = [place for place, cell in enumerate(row.cells) if cell.verdict in ("enough", "any")]
+    if row.cells and len(alone) == len(row.cells):
+        return "any node"
+    if alone:
+        return ("one of " if len(alone) > 1 else "") + nodes_text(mask_of(table, alone))
+    return "several nodes together" if row.possible else "nothing"

@@ -1,0 +1,1 @@
+"""The live host, or a captured one, from /sys and /proc."""

@@ -1,0 +1,165 @@
+"""Small anonymous snapshots of a machine: an archive of exactly what discovery reads, and nothing that names anybody.
+
+Discovery runs over a tree that takes notes, and what it read is written down: a snapshot reads back to the same machine
+by construction. Lines of /proc that could name a machine or a user are cut, hardware addresses in names are replaced.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import tarfile
+from collections.abc import Sequence
+from fractions import Fraction
+
+from numalign.errors import InputError
+from numalign.model.cpuset import format_set, from_ids
+from numalign.sources.host.device_rules import DeviceRule
+from numalign.sources.host.discovery import Discovery, discover
+from numalign.sources.tree.folder import Tree
+from numalign.store.whole import write_whole
+
+_ADDRESS_NAME = re.compile(r"\b(enx|ibx|rocex|wlx|wwx)[0-9a-f]{12,16}\b")
+"""Interface names that udev makes from hardware addresses."""
+_CPUINFO = re.compile(r"(?:processor|physical id|core id|model name|cpu model|Processor|cpu)\s*:.*", re.ASCII)
+_NUMBERED = re.compile(r"(?:cpu|node)\d+", re.ASCII)
+_PRIVATE = ("proc/self/", "proc/mounts", "sys/fs/cgroup", "dev/")
+"""Paths that are written anew from what was understood: cgroup paths name pods, users and sessions."""
+
+
+def capture(root: str | Tree, target: str, rules: Sequence[DeviceRule] | None = None) -> Discovery:
+    """Discover a machine and write a snapshot of it that `--sysfs-root` reads back.
+
+    Args:
+        root: path of the tree, or an open one.
+        target: the archive; its ending (`.tar`, `.tar.gz`, `.tar.bz2`, `.tar.xz`) says how it is compressed.
+        rules: which device is which resource; None: the default rules.
+
+    Raises:
+        InputError: the tree cannot be opened, or the target cannot be written.
+        HostError: neither view of the machine finds any CPU.
+    """
+    from numalign.sources.tree.folder import open_tree
+
+    notes = _NotingTree(open_tree(root) if isinstance(root, str) else root)
+    found = discover(notes, rules)
+    entries = notes.entries() | _limits(found)
+    write_whole(target, lambda temporary: _write(temporary, _compression(target), entries))
+    return found
+
+
+Entry = str | None | tuple[str]
+"""A file's text, None for a directory, or a tuple with the target of a link."""
+
+
+class _NotingTree:
+    """A tree that remembers what was read of another one."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.name = tree.name
+        self.live = tree.live
+        self._tree = tree
+        self._entries: dict[str, Entry] = {}
+
+    def read(self, path: str) -> str:
+        text = self._tree.read(path)
+        self._entries[path] = text
+        return text
+
+    def names(self, path: str) -> list[str]:
+        names = self._tree.names(path)
+        self._entries.setdefault(path, None)
+        if not path.startswith("sys/class"):
+            leaf = path.rpartition("/")[2] in ("net", "infiniband", "nvme", "drm", "ve", "mic")
+            for name in names:
+                if leaf or _NUMBERED.fullmatch(name):
+                    self._entries.setdefault(f"{path}/{name}", None)
+        return names
+
+    def target(self, path: str) -> str:
+        text = self._tree.target(path)
+        self._entries[path] = (text,)
+        return text
+
+    def resolve(self, path: str) -> str:
+        found = self._tree.resolve(path)
+        if found != path:
+            above = "../" * path.count("/")
+            self._entries[path] = (above + found,)
+        return found
+
+    def entries(self) -> dict[str, Entry]:
+        """Return what a snapshot needs, by path, without anything private."""
+        result: dict[str, Entry] = {}
+        for path, entry in self._entries.items():
+            if path.startswith(_PRIVATE) or (isinstance(entry, tuple) and "virtual" in entry[0]):
+                continue
+            if path.startswith("sys/class/") and (not isinstance(entry, tuple) or "/pci" not in entry[0]):
+                continue
+            if path == "proc/cpuinfo" and isinstance(entry, str):
+                entry = "".join(f"{line}\n" for line in entry.splitlines() if not line or _CPUINFO.fullmatch(line))
+            if path.endswith("meminfo") and isinstance(entry, str):
+                entry = "".join(f"{line}\n" for line in entry.splitlines() if "MemTotal:" in line)
+            result[_anonymous(path)] = (_anonymous(entry[0]),) if isinstance(entry, tuple) else entry
+        return result
+
+
+def _anonymous(text: str) -> str:
+    return _ADDRESS_NAME.sub(r"\g<1>0", text)
+
+
+def _limits(found: Discovery) -> dict[str, Entry]:
+    """Write what confines the process in the neutral form of a container."""
+    allowed = found.hardware.allowed
+    if allowed is None:
+        return {}
+    cpus = found.hardware.online if allowed.cpus is None else allowed.cpus
+    nodes = from_ids(node.id for node in found.hardware.nodes) if allowed.numa_nodes is None else allowed.numa_nodes
+    status = f"Cpus_allowed_list:\t{format_set(cpus)}\nMems_allowed_list:\t{format_set(nodes)}\n"
+    result: dict[str, Entry] = {"proc/self/status": status, "proc/self/cgroup": "0::/\n"}
+    if allowed.cpu_quota is not None:
+        share = Fraction(allowed.cpu_quota).limit_denominator(1_000_000)
+        result["sys/fs/cgroup/cpu.max"] = f"{share.numerator} {share.denominator}\n"
+    if allowed.memory is not None:
+        result["sys/fs/cgroup/memory.max"] = f"{allowed.memory}\n"
+    return result
+
+
+def _write(path: str, mode: str, entries: dict[str, Entry]) -> None:
+    with tarfile.open(path, mode, format=tarfile.PAX_FORMAT) as archive:  # type: ignore[call-overload]
+        directories: set[str] = set()
+        for name, entry in sorted(entries.items()):
+            if not name:
+                continue
+            parts = name.split("/")
+            for depth in range(1, len(parts) + (entry is None)):
+                above = "/".join(parts[:depth])
+                if above not in directories and not isinstance(entries.get(above), tuple):
+                    directories.add(above)
+                    archive.addfile(_member(above, tarfile.DIRTYPE))
+            if isinstance(entry, tuple):
+                member = _member(name, tarfile.SYMTYPE)
+                member.linkname = entry[0]
+                archive.addfile(member)
+            elif entry is not None:
+                data = entry.encode("utf-8", "replace")
+                member = _member(name, tarfile.REGTYPE)
+                member.size = len(data)
+                archive.addfile(member, io.BytesIO(data))
+
+
+def _member(name: str, kind: bytes) -> tarfile.TarInfo:
+    """Return a member that says nothing about who wrote it, or when."""
+    member = tarfile.TarInfo(name)
+    member.type = kind
+    member.mode = 0o755 if kind == tarfile.DIRTYPE else 0o644
+    return member
+
+
+def _compression(path: str) -> str:
+    for endings, mode in (((".gz", ".tgz"), "w:gz"), ((".bz2", ".tbz2"), "w:bz2"), ((".xz", ".txz"), "w:xz")):
+        if path.endswith(endings):
+            return mode
+    if path.endswith(".tar"):
+        return "w"
+    raise InputError("expected a name that ends in .tar, .tar.gz, .tar.bz2 or .tar.xz", path)

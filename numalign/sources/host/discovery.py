@@ -1,0 +1,131 @@
+"""Discovery: the machine a tree describes, as the kubelet sees it and as it is.
+
+`discover` reads both views and says where they differ; `live_machine` is the quick way to the running host.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from numalign.errors import HostError, Notice
+from numalign.model.machine import Device, Machine
+from numalign.sources.host import device_rules
+from numalign.sources.host import notes as discovery_notes
+from numalign.sources.host.hardware import Hardware, read_hardware
+from numalign.sources.host.kubelet_view import KubeletError, KubeletView, read_view, to_machine
+from numalign.sources.host.pci import PCIDevice, read_pci
+from numalign.sources.machine import hardware as hardware_section
+from numalign.sources.tree.folder import Tree, open_tree
+
+
+class Discovery(NamedTuple):
+    """What a tree says."""
+
+    name: str
+    machine: Machine | None
+    """The kubelet's view, with the `hardware` section; None where the kubelet's own reading fails."""
+    hardware: Hardware
+    warnings: tuple[Notice, ...]
+    kubelet_error: str | None
+
+
+Rules = Sequence[device_rules.DeviceRule]
+
+
+def discover(
+    root: str | Tree = "/", rules: Rules | None = None, requested: frozenset[str] = frozenset(), name: str = ""
+) -> Discovery:
+    """Read a machine: the live host (`/`), a folder or a tar archive.
+
+    Args:
+        root: path of the tree, or an open one.
+        rules: which device is which resource; None: the default rules.
+        requested: names of the rules that count on request only.
+        name: the machine's name; empty: from the path or the host.
+
+    Raises:
+        InputError: the tree cannot be opened or is hostile.
+        HostError: neither view finds any CPU.
+    """
+    tree = open_tree(root) if isinstance(root, str) else root
+    name = name or machine_name(tree)
+    hardware = read_hardware(tree)
+    view, error = _kubelet_view(tree)
+    if not hardware.online:
+        raise HostError(error or "no CPUs found", tree.name)
+    notes = list(hardware.guesses)
+    machine = None
+    if view is not None:
+        machine, dropped = _without_ragged_distances(to_machine(view, name))
+        notes += dropped
+        if hardware.pci:
+            machine = machine._replace(devices=_named(hardware.pci, rules, requested))
+        notes += discovery_notes.differences(hardware, machine, view)
+        notes += discovery_notes.device_notes(hardware, machine)
+        section = hardware_section.hardware_section(hardware, machine)
+        machine = machine._replace(hardware=section or None)
+    return Discovery(name, machine, hardware, tuple(notes), error)
+
+
+class LiveMachine(NamedTuple):
+    """The running host, and what was odd about it, a sentence each."""
+
+    machine: Machine
+    warnings: tuple[str, ...]
+
+
+def live_machine() -> LiveMachine:
+    """Return the running host as the kubelet sees it, with its devices; without a look at the hardware view.
+
+    Raises:
+        HostError: the kubelet's own reading of this host would fail.
+    """
+    tree = open_tree("/")
+    view, error = _kubelet_view(tree)
+    if view is None:
+        raise HostError(error or "no CPUs found", tree.name)
+    machine, dropped = _without_ragged_distances(to_machine(view, machine_name(tree)))
+    devices = read_pci(tree)
+    if devices:
+        machine = machine._replace(devices=_named(devices, None, frozenset()))
+    notes = [*dropped, *discovery_notes.view_notes(view)]
+    return LiveMachine(machine, tuple(note.message for note in notes))
+
+
+def machine_name(tree: Tree) -> str:
+    """Name a machine after its host or its file."""
+    if tree.live:
+        return os.uname().nodename or "localhost"
+    base = os.path.basename(os.path.abspath(tree.name))
+    for suffix in (".xz", ".gz", ".bz2", ".tgz", ".txz", ".tar"):
+        base = base.removesuffix(suffix)
+    return base or "machine"
+
+
+def _kubelet_view(tree: Tree) -> tuple[KubeletView | None, str | None]:
+    try:
+        return read_view(tree), None
+    except KubeletError as error:
+        return None, str(error)
+
+
+def _named(
+    devices: Sequence[PCIDevice], rules: Rules | None, requested: frozenset[str]
+) -> dict[str, tuple[Device, ...]]:
+    # Bridges are no resources under any rule worth writing; a host with nothing else need not read the rules.
+    candidates = [device for device in devices if device.class_id and not device.class_id.startswith("06")]
+    if not candidates:
+        return {}
+    return device_rules.name_devices(candidates, device_rules.load_rules() if rules is None else rules, requested)
+
+
+def _without_ragged_distances(machine: Machine) -> tuple[Machine, list[Notice]]:
+    """Leave out distances that are missing for some nodes or too short: no row of them can be relied on."""
+    rows = [node.distances for node in machine.numa_nodes]
+    if all(row is None for row in rows) or all(row is not None and len(row) >= len(rows) for row in rows):
+        return machine, []
+    nodes = tuple(node._replace(distances=None) for node in machine.numa_nodes)
+    note = Notice("distances-incomplete", "the distances of some NUMA nodes are missing or too short: all are left out")
+    return machine._replace(numa_nodes=nodes), [note]

@@ -1,0 +1,371 @@
+"""What a machine is: CPUs, cores, packages, caches, NUMA nodes, distances, huge pages, as the hardware has them.
+
+docs/rules/discovery.md section 2. `sysfs_kubelet` holds what a kubelet would believe instead; the two never mix.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from numalign.errors import Notice
+from numalign.model.cpuset import format_set, from_ids, ids
+from numalign.sources.host.confinement import Allowed, read_allowed
+from numalign.sources.host.kubelet_view import CPUS, HUGEPAGES, NODES
+from numalign.sources.host.pci import PCIDevice, read_pci
+from numalign.sources.host.text import (
+    cpu_list,
+    cpu_map,
+    names_or_none,
+    numbered,
+    read_int,
+    read_or_none,
+    read_set,
+    size_bytes,
+)
+from numalign.sources.tree.folder import Tree
+
+UNKNOWN_IDS = (-1, 65535)
+"""Package, die and cluster ids that mean "not known" (rules 2.8, 2.10)."""
+
+
+class Cache(NamedTuple):
+    """A level 3 cache."""
+
+    cpus: int
+    size: int | None
+    """Bytes; None where /sys does not tell."""
+    id: int | None
+
+
+class HardwareNode(NamedTuple):
+    """A NUMA node as it is."""
+
+    id: int
+    cpus: int
+    memory: int | None
+    """Bytes; None: not told."""
+    hugepages: Mapping[int, int] | None
+    """Page size in kB -> pages; None: not told."""
+    listed: int = 0
+    """The CPUs of the raw map, offline ones included (rule 2.3)."""
+
+
+class Hardware(NamedTuple):
+    """The hardware view. Every set of CPUs is an int; None and empty mean that /sys does not tell."""
+
+    online: int
+    offline: int = 0
+    isolated: int = 0
+    """CPUs that the kernel's command line (`isolcpus=`) keeps the scheduler off."""
+    packages: tuple[tuple[int | None, int], ...] = ()
+    """(id of the operating system or None, CPUs), by first CPU."""
+    cores: tuple[int, ...] = ()
+    dies: tuple[int, ...] = ()
+    clusters: tuple[int, ...] = ()
+    l3: tuple[Cache, ...] = ()
+    cpu_kinds: tuple[tuple[str, int], ...] = ()
+    """Kinds of cores of a hybrid machine: name -> CPUs."""
+    numa_directory: bool = False
+    nodes: tuple[HardwareNode, ...] = ()
+    distances: tuple[tuple[int, ...], ...] | None = None
+    """A row for each of `nodes`, columns in the same order; None where unknown or unusable."""
+    memory: int | None = None
+    hugepages: Mapping[int, int] = {}
+    model: str | None = None
+    pci: tuple[PCIDevice, ...] = ()
+    allowed: Allowed | None = None
+    guesses: tuple[Notice, ...] = ()
+    """Everything that had to be guessed or is contradictory."""
+
+
+def read_hardware(tree: Tree) -> Hardware:
+    """Read the hardware view of a tree. What is missing or unreadable is left unknown, never guessed silently."""
+    reader = _Reader(tree)
+    online, offline = reader.cpu_sets()
+    nodes, numa_directory = reader.nodes(online)
+    packages = reader.packages(online)
+    info = read_or_none(tree, "proc/cpuinfo") or ""
+    model = re.search(r"^(?:model name|cpu model|Processor|cpu)\s*:\s*(.+)$", info, re.MULTILINE)
+    cores = reader.cores(online, nodes, packages)
+    return Hardware(
+        online=online,
+        offline=offline,
+        isolated=_isolated(tree) & online,
+        packages=packages,
+        cores=cores,
+        dies=reader.groups("die", online, [cpus for _, cpus in packages]),
+        clusters=reader.groups("cluster", online, cores),
+        l3=reader.l3(online),
+        cpu_kinds=reader.cpu_kinds(online, cores),
+        numa_directory=numa_directory,
+        nodes=nodes,
+        distances=reader.distances(nodes),
+        memory=reader.memory(),
+        hugepages=reader.hugepages(HUGEPAGES) or {},
+        model=model[1].strip() if model else None,
+        pci=read_pci(tree),
+        # The kernel never lists a node without memory among the allowed ones: that confines nobody.
+        allowed=read_allowed(tree, online, from_ids(node.id for node in nodes if node.memory != 0)),
+        guesses=tuple(reader.guesses),
+    )
+
+
+def _isolated(tree: Tree) -> int:
+    try:
+        return cpu_list(read_or_none(tree, f"{CPUS}/isolated") or "")
+    except ValueError:
+        return 0
+
+
+class _Reader:
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self.guesses: list[Notice] = []
+        self.usual: dict[tuple[str, ...], tuple[str, Callable[[str], int]]] = {}
+        """Names of a map -> the file it was found in, and how to read it."""
+
+    def cpu_sets(self) -> tuple[int, int]:
+        """Rule 2.1: (online, offline)."""
+        directories = numbered(names_or_none(self.tree, CPUS) or [], "cpu")
+        known = from_ids(directories)
+        if not known:
+            return self._without_sys()
+        online = self._set(f"{CPUS}/online")
+        if online is None:
+            with_topology = [cpu for cpu in directories if names_or_none(self.tree, f"{CPUS}/cpu{cpu}/topology")]
+            if not with_topology:
+                self._guess("topology-missing", "no CPU has a topology directory: every CPU counts as online")
+            online = from_ids(
+                cpu
+                for cpu in with_topology or directories
+                if (read_or_none(self.tree, f"{CPUS}/cpu{cpu}/online") or "1").strip() == "1"
+            )
+        present = self._set(f"{CPUS}/present") or 0
+        return online, (known | present) & ~online
+
+    def _without_sys(self) -> tuple[int, int]:
+        """Without CPUs in /sys the live host can still be asked how many there are (rule 4.5)."""
+        count = 0
+        if self.tree.live:
+            import psutil
+
+            count = psutil.cpu_count(logical=True) or 0
+        if count:
+            self._guess("cpus-guessed", f"/sys lists no CPUs: taking the {count} of /proc as 0-{count - 1}")
+        return (1 << count) - 1, 0
+
+    def nodes(self, online: int) -> tuple[tuple[HardwareNode, ...], bool]:
+        """Rules 2.3-2.6, 2.15."""
+        numbers = sorted(numbered(names_or_none(self.tree, NODES) or [], "node"))
+        result = []
+        seen = overlap = 0
+        for number in numbers:
+            base = f"{NODES}/node{number}"
+            listed = read_set(self.tree, base, "cpulist", "cpumap")
+            if listed is None:
+                listed = from_ids(numbered(names_or_none(self.tree, base) or [], "cpu"))
+            overlap |= seen & listed & online
+            seen |= listed
+            result.append(
+                HardwareNode(
+                    id=number,
+                    cpus=listed & online,
+                    memory=self._mem_total(f"{base}/meminfo"),
+                    hugepages=self.hugepages(f"{base}/hugepages"),
+                    listed=listed,
+                )
+            )
+        if overlap:
+            self._guess("nodes-overlap", f"CPUs {format_set(overlap)} are listed by more than one NUMA node")
+        return tuple(result), bool(numbers)
+
+    def packages(self, online: int) -> tuple[tuple[int | None, int], ...]:
+        """Rule 2.8: by id; by the sibling maps where the id is not known."""
+        by_id: dict[int, int] = {}
+        unknown = 0
+        for cpu in ids(online):
+            number = read_int(self.tree, f"{CPUS}/cpu{cpu}/topology/physical_package_id")
+            if number is None or number in UNKNOWN_IDS:
+                unknown |= 1 << cpu
+            else:
+                by_id[number] = by_id.get(number, 0) | 1 << cpu
+        result: list[tuple[int | None, int]] = list(by_id.items())
+        for number, cpus in by_id.items():
+            siblings = self._siblings(next(ids(cpus)), ("package_cpus", "core_siblings"))
+            if siblings is not None and siblings & online != cpus:
+                self._guess(
+                    "package-maps-wrong",
+                    f"package {number} holds CPUs {format_set(cpus)} by its id, but CPUs "
+                    f"{format_set(siblings & online)} by the map of siblings: the ids are taken",
+                )
+                break
+        if unknown:
+            result += [(None, cpus) for cpus in self._partition(unknown, ("package_cpus", "core_siblings"), unknown)]
+        return tuple(sorted(result, key=lambda item: item[1] & -item[1]))
+
+    def cores(
+        self, online: int, nodes: Iterable[HardwareNode], packages: Iterable[tuple[int | None, int]]
+    ) -> tuple[int, ...]:
+        """Rule 2.9: by the maps of thread siblings; by core id within package and node where there are none."""
+        names = ("core_cpus", "thread_siblings")
+        first = next(ids(online), None)
+        if first is None or self._siblings(first, names) is not None:
+            return self._partition(online, names, 0)
+        places = [cpus for _, cpus in packages]
+        homes = [node.cpus for node in nodes]
+        groups: dict[tuple[object, ...], int] = {}
+        for cpu in ids(online):
+            core = read_int(self.tree, f"{CPUS}/cpu{cpu}/topology/core_id")
+            alone = core is None or core < 0
+            key = (
+                ("cpu", cpu) if alone else core,
+                next((index for index, cpus in enumerate(places) if cpus >> cpu & 1), None),
+                next((index for index, cpus in enumerate(homes) if cpus >> cpu & 1), None),
+            )
+            groups[key] = groups.get(key, 0) | 1 << cpu
+        self._guess("cores-guessed", "there are no maps of thread siblings: cores are grouped by their ids")
+        return tuple(groups.values())
+
+    def groups(self, kind: str, online: int, known: Iterable[int]) -> tuple[int, ...]:
+        """Rule 2.10: dies or clusters; nothing where they are unknown or say no more than `known` does."""
+        first = next(ids(online), None)
+        if first is None:
+            return ()
+        number = read_int(self.tree, f"{CPUS}/cpu{first}/topology/{kind}_id")
+        if number is None or number in UNKNOWN_IDS or self._siblings(first, (f"{kind}_cpus",)) is None:
+            return ()
+        found = self._partition(online, (f"{kind}_cpus",), 0)
+        return () if set(found) == set(known) else found
+
+    def l3(self, online: int) -> tuple[Cache, ...]:
+        """Rule 2.12: groups of CPUs that share a level 3 cache."""
+        result = []
+        left = online
+        while left:
+            cpu = (left & -left).bit_length() - 1
+            left &= left - 1
+            base = f"{CPUS}/cpu{cpu}/cache"
+            for name in names_or_none(self.tree, base) or ():
+                if not name.startswith("index") or read_int(self.tree, f"{base}/{name}/level") != 3:
+                    continue
+                shared = read_set(self.tree, f"{base}/{name}", "shared_cpu_list", "shared_cpu_map")
+                cpus = (shared or 0) & online | 1 << cpu
+                size = read_or_none(self.tree, f"{base}/{name}/size")
+                result.append(Cache(cpus, size_bytes(size) if size else None, read_int(self.tree, f"{base}/{name}/id")))
+                left &= ~cpus
+        return tuple(result)
+
+    def cpu_kinds(self, online: int, cores: Iterable[int]) -> tuple[tuple[str, int], ...]:
+        """Rule 2.11: kinds of cores, or nothing where all are alike."""
+        intel = [(name, (self._set(f"sys/devices/cpu_{name}/cpus") or 0) & online) for name in ("core", "atom")]
+        if all(cpus for _, cpus in intel):
+            return (("performance", intel[0][1]), ("efficiency", intel[1][1]))
+        for label, name in (("capacity", "cpu_capacity"), ("base frequency", "cpufreq/base_frequency")):
+            groups: dict[int, int] = {}
+            for core in cores:
+                value = read_int(self.tree, f"{CPUS}/cpu{next(ids(core))}/{name}")
+                if value is None:
+                    groups.clear()
+                    break
+                groups[value] = groups.get(value, 0) | core
+            if len(groups) > 1:
+                return tuple((f"{label} {value}", cpus) for value, cpus in sorted(groups.items()))
+        return ()
+
+    def distances(self, nodes: tuple[HardwareNode, ...]) -> tuple[tuple[int, ...], ...] | None:
+        """Rules 2.6, 2.7: rows whose columns can be told; the columns are the online nodes, ascending."""
+        if not nodes:
+            return None
+        columns = self._set(f"{NODES}/online")
+        numbers = [node.id for node in nodes]
+        rows = []
+        for number in numbers:
+            text = read_or_none(self.tree, f"{NODES}/node{number}/distance")
+            try:
+                row = [int(word) for word in text.split()] if text is not None else None
+            except ValueError:
+                row = None
+            if row is None:
+                return None
+            where = numbers if len(row) == len(numbers) else list(ids(columns or 0))
+            if len(row) != len(where) or not set(numbers) <= set(where):
+                self._guess(
+                    "distances-unusable",
+                    f"node {number} has a row of {len(row)} distances, which fits no list of nodes: they are left out",
+                )
+                return None
+            rows.append(tuple(row[where.index(other)] for other in numbers))
+        return tuple(rows)
+
+    def memory(self) -> int | None:
+        """Machine memory in bytes: /proc/meminfo, else what psutil knows of the live host."""
+        total = self._mem_total("proc/meminfo")
+        if total is None and self.tree.live:
+            import psutil
+
+            try:
+                total = int(psutil.virtual_memory().total)
+            except (OSError, KeyError):
+                return None
+        return total
+
+    def hugepages(self, path: str) -> dict[int, int] | None:
+        """Page size in kB -> pages; None without such a directory."""
+        names = names_or_none(self.tree, path)
+        if names is None:
+            return None
+        result = {}
+        for name in names:
+            size = name.removeprefix("hugepages-").removesuffix("kB")
+            count = read_int(self.tree, f"{path}/{name}/nr_hugepages")
+            if size.isascii() and size.isdecimal() and len(size) < 16 and count is not None:
+                result[int(size)] = count
+        return dict(sorted(result.items()))
+
+    def _guess(self, code: str, message: str) -> None:
+        self.guesses.append(Notice(code, message))
+
+    def _mem_total(self, path: str) -> int | None:
+        match = re.search(r"MemTotal:\s*([0-9]{1,16}) kB", read_or_none(self.tree, path) or "")
+        return int(match[1]) * 1024 if match else None
+
+    def _set(self, path: str) -> int | None:
+        text = read_or_none(self.tree, path)
+        try:
+            return None if text is None else cpu_list(text)
+        except ValueError:
+            self._guess("list-unreadable", f"/{path} holds no list of CPUs or nodes")
+            return None
+
+    def _siblings(self, cpu: int, names: tuple[str, ...]) -> int | None:
+        """Read a map of siblings under the first of its names; what one CPU has, the others have too."""
+        base = f"{CPUS}/cpu{cpu}/topology"
+        usual = self.usual.get(names)
+        if usual is not None:
+            try:
+                return usual[1](self.tree.read(f"{base}/{usual[0]}"))
+            except (OSError, ValueError):
+                pass
+        for name in names:
+            for file, parse in ((f"{name}_list", cpu_list), (name, cpu_map)):
+                try:
+                    found = parse(self.tree.read(f"{base}/{file}"))
+                except (OSError, ValueError):
+                    continue
+                self.usual[names] = (file, parse)
+                return found
+        return None
+
+    def _partition(self, cpus: int, names: tuple[str, ...], otherwise: int) -> tuple[int, ...]:
+        """Split a set by the maps of the first CPU of each group: one read a group, not one a CPU (rule 5.6)."""
+        result = []
+        left = cpus
+        while left:
+            first = left & -left
+            siblings = self._siblings(first.bit_length() - 1, names)
+            group = (siblings if siblings is not None else otherwise) & left | first
+            result.append(group)
+            left &= ~group
+        return tuple(result)

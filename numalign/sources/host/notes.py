@@ -1,0 +1,146 @@
+"""What a person must be told beside a discovered machine: gaps, and where the kubelet believes something else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from numalign.errors import Notice
+from numalign.model import machine_checks
+from numalign.model.cpuset import format_set, from_ids
+from numalign.model.machine import Machine
+from numalign.sources.host.hardware import Hardware
+from numalign.sources.host.kubelet_view import KubeletView
+from numalign.sources.machine.hardware import cores_differ, packages_differ
+
+
+def differences(hardware: Hardware, machine: Machine, view: KubeletView) -> Iterator[Notice]:
+    """Yield everything in which the kubelet's view is not what the machine is."""
+    yield from view_notes(view)
+    outside = hardware.online & ~machine.cpus
+    if outside:
+        yield Notice(
+            "cpus-unseen",
+            f"online CPUs {format_set(outside)} are in no NUMA node that the kubelet lists: it does not use them",
+        )
+    if view.num_cpus != machine.cpus.bit_count():
+        yield Notice(
+            "cpu-count",
+            f"the kubelet counts {view.num_cpus} CPUs, offline ones included; {machine.cpus.bit_count()} can be used",
+        )
+    if view.num_sockets != len(machine.sockets):
+        yield Notice(
+            "socket-count",
+            f"the kubelet counts {view.num_sockets} sockets by /proc/cpuinfo; its CPUs are in {len(machine.sockets)}",
+        )
+    if cores_differ(hardware, machine):
+        yield Notice(
+            "cores-differ",
+            f"the kubelet sees {len(machine.cores)} cores, as it groups CPUs by core_id and package; "
+            f"the hardware has {len(hardware.cores)}",
+        )
+    if packages_differ(hardware, machine):
+        yield Notice(
+            "sockets-differ",
+            f"the kubelet sees sockets {_ids(unit.id for unit in machine.sockets)}; "
+            f"the hardware has {len(hardware.packages)} packages",
+        )
+    unread = [node.id for node in hardware.nodes if node.memory is None]
+    if unread:
+        yield Notice("memory-unknown", f"NUMA nodes {_ids(unread)} tell no memory: the kubelet takes it as 0")
+    if hardware.memory is None:
+        yield Notice(
+            "total-memory-unknown",
+            "/proc/meminfo is missing: the machine's memory is taken as the sum of its nodes",
+        )
+    yield from _distance_notes(machine)
+    yield from _cache_notes(hardware, machine, view)
+    yield from _limits(machine)
+    for finding in machine_checks.errors(machine):
+        path = ".".join(map(str, finding.path))
+        yield Notice("inconsistent", f"{path}: {finding.message}; a file of this machine will not be accepted")
+
+
+def view_notes(view: KubeletView) -> Iterator[Notice]:
+    """Yield what is odd about the kubelet's view by itself."""
+    if view.pseudo_nodes:
+        yield Notice(
+            "no-numa-nodes",
+            f"/sys has no NUMA nodes: the kubelet takes each package ({_ids(node.id for node in view.nodes)}) for one, "
+            "without memory",
+        )
+    if view.skipped and view.num_cpus:
+        yield Notice(
+            "cpus-without-topology",
+            f"CPUs {format_set(from_ids(view.skipped))} have no core or package id: the kubelet leaves them out",
+        )
+
+
+def _distance_notes(machine: Machine) -> Iterator[Notice]:
+    numbers = sorted(node.id for node in machine.numa_nodes)
+    rows = [node.distances for node in machine.numa_nodes]
+    if any(row is not None for row in rows) and numbers != list(range(len(numbers))):
+        yield Notice(
+            "distances-by-position",
+            f"node ids {_ids(numbers)} are not 0 to {len(numbers) - 1}: the kubelet looks ids up in rows that "
+            "go by position: prefer-closest-numa-nodes picks wrong ones or crashes",
+        )
+    if any(row is not None and len(row) > len(numbers) for row in rows):
+        yield Notice("distances-long", f"distances are given for more nodes than the {len(numbers)} that can be read")
+
+
+def _cache_notes(hardware: Hardware, machine: Machine, view: KubeletView) -> Iterator[Notice]:
+    nodes = {node.id: node.cpus for node in machine.numa_nodes}
+    hidden = [
+        number
+        for number in view.cache_gaps
+        if any(cache.cpus & nodes[number] and cache.cpus != nodes[number] for cache in hardware.l3)
+    ]
+    if hidden:
+        yield Notice(
+            "uncore-caches-unseen",
+            f"the caches of NUMA nodes {_ids(hidden)} have no ids: the kubelet takes sockets for their uncore caches",
+        )
+    cached = 0
+    for cache in machine.uncore_caches:
+        cached |= cache.cpus
+    if cached and cached != machine.cpus:
+        yield Notice(
+            "uncore-caches-mixed",
+            f"CPUs {format_set(machine.cpus & ~cached)} have none: the kubelet gives them their socket's id, "
+            "which may equal a cache's",
+        )
+
+
+def _limits(machine: Machine) -> Iterator[Notice]:
+    count = len(machine.numa_nodes)
+    if count > 8:
+        yield Notice(
+            "many-numa-nodes",
+            f"{count} NUMA nodes: Topology Manager policies other than none need max-allowable-numa-nodes={count}",
+        )
+    beyond = [node.id for node in machine.numa_nodes if not 0 <= node.id < 64]
+    if beyond:
+        yield Notice(
+            "node-ids-out-of-range",
+            f"NUMA node ids {_ids(beyond)} are outside 0-63: the kubelet crashes with a policy other than none",
+        )
+
+
+def device_notes(hardware: Hardware, machine: Machine) -> Iterator[Notice]:
+    """Yield what is odd about PCI devices: those that are resources without a node, and those half captured."""
+    unknown = {device.address for device in hardware.pci if device.numa_node is None or device.numa_node < 0}
+    for resource, devices in machine.devices.items():
+        lost = [device.id for device in devices if device.id in unknown and device.numa_nodes is None]
+        if lost:
+            yield Notice(
+                "device-node-unknown",
+                f"{resource}: the firmware names no NUMA node for {', '.join(lost[:4])}{'…' if len(lost) > 4 else ''}: "
+                "no affinity, so it never constrains alignment",
+            )
+    incomplete = [device.address for device in hardware.pci if device.class_id is None or device.vendor is None]
+    if incomplete:
+        yield Notice("pci-incomplete", f"{len(incomplete)} PCI devices cannot be told: class or vendor is missing")
+
+
+def _ids(numbers: Iterable[int]) -> str:
+    return ",".join(str(number) for number in numbers)

@@ -1,0 +1,1 @@
+"""KubeletConfiguration files and the kubelet's flags."""

@@ -1,0 +1,265 @@
+"""KubeletConfiguration -> KubeletConfig: files, drop-in folders, the kubelet's `/configz`, and flags over them.
+
+Stands for docs/rules/kubelet-files.md rules 31 and 32. A value of the wrong type stops the kubelet, so it is a
+`StartError` with the kubelet's own words; an unknown field is a warning, as it is there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from numalign.errors import InputError, Notice, StartError
+from numalign.kubelet.config import FIELD_NAMES, KubeletConfig, MemoryReservation
+from numalign.model import quantity
+from numalign.model.apiserver.defaulting import number_text
+from numalign.model.path import child
+from numalign.model.quantity import QuantityError
+
+if TYPE_CHECKING:
+    from numalign.sources.text.yaml import FilePath
+
+API_VERSION = "kubelet.config.k8s.io/v1beta1"
+KIND = "KubeletConfiguration"
+
+
+class Loaded(NamedTuple):
+    """A configuration and what was odd about its source."""
+
+    config: KubeletConfig
+    warnings: tuple[Notice, ...]
+
+
+Where = Callable[[str], str]
+"""Says where a field path stands: `file:line: path`."""
+
+
+def load(path: FilePath, config_dir: FilePath | None = None) -> Loaded:
+    """Read a KubeletConfiguration file (YAML or JSON), or the JSON of `/configz`, and drop-ins over it.
+
+    Drop-ins are the files of `config_dir` that end in `.conf`, in text order. A later file's fields win; maps are
+    merged key by key, lists are replaced as a whole.
+
+    Raises:
+        InputError: a file or the folder of drop-ins cannot be read, or a file is no KubeletConfiguration.
+        StartError: the kubelet would not accept it.
+    """
+    merged: dict[str, Any] = {}
+    warnings: list[Notice] = []
+    for file in (path, *(_drop_ins(config_dir) if config_dir else ())):
+        data, where = _document(file)
+        warnings += from_data(data, where).warnings
+        merged = _merge(merged, data)
+    return Loaded(from_data(merged, str(path)).config, tuple(warnings))
+
+
+def from_data(data: Mapping[str, Any], where: str | Where) -> Loaded:
+    """Read the fields of a KubeletConfiguration; `apiVersion` and `kind` may be missing.
+
+    Args:
+        data: the fields, decoded.
+        where: what errors put before a field's path, or what tells its place.
+
+    Raises:
+        StartError: a value has a type that the kubelet refuses.
+    """
+    place = (lambda field: f"{where}: {field}") if isinstance(where, str) else where
+    settings: dict[str, Any] = {}
+    warnings = []
+    for field, value in data.items():
+        known = _FIELDS.get(field)
+        if known is None:
+            if field not in _NO_INFLUENCE:
+                warnings.append(Notice("unknown-field", _unknown(field), place(field)))
+        elif value is not None:
+            name, read = known
+            settings[name] = read(value, field, place)
+    # An empty text and a maxPods of 0 count as not given.
+    given = {name: value for name, value in settings.items() if value != "" and (name, value) != ("max_pods", 0)}
+    return Loaded(KubeletConfig(**given), tuple(warnings))
+
+
+def _document(path: FilePath) -> tuple[Mapping[str, Any], Where]:
+    """Read one file and check that it is what it should be."""
+    from numalign.sources.text.yaml import load_file
+
+    documents = load_file(path)
+    if len(documents) != 1:
+        raise InputError(f"expected one {KIND}, found {len(documents) or 'no'} documents", str(path))
+    document = documents[0]
+    data = document.data
+    if not isinstance(data, Mapping):
+        raise document.error(f"expected a {KIND}, got {_noun(data)}")
+    configz = data.get("kubeletconfig")
+    if isinstance(configz, Mapping):
+        fields = {name: value for name, value in configz.items() if name not in ("apiVersion", "kind")}
+        return fields, lambda field: document.where(f"kubeletconfig.{field}")
+    for field, wanted in (("apiVersion", API_VERSION), ("kind", KIND)):
+        if field not in data:
+            raise document.error(f"missing; a kubelet configuration needs {field}: {wanted}", field)
+        if data[field] != wanted:
+            raise document.error(f'expected {wanted}, got "{data[field]}"', field)
+    return data, document.where
+
+
+def _drop_ins(folder: FilePath) -> list[str]:
+    try:
+        return [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".conf")]
+    except OSError as error:
+        raise InputError(f"cannot list the folder: {error.strerror}", str(folder)) from None
+
+
+def _merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Lay a drop-in over what came before."""
+    result = dict(base)
+    for field, value in over.items():
+        old = result.get(field)
+        both = isinstance(old, Mapping) and isinstance(value, Mapping)
+        result[field] = _merge(old, value) if both else value  # type: ignore[arg-type]
+    return result
+
+
+def _unknown(field: str) -> str:
+    from numalign.sources.text.fields import nearest
+
+    meant = nearest(field, [*_FIELDS, *_NO_INFLUENCE])
+    hint = f"; did you mean {meant}?" if meant else ""
+    return f"no such field of a {KIND}, the kubelet ignores it{hint}"
+
+
+def _noun(value: Any) -> str:
+    """Name a JSON value's type as the kubelet's decoder does."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, int | float):
+        return "number"
+    if isinstance(value, str):
+        return "string"
+    return "array" if isinstance(value, list) else "object"
+
+
+def _refused(value: Any, field: str, kind: str, where: Where, path: str = "") -> StartError:
+    # The kubelet names the field as Go spells the struct's path; list indices are not in it.
+    noun = _noun(value)
+    if noun == "number" and kind.startswith("int"):
+        noun = f"number {value}"
+    return StartError(
+        f"json: cannot unmarshal {noun} into Go struct field {KIND}.{field} of type {kind}", where(path or field)
+    )
+
+
+def _text(value: Any, field: str, where: Where) -> str:
+    if not isinstance(value, str):
+        raise _refused(value, field, "string", where)
+    return value
+
+
+def _bool(value: Any, field: str, where: Where) -> bool:
+    if not isinstance(value, bool):
+        raise _refused(value, field, "bool", where)
+    return value
+
+
+def _int32(value: Any, field: str, where: Where) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not -(2**31) <= value < 2**31:
+        raise _refused(value, field, "int32", where)
+    return value
+
+
+def _map(kind: str) -> Callable[[Any, str, Where], dict[str, Any]]:
+    """Make the reader of a map of texts or booleans; a null among the values is the type's zero value."""
+    wanted = str if kind == "string" else bool
+
+    def read(value: Any, field: str, where: Where) -> dict[str, Any]:
+        if not isinstance(value, Mapping):
+            raise _refused(value, field, f"map[string]{kind}", where)
+        for key, inner in value.items():
+            if inner is not None and not isinstance(inner, wanted):
+                raise _refused(inner, field, kind, where, child(field, str(key)))
+        return {str(key): wanted() if inner is None else inner for key, inner in value.items()}
+
+    return read
+
+
+def _reserved_memory(value: Any, field: str, where: Where) -> tuple[MemoryReservation, ...]:
+    if not isinstance(value, list):
+        raise _refused(value, field, "[]v1beta1.MemoryReservation", where)
+    return tuple(_reservation(element, field, where, f"{field}[{place}]") for place, element in enumerate(value))
+
+
+def _reservation(element: Any, field: str, where: Where, path: str) -> MemoryReservation:
+    if not isinstance(element, Mapping):
+        raise _refused(element, field, "v1beta1.MemoryReservation", where, path)
+    node = element.get("numaNode")
+    if node is not None and (isinstance(node, bool) or not isinstance(node, int) or not -(2**31) <= node < 2**31):
+        raise _refused(node, f"{field}.numaNode", "int32", where, f"{path}.numaNode")
+    limits = element.get("limits")
+    if limits is not None and not isinstance(limits, Mapping):
+        raise _refused(limits, f"{field}.limits", "v1.ResourceList", where, f"{path}.limits")
+    texts = {
+        str(name): _amount(amount, where, child(f"{path}.limits", str(name))) for name, amount in (limits or {}).items()
+    }
+    return MemoryReservation(node or 0, texts)
+
+
+def _amount(value: Any, where: Where, path: str) -> str:
+    """Read a quantity of `reservedMemory`: the one place where a bare number will do (31)."""
+    if value is None:
+        return "0"
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise StartError(f"unmarshalerDecoder: expected a quantity, got {_noun(value)}", where(path))
+    text = value if isinstance(value, str) else number_text(value)
+    try:
+        quantity.parse(text)
+    except QuantityError as error:
+        raise StartError(f"{error}, got {text!r}", where(path)) from None
+    return text
+
+
+_READERS: Mapping[str, Callable[[Any, str, Where], Any]] = {
+    "topology_manager_policy": _text,
+    "topology_manager_scope": _text,
+    "topology_manager_policy_options": _map("string"),
+    "cpu_manager_policy": _text,
+    "cpu_manager_policy_options": _map("string"),
+    "reserved_system_cpus": _text,
+    "memory_manager_policy": _text,
+    "reserved_memory": _reserved_memory,
+    "kube_reserved": _map("string"),
+    "system_reserved": _map("string"),
+    "eviction_hard": _map("string"),
+    "feature_gates": _map("bool"),
+    "max_pods": _int32,
+    "pods_per_core": _int32,
+    "system_reserved_cgroup": _text,
+    "kube_reserved_cgroup": _text,
+    "local_storage_capacity_isolation": _bool,
+}
+_FIELDS = {FIELD_NAMES[name]: (name, reader) for name, reader in _READERS.items()}
+"""Field of the file -> field of KubeletConfig and its reader."""
+
+_PASSED_OVER = """
+address allowedUnsafeSysctls apiVersion authentication authorization cgroupDriver cgroupRoot cgroupsPerQOS
+clusterDNS clusterDomain configMapAndSecretChangeDetectionStrategy containerLogMaxFiles containerLogMaxSize
+containerLogMaxWorkers containerLogMonitorInterval containerRuntimeEndpoint contentType cpuCFSQuota
+cpuCFSQuotaPeriod cpuManagerReconcilePeriod crashLoopBackOff enableContentionProfiling enableControllerAttachDetach
+enableDebugFlagsHandler enableDebuggingHandlers enableProfilingHandler enableServer enableSystemLogHandler
+enableSystemLogQuery enforceNodeAllocatable eventBurst eventRecordQPS evictionMaxPodGracePeriod
+evictionMinimumReclaim evictionPressureTransitionPeriod evictionSoft evictionSoftGracePeriod failCgroupV1 failSwapOn
+fileCheckFrequency hairpinMode healthzBindAddress healthzPort httpCheckFrequency imageGCHighThresholdPercent
+imageGCLowThresholdPercent imageMaximumGCAge imageMinimumGCAge imageServiceEndpoint iptablesDropBit
+iptablesMasqueradeBit kernelMemcgNotification kind kubeAPIBurst kubeAPIQPS kubeletCgroups logging
+makeIPTablesUtilChains maxOpenFiles maxParallelImagePulls memorySwap memoryThrottlingFactor nodeLeaseDurationSeconds
+nodeStatusMaxImages nodeStatusReportFrequency nodeStatusUpdateFrequency oomScoreAdj podCIDR podLogsDir podPidsLimit
+port protectKernelDefaults providerID qosReserved readOnlyPort registerNode registerWithTaints registryBurst
+registryPullQPS resolvConf rotateCertificates runOnce runtimeRequestTimeout seccompDefault serializeImagePulls
+serverTLSBootstrap showHiddenMetricsForVersion shutdownGracePeriod shutdownGracePeriodByPodPriority
+shutdownGracePeriodCriticalPods staticPodPath staticPodURL staticPodURLHeader streamingConnectionIdleTimeout
+syncFrequency systemCgroups tlsCertFile tlsCipherSuites tlsMinVersion tlsPrivateKeyFile tracing volumePluginDir
+volumeStatsAggPeriod
+"""
+_NO_INFLUENCE = frozenset(_PASSED_OVER.split())
+"""Fields that decide nothing numalign looks at: known, and passed over."""

@@ -1,0 +1,1 @@
+"""Machine files, short forms, bundled machines and hwloc's XML."""

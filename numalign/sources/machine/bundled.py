@@ -1,0 +1,55 @@
+"""The machines that come with numalign: their names, and their files as they were written.
+
+Found by this file's own place, without pathlib and importlib.resources, which would cost every start some milliseconds.
+"""
+
+from __future__ import annotations
+
+import os
+
+from numalign.errors import InputError
+from numalign.sources.text import fields
+
+
+def names() -> tuple[str, ...]:
+    """List the names, sorted."""
+    return tuple(sorted(file.removesuffix(".yaml") for file in os.listdir(_folder()) if file.endswith(".yaml")))
+
+
+def path(name: str) -> str:
+    """Return the path of a machine's file."""
+    return os.path.join(_folder(), f"{name}.yaml")
+
+
+def check(name: str) -> None:
+    """Check that a bundled machine has this name.
+
+    Raises:
+        InputError: there is none; the nearest is named.
+    """
+    if name not in names():
+        raise InputError(f"no bundled machine has this name; {nearest(name)}", fields.shown(name))
+
+
+def text(name: str) -> str:
+    """Return a machine's file as it was written, with its comments."""
+    with open(path(name), encoding="utf-8") as file:
+        return file.read()
+
+
+def description(name: str) -> str:
+    """Return what the first line of a machine's file says about it."""
+    return text(name).partition("\n")[0].removeprefix("# ")
+
+
+def nearest(name: str) -> str:
+    """Say which name was probably meant, or which there are."""
+    meant = fields.nearest(name, names())
+    return f"did you mean {meant}?" if meant else f"bundled are {', '.join(names())}"
+
+
+def _folder() -> str:
+    """Find the files: inside an installed package, else beside the package in a checkout."""
+    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+    installed = os.path.join(package, "machines")
+    return installed if os.path.isdir(installed) else os.path.join(os.path.dirname(package), "machines")

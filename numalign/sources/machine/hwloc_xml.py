@@ -1,0 +1,342 @@
+"""hwloc's XML, version 2 (`lstopo --of xml`), as a machine (docs/rules/discovery.md 4.4).
+
+The XML carries CPUs, packages, cores, caches, nodes with memory and pages, distances and PCI devices. It does not carry
+the core ids of cores that hwloc joined, drivers, SR-IOV links, or whether a kernel without NUMA stands behind its one
+node. What it carries gives the machine that the kubelet would see on the tree itself.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+from xml.parsers import expat
+
+from numalign.errors import InputError
+from numalign.model.cpuset import ids
+from numalign.model.machine import Machine
+from numalign.sources.host import device_rules
+from numalign.sources.host.hardware import Cache, Hardware, HardwareNode
+from numalign.sources.host.kubelet_view import Core, KubeletView, Node, to_machine
+from numalign.sources.host.pci import PCIDevice, order
+from numalign.sources.machine.hardware import hardware_section
+
+MAX_BYTES = 64 << 20
+MAX_DEPTH = 256
+MAX_WORDS = 1 << 12
+"""Most 32-bit words of a bitmap."""
+
+_UNKNOWN = 4294967295
+_PCI_TYPE = re.compile(r"([0-9a-f]{4}) \[([0-9a-f]{4}):([0-9a-f]{4})\]", re.ASCII)
+_BUS_ID = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]", re.ASCII)
+
+
+class Object(NamedTuple):
+    """One `<object>` with what stands inside it."""
+
+    kind: str
+    attributes: dict[str, str]
+    children: list[Object]
+    pages: dict[int, int]
+    """Page size in bytes -> count."""
+    infos: dict[str, str]
+
+
+def machine_from_xml(data: bytes, where: str, name: str) -> Machine:
+    """Read hwloc's XML.
+
+    Raises:
+        InputError: it is no XML, declares entities, is no hwloc topology of version 2, or has no CPUs.
+    """
+    if len(data) > MAX_BYTES:
+        raise InputError(f"is larger than {MAX_BYTES >> 20} MiB", where)
+    document = _Document(where)
+    document.parse(data)
+    if document.root is None:
+        raise InputError("has no <object>: expected hwloc XML as `lstopo --of xml` writes it", where)
+    return _Reading(document.root, document.distances, where).machine(name)
+
+
+class _Document:
+    """The XML as objects. Nothing is expanded: a document that declares entities is refused."""
+
+    def __init__(self, where: str) -> None:
+        self.root: Object | None = None
+        self.distances: dict[int, tuple[int, ...]] = {}
+        self._where = where
+        self._stack: list[Object] = []
+        self._open = 0
+        self._matrix: tuple[list[str], list[str]] | None = None
+        self._text: list[str] | None = None
+        self._parser = expat.ParserCreate()
+        self._parser.buffer_text = True
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+        self._parser.CharacterDataHandler = self._characters
+        self._parser.EntityDeclHandler = self._entity
+
+    def parse(self, data: bytes) -> None:
+        try:
+            self._parser.Parse(data, True)
+        except (expat.ExpatError, ValueError, LookupError) as error:
+            if isinstance(error, expat.ExpatError):
+                raise InputError(
+                    f"is no XML: {expat.ErrorString(error.code)}", f"{self._where}:{error.lineno}"
+                ) from None
+            raise InputError(f"is no hwloc XML: {error}", f"{self._where}:{self._parser.CurrentLineNumber}") from None
+
+    def _entity(self, *_: Any) -> None:
+        raise InputError(
+            "declares entities, which hwloc XML never does", f"{self._where}:{self._parser.CurrentLineNumber}"
+        )
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        self._open += 1
+        if self._open > MAX_DEPTH:
+            raise InputError(f"is nested more than {MAX_DEPTH} deep", self._where)
+        if self._open == 1:
+            self._check_version(tag, attributes)
+        elif tag == "object":
+            item = Object(attributes.get("type", ""), attributes, [], {}, {})
+            if self._stack:
+                self._stack[-1].children.append(item)
+            elif self.root is None:
+                self.root = item
+            self._stack.append(item)
+        elif tag == "page_type" and self._stack:
+            self._stack[-1].pages[int(attributes["size"])] = int(attributes.get("count", "0"))
+        elif tag == "info" and self._stack:
+            self._stack[-1].infos[attributes.get("name", "")] = attributes.get("value", "")
+        elif tag == "distances2" and attributes.get("name") == "NUMALatency" and attributes.get("indexing") == "os":
+            self._matrix = ([], [])
+        elif self._matrix and tag in ("indexes", "u64values"):
+            self._text = self._matrix[tag == "u64values"]
+
+    def _end(self, tag: str) -> None:
+        self._open -= 1
+        if tag == "object":
+            self._stack.pop()
+        elif tag in ("indexes", "u64values"):
+            self._text = None
+        elif tag == "distances2" and self._matrix:
+            indexes = [int(word) for word in "".join(self._matrix[0]).split()]
+            values = [int(word) for word in "".join(self._matrix[1]).split()]
+            if len(values) != len(indexes) ** 2 or len(set(indexes)) != len(indexes):
+                raise ValueError(f"{len(values)} distances for {len(indexes)} nodes")
+            rank = sorted(range(len(indexes)), key=indexes.__getitem__)
+            rows = {indexes[i]: tuple(values[i * len(indexes) + j] for j in rank) for i in rank}
+            self.distances = self.distances or rows
+            self._matrix = None
+
+    def _characters(self, text: str) -> None:
+        if self._text is not None:
+            self._text.append(text + " " if text.endswith("\n") else text)
+
+    def _check_version(self, tag: str, attributes: dict[str, str]) -> None:
+        version = attributes.get("version", "1")
+        if tag != "topology":
+            raise InputError(f"expected hwloc XML with <topology>, got <{tag}>", self._where)
+        if not version.startswith(("2", "3")):
+            raise InputError(
+                f"is hwloc XML of version {version}; version 2 is read: export it with hwloc 2 (`lstopo --of xml`)",
+                self._where,
+            )
+
+
+class _Reading:
+    """One walk over the objects."""
+
+    def __init__(self, root: Object, distances: dict[int, tuple[int, ...]], where: str) -> None:
+        self.where = where
+        self.distances = distances
+        self.online = self._set(root, "cpuset")
+        self.complete = self._set(root, "complete_cpuset")
+        self.model: str | None = None
+        self.packages: list[tuple[int, int]] = []
+        self.cores: list[tuple[int, int, int]] = []
+        """(core id, package id, CPUs)"""
+        self.dies: list[int] = []
+        self.l3: list[Cache] = []
+        self.unnamed_caches = 0
+        self.nodes: list[tuple[int, int, Object]] = []
+        """(id, CPUs of its locality, object)"""
+        self.pus = 0
+        self.pci: list[tuple[PCIDevice, int]] = []
+        """(device, CPUs of its place)"""
+        self._walk(root)
+
+    def machine(self, name: str) -> Machine:
+        """Put together what a kubelet would list, and the hardware."""
+        self.online = self.online & self.pus or self.pus
+        if not self.online:
+            raise InputError('has no processing units (<object type="PU">)', self.where)
+        members = self._membership()
+        nodes = []
+        for number, _, item in sorted(self.nodes, key=lambda node: f"node{node[0]}"):
+            nodes.append(
+                Node(
+                    id=number,
+                    cores=self._cores(members[number]),
+                    memory=int(item.attributes.get("local_memory", "0")),
+                    hugepages=_hugepages(item),
+                    distances=self.distances.get(number) if len(self.distances) == len(self.nodes) else None,
+                )
+            )
+        view = KubeletView(tuple(nodes), self.online.bit_count(), len(self.packages), None, {})
+        machine = to_machine(view, name)
+        hardware = self._hardware(members)
+        devices = [device for device in hardware.pci if device.class_id and not device.class_id.startswith("06")]
+        if devices:
+            machine = machine._replace(devices=device_rules.name_devices(devices, device_rules.load_rules()))
+        return machine._replace(hardware=hardware_section(hardware, machine) or None)
+
+    def _walk(self, root: Object) -> None:
+        stack: list[tuple[Object, int, int, tuple[str, ...]]] = [(root, self.online, -1, ())]
+        while stack:
+            item, cpus, package, path = stack.pop()
+            if "cpuset" in item.attributes:
+                cpus = self._set(item, "cpuset") & self.online
+            number = self._index(item)
+            match item.kind:
+                case "Machine" | "Package":
+                    self.model = self.model or item.infos.get("CPUModel")
+                    if item.kind == "Package":
+                        package = number
+                        self.packages.append((number, cpus))
+                case "Die":
+                    self.dies.append(cpus)
+                case "Core":
+                    self.cores.append((number, package, cpus))
+                case "PU":
+                    self.pus |= cpus
+                case "L3Cache":
+                    size = int(item.attributes.get("cache_size", "0"))
+                    self.l3.append(Cache(cpus, size or None, None if number < 0 else number))
+                case "NUMANode":
+                    self.nodes.append((number, cpus, item))
+                case "Bridge" | "PCIDev":
+                    path = self._pci(item, cpus, path)
+            if item.kind.endswith("Cache") and item.kind[0] == "L" and number < 0:
+                self.unnamed_caches |= cpus
+            stack += [(child, cpus, package, path) for child in reversed(item.children)]
+
+    def _membership(self) -> dict[int, int]:
+        """A node without CPUs has the cpuset of its locality: the narrower set, then the lower id, owns the CPUs."""
+        taken = 0
+        result = {}
+        for number, cpus, _ in sorted(self.nodes, key=lambda node: (node[1].bit_count(), node[0])):
+            result[number] = 0 if cpus & taken else cpus
+            taken |= result[number]
+        return result
+
+    def _cores(self, cpus: int) -> tuple[Core, ...]:
+        """Group the CPUs of a node as the kubelet does: by core and package id (rule 1.4)."""
+        groups: dict[tuple[int, int], int] = {}
+        for number, package, members in self.cores:
+            if members & cpus:
+                groups[number, package] = groups.get((number, package), 0) | members & cpus
+        cored = 0
+        for members in groups.values():
+            cored |= members
+        for cpu in ids(cpus & ~cored):
+            package = next((number for number, members in self.packages if members >> cpu & 1), -1)
+            groups[-1 - cpu, package] = 1 << cpu
+        return tuple(
+            Core(number, package, tuple(ids(members)), self._uncore(members, len(groups) * members.bit_count()))
+            for (number, package), members in groups.items()
+        )
+
+    def _uncore(self, core: int, whole_node: int) -> tuple[int, ...]:
+        """Rule 1.11, as far as caches have ids here: without, the kubelet sees none."""
+        if core & self.unnamed_caches:
+            return ()
+        found = (cache for cache in self.l3 if cache.cpus & core and cache.cpus.bit_count() != whole_node)
+        return tuple(cache.id for cache in found if cache.id is not None)[:1]
+
+    def _hardware(self, members: dict[int, int]) -> Hardware:
+        by_id = sorted(self.nodes, key=lambda node: node[0])
+        rows = tuple(self.distances[number] for number, _, _ in by_id) if len(self.distances) == len(by_id) else None
+        places = {cpus: number for number, cpus in members.items() if cpus}
+        pci = [
+            device._replace(numa_node=places[cpus]) if cpus in places and len(places) > 1 else device
+            for device, cpus in self.pci
+        ]
+        packages = tuple((None if number < 0 else number, cpus) for number, cpus in self.packages)
+        return Hardware(
+            online=self.online,
+            offline=self.complete & ~self.online,
+            packages=packages or ((None, self.online),),
+            cores=tuple(cpus for _, _, cpus in self.cores),
+            dies=tuple(self.dies) if set(self.dies) != {cpus for _, cpus in packages} else (),
+            l3=tuple(self.l3),
+            numa_directory=True,
+            nodes=tuple(
+                HardwareNode(
+                    number,
+                    members[number],
+                    int(item.attributes.get("local_memory", "0")),
+                    _hugepages(item),
+                    members[number],
+                )
+                for number, _, item in by_id
+            ),
+            distances=rows,
+            model=self.model,
+            pci=tuple(sorted(pci, key=lambda device: order(device.address))),
+        )
+
+    def _pci(self, item: Object, cpus: int, path: tuple[str, ...]) -> tuple[str, ...]:
+        """Take in a PCI function or a bridge; return the path for what hangs below it."""
+        address = item.attributes.get("pci_busid", "")
+        if not _BUS_ID.fullmatch(address):
+            buses = re.match(r"([0-9a-f]{4,8}):\[([0-9a-f]{2})-", item.attributes.get("bridge_pci", ""))
+            return (*path, f"pci{buses[1]}:{buses[2]}") if buses else path
+        kind = _PCI_TYPE.match(item.attributes.get("pci_type", ""))
+        systems = [child for child in item.children if child.kind == "OSDev"]
+        device = PCIDevice(
+            address=address,
+            class_id=kind[1] if kind else None,
+            vendor=kind[2] if kind else None,
+            device=kind[3] if kind else None,
+            names=tuple(child.attributes.get("name", "") for child in systems),
+            infiniband=tuple(
+                child.attributes.get("name", "") for child in systems if child.attributes.get("osdev_type") == "3"
+            ),
+            path=path,
+        )
+        self.pci.append((device, cpus))
+        return (*path, address)
+
+    def _index(self, item: Object) -> int:
+        text = item.attributes.get("os_index")
+        if text is None:
+            return -1
+        if not text.isdecimal():
+            raise InputError(f"os_index of a {item.kind}: expected a number, got {text[:40]!r}", self.where)
+        return -1 if int(text) == _UNKNOWN else int(text)
+
+    def _set(self, item: Object, key: str) -> int:
+        text = item.attributes.get(key, "")
+        words = text.split(",")
+        try:
+            if len(words) > MAX_WORDS:
+                raise ValueError
+            if words[0] == "0xf...f":
+                # Infinitely many more: the words that follow hold everything that exists.
+                words = words[1:] or ["0xffffffff"]
+            result = 0
+            for word in words:
+                value = int(word, 16) if word else 0
+                if not 0 <= value < 1 << 32:
+                    raise ValueError
+                result = result << 32 | value
+        except ValueError:
+            raise InputError(
+                f"{key} of a {item.kind}: expected a bitmap such as 0x000000ff, got {text[:40]!r}", self.where
+            ) from None
+        return result
+
+
+def _hugepages(item: Object) -> dict[int, int]:
+    """Page size in kB -> count; the smallest size is the base page."""
+    sizes = sorted(item.pages)[1:]
+    return {size // 1024: item.pages[size] for size in sizes}

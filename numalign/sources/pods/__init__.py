@@ -1,0 +1,1 @@
+"""Manifests, and the objects in them that carry a pod."""

@@ -1,0 +1,139 @@
+"""Scenarios of `replay`: one JSON object a line, a node's settings, its machine and what happens on it."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import zlib
+from collections.abc import Iterator, Mapping
+from typing import Any, BinaryIO, Literal, NamedTuple, cast
+
+from numalign.errors import InputError, StartError
+from numalign.kubelet.config import KubeletConfig
+from numalign.model.apiserver.defaulting import read_pod
+from numalign.model.machine import Machine
+from numalign.model.pod import Pod
+from numalign.sources.kubelet import configuration as kubelet_file
+from numalign.sources.machine.file import machine_from_scenario
+
+LONGEST_LINE = 64 * 1024 * 1024
+"""A line may have this many bytes."""
+
+FAMILIES = ("e2e", "lifecycle")
+
+
+class Step(NamedTuple):
+    """One event: a pod comes up for admission, its containers start, or it ends."""
+
+    op: Literal["admit", "start", "remove"]
+    name: str
+    """The pod's name."""
+    pod: Pod | None = None
+    """Only with `admit`."""
+
+
+class Scenario(NamedTuple):
+    """A node from its start, and the steps on it."""
+
+    id: str
+    config: KubeletConfig
+    machine: Machine
+    steps: tuple[Step, ...]
+    start_error: str = ""
+    """The kubelet's text where it could not even decode the settings; the scenario ends there."""
+
+
+def lines(stream: BinaryIO) -> Iterator[tuple[int, bytes | InputError]]:
+    """Yield (number, line) of a plain or gzip stream, blank lines left out; one line is in memory at a time.
+
+    In place of a line over `LONGEST_LINE` comes an error, and then the next line; damaged gzip data, or what cannot be
+    read, ends with one.
+    """
+    number = 0
+    try:
+        for line in _decompressed(stream):
+            number += 1
+            if len(line) > LONGEST_LINE:
+                yield number, InputError(f"a line may have at most {LONGEST_LINE} bytes")
+            elif not line.isspace():
+                yield number, line
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        yield number + 1, InputError(f"the gzip data is damaged: {error}")
+    except OSError as error:
+        yield number + 1, InputError(f"cannot be read: {error.strerror or error}")
+
+
+def _decompressed(stream: BinaryIO) -> Iterator[bytes]:
+    """Yield the lines; of one that is too long only so much that this can be seen."""
+    buffered = stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(cast(io.RawIOBase, stream))
+    packed = buffered.peek(2)[:2] == b"\x1f\x8b"
+    source: BinaryIO = gzip.GzipFile(fileobj=buffered) if packed else buffered  # type: ignore[assignment]
+    while line := source.readline(LONGEST_LINE + 1):
+        yield line
+        while len(line) > LONGEST_LINE and not line.endswith(b"\n"):
+            line = source.readline(LONGEST_LINE + 1)
+
+
+def read(line: bytes) -> Scenario:
+    """Read one line.
+
+    Raises:
+        InputError: not a scenario; the message names the field.
+    """
+    try:
+        data = json.loads(line)
+    except UnicodeDecodeError as error:
+        raise InputError(f"not UTF-8 text (byte 0x{line[error.start]:02x} at offset {error.start})") from None
+    except json.JSONDecodeError as error:
+        raise InputError(f"not JSON: {error.msg} at column {error.colno}") from None
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else "a number with too many digits"
+        raise InputError(f"not a scenario: {reason}") from None
+    if not isinstance(data, dict):
+        raise InputError("expected a JSON object with machine, kubelet and steps")
+    family = data.get("family", "e2e")
+    if family not in FAMILIES:
+        raise InputError(f"family: expected one of {', '.join(FAMILIES)}, got {json.dumps(family)}")
+    start_error, config = "", KubeletConfig()
+    try:
+        config, _ = kubelet_file.from_data(_mapping(data, "kubelet"), "kubelet")
+    except StartError as error:
+        start_error = error.message
+    machine = machine_from_scenario(
+        _mapping(data, "machine"), _mapping(data, "devices"), _mapping(data, "preferredAllocation")
+    )
+    steps = data.get("steps")
+    if not isinstance(steps, list):
+        raise InputError("steps: expected a list")
+    return Scenario(
+        str(data.get("id", "")),
+        config,
+        machine,
+        tuple(_step(step, index) for index, step in enumerate(steps)),
+        start_error,
+    )
+
+
+def _mapping(data: Mapping[str, Any], key: str) -> dict[str, Any]:
+    value = data.get(key) or {}
+    if not isinstance(value, dict):
+        raise InputError(f"{key}: expected an object")
+    return value
+
+
+def _step(step: Any, index: int) -> Step:
+    where = f"steps[{index}]"
+    if not isinstance(step, dict):
+        raise InputError(f"{where}: expected an object")
+    op, pod = step.get("op"), step.get("pod")
+    if op == "admit":
+        if not isinstance(pod, dict):
+            raise InputError(f"{where}.pod: expected a pod manifest")
+        read_one = read_pod(pod)
+        return Step("admit", read_one.name, read_one)
+    if op not in ("start", "remove"):
+        raise InputError(f'{where}.op: expected "admit", "start" or "remove", got {json.dumps(op)}')
+    if not isinstance(pod, str):
+        raise InputError(f"{where}.pod: expected a pod's name")
+    return Step(op, pod)

@@ -1,0 +1,1 @@
+"""YAML and JSON with bounds and line numbers, and typed getters over what they hold."""

@@ -1,0 +1,99 @@
+"""JSON as `sources.text.yaml` reads it: strictly, with duplicate keys refused and nesting bounded."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final, NoReturn
+
+from numalign.errors import InputError
+from numalign.sources.text.bounds import MAX_DEPTH
+
+_BLANK: Final = re.compile(r"[ \t\r\n]*")
+_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+class _DuplicateKeyError(Exception):
+    pass
+
+
+def read_json(text: str, name: str) -> list[tuple[Any, int]]:
+    """Read one or more JSON documents; each comes with its first line.
+
+    Raises:
+        InputError: not JSON, a duplicate key, nested too deep.
+    """
+    decoder = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_constant)
+    found: list[tuple[Any, int]] = []
+    position = _skip(text, 0)
+    line, counted = 1, 0
+    while position < len(text):
+        line += text.count("\n", counted, position)
+        counted = position
+        try:
+            data, end = decoder.raw_decode(text, position)
+        except json.JSONDecodeError as error:
+            place = f"{name}:{error.lineno}"
+            raise InputError(f"not JSON: {error.msg} (column {error.colno})", place) from None
+        except _DuplicateKeyError:
+            raise _duplicate(text, name, len(found)) from None
+        except RecursionError:
+            raise InputError(f"nested deeper than {MAX_DEPTH} levels", f"{name}:{line}") from None
+        except ValueError as error:
+            raise InputError(f"not JSON: {error}", f"{name}:{line}") from None
+        if not _is_flat_enough(data):
+            raise InputError(f"nested deeper than {MAX_DEPTH} levels", f"{name}:{line}")
+        _check_surrogates(data, text, position, end, f"{name}:{line}")
+        found.append((data, line))
+        position = _skip(text, end)
+    return found
+
+
+def _skip(text: str, position: int) -> int:
+    match = _BLANK.match(text, position)
+    return match.end() if match else position
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        raise _DuplicateKeyError
+    return result
+
+
+def _refuse_constant(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no number")
+
+
+def _is_flat_enough(data: Any) -> bool:
+    level = [data]
+    for _ in range(MAX_DEPTH + 1):
+        level = [
+            inner
+            for node in level
+            if isinstance(node, dict | list)
+            for inner in (node.values() if isinstance(node, dict) else node)
+        ]
+        if not level:
+            return True
+    return False
+
+
+def _check_surrogates(data: Any, text: str, start: int, end: int, place: str) -> None:
+    """Refuse half a surrogate pair: it is no character, and could not be printed."""
+    if _SURROGATE.search(text, start, end):
+        try:
+            json.dumps(data, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise InputError("not JSON: half a surrogate pair is no character", place) from None
+
+
+def _duplicate(text: str, name: str, number: int) -> InputError:
+    from numalign.sources.text.places import json_places
+
+    seen = set()
+    for path, line in json_places(text, number):
+        if path in seen:
+            return InputError("the key is there twice", f"{name}:{line}: {path}")
+        seen.add(path)
+    return InputError("a key is there twice", name)

@@ -1,0 +1,270 @@
+"""YAML as `sources.text.yaml` reads it: from the parser's events to plain data, without recursion.
+
+The events come one by one, from libyaml where PyYAML has it, so nesting and aliases are bounded before anything grows.
+Scalars mean what they mean to Kubernetes' own tools (YAML 1.1 as sigs.k8s.io/yaml reads it, without base-60 numbers).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+import yaml
+from yaml.events import (
+    AliasEvent,
+    DocumentEndEvent,
+    DocumentStartEvent,
+    Event,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+)
+
+from numalign.errors import InputError
+from numalign.model.apiserver.defaulting import number_text
+from numalign.sources.text.bounds import MAX_DEPTH, MAX_EXPANDED
+
+_LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_NOT_TEXT: Final = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_TAG: Final = "tag:yaml.org,2002:"
+
+_PENDING: Final = object()
+"""Stands for an anchored list or mapping that is not finished."""
+_NO_KEY: Final = object()
+"""A mapping waits for a key."""
+_MERGE: Final = object()
+"""The key was `<<`."""
+
+
+def events(text: str, name: str) -> Iterator[Event]:
+    """Yield the parser's events.
+
+    Raises:
+        InputError: the text is not YAML.
+    """
+    odd = _NOT_TEXT.search(text)
+    if odd:
+        line = text.count("\n", 0, odd.start()) + 1
+        raise InputError(f"binary data, not text (character U+{ord(odd[0]):04X})", f"{name}:{line}")
+    try:
+        yield from yaml.parse(text, Loader=_LOADER)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        problem = " ".join(part for part in (error.problem, error.context) if part)
+        raise InputError(f"not YAML: {problem}", f"{name}:{mark.line + 1}" if mark else name) from None
+    except yaml.YAMLError as error:
+        raise InputError(f"not YAML: {str(error).splitlines()[0]}", name) from None
+
+
+def line_of(event: Any) -> int:
+    """Return the line on which an event begins."""
+    return int(event.start_mark.line) + 1
+
+
+def read_yaml(text: str, name: str) -> list[tuple[Any, int]]:
+    """Read all documents; each comes with its first line, an empty one as None.
+
+    Raises:
+        InputError: not YAML, a duplicate key, nested too deep, an alias that expands to too much.
+    """
+    found = []
+    builder = _Builder(name)
+    for event in events(text, name):
+        if isinstance(event, DocumentStartEvent):
+            builder = _Builder(name)
+        elif isinstance(event, DocumentEndEvent):
+            found.append((builder.root, builder.first_line))
+        else:
+            builder.take(event)
+    return found
+
+
+class _Builder:
+    """Builds one document. `stack` holds the open lists and mappings with what is known of each."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.root: Any = None
+        self.first_line = 0
+        self.stack: list[_Open] = []
+        self.anchors: dict[str, tuple[Any, int]] = {}
+        self.nodes = 0
+        self.expanded = 0
+
+    def take(self, event: Any) -> None:
+        """Take the next event of the document."""
+        kind = type(event)
+        if kind is ScalarEvent:
+            value = self._scalar(event)
+            self.nodes += 1
+            if event.anchor:
+                self.anchors[event.anchor] = (value, 1)
+            self._put(value, event)
+        elif kind is MappingStartEvent or kind is SequenceStartEvent:
+            self._open(event)
+        elif kind is MappingEndEvent or kind is SequenceEndEvent:
+            self._close(event)
+        elif kind is AliasEvent:
+            self._put(self._alias(event), event)
+
+    def _scalar(self, event: Any) -> Any:
+        plain, quoted = event.implicit
+        if plain:
+            top = self.stack[-1] if self.stack else None
+            if event.value == "<<" and top is not None and top.key is _NO_KEY and isinstance(top.value, dict):
+                return _MERGE
+            value = resolve(event.value)
+        elif quoted or event.tag in ("!", f"{_TAG}str", f"{_TAG}timestamp"):
+            return event.value
+        else:
+            value = self._tagged(event)
+        if isinstance(value, float) and (value != value or value in (float("inf"), -float("inf"))):
+            raise self._error(f"{event.value} is no number that JSON could carry", event)
+        return value
+
+    def _tagged(self, event: Any) -> Any:
+        """Read a scalar with an explicit tag."""
+        tag = event.tag.removeprefix(_TAG)
+        wanted = _TAGGED.get(tag)
+        if wanted is None:
+            raise self._error(f"the tag {event.tag[:60]} has no meaning here", event)
+        value = resolve(event.value)
+        if type(value) not in wanted:
+            raise self._error(f'"{event.value[:60]}" is no {tag}', event)
+        return value
+
+    def _open(self, event: Any) -> None:
+        if len(self.stack) >= MAX_DEPTH:
+            raise self._error(f"nested deeper than {MAX_DEPTH} levels", event)
+        if event.tag not in (None, "!", f"{_TAG}map", f"{_TAG}seq"):
+            raise self._error(f"the tag {event.tag[:60]} has no meaning here", event)
+        if event.anchor:
+            self.anchors[event.anchor] = (_PENDING, 0)
+        self.nodes += 1
+        value: Any = {} if type(event) is MappingStartEvent else []
+        if not self.stack:
+            self.first_line = line_of(event)
+        self.stack.append(_Open(value, event, self.nodes + self.expanded))
+
+    def _close(self, event: Any) -> None:
+        closed = self.stack.pop()
+        for merged in closed.merged:
+            for key, value in merged.items():
+                closed.value.setdefault(key, value)
+        if closed.event.anchor:
+            size = self.nodes + self.expanded - closed.before + 1
+            self.anchors[closed.event.anchor] = (closed.value, size)
+        self._put(closed.value, event)
+
+    def _alias(self, event: Any) -> Any:
+        value, size = self.anchors.get(event.anchor, (None, -1))
+        if size < 0:
+            raise self._error(f"the alias *{event.anchor} stands for nothing before it", event)
+        if value is _PENDING:
+            raise self._error(f"the alias *{event.anchor} stands inside what it stands for", event)
+        self.expanded += size
+        if self.expanded > MAX_EXPANDED:
+            raise self._error(f"the aliases stand for more than {MAX_EXPANDED} values", event)
+        return value
+
+    def _put(self, value: Any, event: Event) -> None:
+        """Put a finished value where it belongs."""
+        if not self.stack:
+            self.root = value
+            self.first_line = self.first_line or line_of(event)
+            return
+        top = self.stack[-1]
+        if isinstance(top.value, list):
+            top.value.append(value)
+        elif top.key is _NO_KEY:
+            top.key = value if value is _MERGE else self._key(value, top, event)
+        else:
+            if top.key is _MERGE:
+                top.merged += self._mergeable(value, event)
+            else:
+                top.value[top.key] = value
+            top.key = _NO_KEY
+
+    def _key(self, value: Any, top: _Open, event: Event) -> str:
+        """Turn a key into text, as the way through JSON does (`on:` becomes "true")."""
+        if isinstance(value, str):
+            key = value
+        elif isinstance(value, bool):
+            key = "true" if value else "false"
+        elif isinstance(value, int | float):
+            key = number_text(value)
+        else:
+            raise self._error("a key must be a text, a number or a boolean", event)
+        if key in top.value:
+            raise self._error(f'the key "{key[:60]}" is there twice', event)
+        return key
+
+    def _mergeable(self, value: Any, event: Event) -> list[dict[str, Any]]:
+        sources = value if isinstance(value, list) else [value]
+        if not all(isinstance(source, dict) for source in sources):
+            raise self._error("<< merges mappings: expected a mapping or a list of mappings", event)
+        return sources
+
+    def _error(self, message: str, event: Event) -> InputError:
+        return InputError(message, f"{self.name}:{line_of(event)}")
+
+
+class _Open:
+    """A list or mapping that is being read."""
+
+    __slots__ = ("before", "event", "key", "merged", "value")
+
+    def __init__(self, value: Any, event: Any, before: int) -> None:
+        self.value = value
+        self.event = event
+        self.before = before
+        self.key: Any = _NO_KEY
+        self.merged: list[dict[str, Any]] = []
+
+
+# Plain scalars
+
+_TAGGED: Final[dict[str, tuple[type, ...]]] = {
+    "int": (int,),
+    "float": (int, float),
+    "bool": (bool,),
+    "null": (type(None),),
+}
+_CONSTANTS: Final[dict[str, Any]] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True),
+    **dict.fromkeys(("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"), False),
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), float("nan")),
+    **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), float("inf")),
+    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -float("inf")),
+}
+_INTEGER: Final = re.compile(r"([-+]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)")
+_FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+
+
+def resolve(text: str) -> Any:
+    """Read a plain scalar as Kubernetes' tools do: null, boolean, number, else text (dates too)."""
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
+    if text[0] not in "0123456789+-.":
+        return text
+    bare = text.replace("_", "") if text[0] != "." else text
+    match = _INTEGER.fullmatch(bare)
+    if match and len(bare) < 100:
+        digits = match[2]
+        base = 10
+        if digits[0] == "0" and len(digits) > 1:
+            base = {"x": 16, "b": 2, "o": 8}.get(digits[1].lower(), 8)
+            digits = digits[2:] if digits[1] in "xXbBoO" else digits
+        number = int(digits, base)
+        number = -number if match[1] == "-" else number
+        if -(2**63) <= number < 2**64:
+            return number
+    if _FLOAT.fullmatch(bare):
+        number_ = float(bare)
+        if number_ not in (float("inf"), -float("inf")):
+            return number_
+    return text

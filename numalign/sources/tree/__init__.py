@@ -1,0 +1,1 @@
+"""Folders and archives that hold a captured machine; nothing leaves their root."""

@@ -1,0 +1,195 @@
+"""Trees of files that describe a machine: the live host, a captured folder, a captured archive.
+
+Each answers the same few questions, so a captured machine takes the same path through the readers as a live one.
+Paths are relative to the root of the machine (`sys/devices/system/cpu/online`). Nothing ever leaves the root: an
+absolute link means the root of the tree, a link that climbs out is refused (docs/rules/discovery.md 5.5).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from typing import Protocol
+
+from numalign.errors import HostError, InputError
+
+MAX_FILE = 16 << 20
+"""Most bytes that are read of one file; the largest real ones (`/proc/cpuinfo`) stay far below."""
+MAX_HOPS = 40
+"""Most links that are followed for one path, as in Linux."""
+
+_READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
+
+
+class Tree(Protocol):
+    """A tree to read a machine from. All methods raise OSError as the operating system would."""
+
+    name: str
+    """How the tree is named to people."""
+    live: bool
+    """Whether this is the running host, for which psutil and the process itself may be asked too."""
+
+    def read(self, path: str) -> str:
+        """Return a file's text; a byte that is no UTF-8 becomes a replacement character."""
+
+    def names(self, path: str) -> list[str]:
+        """Return the names in a directory, in byte order."""
+
+    def target(self, path: str) -> str:
+        """Return where a link points to, as it is written."""
+
+    def resolve(self, path: str) -> str:
+        """Return the path with every link in it followed."""
+
+
+def open_tree(root: str) -> Tree:
+    """Open the live host (`/`), a folder or a tar archive, told apart by what is there.
+
+    Raises:
+        InputError: there is no such file, or it is neither a folder nor an archive that may be read.
+    """
+    if root == "/":
+        return LiveTree()
+    try:
+        mode = os.stat(root).st_mode
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", root) from None
+    if stat.S_ISDIR(mode):
+        tree: Tree = FolderTree(root)
+    else:
+        from numalign.sources.tree.archive import ArchiveTree
+
+        tree = ArchiveTree(root)
+    if "sys" not in tree.names(""):
+        raise InputError('holds no "sys": give the folder (or an archive of it) that stands for "/"', root)
+    return tree
+
+
+class LiveTree:
+    """The running host: plain reading below `/`."""
+
+    name = "this host"
+    live = True
+
+    def read(self, path: str) -> str:
+        """Return a file's text."""
+        return _slurp("/" + path, _READ)
+
+    def names(self, path: str) -> list[str]:
+        """Return the names in a directory, in byte order."""
+        return sorted(os.listdir("/" + path))
+
+    def target(self, path: str) -> str:
+        """Return where a link points to."""
+        return os.readlink("/" + path)
+
+    def resolve(self, path: str) -> str:
+        """Return the path with every link in it followed."""
+        return os.path.realpath("/" + path, strict=True)[1:]
+
+
+class FolderTree:
+    """A captured tree in a folder. Every directory is checked for links once, files when they are opened."""
+
+    live = False
+
+    def __init__(self, root: str) -> None:
+        self.name = root
+        self._root = root.rstrip("/") or "/"
+        self._directories = {"": ""}
+
+    def read(self, path: str) -> str:
+        """Return a file's text, inside the root."""
+        head, _, tail = path.rpartition("/")
+        place = f"{self._root}/{self._directory(head)}/{tail}"
+        try:
+            return _slurp(place, _READ | os.O_NOFOLLOW)
+        except OSError as error:
+            if error.errno != errno.ELOOP:
+                raise
+        return _slurp(f"{self._root}/{self.resolve(path)}", _READ | os.O_NOFOLLOW)
+
+    def names(self, path: str) -> list[str]:
+        """Return the names in a directory, in byte order."""
+        return sorted(os.listdir(f"{self._root}/{self._directory(path)}"))
+
+    def target(self, path: str) -> str:
+        """Return where a link points to."""
+        head, _, tail = path.rpartition("/")
+        return os.readlink(f"{self._root}/{self._directory(head)}/{tail}")
+
+    def resolve(self, path: str) -> str:
+        """Return the path with every link in it followed, inside the root."""
+        return follow(path, self._link, self.name)
+
+    def _directory(self, path: str) -> str:
+        found = self._directories.get(path)
+        if found is None:
+            head, _, tail = path.rpartition("/")
+            found = f"{self._directory(head)}/{tail}".lstrip("/")
+            if self._link(found) is not None:
+                found = self.resolve(found)
+            self._directories[path] = found
+        return found
+
+    def _link(self, path: str) -> str | None:
+        place = f"{self._root}/{path}"
+        return os.readlink(place) if stat.S_ISLNK(os.lstat(place).st_mode) else None
+
+
+class _Link(Protocol):
+    def __call__(self, path: str, /) -> str | None:
+        """Return the text of the link at a path without links in its directories; None: there is no link."""
+
+
+def follow(path: str, link: _Link, name: str) -> str:
+    """Follow every link of a path, inside the root.
+
+    Raises:
+        InputError: a link climbs out of the root.
+        OSError: a part is missing, or there are too many links (a cycle).
+    """
+    done: list[str] = []
+    parts = path.split("/")[::-1]
+    hops = 0
+    while parts:
+        part = parts.pop()
+        if part in ("", "."):
+            continue
+        if part == "..":
+            if not done:
+                raise InputError(f"the path {path} leads out of the tree by a link", name)
+            done.pop()
+            continue
+        done.append(part)
+        target = link("/".join(done))
+        if target is None:
+            continue
+        hops += 1
+        if hops > MAX_HOPS:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
+        done.pop()
+        if target.startswith("/"):
+            done.clear()
+        parts += target.split("/")[::-1]
+    return "/".join(done)
+
+
+def _slurp(place: str, flags: int) -> str:
+    """Read a whole file; in /proc one read gives only a part, in /sys and in folders everything."""
+    handle = os.open(place, flags)
+    try:
+        data = os.read(handle, 65536)
+        if len(data) == 65536 or "proc/" in place:
+            chunks = [data]
+            size = len(data)
+            while chunks[-1]:
+                chunks.append(os.read(handle, 1 << 20))
+                size += len(chunks[-1])
+                if size > MAX_FILE:
+                    raise HostError(f"is larger than {MAX_FILE >> 20} MiB, which no file of a machine is", place)
+            data = b"".join(chunks)
+    finally:
+        os.close(handle)
+    return data.decode("utf-8", "replace")

@@ -1,0 +1,1 @@
+"""Everything numalign writes into files."""

@@ -1,0 +1,254 @@
+"""Checking, repairing and suggesting kubelet configurations."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from numalign.analysis.config.check import report
+from numalign.analysis.config.repair import repair, start_error
+from numalign.analysis.config.suggest import suggest
+from numalign.kubelet.config import KubeletConfig, MemoryReservation
+from numalign.kubelet.start.check import check
+from numalign.model.machine import Machine, NUMANode
+from numalign.sources.machine import bundled
+from numalign.sources.machine.file import load_machine
+from numalign.sources.recorded.scenario import read
+from tests.conformance import cases
+from tests.conftest import VECTORS
+from tests.kubelet.regular import GI, regular
+
+TWO = regular()
+"""16 CPUs, cores (0,8) to (7,15), two nodes of 32Gi."""
+
+
+@pytest.mark.parametrize("family", ["e2e", "lifecycle"])
+def test_every_recorded_refusal_can_be_repaired(family: str) -> None:
+    """The first step tells the recorded text; after the last one the kubelet starts."""
+    for case in cases(VECTORS / f"{family}.jsonl.gz"):
+        if "startError" in case["expect"]:
+            scenario = read(json.dumps(case).encode())
+            repaired = repair(scenario.config, scenario.machine)
+            assert repaired.steps[0].error == case["expect"]["startError"]
+            assert repaired.starts, case["id"]
+            check(repaired.config, scenario.machine)
+
+
+STATIC = {"memory_manager_policy": "Static"}
+CHANGES: dict[str, tuple[dict[str, Any], str, Any]] = {
+    "a policy in the wrong case": (
+        {"topology_manager_policy": "Restricted"},
+        "topology_manager_policy",
+        "restricted",
+    ),
+    "a misspelt option": (
+        {
+            "topology_manager_policy": "restricted",
+            "topology_manager_policy_options": {"prefer-closest-numa-node": "true"},
+        },
+        "topology_manager_policy_options",
+        {"prefer-closest-numa-nodes": "true"},
+    ),
+    "a misspelt signal": (
+        {"eviction_hard": {"memory.avail": "1Gi"}},
+        "eviction_hard",
+        {"memory.available": "1Gi"},
+    ),
+    "an alpha option without its gate": (
+        {
+            "cpu_manager_policy": "static",
+            "reserved_system_cpus": "0",
+            "cpu_manager_policy_options": {"align-by-socket": "true"},
+        },
+        "feature_gates",
+        {"CPUManagerPolicyAlphaOptions": True},
+    ),
+    "no CPU reserved": ({"cpu_manager_policy": "static"}, "reserved_system_cpus", "0,8"),
+    "CPUs that are not there": ({"reserved_system_cpus": "0,8,99"}, "reserved_system_cpus", "0,8"),
+    "a bad key among good ones": (
+        {"kube_reserved": {"cpu": "1", "gpu": "1"}},
+        "kube_reserved",
+        {"cpu": "1"},
+    ),
+    "nothing reserved per node": (
+        STATIC,
+        "reserved_memory",
+        (MemoryReservation(0, {"memory": "50Mi"}), MemoryReservation(1, {"memory": "50Mi"})),
+    ),
+    "the last node makes up the difference": (
+        STATIC
+        | {
+            "kube_reserved": {"memory": "2Gi"},
+            "reserved_memory": (MemoryReservation(0, {"memory": "1Gi"}), MemoryReservation(1, {"memory": "1Gi"})),
+        },
+        "reserved_memory",
+        (MemoryReservation(0, {"memory": "1Gi"}), MemoryReservation(1, {"memory": "1124Mi"})),
+    ),
+    "huge pages cannot be reserved": (
+        STATIC | {"reserved_memory": (MemoryReservation(0, {"memory": "100Mi", "hugepages-2Mi": "2Mi"}),)},
+        "reserved_memory",
+        (MemoryReservation(0, {"memory": "100Mi"}),),
+    ),
+    "more memory than there is": (
+        {"kube_reserved": {"memory": "1Ti", "cpu": "1"}},
+        "kube_reserved",
+        {"cpu": "1"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("fields", "field", "value"), CHANGES.values(), ids=CHANGES)
+def test_nearest_change(fields: dict[str, Any], field: str, value: Any) -> None:
+    (step,) = repair(KubeletConfig(**fields), TWO).steps
+    assert step.change is not None
+    assert (step.change.field, step.change.value) == (field, value)
+
+
+def test_more_nodes_than_allowed() -> None:
+    config = KubeletConfig(topology_manager_policy="restricted")
+    (step,) = repair(config, regular(nodes=9, cores=1)).steps
+    assert step.change is not None
+    assert step.change.value == {"max-allowable-numa-nodes": "9"}
+
+
+def test_ids_beyond_the_mask_leave_policy_none() -> None:
+    far = Machine("far", (NUMANode(0, 1, GI), NUMANode(64, 2, GI)))
+    (step,) = repair(KubeletConfig(topology_manager_policy="restricted"), far).steps
+    assert step.change is not None
+    assert step.change.value == "none"
+
+
+def test_the_sum_names_its_parts() -> None:
+    config = KubeletConfig(
+        memory_manager_policy="Static",
+        kube_reserved={"memory": "1Gi"},
+        system_reserved={"memory": "500M"},
+        reserved_memory=(MemoryReservation(1, {"memory": "1Gi"}),),
+    )
+    memory = report(config, TWO).memory
+    assert memory is not None
+    assert [(part.source, part.text, part.bytes) for part in memory.wanted] == [
+        ("systemReserved.memory", "500M", 500_000_000),
+        ("kubeReserved.memory", "1Gi", GI),
+        ("evictionHard[memory.available], default", "100Mi", 100 << 20),
+    ]
+    assert (memory.total_wanted, memory.total_given) == (1678599424, GI)
+    assert memory.accepted == (MemoryReservation(1, {"memory": "1678599424"}),)
+
+
+FINDINGS: dict[str, tuple[dict[str, Any], Machine, list[str]]] = {
+    "half a core": ({"cpu_manager_policy": "static", "reserved_system_cpus": "0"}, TWO, ["split-cores"]),
+    "a whole core": ({"cpu_manager_policy": "static", "reserved_system_cpus": "0,8"}, TWO, []),
+    "two reservations of CPUs": (
+        {"cpu_manager_policy": "static", "reserved_system_cpus": "0,8", "kube_reserved": {"cpu": "1"}},
+        TWO,
+        ["cpu-reservation-replaced"],
+    ),
+    "isolated CPUs reserved": (
+        {"cpu_manager_policy": "static", "reserved_system_cpus": "0,8"},
+        TWO._replace(hardware={"isolatedCPUs": "0,8"}),
+        ["isolated-reserved", "pool-and-isolation-differ"],
+    ),
+    "isolated CPUs are the others": (
+        {"cpu_manager_policy": "static", "reserved_system_cpus": "0,8"},
+        TWO._replace(hardware={"isolatedCPUs": "1-7,9-15"}),
+        [],
+    ),
+    "everything reserved": (
+        {"cpu_manager_policy": "static", "reserved_system_cpus": "0-15"},
+        TWO,
+        ["nothing-left"],
+    ),
+    "options nobody reads": ({"topology_manager_policy_options": {"x": "y"}}, TWO, ["ignored"]),
+    "memory nobody reads": ({"reserved_memory": (MemoryReservation(0, {"memory": "1Gi"}),)}, TWO, ["ignored"]),
+    "a policy without CPUs": ({"topology_manager_policy": "restricted"}, TWO, ["cpus-not-aligned"]),
+}
+
+
+@pytest.mark.parametrize(("fields", "machine", "codes"), FINDINGS.values(), ids=FINDINGS)
+def test_finding(fields: dict[str, Any], machine: Machine, codes: list[str]) -> None:
+    found = report(KubeletConfig(**fields), machine)
+    assert found.starts
+    assert [finding.code for finding in found.findings] == codes
+
+
+MACHINES = {
+    **{name: name for name in bundled.names()},
+    "one CPU": "sockets=1,coresPerNumaNode=1",
+    "12 nodes": "sockets=4,numaNodesPerSocket=3,coresPerNumaNode=2,memoryPerNumaNode=1Gi",
+    "little memory": "sockets=2,coresPerNumaNode=1,memoryPerNumaNode=40Mi",
+    "no memory": "sockets=2,coresPerNumaNode=1",
+}
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_suggestion_starts(name: str) -> None:
+    """On every machine, with a reason for every setting and nothing to find fault with."""
+    machine = load_machine(MACHINES[name]).machine
+    suggestion = suggest(machine, {})
+    assert suggestion.error == ""
+    assert start_error(suggestion.config, machine) is None
+    defaults = KubeletConfig()
+    changed = {field for field, value in suggestion.config._asdict().items() if value != getattr(defaults, field)}
+    assert changed <= suggestion.reasons.keys()
+    codes = {finding.code for finding in report(suggestion.config, machine).findings}
+    assert codes <= {"nothing-left"}
+
+
+@pytest.mark.parametrize("name", ["figure-1", "hgx-h100"])
+def test_wishes_are_kept(name: str) -> None:
+    wishes = {
+        "topology_manager_policy": "single-numa-node",
+        "topology_manager_scope": "pod",
+        "kube_reserved": {"cpu": "1", "memory": "2Gi"},
+    }
+    config = suggest(load_machine(name).machine, wishes).config
+    assert {field: getattr(config, field) for field in wishes} == wishes
+
+
+@settings(derandomize=True, deadline=None)
+@given(
+    nodes=st.integers(1, 10),
+    memory=st.integers(0, 4 * GI),
+    kube=st.integers(0, 5 * GI),
+    system=st.integers(0, 10**9),
+)
+def test_calculated_section_is_accepted(nodes: int, memory: int, kube: int, system: int) -> None:
+    """Whatever has to add up, the calculator's section does, or there is not that much memory."""
+    machine = regular(nodes=nodes, cores=1, memory=memory)
+    config = KubeletConfig(
+        memory_manager_policy="Static",
+        kube_reserved={"memory": str(kube)},
+        system_reserved={"memory": f"{system}"},
+    )
+    found = report(config, machine).memory
+    assert found is not None
+    if found.accepted is None:
+        assert found.total_wanted > nodes * memory
+    else:
+        check(config._replace(reserved_memory=found.accepted), machine)
+
+
+@pytest.mark.parametrize("field", ["kube_reserved", "system_reserved"])
+def test_half_a_core_is_put_down_to_the_setting_it_comes_from(field: str) -> None:
+    settings: dict[str, Any] = {"cpu_manager_policy": "static", field: {"cpu": "500m"}}
+    (finding,) = report(KubeletConfig(**settings), TWO).findings
+
+    assert (finding.code, finding.field) == ("split-cores", field.replace("_r", "R"))
+
+
+def test_what_stops_the_kubelet_does_not_hide_the_rest() -> None:
+    stopped = report(
+        KubeletConfig(
+            cpu_manager_policy="static", cpu_manager_policy_options={"full-pcpu-only": "true"}, reserved_system_cpus="0"
+        ),
+        TWO,
+    )
+
+    assert not stopped.starts
+    assert stopped.reserved_cpus is None
+    assert [finding.code for finding in stopped.findings] == ["split-cores"]

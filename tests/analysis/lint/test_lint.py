@@ -1,0 +1,234 @@
+"""The rules of `lint`, one table of cases for each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from numalign.analysis.lint.check import CODES, RULES, ground, lint, reaches
+from numalign.analysis.lint.finding import EFFECTS, Ground
+from numalign.errors import InputError
+from numalign.kubelet.admission import admit, open_session
+from numalign.kubelet.config import IDEAL, KubeletConfig, MemoryReservation
+from numalign.model.apiserver.defaulting import read_pod
+from numalign.model.pod import Pod
+from numalign.sources.machine.file import load_machine
+
+FULL = {"cpu_manager_policy_options": {"full-pcpus-only": "true"}}
+
+
+def container(name: str = "app", *, limits: Any = None, requests: Any = None, **more: Any) -> dict[str, Any]:
+    return {"name": name, "resources": {"limits": limits or {}, "requests": requests or {}, **more}}
+
+
+def pod(*apps: dict[str, Any], init: Any = (), ignore: str | None = None, **spec: Any) -> Pod:
+    metadata: dict[str, Any] = {"name": "web"}
+    if ignore is not None:
+        metadata["annotations"] = {"numalign/ignore": ignore}
+    return read_pod({"metadata": metadata, "spec": {"initContainers": list(init), "containers": list(apps), **spec}})
+
+
+def on(machine: str, config: KubeletConfig = IDEAL) -> Ground:
+    return ground(open_session(config, load_machine(machine).machine, ideal=True))
+
+
+GOOD = {"cpu": 2, "memory": "1Gi"}
+SIDECAR = {"restartPolicy": "Always"}
+
+CASES: list[tuple[str, Pod, list[tuple[str, str, str]]]] = [
+    ("nothing is wrong with whole limits", pod(container(limits=GOOD)), []),
+    (
+        "a pod that asks nothing is not guaranteed",
+        pod(container()),
+        [("not-guaranteed", "", "spec"), ("limit-missing", "app", "spec.containers[0].resources.limits")],
+    ),
+    (
+        "an init container without limits costs the pod its class",
+        pod(container(limits=GOOD), init=[container("first")]),
+        [("not-guaranteed", "", "spec"), ("limit-missing", "first", "spec.initContainers[0].resources.limits")],
+    ),
+    (
+        "a limit of zero is none",
+        pod(container(limits={"cpu": 2, "memory": 0})),
+        [("not-guaranteed", "", "spec"), ("limit-missing", "app", "spec.containers[0].resources.limits")],
+    ),
+    (
+        "a request below the limit makes the pod burstable",
+        pod(container(limits=GOOD, requests={"cpu": 1})),
+        [("not-guaranteed", "", "spec"), ("request-not-limit", "app", "spec.containers[0].resources.requests.cpu")],
+    ),
+    (
+        "the same amount in another spelling is no difference",
+        pod(container(limits=GOOD, requests={"cpu": "2000m", "memory": "1024Mi"})),
+        [],
+    ),
+    (
+        "a fraction of a CPU runs in the shared pool",
+        pod(container(limits={"cpu": "1500m", "memory": "1Gi"})),
+        [("fractional-cpus", "app", "spec.containers[0].resources.limits.cpu")],
+    ),
+    ("what rounds up to a whole CPU is one", pod(container(limits={"cpu": "1.9999", "memory": "1Gi"})), []),
+    (
+        "init containers and sidecars may share",
+        pod(
+            container(limits=GOOD),
+            init=[
+                container("first", limits={"cpu": "100m", "memory": "1Gi"}),
+                container("proxy", limits={"cpu": "100m", "memory": "1Gi"}) | SIDECAR,
+            ],
+        ),
+        [],
+    ),
+    (
+        "a sidecar keeps its CPUs",
+        pod(container(limits=GOOD), init=[container("proxy", limits=GOOD) | SIDECAR]),
+        [("sidecar-cpus", "proxy", "spec.initContainers[0].resources.limits.cpu")],
+    ),
+    (
+        "an odd count suits no core of two threads",
+        pod(container(limits={"cpu": 3, "memory": "1Gi"})),
+        [("odd-cpus", "app", "spec.containers[0].resources.limits.cpu")],
+    ),
+    (
+        "many CPUs beside a device may differ in width",
+        pod(container(limits={"cpu": 48, "memory": "1Gi", "nvidia.com/gpu": 1})),
+        [("unequal-widths", "app", "spec.containers[0].resources.limits")],
+    ),
+    (
+        "several devices of two kinds may, whatever the class",
+        pod(container(limits={**GOOD, "nvidia.com/gpu": 8, "example.com/nic": 1}, requests={"memory": 1})),
+        [
+            ("not-guaranteed", "", "spec"),
+            ("request-not-limit", "app", "spec.containers[0].resources.requests.memory"),
+            ("unequal-widths", "app", "spec.containers[0].resources.limits"),
+        ],
+    ),
+    ("a few CPUs and one device fit one node", pod(container(limits={**GOOD, "nvidia.com/gpu": 1})), []),
+    (
+        "a claim takes no part",
+        pod(container(limits=GOOD, claims=[{"name": "gpu"}]), resourceClaims=[{"name": "gpu"}]),
+        [("dra-claim", "app", "spec.containers[0].resources.claims")],
+    ),
+    (
+        "a claim that nobody uses takes no part either",
+        pod(container(limits=GOOD), resourceClaims=[{"name": "gpu"}]),
+        [("dra-claim", "", "spec.resourceClaims")],
+    ),
+    (
+        "huge pages need memory beside them",
+        pod(container(limits={"cpu": 2, "hugepages-2Mi": "2Mi"})),
+        [
+            ("not-guaranteed", "", "spec"),
+            ("hugepages-without-memory", "app", "spec.containers[0].resources.limits.hugepages-2Mi"),
+        ],
+    ),
+    (
+        "a page size has one name",
+        pod(container(limits={**GOOD, "hugepages-2048Ki": "2Mi", "hugepages-1Gi": "1Gi"})),
+        [("hugepages-name", "app", "spec.containers[0].resources.limits.hugepages-2048Ki")],
+    ),
+]
+
+
+@pytest.mark.parametrize(("one", "expected"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+def test_what_a_manifest_tells(one: Pod, expected: list[tuple[str, str, str]]) -> None:
+    found = lint(one).findings
+
+    assert [(finding.code, finding.container, finding.path) for finding in found] == expected
+    assert all(finding.message and finding.advice for finding in found)
+
+
+def test_every_rule_has_a_case() -> None:
+    told = {code for _, _, expected in CASES for code, _, _ in expected}
+    assert told | {"exceeds-machine"} == set(CODES)
+
+
+def test_no_finding_is_worse_than_its_rule_says() -> None:
+    worst = {rule.code: rule.effect for rule in RULES}
+    for _, one, _ in CASES:
+        for ground_ in (None, on("figure-1"), on("xeon-2s-snc4", IDEAL._replace(**FULL))):  # type: ignore[arg-type]
+            for finding in lint(one, ground_).findings:
+                assert EFFECTS.index(finding.effect) <= EFFECTS.index(worst[finding.code])
+
+
+@pytest.mark.parametrize(
+    ("machine", "options", "cpus", "effects"),
+    [
+        ("xeon-2s-snc4", {}, 3, ["note"]),
+        ("xeon-2s-snc4", FULL, 3, ["rejected"]),
+        ("xeon-2s-snc4", FULL, 4, []),
+        ("figure-1", FULL, 3, []),
+    ],
+    ids=["the option is off", "the option is on", "whole cores", "one thread a core"],
+)
+def test_a_machine_makes_odd_counts_certain(machine: str, options: Any, cpus: int, effects: list[str]) -> None:
+    found = lint(pod(container(limits={"cpu": cpus, "memory": "1Gi"})), on(machine, IDEAL._replace(**options)))
+    assert [finding.effect for finding in found.findings if finding.code == "odd-cpus"] == effects
+
+
+def test_a_pod_beyond_the_machine_is_impossible() -> None:
+    found = lint(pod(container(limits={"cpu": 9, "memory": "1Gi"})), on("figure-1")).findings
+    assert [(finding.code, finding.effect) for finding in found] == [("exceeds-machine", "impossible")]
+    assert "8" in found[0].message
+
+
+@settings(derandomize=True, max_examples=150, deadline=None)
+@given(
+    machine=st.sampled_from(["figure-1", "xeon-2s-snc4", "dgx-1", "hgx-h100"]),
+    scope=st.sampled_from(["container", "pod"]),
+    memory=st.sampled_from(["None", "Static"]),
+    policy=st.sampled_from(["restricted", "single-numa-node"]),
+    asked=st.lists(st.tuples(st.integers(0, 64), st.integers(0, 5), st.integers(1, 200)), min_size=1, max_size=2),
+)
+def test_what_is_said_to_be_refused_is_refused(
+    machine: str, scope: str, memory: str, policy: str, asked: list[tuple[int, int, int]]
+) -> None:
+    config = IDEAL._replace(topology_manager_policy=policy, topology_manager_scope=scope)
+    if memory == "Static":
+        reserved = (MemoryReservation(0, {"memory": "1Gi"}),)
+        config = config._replace(
+            memory_manager_policy=memory, kube_reserved={"memory": "1Gi"}, reserved_memory=reserved
+        )
+    session = open_session(config, load_machine(machine).machine, ideal=True)
+    device = next(iter(session.node.device.resources))
+    one = pod(
+        *(
+            container(f"c{index}", limits={"cpu": cpus, device: devices, "memory": f"{size}Gi"})
+            for index, (cpus, devices, size) in enumerate(asked)
+        )
+    )
+    said = [finding for finding in lint(one, ground(session)).findings if reaches(finding, "rejected")]
+    if said:
+        assert not admit(session, one).admit, said
+
+
+def test_findings_are_passed_over_by_flag_and_by_annotation() -> None:
+    apart = {"cpu": "500m", "memory": "1Gi"}
+    one = pod(container(limits=apart), container("b", limits={"cpu": 1, "memory": "1Gi"}), ignore="fractional-cpus ,")
+
+    report = lint(one, ignore=["odd-cpus", "dra-claim"])
+
+    assert (report.findings, report.ignored) == ((), ("fractional-cpus", "odd-cpus"))
+
+
+def test_an_unknown_code_in_the_annotation_is_wrong_input() -> None:
+    with pytest.raises(InputError, match='"fractional-cpu"; did you mean "fractional-cpus"') as raised:
+        lint(pod(container(), ignore="fractional-cpu"))
+    assert raised.value.where == 'metadata.annotations["numalign/ignore"]'
+
+
+@pytest.mark.parametrize(
+    ("bar", "reached"),
+    [
+        ("unaligned", ["unaligned", "rejected", "impossible"]),
+        ("rejected", ["rejected", "impossible"]),
+        ("impossible", ["impossible"]),
+        ("nothing", []),
+    ],
+)
+def test_the_bar_is_moved(bar: str, reached: list[str]) -> None:
+    finding = lint(pod(container())).findings[0]
+    assert [effect for effect in EFFECTS if reaches(finding._replace(effect=effect), bar)] == reached  # type: ignore[arg-type]

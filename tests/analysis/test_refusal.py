@@ -1,0 +1,186 @@
+"""Refusals taken apart: at which stage, by which resources, for ever or only now."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from numalign.analysis.refusal import refusal
+from numalign.analysis.whatif.changes import changes
+from numalign.analysis.whatif.moving import moved, without
+from numalign.analysis.whatif.situation import Situation, arrivals, with_amounts
+from numalign.kubelet.admission import admit
+from numalign.kubelet.config import IDEAL, KubeletConfig, MemoryReservation
+from numalign.kubelet.demand import NANO
+from numalign.model.apiserver.defaulting import read_pod
+from numalign.model.machine import Machine
+from numalign.model.pod import Pod
+from numalign.sources.machine.file import load_machine
+
+GPU, NIC, PAGES = "gpu-vendor.com/gpu", "nic-vendor.com/nic", "hugepages-2Mi"
+NAMES = {"gpu": GPU, "nic": NIC, "pages": PAGES}
+
+
+def machine(name: str) -> Machine:
+    return load_machine(name).machine
+
+
+def pod(name: str, cpu: int = 1, memory: str = "200Mi", **more: Any) -> Pod:
+    limits = {"cpu": str(cpu), "memory": memory, **{NAMES[key]: str(more[key]) for key in more}}
+    return read_pod(
+        {"metadata": {"name": name}, "spec": {"containers": [{"name": "app", "resources": {"limits": limits}}]}}
+    )
+
+
+def config(policy: str, **more: Any) -> KubeletConfig:
+    return IDEAL._replace(topology_manager_policy=policy, **more)
+
+
+STATIC = {
+    "memory_manager_policy": "Static",
+    "reserved_memory": (MemoryReservation(0, {"memory": "1Gi"}),),
+    "kube_reserved": {"memory": "1Gi"},
+}
+CROSSED = (pod("left", 3), pod("right", 2, gpu=1))
+"""On figure-1 they leave one CPU and the GPU of node 0, two CPUs of node 1."""
+
+
+@pytest.mark.parametrize(
+    ("settings", "before", "asked", "stage", "resources", "never"),
+    [
+        pytest.param(
+            config("single-numa-node"), CROSSED, pod("p", 2, gpu=1), "merge", ["cpu", GPU], False, id="they never meet"
+        ),
+        pytest.param(
+            config("single-numa-node"),
+            CROSSED,
+            pod("p", 1, gpu=2),
+            "hints",
+            [GPU],
+            True,
+            id="there are not enough left, and two never come from one node",
+        ),
+        pytest.param(
+            config("single-numa-node"), (), pod("p", 6), "policy", ["cpu"], True, id="six CPUs are on no node of four"
+        ),
+        pytest.param(
+            config("restricted"),
+            (pod("left", 3), pod("right", 3)),
+            pod("p", 2),
+            "policy",
+            ["cpu"],
+            False,
+            id="two CPUs are left, but on two nodes",
+        ),
+        pytest.param(
+            config("restricted"), (), pod("p", 6, gpu=1), "policy", ["cpu", GPU], True, id="widths differ for ever"
+        ),
+        pytest.param(
+            config("none"),
+            (),
+            pod("p", 1, gpu=3),
+            "allocation",
+            [GPU],
+            True,
+            id="without a policy the plugin has too few",
+        ),
+        pytest.param(
+            config("none", **STATIC), (), pod("p", 1, "40Gi"), "allocation", ["memory"], True, id="memory is too small"
+        ),
+        pytest.param(config("none"), (), pod("p", 1, "40Gi"), "fit", [], True, id="the node as a whole is too small"),
+        pytest.param(
+            config("restricted", **STATIC),
+            (),
+            pod("p", 1, "1Gi", pages="1536Mi"),
+            "policy",
+            ["cpu", PAGES],
+            True,
+            id="of memory and huge pages the wider one counts",
+        ),
+        pytest.param(
+            config("single-numa-node", **STATIC),
+            (pod("left", 1, pages="1Gi"), pod("right", 1, "14848Mi")),
+            pod("p", 1, "1Gi", pages="512Mi"),
+            "allocation",
+            ["memory", PAGES],
+            False,
+            id="memory is on node 0 and huge pages on node 1",
+        ),
+        pytest.param(
+            config("none", cpu_manager_policy_options={"full-pcpus-only": "true"}),
+            (),
+            pod("p", 9),
+            "allocation",
+            ["cpu"],
+            True,
+            id="nine CPUs of eight",
+        ),
+    ],
+)
+def test_stage_and_culprits(
+    settings: KubeletConfig, before: tuple[Pod, ...], asked: Pod, stage: str, resources: list[str], never: bool
+) -> None:
+    situation = Situation(settings, machine("figure-1"), ideal=True, past=arrivals(before))
+    outcome = admit(situation.session(), asked)
+    assert not outcome.admit
+    found = refusal(outcome)
+    assert (found.stage, [row.resource for row in found.culprits], found.never) == (stage, resources, never)
+    assert (found.reason, found.message) == (outcome.reason, outcome.message)
+
+
+def test_a_pod_that_will_never_fit_tells_what_an_empty_machine_lacks_where_that_differs() -> None:
+    situation = Situation(config("single-numa-node"), machine("figure-1"), ideal=True, past=arrivals(CROSSED))
+    found = refusal(admit(situation.session(), pod("p", 6, gpu=1, nic=2)))
+    assert found.never
+    assert [row.resource for row in found.culprits] == ["cpu"]
+    assert found.stage == "hints"
+    assert found.empty is not None
+    assert found.empty.stage == "policy"
+
+
+def test_the_fewest_pods_go_and_the_youngest_of_those() -> None:
+    """Node 0 has four pods of one CPU, node 1 one of four: for three CPUs one is enough."""
+    there = (*(pod(name) for name in ("first", "second", "third", "fourth")), pod("whole", 4))
+    situation = Situation(config("single-numa-node"), machine("figure-1"), ideal=True, past=arrivals(there))
+    session = situation.session()
+    found = moved(session, pod("p", 3))
+    assert found is not None
+    assert found.fewest
+    assert [one.name for one in found.pods] == ["whole"]
+
+
+def test_among_many_pods_a_set_is_found_that_none_can_be_left_out_of() -> None:
+    """Sixty pods of four CPUs on eight nodes: six have to go from one node, more than are tried one by one."""
+    there = tuple(pod(f"p{number}", 4) for number in range(60))
+    situation = Situation(config("single-numa-node"), machine("xeon-8s"), ideal=True, past=arrivals(there))
+    session, asked = situation.session(), pod("p", 28)
+    found = moved(session, asked)
+    assert found is not None
+    assert not found.fewest
+    assert admit(without(session, found.pods), asked).admit
+    for kept in found.pods:
+        assert not admit(without(session, [one for one in found.pods if one != kept]), asked).admit
+
+
+def test_the_largest_request_is_the_largest() -> None:
+    situation = Situation(config("single-numa-node"), machine("figure-1"), ideal=True, past=arrivals((pod("left", 3),)))
+    session, asked = situation.session(), pod("p", 7)
+    [change] = [one for one in changes(situation, admit(session, asked)) if one.kind == "request"]
+    assert change.amounts == {("app", "cpu"): 4 * NANO}
+    assert not admit(session, with_amounts(asked, {("app", "cpu"): 5 * NANO})).admit
+
+
+def test_a_limit_that_equals_the_request_goes_along_and_another_stays() -> None:
+    spec = {
+        "containers": [
+            {"name": "app", "resources": {"requests": {"cpu": "2"}, "limits": {"cpu": "4", "memory": "1Gi"}}}
+        ]
+    }
+    changed = with_amounts(
+        read_pod({"metadata": {"name": "p"}, "spec": spec}), {("app", "cpu"): NANO, ("app", "memory"): 2 * NANO}
+    )
+    [container] = changed.containers
+    assert container.requests["cpu"].nano == NANO
+    assert container.limits["cpu"].nano == 4 * NANO
+    assert container.requests["memory"] == container.limits["memory"]

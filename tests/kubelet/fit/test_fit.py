@@ -1,0 +1,326 @@
+"""The check after the managers (docs/rules/admission-fit.md); its worked examples are section 7."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from numalign.kubelet.config import KubeletConfig
+from numalign.kubelet.fit.check import FitResult, NodeView, check, is_extended, view
+from numalign.kubelet.start.allocatable import allocatable
+from numalign.model import quantity
+from numalign.model.apiserver.defaulting import read_pod
+from numalign.model.machine import Device, NodeObject, Taint
+from numalign.model.pod import Pod
+from tests.kubelet.regular import GI, regular
+
+GPU = "nvidia.com/gpu"
+NODE_A = regular(
+    nodes=1,
+    cores=8,
+    memory=64 * GI,
+    hugepages={"2Mi": GI},
+    storage=100 * GI,
+    devices={GPU: tuple(Device(str(number), healthy=number < 3) for number in range(4))},
+    node=NodeObject("node", {"zone": "a", "size": "08"}),
+)
+SETTINGS_A = KubeletConfig(kube_reserved={"cpu": "500m", "memory": "1Gi"})
+A = view(SETTINGS_A, NODE_A)
+
+
+def pod(name: str = "p", requests: dict[str, str] | None = None, **spec: Any) -> Pod:
+    container = {"name": "c", "resources": {"requests": requests or {}, "limits": _devices_of(requests or {})}}
+    metadata = {"name": name, "labels": spec.pop("labels", {}), "annotations": spec.pop("annotations", {})}
+    return read_pod({"metadata": metadata, "spec": {"containers": [container], **spec}})
+
+
+def _devices_of(requests: dict[str, str]) -> dict[str, str]:
+    return {name: text for name, text in requests.items() if "/" in name or name.startswith("hugepages-")}
+
+
+def node(**amounts: str) -> NodeView:
+    given = {name: quantity.parse(text) for name, text in {"pods": "110", **amounts}.items()}
+    return NodeView(given, "node", {})
+
+
+def told(result: FitResult) -> str:
+    return "admitted" if result.admit else f"{result.reason}: {result.message}"
+
+
+def short(resource: str, requested: int, used: int, capacity: int) -> str:
+    return (
+        f"OutOf{resource}: Node didn't have enough resource: {resource}, requested: {requested}, used: {used}, "
+        f"capacity: {capacity}"
+    )
+
+
+def test_allocatable_of_node_a() -> None:
+    amounts = {name: quantity.canonical(amount) for name, amount in allocatable(SETTINGS_A, NODE_A).items()}
+    assert amounts == {
+        "cpu": "15500m",
+        "memory": "63388Mi",
+        "hugepages-2Mi": "1Gi",
+        "ephemeral-storage": "96636764000",
+        "pods": "110",
+        GPU: "3",
+    }
+
+
+def test_pods_per_core_lowers_pods() -> None:
+    config = KubeletConfig(pods_per_core=2)
+    assert allocatable(config, NODE_A)["pods"].nano == 32 * quantity.NANO
+
+
+X15 = [pod("x", {"cpu": "15"})]
+GREEDY = {"cpu": "1", "memory": "70Gi", "hugepages-2Mi": "2Gi"}
+EXAMPLES: dict[str, tuple[Pod, list[Pod], str]] = {
+    "7.1 exactly full": (pod(requests={"cpu": "500m"}), X15, "admitted"),
+    "7.1 one over": (pod(requests={"cpu": "501m"}), X15, short("cpu", 501, 15000, 15500)),
+    "7.2 the first of several is told": (
+        pod(requests=GREEDY, nodeSelector={"zone": "b"}),
+        X15,
+        short("cpu", 1000, 15000, 15500),
+    ),
+    "7.2 a critical pod fails for the selector": (
+        pod(requests=GREEDY, nodeSelector={"zone": "b"}, priority=2_000_000_000),
+        X15,
+        "NodeAffinity: Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector",
+    ),
+    "7.4 a resource the node does not know is passed over": (pod(requests={"amd.com/gpu": "1"}), [], "admitted"),
+    "7.4 huge pages are not": (
+        pod(requests={"hugepages-1Gi": "1Gi"}),
+        [],
+        short("hugepages-1Gi", GI, 0, 0),
+    ),
+    "two half bytes are one": (pod(requests={"memory": "500m"}), [], "admitted"),
+    "a label for another system": (
+        pod(labels={"kubernetes.io/os": "windows"}),
+        [],
+        (
+            "PodOSSelectorNodeLabelDoesNotMatch: Failed to admit pod as the `kubernetes.io/os` label doesn't match "
+            "node label"
+        ),
+    ),
+    "a field for another system": (
+        pod(os={"name": "windows"}),
+        [],
+        "PodOSNotSupported: Failed to admit pod as the OS field doesn't match node OS",
+    ),
+    "the kubelet's own system stands for the label": (pod(nodeSelector={"kubernetes.io/os": "linux"}), [], "admitted"),
+    "another node's name": (
+        pod(nodeName="other"),
+        [],
+        "NodeName: Predicate NodeName failed: node(s) didn't match the requested node name",
+    ),
+}
+
+
+@pytest.mark.parametrize(("one", "others", "expected"), EXAMPLES.values(), ids=EXAMPLES)
+def test_worked_example(one: Pod, others: list[Pod], expected: str) -> None:
+    assert told(check(one, others, A)) == expected
+
+
+def test_all_failures_are_kept() -> None:
+    failures = check(pod(requests=GREEDY, nodeSelector={"zone": "b"}), X15, A).failures
+    assert [one.refusal.reason if hasattr(one, "refusal") else one.reason for one in failures] == [
+        "OutOfcpu",
+        "OutOfmemory",
+        "OutOfhugepages-2Mi",
+        "NodeAffinity",
+    ]
+
+
+def test_unknown_device_is_said_plainly() -> None:
+    (note,) = check(pod(requests={"amd.com/gpu": "1"}), [], A).notes
+    assert note.startswith("amd.com/gpu: no device plugin of this node")
+
+
+def test_init_containers_sidecars_and_overhead() -> None:
+    """Example 7.3: sidecar 1, init 10, app 2, overhead 250m make 11.25."""
+
+    def container(name: str, cpu: str, **more: str) -> dict[str, Any]:
+        return {"name": name, "resources": {"requests": {"cpu": cpu}}, **more}
+
+    one = read_pod(
+        {
+            "metadata": {"name": "p"},
+            "spec": {
+                "initContainers": [container("s", "1", restartPolicy="Always"), container("i", "10")],
+                "containers": [container("a", "2")],
+                "overhead": {"cpu": "250m"},
+            },
+        }
+    )
+    assert check(one, [pod("x", {"cpu": "4"})], A).admit
+    assert told(check(one, [pod("x", {"cpu": "4300m"})], A)) == short("cpu", 11250, 4300, 15500)
+
+
+def test_plugin_gone() -> None:
+    """Example 7.4: an entry of 0 is an entry."""
+    one = pod(requests={"amd.com/gpu": "1"})
+    assert told(check(one, [], node(**{"amd.com/gpu": "0"}))) == short("amd.com/gpu", 1, 0, 0)
+
+
+def test_devices_lost_after_they_were_given_out() -> None:
+    """Example 7.5."""
+    two = node(**{GPU: "2", "cpu": "16"})
+    x = [pod("x", {GPU: "3"})]
+    assert check(pod(requests={"cpu": "1"}), x, two).admit
+    assert check(pod(requests={GPU: "1"}), x, two, allocated={GPU: 4}, holds_devices=True).admit
+    assert told(check(pod(requests={GPU: "1"}), x, two)) == short(GPU, 1, 3, 2)
+
+
+def test_zero_request_on_an_overcommitted_node() -> None:
+    """Example 7.6."""
+    two, x = node(cpu="2"), [pod("x", {"cpu": "3"})]
+    assert check(pod(), x, two).admit
+    assert told(check(pod(requests={"cpu": "1m"}), x, two)) == short("cpu", 1, 3000, 2000)
+
+
+def test_pods_is_a_resource() -> None:
+    assert told(check(pod(), [pod("x")], node(pods="1"))) == short("pods", 1, 1, 1)
+    assert told(check(pod(), [], NodeView({}, "node", {}))) == short("pods", 1, 0, 0)
+
+
+def _guaranteed(name: str, cpu: str) -> Pod:
+    amounts = {"cpu": cpu, "memory": "1"}
+    resources = {"requests": amounts, "limits": amounts}
+    spec = {"containers": [{"name": "c", "resources": resources}]}
+    return read_pod({"metadata": {"name": name}, "spec": spec})
+
+
+def test_preemption() -> None:
+    """Example 7.7: v is closest to what is missing; and a need nobody can meet."""
+    four = node(cpu="4", memory="1Gi")
+    others = [pod("u", {"cpu": "1"}), pod("v", {"cpu": "2"}), _guaranteed("w", "1")]
+    result = check(pod(requests={"cpu": "1500m"}, priority=2_000_000_000), others, four)
+    assert (result.admit, [one.name for one in result.preempted]) == (True, ["v"])
+    result = check(pod(requests={"cpu": "5"}, priorityClassName="system-node-critical"), others, four)
+    assert result.reason == "UnexpectedAdmissionError"
+    assert result.message.endswith("to reclaim resources: [(res: cpu, q: 1000), ]")
+
+
+def _term(**expression: Any) -> dict[str, Any]:
+    terms = [{"matchExpressions": [expression]}]
+    return _affinity(terms)
+
+
+def _affinity(terms: list[dict[str, Any]]) -> dict[str, Any]:
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    return {"nodeAffinity": required}
+
+
+AFFINITIES: dict[str, tuple[dict[str, Any], bool]] = {
+    "In": (_term(key="zone", operator="In", values=["b", "a"]), True),
+    "NotIn, label missing": (_term(key="none", operator="NotIn", values=["a"]), True),
+    "NotIn": (_term(key="zone", operator="NotIn", values=["a"]), False),
+    "Exists": (_term(key="zone", operator="Exists"), True),
+    "DoesNotExist": (_term(key="zone", operator="DoesNotExist"), False),
+    "Gt reads 08 as 8": (_term(key="size", operator="Gt", values=["7"]), True),
+    "Lt": (_term(key="size", operator="Lt", values=["8"]), False),
+    "Gt of no number": (_term(key="zone", operator="Gt", values=["7"]), False),
+    "an unknown operator": (_term(key="zone", operator="Has"), False),
+    "no terms": (_affinity([]), False),
+    "a term with nothing in it": (_affinity([{}]), False),
+    "one good term is enough": (
+        _affinity([{}, {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["node"]}]}]),
+        True,
+    ),
+    "a field other than the name": (
+        _affinity([{"matchFields": [{"key": "metadata.uid", "operator": "In", "values": ["node"]}]}]),
+        False,
+    ),
+    "not this name": (
+        _affinity([{"matchFields": [{"key": "metadata.name", "operator": "NotIn", "values": ["node"]}]}]),
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize(("affinity", "admit"), AFFINITIES.values(), ids=AFFINITIES)
+def test_node_affinity(affinity: dict[str, Any], admit: bool) -> None:
+    assert check(pod(affinity=affinity), [], A).admit is admit
+
+
+def test_what_the_machine_does_not_say_is_not_judged() -> None:
+    silent = A._replace(name=None, labels=None, unjudged=frozenset({"ephemeral-storage"}))
+    one = pod(requests={"ephemeral-storage": "1Ti"}, nodeSelector={"zone": "b"}, nodeName="other")
+    result = check(one, [], silent)
+    assert result.admit
+    assert [note.partition(":")[0] for note in result.notes] == [
+        "ephemeral-storage",
+        "node selector and node affinity",
+        "node name",
+    ]
+
+
+def _with_port(name: str, **port: Any) -> Pod:
+    spec = {"containers": [{"name": "c", "ports": [{"containerPort": 80, "hostPort": 80, **port}]}]}
+    return read_pod({"metadata": {"name": name}, "spec": spec})
+
+
+PORTS = {
+    "the same": ({}, {}, False),
+    "another protocol": ({}, {"protocol": "UDP"}, True),
+    "another number": ({}, {"hostPort": 81}, True),
+    "one address and all": ({"hostIP": "10.0.0.1"}, {}, False),
+    "two addresses": ({"hostIP": "10.0.0.1"}, {"hostIP": "10.0.0.2"}, True),
+}
+
+
+@pytest.mark.parametrize(("mine", "other", "admit"), PORTS.values(), ids=PORTS)
+def test_host_ports(mine: dict[str, Any], other: dict[str, Any], admit: bool) -> None:
+    assert check(_with_port("p", **mine), [_with_port("x", **other)], A).admit is admit
+
+
+TOLERATIONS: dict[str, tuple[list[dict[str, Any]], bool]] = {
+    "none": ([], False),
+    "everything": ([{"operator": "Exists"}], True),
+    "key and value": ([{"key": "gpu", "value": "a", "effect": "NoExecute"}], True),
+    "another value": ([{"key": "gpu", "value": "b"}], False),
+    "another effect": ([{"key": "gpu", "operator": "Exists", "effect": "NoSchedule"}], False),
+    "for no time": ([{"key": "gpu", "operator": "Exists", "tolerationSeconds": 0}], True),
+}
+
+
+@pytest.mark.parametrize(("tolerations", "admit"), TOLERATIONS.values(), ids=TOLERATIONS)
+def test_tolerations(tolerations: list[dict[str, Any]], admit: bool) -> None:
+    tainted = A._replace(taints=(Taint("gpu", "a", "NoExecute"), Taint("off", "", "NoSchedule")))
+    assert check(pod(tolerations=tolerations), [], tainted).admit is admit
+
+
+def test_static_pods_are_not_asked_about_taints() -> None:
+    tainted = A._replace(taints=(Taint("gpu", "", "NoExecute"),))
+    assert check(pod(annotations={"kubernetes.io/config.source": "file"}), [], tainted).admit
+    assert not check(pod(annotations={"kubernetes.io/config.source": "api"}), [], tainted).admit
+
+
+@pytest.mark.parametrize(
+    ("name", "extended"),
+    [
+        (GPU, True),
+        ("gpu", False),
+        ("kubernetes.io/x", False),
+        ("requests.nvidia.com/gpu", False),
+        ("a" * 253 + "/x", False),
+        ("x.io/" + "a" * 64, False),
+        ("X.io/a", False),
+    ],
+)
+def test_extended_resource_names(name: str, extended: bool) -> None:
+    assert is_extended(name) is extended
+
+
+@settings(derandomize=True)
+@given(st.lists(st.integers(0, 4000), max_size=6), st.integers(0, 4000), st.integers(1, 8))
+def test_more_room_never_refuses(used: list[int], wanted: int, cpus: int) -> None:
+    """A pod that fits a node fits a larger one; and a refusal says by how much."""
+    others = [pod(f"x{place}", {"cpu": f"{milli}m"}) for place, milli in enumerate(used)]
+    one = pod(requests={"cpu": f"{wanted}m"})
+    result = check(one, others, node(cpu=str(cpus)))
+    assert result.admit == (wanted == 0 or wanted <= cpus * 1000 - sum(used))
+    if result.admit:
+        assert check(one, others, node(cpu=str(cpus + 1))).admit

@@ -1,0 +1,234 @@
+"""What changed from release to release, row by row and as a whole (docs/rules/topology-manager.md 13)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from numalign.errors import InputError, StartError
+from numalign.kubelet import node
+from numalign.kubelet.admission import admit_in_order, open_session
+from numalign.kubelet.config import KubeletConfig
+from numalign.kubelet.node import AdmitResult
+from numalign.kubelet.profile import REFERENCE
+from numalign.kubelet.releases import DIFFERENCES, between, parse_release, profile_of
+from numalign.model.apiserver.defaulting import read_pod
+from numalign.model.machine import Device, Machine, NUMANode, Unit
+
+GIB = 1 << 30
+ALL_OPTIONS = {"CPUManagerPolicyAlphaOptions": True, "TopologyManagerPolicyAlphaOptions": True}
+
+
+def machine(nodes: int = 2, cpus: int = 4) -> Machine:
+    """Nodes of four CPUs, two GPUs and a NIC each."""
+    own = [((1 << cpus) - 1) << cpus * number for number in range(nodes)]
+    return Machine(
+        "m",
+        tuple(NUMANode(number, own[number], 4 * GIB, distances=(10,) * nodes) for number in range(nodes)),
+        tuple(Unit(number, own[number]) for number in range(nodes)),
+        tuple(1 << cpu for cpu in range(cpus * nodes)),
+        devices={
+            "v/gpu": tuple(Device(f"g{number}", (number // 2,)) for number in range(2 * nodes)),
+            "v/nic": tuple(Device(f"n{number}", (number,)) for number in range(nodes)),
+        },
+    )
+
+
+def config(policy: str = "restricted", **more: Any) -> KubeletConfig:
+    return KubeletConfig(policy, cpu_manager_policy="static", eviction_hard={}, **more)
+
+
+def admit(version: str, containers: list[dict[str, Any]], policy: str = "restricted", nodes: int = 2) -> AdmitResult:
+    spec: dict[str, Any] = {"initContainers": [], "containers": []}
+    for number, one in enumerate(containers):
+        limits = {"cpu": "1", "memory": "1Mi", **{key: one[key] for key in one if key not in ("init", "sidecar")}}
+        kind = "initContainers" if "init" in one or "sidecar" in one else "containers"
+        restart = {"restartPolicy": "Always"} if "sidecar" in one else {}
+        spec[kind].append({"name": f"c{number}", "resources": {"limits": limits}, **restart})
+    pod = read_pod({"metadata": {"name": "p", "uid": "p"}, "spec": spec})
+    profile = profile_of(parse_release(version))
+    session = open_session(config(policy), machine(nodes), ideal=True, fit_check=False, profile=profile)
+    (outcome,) = admit_in_order(session, [pod])
+    return outcome.result
+
+
+class TestTable:
+    def test_rows_stand_in_order(self) -> None:
+        assert list(DIFFERENCES) == sorted(DIFFERENCES, key=lambda difference: difference.since)
+
+    def test_today_is_the_reference_itself(self) -> None:
+        assert profile_of((1, 32)) is REFERENCE
+
+    @pytest.mark.parametrize("row", DIFFERENCES, ids=lambda row: f"{row.field} since 1.{row.since[1]}")
+    def test_a_row_makes_a_difference_at_its_release(self, row: Any) -> None:
+        before, since = profile_of((1, row.since[1] - 1)), profile_of(row.since)
+        field, _, entry = row.field.partition(".")
+        old, new = getattr(before, field), getattr(since, field)
+
+        assert old != new
+        if entry:
+            assert old.get(entry) == row.before
+        else:
+            assert old == row.before
+
+    def test_an_upgrade_brings_the_rows_between(self) -> None:
+        assert [row.field for row in between((1, 23), (1, 24))] == ["merge"]
+        assert not list(between((1, 24), (1, 24)))
+
+    @pytest.mark.parametrize("text", ["1.23", "v1.23", "v1.23.17", " 1.23 "])
+    def test_versions_are_read(self, text: str) -> None:
+        assert parse_release(text) == (1, 23)
+
+    @pytest.mark.parametrize("text", ["1.15", "1.33", "23", "1.x", "", "2.20", "1.23-rc", "1.٢٣"])
+    def test_other_versions_are_refused(self, text: str) -> None:
+        with pytest.raises(InputError, match=r"expected a version from 1\.16 to 1\.32"):
+            parse_release(text)
+
+
+NEEDS_GATE = (
+    "topology manager policy options map[prefer-closest-numa-nodes:true] require feature gates "
+    '"TopologyManagerPolicyOptions" enabled'
+)
+
+
+class TestStart:
+    CASES = (
+        ("1.19", config(topology_manager_scope="pod"), "kubelet 1.19 has no topologyManagerScope: it came with 1.20"),
+        ("1.20", config(memory_manager_policy="Static"), "kubelet 1.20 has no memoryManagerPolicy: it came with 1.21"),
+        (
+            "1.21",
+            config(cpu_manager_policy_options={"full-pcpus-only": "true"}),
+            "kubelet 1.21 has no cpuManagerPolicyOptions: it came with 1.22",
+        ),
+        (
+            "1.25",
+            config(topology_manager_policy_options={"prefer-closest-numa-nodes": "true"}),
+            "kubelet 1.25 has no topologyManagerPolicyOptions: it came with 1.26",
+        ),
+        (
+            "1.27",
+            config(topology_manager_policy_options={"prefer-closest-numa-nodes": "true"}),
+            NEEDS_GATE,
+        ),
+        (
+            "1.30",
+            config(topology_manager_policy_options={"max-allowable-numa-nodes": "16"}),
+            'unknown Topology Manager Policy option: "max-allowable-numa-nodes"',
+        ),
+        (
+            "1.31",
+            config(cpu_manager_policy_options={"strict-cpu-reservation": "true"}, feature_gates=ALL_OPTIONS),
+            'new static policy error: unknown CPU Manager Policy option: "strict-cpu-reservation"',
+        ),
+    )
+
+    @pytest.mark.parametrize(("version", "given", "text"), CASES, ids=[f"{case[0]}: {case[2]}" for case in CASES])
+    def test_refuses(self, version: str, given: KubeletConfig, text: str) -> None:
+        with pytest.raises(StartError) as error:
+            node.start(given, machine(), ideal=True, profile=profile_of(parse_release(version)))
+        assert error.value.message == text
+
+    def test_eight_nodes_are_the_limit_until_an_option_raises_it(self) -> None:
+        raised = config(topology_manager_policy_options={"max-allowable-numa-nodes": "16"})
+
+        for given, version in ((config(), "1.30"), (config(), "1.32")):
+            with pytest.raises(StartError, match="unsupported on machines with more than 8 NUMA Nodes"):
+                node.start(given, machine(9, 1), ideal=True, profile=profile_of(parse_release(version)))
+        node.start(raised, machine(9, 1), ideal=True, profile=profile_of((1, 31)))
+
+
+class TestAdmission:
+    """One pod for each difference that an admission can show."""
+
+    def test_124_no_longer_mixes_masks(self) -> None:
+        """Six CPUs need two nodes of four, one GPU needs one: rule 17, example 4."""
+        old, new = (admit(version, [{"cpu": "6", "v/gpu": "1"}]) for version in ("1.23", "1.24"))
+
+        assert (old.admit, new.admit) == (True, False)
+        assert new.reason == "TopologyAffinityError"
+
+    def test_118_allocates_before_it_asks_for_the_next_container(self) -> None:
+        """Each container fits a node alone, the third only where the first two are not."""
+        three = [{"cpu": "3"}, {"cpu": "3"}, {"cpu": "2"}]
+        old, new = (admit(version, three) for version in ("1.17", "1.18"))
+
+        assert [str(hint.numa_affinity) for hint in old.hints.values()] == ["1", "1", "1"], "all on the same state"
+        assert (old.admit, new.admit, new.container) == (True, False, "c2")
+
+    def test_118_gives_the_refusal_its_words(self) -> None:
+        old, new = (
+            admit(version, [{"v/gpu": "3", "cpu": "1"}] * 2, "single-numa-node") for version in ("1.17", "1.18")
+        )
+
+        assert (old.reason, old.message) == (
+            "Topology Affinity Error",
+            "Resources cannot be allocated with Topology Locality",
+        )
+        assert (new.reason, new.message) == (
+            "TopologyAffinityError",
+            "Resources cannot be allocated with Topology locality",
+        )
+        assert not old.hints
+
+    def test_119_counts_what_init_containers_leave(self) -> None:
+        """Both GPUs of each node go to init containers; a hint without them has nothing to offer."""
+        containers = [{"v/gpu": "4", "init": ""}, {"v/gpu": "4"}]
+        old, new = (admit(version, containers, "best-effort") for version in ("1.18", "1.19"))
+
+        assert [str(hint.preferred) for hint in old.hints.values()] == ["True", "False"]
+        assert [str(hint.preferred) for hint in new.hints.values()] == ["True", "True"]
+
+    def test_128_knows_sidecars(self) -> None:
+        containers = [{"v/gpu": "1", "sidecar": ""}, {"v/gpu": "4"}]
+        old, new = (admit(version, containers, "best-effort") for version in ("1.27", "1.28"))
+
+        assert (old.admit, new.admit) == (True, False)
+
+    def test_the_first_alpha_merges_devices_by_itself(self) -> None:
+        """GPU and NIC without a common node: inside the Device Manager nothing is left, so it cannot fit.
+
+        As separate lists they would merge to a preferred hint of no node, which the first alpha admits.
+        """
+        profile = profile_of((1, 16))
+        apart = machine()._replace(devices={"v/gpu": (Device("g0", (0,)),), "v/nic": (Device("n0", (1,)),)})
+        limits = {"limits": {"v/gpu": "1", "v/nic": "1"}}
+        pod = read_pod(
+            {"metadata": {"name": "p", "uid": "p"}, "spec": {"containers": [{"name": "c", "resources": limits}]}}
+        )
+        admitted = {}
+        for merged in (True, False):
+            session = open_session(
+                config(), apart, ideal=True, fit_check=False, profile=profile._replace(devices_merged=merged)
+            )
+            (outcome,) = admit_in_order(session, [pod])
+            admitted[merged] = outcome.admit
+
+        assert admitted == {True: False, False: True}
+
+
+@pytest.mark.parametrize("policy", ["none", "best-effort", "restricted", "single-numa-node"])
+@pytest.mark.parametrize("scope", ["container", "pod"])
+def test_a_profile_that_differs_in_nothing_decides_as_today(policy: str, scope: str) -> None:
+    """An equal profile that is not the reference itself goes the long way round."""
+    asked = [("1", "1"), ("3", "0"), ("2", "1"), ("6", "3"), ("1", "0"), ("2", "2")]
+    pods = [
+        read_pod(
+            {
+                "metadata": {"name": f"p{number}", "uid": f"p{number}"},
+                "spec": {
+                    "containers": [
+                        {"name": name, "resources": {"limits": {"cpu": cpus, "memory": "1Mi", "v/gpu": gpus}}}
+                        for name in ("a", "b")
+                    ]
+                },
+            }
+        )
+        for number, (cpus, gpus) in enumerate(asked)
+    ]
+    results = []
+    for profile in (REFERENCE, REFERENCE._replace()):
+        session = open_session(config(policy, topology_manager_scope=scope), machine(4), ideal=True, profile=profile)
+        results.append([(outcome.result.admit, outcome.result.hints) for outcome in admit_in_order(session, pods)])
+
+    assert results[0] == results[1]

@@ -1,0 +1,211 @@
+"""Whether the kubelet starts: the texts and their order (docs/rules/kubelet-files.md 56, 57; topology-manager.md 2)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from numalign.errors import StartError
+from numalign.kubelet.config import IDEAL, KubeletConfig, MemoryReservation
+from numalign.kubelet.start.check import check
+from numalign.kubelet.topology.options import TopologyOptions, read_options
+from numalign.model.machine import Machine, NUMANode
+from tests.conformance import cases
+from tests.conftest import VECTORS
+from tests.kubelet.regular import regular
+
+TWO = regular()
+NINE = regular(nodes=9, cores=1)
+BLIND = regular(distances=False)
+
+
+def _options(**options: str) -> dict[str, Any]:
+    names = {"closest": "prefer-closest-numa-nodes", "limit": "max-allowable-numa-nodes"}
+    return {
+        "topology_manager_policy": "restricted",
+        "topology_manager_policy_options": {names.get(name, name): text for name, text in options.items()},
+    }
+
+
+REFUSED: dict[str, tuple[Machine, dict[str, Any], str]] = {
+    "unknown policy": (
+        TWO,
+        {"topology_manager_policy": "numa"},
+        (
+            'invalid configuration: topologyManagerPolicy (--topology-manager-policy) "numa" must be one of: '
+            '["none" "best-effort" "restricted" "single-numa-node"]'
+        ),
+    ),
+    "unknown scope": (
+        TWO,
+        {"topology_manager_scope": "node"},
+        (
+            'invalid configuration: topologyManagerScope (--topology-manager-scope) "node" must be one of: '
+            '"container", or "pod"'
+        ),
+    ),
+    "several validation errors, equal ones once": (
+        TWO,
+        {
+            "topology_manager_scope": "node",
+            "reserved_system_cpus": "x",
+            "reserved_memory": (MemoryReservation(0, {"cpu": "1"}), MemoryReservation(0, {"cpu": "1"})),
+        },
+        (
+            '[invalid configuration: topologyManagerScope (--topology-manager-scope) "node" must be '
+            'one of: "container", '
+            'or "pod", invalid configuration: unable to parse reservedSystemCPUs (--reserved-cpus) x, error: '
+            'strconv.Atoi: parsing "x": invalid syntax, invalid configuration: the limit type "cpu" '
+            "for NUMA node 0 is not "
+            "supported, only [memory hugepages-<HugePageSize>] is accepted, invalid configuration: the "
+            "reserved memory has "
+            'a duplicate value for NUMA node 0 and resource "cpu"]'
+        ),
+    ),
+    "reserved CPUs the machine does not have": (
+        TWO,
+        {"reserved_system_cpus": "33"},
+        "reserved-cpus: 33 is not a subset of online-cpus: 0-15",
+    ),
+    "eviction before the CPU manager's name": (
+        TWO,
+        {"cpu_manager_policy": "Static", "eviction_hard": {"foo": "1"}},
+        "unsupported eviction signal foo",
+    ),
+    "the CPU options' gate": (
+        TWO,
+        {"cpu_manager_policy_options": {"a": "b"}, "feature_gates": {"CPUManagerPolicyOptions": False}},
+        'CPU Manager policy options map[a:b] require feature gates "CPUManager", "CPUManagerPolicyOptions" enabled',
+    ),
+    "the topology options' gate, even under policy none": (
+        TWO,
+        {"topology_manager_policy_options": {}, "feature_gates": {"TopologyManagerPolicyOptions": False}},
+        'topology manager policy options map[] require feature gates "TopologyManagerPolicyOptions" enabled',
+    ),
+    "unknown topology option": (TWO, _options(nope="1"), 'unknown Topology Manager Policy option: "nope"'),
+    "no boolean": (
+        TWO,
+        _options(closest="yes"),
+        'bad value for option "prefer-closest-numa-nodes": strconv.ParseBool: parsing "yes": invalid syntax',
+    ),
+    "no integer": (
+        TWO,
+        _options(limit="8.0"),
+        (
+            'unable to convert policy option to integer "max-allowable-numa-nodes": strconv.Atoi: parsing "8.0": '
+            "invalid syntax"
+        ),
+    ),
+    "a limit below 8": (
+        TWO,
+        _options(limit="7"),
+        'the minimum value of "max-allowable-numa-nodes" should not be less than 8',
+    ),
+    "a beta option with its gate off": (
+        TWO,
+        _options(limit="9") | {"feature_gates": {"TopologyManagerPolicyBetaOptions": False}},
+        'Topology Manager Policy Beta-level Options not enabled, but option "max-allowable-numa-nodes" provided',
+    ),
+    "no distances": (
+        BLIND,
+        _options(closest="true"),
+        "cannot discover NUMA topology: error getting NUMA distances from cadvisor",
+    ),
+    "nine nodes come before the CPU manager": (
+        NINE,
+        {"topology_manager_policy": "restricted", "cpu_manager_policy": "static"},
+        "unsupported on machines with more than 8 NUMA Nodes",
+    ),
+    "nine nodes do not matter to policy none": (
+        NINE,
+        {"cpu_manager_policy": "static"},
+        "[cpumanager] unable to determine reserved CPU resources for static policy",
+    ),
+    "the CPU manager comes before the memory manager": (
+        TWO,
+        {"cpu_manager_policy": "static", "memory_manager_policy": "Static", "kube_reserved": {"cpu": "67"}},
+        (
+            "new static policy error: [cpumanager] unable to reserve the required amount of CPUs "
+            "(size of  did not equal 67)"
+        ),
+    ),
+    "the memory manager comes before the capacity": (
+        TWO,
+        {"memory_manager_policy": "Static", "kube_reserved": {"cpu": "67"}},
+        (
+            'the total amount "0" of type "memory" is not equal to the value "100Mi" determined by '
+            "Node Allocatable feature"
+        ),
+    ),
+    "capacity counts with all managers off": (
+        TWO,
+        {"kube_reserved": {"cpu": "67"}},
+        (
+            'invalid Node Allocatable configuration. Resource "cpu" has a reservation of {{67 0} '
+            "{<nil>}  DecimalSI} but "
+            "capacity of {{16000 -3} {<nil>}  DecimalSI}. Expected capacity >= reservation."
+        ),
+    ),
+    "an unreadable amount": (
+        TWO,
+        {"reserved_memory": (MemoryReservation(0, {"memory": "x"}),)},
+        "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
+    ),
+    "node ids no mask can hold": (
+        Machine("far", (NUMANode(0, 1), NUMANode(64, 2))),
+        {"topology_manager_policy": "best-effort", "eviction_hard": {}},
+        (
+            "the kubelet would crash at the first admission: topologyManagerPolicy best-effort works "
+            "with NUMA node ids "
+            "from 0 to 63 only, and this machine has 64; only topologyManagerPolicy none works here"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize(("machine", "fields", "text"), REFUSED.values(), ids=REFUSED)
+def test_refusal(machine: Machine, fields: dict[str, Any], text: str) -> None:
+    with pytest.raises(StartError) as caught:
+        check(KubeletConfig(**fields), machine)
+    assert caught.value.message == text
+
+
+def test_policy_none_looks_at_nothing() -> None:
+    """Options, scope and node count are not examined under policy none (step 1)."""
+    config = KubeletConfig(topology_manager_policy_options={"nope": "x"})
+    assert check(config, NINE).options == TopologyOptions()
+
+
+def test_a_raised_limit_admits_nine_nodes() -> None:
+    config = KubeletConfig(**_options(limit="+9", closest="T"))
+    assert check(config, NINE).options == TopologyOptions(prefer_closest=True, max_nodes=9)
+
+
+def test_first_bad_option_by_name_is_told() -> None:
+    config = KubeletConfig(topology_manager_policy_options={"zz": "1", "aa": "1"})
+    with pytest.raises(StartError, match="aa"):
+        read_options(config)
+
+
+def test_ideal_node_needs_no_reservation() -> None:
+    """The one check that is waived; the kubelet itself would refuse."""
+    assert check(IDEAL, TWO, ideal=True).cpu.reserved == 0
+    with pytest.raises(StartError, match="unable to determine reserved CPU"):
+        check(IDEAL, TWO)
+
+
+@pytest.mark.parametrize("family", ["e2e", "lifecycle"])
+def test_every_recorded_refusal_comes_out_word_for_word(family: str) -> None:
+    from numalign.sources.recorded.scenario import read
+
+    count = 0
+    for case in cases(VECTORS / f"{family}.jsonl.gz"):
+        if "startError" in case["expect"]:
+            scenario = read(json.dumps(case).encode())
+            with pytest.raises(StartError) as caught:
+                check(scenario.config, scenario.machine)
+            assert caught.value.message == case["expect"]["startError"], case["id"]
+            count += 1
+    assert count

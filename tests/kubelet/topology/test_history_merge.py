@@ -1,0 +1,273 @@
+"""The policies of the feedback document and the merge before v1.24, against literal readings of their rules."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from numalign.analysis.compare.hint_policies import Compared, compare, every_combination
+from numalign.kubelet.profile import REFERENCE
+from numalign.kubelet.proposals.feedback_policies import combine, merge_devices, merge_feedback, merge_lists_before_124
+from numalign.kubelet.releases import profile_of
+from numalign.kubelet.topology.hints import CANNOT_FIT, NO_PREFERENCE, HintList, TopologyHint
+from numalign.kubelet.topology.merge.lists import merge_lists, numa_info
+from tests.kubelet.hint_text import hints, show
+
+TWO = numa_info(range(2))
+
+TABLE = (
+    # list 0, list 1, preferred, strict, proposed-strict, restricted v1.18-v1.23, restricted v1.24+
+    ("01:T", "10:T", "00:T admit", "00:T admit", "nil:F refuse", "11:F refuse", "11:F refuse"),
+    ("11:T", "01:T", "01:T admit", "01:T admit", "nil:F refuse", "01:T admit", "01:F refuse"),
+    ("11:T", "01:T 10:T 11:T", "01:T admit", "01:T admit", "11:T admit", "01:T admit", "11:T admit"),
+    ("11:T", "01:T 10:T 11:F", "01:T admit", "01:T admit", "nil:F refuse", "01:T admit", "11:F refuse"),
+    ("01:F", "01:T", "01:F admit", "01:F refuse", "nil:F refuse", "01:F refuse", "01:F refuse"),
+    ("01:F", "10:T", "nil:F admit", "nil:F refuse", "nil:F refuse", "11:F refuse", "11:F refuse"),
+    ("01:T", "01:T", "01:T admit", "01:T admit", "01:T admit", "01:T admit", "01:T admit"),
+)
+"""docs/rules/topology-manager.md 14, its table of results."""
+
+
+def verdict(compared: Compared, policy: str) -> str:
+    found = next(one for one in compared.verdicts if one.policy == policy)
+    return f"{show(found.hint, 2)} {'admit' if found.admit else 'refuse'}"
+
+
+@pytest.mark.parametrize("row", TABLE, ids=[f"{row[0]} with {row[1]}" for row in TABLE])
+def test_row_of_the_rules(row: tuple[str, ...]) -> None:
+    lists = {"a": hints(row[0]), "b": hints(row[1])}
+    today, before = compare(lists, 2), compare(lists, 2, profile_of((1, 23)))
+
+    assert row[2:5] == tuple(verdict(today, policy) for policy in ("preferred", "strict", "proposed-strict"))
+    assert row[5:] == (verdict(before, "restricted"), verdict(today, "restricted"))
+
+
+def every_list() -> list[HintList]:
+    """All 27 lists of hints on two nodes: each mask is absent, preferred or not preferred."""
+    return [
+        tuple(TopologyHint(mask, flag) for mask, flag in zip((1, 2, 3), flags, strict=True) if flag is not None)
+        for flags in itertools.product((None, True, False), repeat=3)
+    ]
+
+
+PAIRS = [pair for pair in itertools.product(every_list(), repeat=2) if all(pair)]
+
+
+def walk(lists: Sequence[HintList], full: int) -> list[TopologyHint]:
+    """The cross product, entry by entry, as the documents describe it."""
+    merged = []
+    for entry in itertools.product(*lists):
+        mask, preferred = full, True
+        for affinity, flag in entry:
+            mask &= full if affinity is None else affinity
+            preferred = preferred and flag
+        merged.append(TopologyHint(mask, preferred))
+    return merged
+
+
+def literal_best_effort(lists: Sequence[HintList]) -> TopologyHint:
+    """Steps 4a to 4e of the feedback document: a running best over the cross product."""
+    best = TopologyHint(None, False)
+    for hint in walk(lists, 3):
+        mask, best_mask = hint.numa_affinity or 0, best.numa_affinity or 0
+        if hint.preferred != best.preferred:
+            better = hint.preferred
+        elif bool(mask) != bool(best_mask):
+            better = bool(mask)
+        elif mask.bit_count() != best_mask.bit_count():
+            better = mask.bit_count() < best_mask.bit_count()
+        else:
+            better = mask < best_mask
+        if better:
+            best = hint
+    return best
+
+
+def literal_proposed_strict(lists: Sequence[HintList]) -> TopologyHint:
+    """Equality across both fields: one mask, preferred by all."""
+    common = [
+        entry[0]
+        for entry in itertools.product(*lists)
+        if all(hint.preferred for hint in entry) and len({hint.numa_affinity for hint in entry}) == 1
+    ]
+    return (
+        min(common, key=lambda hint: ((hint.numa_affinity or 0).bit_count(), hint.numa_affinity))
+        if common
+        else (TopologyHint(None, False))
+    )
+
+
+def literal_narrowest(lists: Sequence[HintList], full: int = 3) -> TopologyHint:
+    """Step 3 of the old merge in rule 13: a running best that starts with (full, not preferred)."""
+    best = TopologyHint(full, False)
+    for hint in walk(lists, full):
+        if not hint.numa_affinity:
+            continue
+        if hint.preferred != best.preferred:
+            if hint.preferred:
+                best = hint
+        elif (hint.numa_affinity.bit_count(), hint.numa_affinity) < (
+            (best.numa_affinity or 0).bit_count(),
+            best.numa_affinity,
+        ):
+            best = hint
+    return best
+
+
+class TestEveryPairOfHintsOnTwoNodes:
+    """All 676 pairs of lists of two providers: five policies, each by its literal rule."""
+
+    def test_there_are_all_of_them(self) -> None:
+        assert len(PAIRS) == 26 * 26
+        assert len(list(every_combination())) == 36
+
+    @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: " / ".join(show_list(one) for one in pair))
+    def test_five_policies(self, pair: tuple[HintList, HintList]) -> None:
+        best = literal_best_effort(pair)
+        equal = literal_proposed_strict(pair)
+        old = literal_narrowest(pair)
+        new = merge_lists(pair, TWO)
+
+        assert merge_feedback("preferred", pair, TWO) == (best, True)
+        assert merge_feedback("strict", pair, TWO) == (best, best.preferred)
+        assert merge_feedback("proposed-strict", pair, TWO) == (equal, equal.preferred)
+        assert merge_lists_before_124("narrowest", "best-effort", pair, TWO) == (old, True)
+        assert merge_lists_before_124("narrowest", "restricted", pair, TWO) == (old, old.preferred)
+        # 14.4: proposed strict admits exactly when today's restricted does; strict is the old one but for empty masks.
+        assert equal.preferred == new.preferred
+        assert not equal.preferred or equal == new
+        assert best == old or not best.numa_affinity
+
+    def test_the_two_readings_of_strict_differ_where_the_document_says(self) -> None:
+        admitted = {
+            (first, second): (
+                merge_feedback("strict", pair, TWO)[1],
+                merge_feedback("proposed-strict", pair, TWO)[1],
+            )
+            for pair in PAIRS
+            for first, second in [tuple(show_list(one) for one in pair)]
+        }
+
+        assert admitted["01:T", "10:T"] == (True, False)
+        assert admitted["11:T", "01:T"] == (True, False)
+        assert admitted["11:T", "01:T 10:T 11:T"] == (True, True)
+        assert all(first or not second for first, second in admitted.values()), "proposed strict admits no more"
+
+
+def show_list(listed: HintList) -> str:
+    return " ".join(show(one, 2) for one in listed)
+
+
+LISTS = st.lists(
+    st.lists(
+        st.builds(TopologyHint, st.one_of(st.none(), st.integers(1, 15)), st.booleans()), min_size=1, max_size=6
+    ).map(tuple),
+    max_size=3,
+)
+
+
+class TestBefore124:
+    @given(LISTS)
+    def test_the_fold_is_the_walk(self, lists: list[HintList]) -> None:
+        found, _ = merge_lists_before_124("narrowest", "restricted", lists, numa_info(range(4)))
+
+        assert literal_narrowest(lists, 15) == found
+
+    def test_example_2_mixes_masks(self) -> None:
+        """Rule 17, example 2: one node comes out, although each resource needs two."""
+        lists = [hints("0011:T 0110:T"), hints("0110:T 1100:T")]
+
+        assert merge_lists_before_124("narrowest", "restricted", lists, numa_info(range(4))) == (
+            hints("0010:T")[0],
+            True,
+        )
+
+    def test_example_7_takes_the_narrowest(self) -> None:
+        lists = [hints("0011:T 0111:F"), hints("1110:T 0111:F")]
+
+        assert merge_lists_before_124("narrowest", "restricted", lists, numa_info(range(4))) == (
+            hints("0010:T")[0],
+            True,
+        )
+
+    @pytest.mark.parametrize("pair", PAIRS[::7], ids=lambda pair: " / ".join(show_list(one) for one in pair))
+    def test_single_numa_node_is_the_same_in_every_release_since_118(self, pair: tuple[HintList, HintList]) -> None:
+        """Rule 13, item 5."""
+        lists = {"a": pair[0], "b": pair[1]}
+        verdicts = {
+            release: next(
+                (one.hint, one.admit)
+                for one in compare(lists, 2, profile_of(release)).verdicts
+                if one.policy == "single-numa-node"
+            )
+            for release in ((1, 18), (1, 23), (1, 32))
+        }
+
+        assert len(set(verdicts.values())) == 1
+
+    def test_a_hint_of_several_nodes_spoiled_single_numa_node_up_to_117(self) -> None:
+        lists = {"a": hints("11:T"), "b": hints("11:T")}
+
+        assert [one.hint for one in compare(lists, 2, profile_of((1, 17))).verdicts][-1] == TopologyHint(3, False)
+
+    def test_the_first_alpha_admits_hints_without_a_common_node(self) -> None:
+        lists = {"a": hints("01:T"), "b": hints("10:T")}
+
+        assert verdict(compare(lists, 2, profile_of((1, 16))), "restricted") == "00:T admit"
+        assert verdict(compare(lists, 2, profile_of((1, 17))), "restricted") == "11:F refuse"
+
+
+class TestDevicesMergedInside:
+    """The first alpha's Device Manager hands over one list."""
+
+    CASES = (
+        ("nothing asked is no opinion", {}, {}),
+        ("no preference is no opinion", {"a": NO_PREFERENCE}, {}),
+        ("one resource keeps its hints", {"a": hints("01:T 11:F")}, {"devices": hints("01:T 11:F")}),
+        (
+            "masks are shared, preferred where both prefer",
+            {"a": hints("01:T 10:T 11:F"), "b": hints("10:T 11:F")},
+            {"devices": hints("01:F 10:T 11:F")},
+        ),
+        ("without a common node nothing is left", {"a": hints("01:T"), "b": hints("10:T")}, {"devices": ()}),
+        (
+            "one impossible resource makes all impossible",
+            {"a": hints("01:T"), "b": CANNOT_FIT},
+            {"devices": CANNOT_FIT},
+        ),
+    )
+
+    @pytest.mark.parametrize(("answer", "merged"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+    def test_row(self, answer: dict[str, HintList], merged: dict[str, HintList]) -> None:
+        assert merge_devices(answer, 3) == merged
+
+
+def test_today_is_untouched_by_the_comparison() -> None:
+    for providers in every_combination():
+        found = {one.policy: one for one in compare(providers, 2, REFERENCE).verdicts}
+
+        assert found["restricted"].hint == merge_lists(list(providers.values()), TWO)
+
+
+COMBINED = (
+    # sentence, release, policy, combination, merged
+    ("today masks must be equal", (1, 32), "restricted", "11:T 01:T", "01:F"),
+    ("today an empty mask is not preferred", (1, 32), "restricted", "10:T 01:T", "00:F"),
+    ("hints without a mask do not disturb", (1, 32), "best-effort", "nil:T 01:T", "01:T"),
+    ("up to 1.23 masks were mixed", (1, 23), "restricted", "11:T 01:T", "01:T"),
+    ("up to 1.23 an empty mask was not preferred", (1, 23), "restricted", "10:T 01:T", "00:F"),
+    ("the first alpha preferred no node at all", (1, 16), "restricted", "10:T 01:T", "00:T"),
+    ("so does strict, on any kubelet", (1, 32), "strict", "10:T 01:T", "00:T"),
+    ("proposed strict wants equal masks, on any kubelet", (1, 16), "proposed-strict", "11:T 01:T", "01:F"),
+)
+
+
+@pytest.mark.parametrize(
+    ("release", "policy", "given_", "merged"), [case[1:] for case in COMBINED], ids=[case[0] for case in COMBINED]
+)
+def test_one_combination(release: tuple[int, int], policy: str, given_: str, merged: str) -> None:
+    assert show(combine(profile_of(release), policy, hints(given_), 3), 2) == merged

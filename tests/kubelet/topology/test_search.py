@@ -1,0 +1,245 @@
+"""Merging families of hints is merging their hints one by one; and laws that every merge obeys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from numalign.kubelet.errors import KubeletHangError
+from numalign.kubelet.topology.hints import (
+    CANNOT_FIT,
+    Demand,
+    HintFamily,
+    Hints,
+    Piece,
+    TopologyHint,
+    expand,
+    masks_by_width,
+)
+from numalign.kubelet.topology.merge import best_set as lowest
+from numalign.kubelet.topology.merge import families as search
+from numalign.kubelet.topology.merge.families import best_member, narrowest_width
+from numalign.kubelet.topology.merge.lists import NUMAInfo, numa_info
+from numalign.kubelet.topology.policy import explicit, merge
+from tests.kubelet.topology.families import demands, families, merges, pieces
+
+POLICIES = ("best-effort", "restricted", "single-numa-node")
+fixed = settings(derandomize=True, deadline=None, max_examples=100, suppress_health_check=list(HealthCheck))
+
+
+def merged(policy: str, lists: list[Hints], numa: NUMAInfo) -> tuple[TopologyHint, bool]:
+    return merge(policy, [{"r": hints} for hints in lists], numa)
+
+
+@pytest.fixture(params=["few masks looked at one by one", "all searched"], scope="class")
+def search_from(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Small machines have so few masks that none would be searched for."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "all searched":
+            patch.setattr(search, "FEW", 0)
+        yield
+
+
+@pytest.mark.usefixtures("search_from")
+class TestFamiliesAgainstTheirHints:
+    @pytest.mark.parametrize("policy", POLICIES)
+    @fixed
+    @given(merges())
+    def test_same_hint(self, policy: str, case: tuple[NUMAInfo, list[Hints]]) -> None:
+        """A family stands for its hints; what `restricted` refuses is not worked out, so not compared."""
+        numa, lists = case
+
+        family, admitted = merged(policy, lists, numa)
+        listed, expected = merged(policy, list(explicit(lists)), numa)
+
+        assert (listed.preferred, expected) == (family.preferred, admitted)
+        if policy != "restricted" or expected:
+            assert listed == family
+
+    @fixed
+    @given(st.integers(1, 5).flatmap(lambda nodes: st.tuples(st.just(nodes), pieces(nodes), st.integers(1, nodes))))
+    def test_the_best_member_of_a_piece_is_its_smallest_mask(self, case: tuple[int, Piece, int]) -> None:
+        nodes, piece, width = case
+        members = [mask for mask in range(1, 1 << nodes) if piece.has(mask) and mask.bit_count() == width]
+
+        assert min(members, default=None) == best_member((piece,), width)
+
+    @fixed
+    @given(st.integers(1, 5).flatmap(families))
+    def test_the_narrowest_width(self, family: Hints) -> None:
+        if isinstance(family, HintFamily):
+            widths = [hint.numa_affinity.bit_count() for hint in expand(family) if hint.numa_affinity is not None]
+
+            assert min(widths) == narrowest_width(family.pieces)
+
+    def test_pieces_without_a_member_have_no_width(self) -> None:
+        with pytest.raises(ValueError, match="no member"):
+            narrowest_width((Piece(0b11, (Demand((1, 1), 3),)),))
+
+
+class TestLaws:
+    @pytest.mark.parametrize("policy", POLICIES)
+    @fixed
+    @given(merges().flatmap(lambda case: st.tuples(st.just(case), st.permutations(case[1]))))
+    def test_provider_order_never_changes_the_merged_hint(
+        self, policy: str, case: tuple[tuple[NUMAInfo, list[Hints]], list[Hints]]
+    ) -> None:
+        (numa, lists), shuffled = case
+
+        assert merged(policy, lists, numa) == merged(policy, shuffled, numa)
+
+    @pytest.mark.parametrize("policy", POLICIES)
+    @fixed
+    @given(merges(), st.integers(0, 3), st.integers(0, 31), st.booleans())
+    def test_one_more_hint_never_takes_the_preference_away(
+        self, policy: str, case: tuple[NUMAInfo, list[Hints]], which: int, mask: int, preferred: bool
+    ) -> None:
+        numa, lists = case
+        listed = list(explicit(lists))
+        before, _ = merged(policy, list(listed), numa)
+        which %= len(listed)
+        listed[which] = (*listed[which], TopologyHint(mask, preferred))
+        after, _ = merged(policy, list(listed), numa)
+
+        assert after.preferred or not before.preferred
+
+    @fixed
+    @given(st.integers(1, 5).flatmap(lambda nodes: st.tuples(st.just(nodes), demands(nodes))))
+    def test_a_piece_is_upward_closed(self, case: tuple[int, Demand]) -> None:
+        nodes, demand = case
+        piece = Piece((1 << nodes) - 1, (demand,))
+
+        for mask in masks_by_width(piece.nodes):
+            if piece.has(mask):
+                assert all(piece.has(mask | 1 << node) for node in range(nodes))
+
+
+def capacity(total: tuple[int, ...], free: tuple[int, ...], need: int) -> Hints:
+    """What the CPU or Device Manager answers on a machine with so much on each node."""
+    full = (1 << len(total)) - 1
+    piece = Piece(full, (Demand(free, need),))
+    return (
+        HintFamily((piece,), narrowest_width((Piece(full, (Demand(total, need),)),))) if piece.has(full) else CANNOT_FIT
+    )
+
+
+def node_list(mask: int | None) -> list[int]:
+    return [node for node in range(64) if (mask or 0) >> node & 1]
+
+
+def hierarchy(nodes: int, sockets: int) -> dict[int, tuple[int, ...]]:
+    """Distances of a machine of several sockets: 10 at home, 12 in the socket, 21 elsewhere."""
+    size = nodes // sockets
+    return {
+        i: tuple(10 if i == j else 12 if i // size == j // size else 21 for j in range(nodes)) for i in range(nodes)
+    }
+
+
+SIZES = (16, 32, 64)
+
+
+class TestLargeMachines:
+    """16, 32 and 64 nodes: none of these ends if it walks masks, so that they end is the test."""
+
+    @staticmethod
+    def lists(nodes: int, width: int) -> list[Hints]:
+        """CPU, GPU and NIC, some of each taken on every third node, asked for so that `width` nodes are needed."""
+        cpus = tuple(10 if node % 3 == 0 else 16 for node in range(nodes))
+        gpus = tuple(node % 3 for node in range(nodes))
+        nics = tuple(0 if node % 5 == 0 else 1 for node in range(nodes))
+        return [
+            capacity((2,) * nodes, gpus, 2 * width - 1),
+            capacity((1,) * nodes, nics, width),
+            capacity((16,) * nodes, cpus, 16 * width - 8),
+        ]
+
+    @pytest.mark.parametrize("nodes", SIZES)
+    @pytest.mark.parametrize("policy", POLICIES)
+    def test_one_node_is_enough(self, nodes: int, policy: str) -> None:
+        """The lowest node with a free GPU pair, a NIC and eight CPUs is node 2."""
+        best, admit = merged(policy, self.lists(nodes, 1), numa_info(range(nodes)))
+
+        assert (TopologyHint(0b10, True), True) == (best, admit)
+
+    @pytest.mark.parametrize("nodes", SIZES)
+    def test_several_nodes(self, nodes: int) -> None:
+        best, admit = merged("restricted", self.lists(nodes, 4), numa_info(range(nodes)))
+
+        assert admit
+        assert node_list(best.numa_affinity) == [1, 2, 8, 11]
+
+    @pytest.mark.parametrize("nodes", SIZES)
+    @pytest.mark.parametrize("policy", ["restricted", "best-effort"])
+    def test_closest_nodes_fill_sockets(self, nodes: int, policy: str) -> None:
+        """Four sockets; the first lacks one node, so half the machine is the two sockets after it."""
+        socket = nodes // 4
+        free = (*(16,) * (socket - 1), 0, *(16,) * (nodes - socket))
+        lists = [capacity((16,) * nodes, free, 16 * 2 * socket)] * 2
+
+        best, admit = merged(policy, lists, numa_info(range(nodes), hierarchy(nodes, 4)))
+
+        assert admit
+        assert best == TopologyHint(((1 << 2 * socket) - 1) << socket, True)
+
+    @pytest.mark.parametrize("nodes", SIZES)
+    @pytest.mark.parametrize("distances", [None, 1, 2, 4, 8], ids=lambda sockets: f"{sockets} sockets")
+    def test_several_nodes_and_nothing_preferred(self, nodes: int, distances: int | None) -> None:
+        """The GPUs want another width than the CPUs: `best-effort` takes the lowest and closest of the wider one."""
+        table = None if distances is None else hierarchy(nodes, distances)
+        lists = [self.lists(nodes, 2)[0], *self.lists(nodes, nodes // 4)[1:]]
+
+        best, admit = merged("best-effort", lists, numa_info(range(nodes), table))
+
+        assert admit
+        assert best == TopologyHint((1 << nodes // 4) - 1, False)
+
+    @pytest.mark.parametrize("nodes", SIZES)
+    @pytest.mark.parametrize("sockets", [None, 2, 4])
+    def test_little_can_be_left_out(self, nodes: int, sockets: int | None) -> None:
+        """The GPUs can do without node 0 only, the CPUs without node 2 only: leaving out 2 is the smaller integer."""
+        gpus = (1, *(2,) * (nodes - 1))
+        cpus = (4, 4, 2, *(4,) * (nodes - 3))
+        lists = [capacity(gpus, gpus, sum(gpus) - 1), capacity(cpus, cpus, sum(cpus) - 2)]
+        table = None if sockets is None else hierarchy(nodes, sockets)
+
+        best, _ = merged("best-effort", lists, numa_info(range(nodes), table))
+
+        assert best == TopologyHint(((1 << nodes) - 1) & ~0b100, False)
+
+    @pytest.mark.parametrize(("own", "expected"), [("T", True), ("F", False)])
+    def test_a_list_of_one_hint_beside_families(self, own: str, expected: bool) -> None:
+        """A container that has its memory already: its own nodes are the only hint."""
+        memory = (TopologyHint(0b1100, own == "T"),)
+        cpus = capacity((16,) * 64, (16,) * 64, 24)
+
+        assert merged("best-effort", [memory, cpus], numa_info(range(64)))[0] == TopologyHint(0b1100, expected)
+        assert merged("restricted", [memory, cpus], numa_info(range(64)))[1] is expected
+        assert merged("single-numa-node", [memory, cpus], numa_info(range(64)))[1] is False
+
+    def test_long_lists_of_16_nodes(self) -> None:
+        """Every set of nodes, three times, and no two agree."""
+        every = [tuple(TopologyHint(m, m.bit_count() == width) for m in range(1, 1 << 16)) for width in (1, 2, 3)]
+        wide = tuple(hint for hint in every[2] if (hint.numa_affinity or 0).bit_count() > 2)
+
+        best, _ = merged("best-effort", [*every, wide], numa_info(range(16)))
+
+        assert best == TopologyHint(0b111, False)
+
+    def test_what_would_have_to_be_listed_is_refused(self) -> None:
+        """Distance rows that are too short need the kubelet's own walk, which never ends here."""
+        rows = dict.fromkeys(range(32), (10,))
+
+        with pytest.raises(KubeletHangError, match="list every set of 32 NUMA nodes"):
+            merged("best-effort", self.lists(32, 1), numa_info(range(32), rows))
+
+    def test_a_search_that_would_not_end_is_given_up(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The kubelet itself does not come back: it looks at every set of nodes."""
+        monkeypatch.setattr(lowest, "MOST_STEPS", 5)
+
+        with pytest.raises(KubeletHangError, match="every set of 16 NUMA nodes"):
+            merged("restricted", self.lists(16, 4), numa_info(range(16)))
+        with pytest.raises(KubeletHangError, match="every set of 16 NUMA nodes"):
+            merged("restricted", self.lists(16, 4), numa_info(range(16), hierarchy(16, 4)))

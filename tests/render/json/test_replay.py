@@ -1,0 +1,27 @@
+"""`replay` against what other commands promise."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from numalign.analysis.config.suggest import suggest
+from numalign.render.json.replay import replay
+from numalign.render.text.config import suggestion_json
+from numalign.sources.kubelet import configuration as kubelet_file
+from numalign.sources.machine import bundled
+from numalign.sources.machine.file import load_machine
+
+
+@pytest.mark.parametrize("name", bundled.names())
+def test_a_suggested_configuration_starts(name: str) -> None:
+    """What `config suggest` writes for a bundled machine starts there, and a pod is admitted or refused on it."""
+    machine = load_machine(name).machine
+    written = json.loads(json.dumps(suggestion_json(suggest(machine, {}))))
+    config, _ = kubelet_file.from_data(written, name)
+
+    answer = replay(config, machine, ())
+
+    assert "startError" not in answer
+    assert answer["finalState"]["pods"] == {}

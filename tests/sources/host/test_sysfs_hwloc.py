@@ -1,0 +1,98 @@
+"""hwloc's XML gives the machine of the tree, as far as it carries it; what is no such XML is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from numalign.errors import InputError
+from numalign.model.machine import Machine
+from numalign.sources.machine.file import load_machine
+from numalign.sources.machine.hwloc_xml import machine_from_xml
+from tests.sources.host import snapshots
+
+NAMES = [name for name in snapshots.names() if snapshots.tool_output(name, "lstopo.xml")]
+
+JOINED_CORES = {"opteron-64c-8n"}
+"""Cores that the kernel calls siblings are one for hwloc, and the ids that tell them apart are gone."""
+NO_NUMA = {"s390-20c-books"}
+"""Without NUMA in the kernel hwloc makes a node up; the kubelet would take packages for nodes."""
+
+
+KEYS = ("class", "vendor", "device")
+
+
+def from_xml(name: str) -> Machine:
+    data = snapshots.tool_output(name, "lstopo.xml")
+    assert data is not None
+    return machine_from_xml(data, f"{name}.xml", name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_xml_is_the_same_machine_as_the_tree(name: str) -> None:
+    tree, xml = snapshots.discovered(name).machine, from_xml(name)
+
+    assert tree is not None
+    assert xml.sockets == tree.sockets
+    assert xml.uncore_caches == tree.uncore_caches
+    if name not in JOINED_CORES:
+        assert xml.cores == tree.cores
+    if name not in NO_NUMA:
+        assert [(n.id, n.cpus, n.hugepages) for n in xml.numa_nodes] == [
+            (n.id, n.cpus, n.hugepages) for n in tree.numa_nodes
+        ]
+        for got, expected in zip(xml.numa_nodes, tree.numa_nodes, strict=True):
+            # Without meminfo of the nodes hwloc gives the one node there is the memory of the machine.
+            assert got.memory == expected.memory or expected.memory == 0
+            # One node alone has no distances for hwloc; rows of nodes that cannot be read are not kept.
+            assert got.distances == expected.distances or len(xml.numa_nodes) == 1
+
+
+@pytest.mark.parametrize("name", ["worker-112c-2n", "xeon-16c-2n-mic-ib-dax", "xeon-32c-8ve"])
+def test_pci_devices_keep_their_place(name: str) -> None:
+    tree, xml = snapshots.discovered(name).machine, from_xml(name)
+    assert tree is not None
+    assert xml.devices == tree.devices
+    assert tree.hardware is not None
+    assert xml.hardware is not None
+    expected = {one["address"]: one for one in tree.hardware["pci"]}
+    resources = {device.id for devices in tree.devices.values() for device in devices}
+    for one in xml.hardware["pci"]:
+        same = expected[one["address"]]
+        assert [one.get(key) for key in KEYS] == [same.get(key) for key in KEYS]
+        if one["address"] in resources:
+            assert (one.get("rootPort"), one.get("switch")) == (same.get("rootPort"), same.get("switch"))
+
+
+def test_a_machine_option_tells_xml_by_its_content(tmp_path: Path) -> None:
+    path = tmp_path / "machine.yaml"
+    data = snapshots.tool_output("arm-kunpeng-128c-4n", "lstopo.xml")
+    assert data is not None
+    path.write_bytes(b"\n" + data.split(b"?>", 1)[1])
+    assert load_machine(str(path)).machine.cpus == (1 << 128) - 1
+
+
+BOMB = '<!DOCTYPE t [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><topology version="2.0"><object type="&b;"/></topology>'
+PU = '<object type="PU" os_index="0" cpuset="{}"/>'
+WRONG = [
+    ("no XML", "<topology version=", "is no XML"),
+    ("entities", BOMB, "declares entities"),
+    ("an external entity", '<!DOCTYPE t [<!ENTITY a SYSTEM "file:///etc/passwd">]><topology/>', "declares entities"),
+    ("another document", '<svg version="2.0"/>', "expected hwloc XML with <topology>, got <svg>"),
+    ("version 1", '<topology><object type="Machine"/></topology>', "version 2 is read"),
+    ("no objects", '<topology version="2.0"/>', "has no <object>"),
+    ("no CPUs", '<topology version="2.0"><object type="Machine" cpuset="0x1"/></topology>', "no processing units"),
+    ("a broken bitmap", f'<topology version="2.0">{PU.format("0xzz")}</topology>', "expected a bitmap"),
+    ("an endless bitmap", f'<topology version="2.0">{PU.format("0x1," * 9999)}</topology>', "expected a bitmap"),
+    ("a deep document", '<topology version="2.0">' + "<object>" * 5000, "nested more than"),
+    ("a broken index", '<topology version="2.0"><object type="PU" os_index="x" cpuset="0x1"/></topology>', "os_index"),
+    ("a broken page size", '<topology version="2.0"><object><page_type size="x"/></object></topology>', "no hwloc XML"),
+    ("a page without a size", '<topology version="2.0"><object><page_type/></object></topology>', "no hwloc XML"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), [case[1:] for case in WRONG], ids=[case[0] for case in WRONG])
+def test_what_is_no_topology_is_refused(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        machine_from_xml(text.encode(), "m.xml", "m")

@@ -1,0 +1,177 @@
+"""Writing machines: the same text for the same machine, and reading gives the same machine."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from numalign.errors import InputError
+from numalign.model.machine import Machine
+from numalign.sources.machine import bundled
+from numalign.sources.machine.dump import dump, to_json, to_yaml
+from numalign.sources.machine.file import from_data, load_machine, machine_from_scenario
+from numalign.sources.text.yaml import load_documents
+
+FULL: dict[str, Any] = {
+    "apiVersion": "numalign/v1",
+    "kind": "Machine",
+    "name": "no",
+    "numaNodes": [
+        {"id": 0, "cpus": "0-3", "memory": 5368709121, "hugepages": {"2Mi": 2097152, "1Gi": 0}, "distances": [10, 40]},
+        {"id": 8, "cpus": "4-7", "memory": 4294967296, "distances": [40, 10]},
+    ],
+    "sockets": ["0-3", {"id": 8, "cpus": "4-7"}],
+    "cores": [[0, 1], [2, 3], [4, 5], [6, 7]],
+    "uncoreCaches": ["0-1", "2-3", {"id": 40, "cpus": "4-7"}],
+    "devices": {
+        "a/b": [{"id": "7", "numaNodes": None}, {"id": "x: y", "numaNodes": []}],
+        "v/gpu": [{"id": "é", "numaNodes": [0, 8]}, {"id": "1e3", "numaNodes": [-1], "unhealthy": True}],
+    },
+    "preferredAllocation": {"v/gpu": [["é"], ["é", "1e3"]]},
+    "links": {"v/gpu": [["é", "1e3", 2]]},
+    "totalMemory": 1 << 34,
+    "storage": 12345,
+    "node": {
+        "name": "n",
+        "labels": {"on": "yes", "x.y/z": ""},
+        "taints": [{"key": "k", "effect": "NoSchedule"}],
+        "extendedResources": {"v/x": 3},
+    },
+    "kubelet": {
+        "maxPods": 7,
+        "evictionHard": {},
+        "text": "a\nb\t\u0085",
+        "number": 1e300,
+        "list": [[], {}, None, False],
+    },
+    "hardware": {},
+}
+
+
+def read_back(text: str) -> Machine:
+    return from_data(load_documents(text, "written")[0].data, "other")[0]
+
+
+def test_plain_data_says_everything() -> None:
+    assert dump(from_data(FULL, "m")[0]) == FULL
+
+
+@pytest.mark.parametrize("write", [to_yaml, to_json])
+def test_a_full_machine_round_trips(write: Any) -> None:
+    machine = from_data(FULL, "m")[0]
+
+    text = write(machine)
+
+    assert read_back(text) == machine
+    assert write(read_back(text)) == text
+
+
+@pytest.mark.parametrize("name", bundled.names())
+def test_bundled_machines_round_trip(name: str) -> None:
+    machine = load_machine(name).machine
+
+    assert read_back(to_yaml(machine)) == machine
+    assert read_back(to_json(machine)) == machine
+    assert to_yaml(read_back(to_yaml(machine))) == to_yaml(machine)
+
+
+def test_json_has_bytes_and_yaml_sizes_that_people_read() -> None:
+    machine = load_machine("figure-1").machine
+
+    assert json.loads(to_json(machine))["numaNodes"][0]["memory"] == 16 << 30
+    assert to_yaml(machine) == (
+        "apiVersion: numalign/v1\n"
+        "kind: Machine\n"
+        "name: figure-1\n"
+        "numaNodes:\n"
+        '  - {id: 0, cpus: "0-3", memory: 16Gi, hugepages: {2Mi: 1Gi}, distances: [10, 20]}\n'
+        '  - {id: 1, cpus: "4-7", memory: 16Gi, hugepages: {2Mi: 1Gi}, distances: [20, 10]}\n'
+        'sockets: ["0-3", "4-7"]\n'
+        "cores: [[0], [1], [2], [3], [4], [5], [6], [7]]\n"
+        "devices:\n"
+        "  gpu-vendor.com/gpu:\n"
+        '    - {id: "0", numaNodes: [0]}\n'
+        '    - {id: "1", numaNodes: [1]}\n'
+        "  nic-vendor.com/nic:\n"
+        '    - {id: "0", numaNodes: [0]}\n'
+        '    - {id: "1", numaNodes: [1]}\n'
+    )
+
+
+SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**63), 2**63 - 1),  # larger ones are floats when they come from a file
+    st.floats(),
+    st.text(max_size=8),
+    st.sampled_from(["0-3", "0-1048576", "2Mi", "1Gi", "9E", "1n", "v/gpu", "hugepages-2Mi", "numaNodes", "-1"]),
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+    max_leaves=8,
+)
+
+
+def places(value: Any) -> list[tuple[Any, Any]]:
+    """Every (container, key) inside a value."""
+    if not isinstance(value, dict | list):
+        return []
+    found: list[tuple[Any, Any]] = []
+    for key in value if isinstance(value, dict) else range(len(value)):
+        found += [(value, key), *places(value[key])]
+    return found
+
+
+@st.composite
+def mutated(draw: st.DrawFn) -> dict[str, Any]:
+    """A machine file with up to three fields replaced, removed or added."""
+    data = copy.deepcopy(FULL)
+    for _ in range(draw(st.integers(1, 3))):
+        container, key = draw(st.sampled_from(places(data)))
+        action = draw(st.sampled_from(["replace", "remove", "add"]))
+        if action == "replace":
+            container[key] = draw(VALUES)
+        elif action == "remove":
+            del container[key]
+        elif isinstance(container, dict):
+            container[draw(st.sampled_from([*FULL, "id", "pages", "regular", "x"]))] = draw(VALUES)
+        else:
+            container.insert(key, draw(VALUES))
+    return data
+
+
+@settings(derandomize=True, max_examples=500, deadline=None)
+@given(mutated())
+def test_whatever_is_in_a_file_it_is_a_machine_that_round_trips_or_refused(data: dict[str, Any]) -> None:
+    try:
+        machine, _ = from_data(data, "m")
+    except InputError as error:
+        refusal = str(error)
+    else:
+        text = to_yaml(machine)
+        refusal = ""
+        assert to_yaml(read_back(text)) == text
+
+    assert "\n" not in refusal
+
+
+@settings(derandomize=True, max_examples=200, deadline=None)
+@given(mutated(), VALUES, VALUES)
+def test_whatever_is_in_a_scenario_it_is_a_machine_or_refused(
+    data: dict[str, Any], devices: Any, preferred: Any
+) -> None:
+    hardware = {key: data[key] for key in ("numaNodes", "sockets", "cores", "uncoreCaches") if key in data}
+    try:
+        machine_from_scenario(hardware, devices, preferred)
+    except InputError as error:
+        where = error.where
+    else:
+        where = "nothing was refused"
+
+    assert where
