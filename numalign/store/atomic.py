@@ -64,8 +64,6 @@ def write_whole(path: str, write: Callable[[BinaryIO], None]) -> tuple[Notice, .
         if error.errno == errno.EBUSY:
             raise InputError("cannot be replaced: it is a mount point; write to a path beside it", path) from None
         raise InputError(f"cannot be written: {error.strerror or error}", path) from None
-    except ValueError:
-        raise InputError("no file can have this name", repr(path)) from None
 
 
 @contextmanager
@@ -76,7 +74,10 @@ def _opened(path: str) -> Iterator[_Target]:
         InputError: something else than a regular file is there, or one that may not be written.
         OSError: the folder is missing, a link may not be followed, or there are too many links.
     """
-    before = _status(path)
+    try:
+        before = _status(path)
+    except ValueError:
+        raise InputError("no file can have this name", repr(path)) from None
     if path.endswith(("/", "/.", "/..")) or (before is not None and stat.S_ISDIR(before.st_mode)):
         raise InputError("is a folder; expected the name of a file", path)
     if before is not None and not stat.S_ISREG(before.st_mode):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -116,6 +118,42 @@ def test_nothing_is_saved_where_the_kubelet_fails(broken: str, tmp_path: Path) -
     path = tmp_path / "m.yaml"
     assert run("--sysfs-root", broken, "--save", str(path)).returncode == 3
     assert not path.exists()
+
+
+@pytest.mark.parametrize("flag", ["--save", "--capture"])
+@pytest.mark.parametrize("kind", ["device", "pipe", "folder"])
+def test_only_regular_files_are_written(flag: str, kind: str, tmp_path: Path) -> None:
+    """A node of `/dev/full` is made where it can be; replacing the machine's own would harm it."""
+    target = tmp_path / "m.tar"
+    if kind == "device":
+        try:
+            os.mknod(target, stat.S_IFCHR | 0o666, os.makedev(1, 7))
+        except PermissionError:
+            pytest.skip("only root makes device nodes")
+    else:
+        (os.mkfifo if kind == "pipe" else os.mkdir)(target)
+    before = target.stat()
+    done = run("--sysfs-root", captured("gcp-vm-2c"), flag, str(target))
+    assert done.returncode == 2
+    assert f"numalign: {target}: is a {kind}; " in done.stderr.splitlines()[-1]
+    assert (target.stat().st_ino, target.stat().st_mode) == (before.st_ino, before.st_mode)
+    assert os.listdir(tmp_path) == ["m.tar"]
+
+
+def test_a_saved_machine_replaces_the_content_and_nothing_else(tmp_path: Path) -> None:
+    target, other, link = tmp_path / "m.yaml", tmp_path / "other.yaml", tmp_path / "link.yaml"
+    target.write_text("old")
+    target.chmod(0o640)
+    os.link(target, other)
+    link.symlink_to(target)
+    done = run("--machine", "figure-1", "--save", str(link))
+    assert done.returncode == 0
+    assert "warning" in done.stderr
+    assert "had 1 other name (hard links), which keep the old content" in done.stderr
+    assert link.is_symlink()
+    assert target.read_text().startswith("apiVersion:")
+    assert target.stat().st_mode & 0o777 == 0o640
+    assert other.read_text() == "old"
 
 
 WRONG = [

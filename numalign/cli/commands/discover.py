@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
 from numalign.cli.options import output_option, quiet_option
+from numalign.cli.stderr import say, tell
 from numalign.errors import HostError, InputError
 
 if TYPE_CHECKING:
@@ -65,8 +66,9 @@ def command(
     if capture:
         from numalign.sources.host.capture import capture as write_capture
 
-        found = write_capture(sysfs_root, capture, rules)
-        click.echo(f"numalign: captured {found.name} in {capture}", err=True)
+        found, notices = write_capture(sysfs_root, capture, rules)
+        tell(notices)
+        say(f"captured {found.name} in {capture}")
     else:
         from numalign.sources.host.discovery import discover
 
@@ -95,7 +97,6 @@ def _rules(path: str | None, requested: tuple[str, ...]) -> tuple[DeviceRule, ..
 
 
 def _file_machine(spec: str) -> Machine:
-    from numalign.cli.stderr import tell
     from numalign.sources.machine.file import load_machine
 
     loaded = load_machine(spec)
@@ -105,8 +106,6 @@ def _file_machine(spec: str) -> Machine:
 
 def _tell(found: Discovery) -> None:
     if found.warnings:
-        from numalign.cli.stderr import tell
-
         tell(found.warnings)
 
 
@@ -117,7 +116,7 @@ def _put(machine: Machine, output: str, save: str | None, quiet: bool, source: s
 
         text = machine_dump.to_json(machine) if save.endswith(".json") else machine_dump.to_yaml(machine)
         _save(save, text)
-        click.echo(f"numalign: saved {machine.name} in {save}", err=True)
+        say(f"saved {machine.name} in {save}")
     elif not quiet:
         if output in ("table", "wide", "tree"):
             from numalign.render.page.document import show
@@ -176,10 +175,9 @@ def _refuse(found: Discovery, root: str, output: str, quiet: bool) -> None:
 
 def _save(path: str, text: str) -> None:
     """Write a text to a file, whole or not at all."""
-    from numalign.store.whole import write_whole
+    from numalign.store.atomic import write_whole
 
-    def write(temporary: str) -> None:
-        with open(temporary, "w", encoding="utf-8") as file:
-            file.write(text)
+    def write(file: BinaryIO) -> None:
+        file.write(text.encode("utf-8", "backslashreplace"))
 
-    write_whole(path, write)
+    tell(write_whole(path, write))

@@ -11,13 +11,14 @@ import re
 import tarfile
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import BinaryIO
 
-from numalign.errors import InputError
+from numalign.errors import InputError, Notice
 from numalign.model.cpuset import format_set, from_ids
 from numalign.sources.host.device_rules import DeviceRule
 from numalign.sources.host.discovery import Discovery, discover
 from numalign.sources.tree.folder import Tree
-from numalign.store.whole import write_whole
+from numalign.store.atomic import write_whole
 
 _ADDRESS_NAME = re.compile(r"\b(enx|ibx|rocex|wlx|wwx)[0-9a-f]{12,16}\b")
 """Interface names that udev makes from hardware addresses."""
@@ -27,7 +28,9 @@ _PRIVATE = ("proc/self/", "proc/mounts", "sys/fs/cgroup", "dev/")
 """Paths that are written anew from what was understood: cgroup paths name pods, users and sessions."""
 
 
-def capture(root: str | Tree, target: str, rules: Sequence[DeviceRule] | None = None) -> Discovery:
+def capture(
+    root: str | Tree, target: str, rules: Sequence[DeviceRule] | None = None
+) -> tuple[Discovery, tuple[Notice, ...]]:
     """Discover a machine and write a snapshot of it that `--sysfs-root` reads back.
 
     Args:
@@ -35,17 +38,20 @@ def capture(root: str | Tree, target: str, rules: Sequence[DeviceRule] | None = 
         target: the archive; its ending (`.tar`, `.tar.gz`, `.tar.bz2`, `.tar.xz`) says how it is compressed.
         rules: which device is which resource; None: the default rules.
 
+    Returns:
+        what was found, and what a person should know about the file that was replaced.
+
     Raises:
         InputError: the tree cannot be opened, or the target cannot be written.
         HostError: neither view of the machine finds any CPU.
     """
     from numalign.sources.tree.folder import open_tree
 
+    mode = _compression(target)
     notes = _NotingTree(open_tree(root) if isinstance(root, str) else root)
     found = discover(notes, rules)
     entries = notes.entries() | _limits(found)
-    write_whole(target, lambda temporary: _write(temporary, _compression(target), entries))
-    return found
+    return found, write_whole(target, lambda file: _write(file, mode, entries))
 
 
 Entry = str | None | tuple[str]
@@ -125,8 +131,8 @@ def _limits(found: Discovery) -> dict[str, Entry]:
     return result
 
 
-def _write(path: str, mode: str, entries: dict[str, Entry]) -> None:
-    with tarfile.open(path, mode, format=tarfile.PAX_FORMAT) as archive:  # type: ignore[call-overload]
+def _write(file: BinaryIO, mode: str, entries: dict[str, Entry]) -> None:
+    with tarfile.open(fileobj=file, mode=mode, format=tarfile.PAX_FORMAT) as archive:  # type: ignore[call-overload]
         directories: set[str] = set()
         for name, entry in sorted(entries.items()):
             if not name:

@@ -25,7 +25,7 @@ def nameless(found: Discovery) -> Discovery:
 @pytest.mark.parametrize("name", [name for name in ALL if name != "gen-uv-1792c-32n"])
 def test_a_snapshot_reads_back_to_the_same_machine(name: str, tmp_path: Path) -> None:
     target = tmp_path / "m.tar.gz"
-    found = capture(str(snapshots.FOLDER / f"{name}.tar.xz"), str(target))
+    found, _ = capture(str(snapshots.FOLDER / f"{name}.tar.xz"), str(target))
 
     assert found == snapshots.discovered(name)
     assert nameless(discover(str(target))) == nameless(found)
@@ -33,7 +33,7 @@ def test_a_snapshot_reads_back_to_the_same_machine(name: str, tmp_path: Path) ->
 
 def test_a_snapshot_of_this_host_reads_back_to_the_same_machine(tmp_path: Path) -> None:
     target = tmp_path / "m.tar.xz"
-    found = capture("/", str(target))
+    found, _ = capture("/", str(target))
     again = discover(str(target))
 
     assert found.machine is not None
@@ -72,7 +72,7 @@ def test_a_snapshot_names_nobody(tmp_path: Path) -> None:
     (root / "sys/class/net/enx0123456789ab").symlink_to(f"../../../{pci}/net/enx0123456789ab")
     (root / "sys/class/net/acme-vpn").symlink_to("../../../sys/devices/virtual/net/acme-vpn")
     target = tmp_path / "m.tar"
-    found = capture(str(root), str(target))
+    found, _ = capture(str(root), str(target))
 
     content = target.read_bytes().lower()
     for secret in (b"secret", b"cafe", b"0123456789ab", b"01:23:45", b"acme", b"4711", b"pod12345"):
