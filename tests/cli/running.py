@@ -51,11 +51,17 @@ def numalign(
     return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-def in_process(*arguments: str | Path, stdin: bytes = b"") -> Done:
-    """Run the command in this process; unlike `main` it leaves the process alone."""
+def in_process(*arguments: str | Path, stdin: bytes = b"", cwd: Path = ROOT, env: dict[str, str] | None = None) -> Done:
+    """Run the command in this process; unlike `main` it leaves the process alone. Without `env` ours holds."""
     source = io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8")
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="backslashreplace") for _ in range(2))
-    with mock.patch("sys.stdin", source), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    with (
+        mock.patch("sys.stdin", source),
+        mock.patch.dict(os.environ, {} if env is None else ENVIRONMENT | env, clear=env is not None),
+        contextlib.chdir(cwd),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
         status = cli._run([str(argument) for argument in arguments])
     texts = []
     for stream in (out, err):

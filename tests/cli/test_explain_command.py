@@ -16,7 +16,7 @@ from tests.cli.running import ROOT, numalign
 GOLDEN = ROOT / "tests" / "golden"
 REFUSALS = [
     path
-    for path in sorted(GOLDEN.glob("explain-*.cmd"))
+    for path in sorted(GOLDEN.glob("explain/*.cmd"))
     if path.read_text(encoding="utf-8").startswith("# status") and " -o " not in path.read_text(encoding="utf-8")
 ]
 FIGURE = ("pods/announcement.yaml", "--machine", "figure-1", "--policy", "single-numa-node")

@@ -1,2 +1,0 @@
-# status 2
-numalign replay tests/golden/tiny.jsonl

@@ -1,0 +1,2 @@
+# status 2
+numalign replay tests/golden/replay/tiny.jsonl
