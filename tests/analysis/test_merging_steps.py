@@ -17,7 +17,7 @@ from tests.analysis.test_refusal import GPU, NIC, machine, pod
 ALIGNED = pod("aligned", 2, gpu=1, nic=1)
 
 
-def steps(policy: str, asked: Pod, *before: Pod, name: str = "figure-1"):  # type: ignore[no-untyped-def]
+def steps(policy: str, asked: Pod, *before: Pod, name: str = "figure-1"):
     settings = IDEAL._replace(topology_manager_policy=policy)
     situation = Situation(settings, machine(name), ideal=True, past=arrivals(before))
     outcome = admit(situation.session(), asked)

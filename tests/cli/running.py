@@ -66,7 +66,7 @@ def in_process(*arguments: str | Path, stdin: bytes = b"", cwd: Path = ROOT, env
     texts = []
     for stream in (out, err):
         stream.flush()
-        texts.append(stream.buffer.getvalue().decode())  # type: ignore[attr-defined]
+        texts.append(stream.buffer.getvalue().decode())
     return Done(status, *texts)
 
 

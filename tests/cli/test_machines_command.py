@@ -35,7 +35,7 @@ def test_names_alone() -> None:
     "read", [lambda: json.loads(output("-o", "json")), lambda: yaml.safe_load(output("-o", "yaml"))]
 )
 def test_the_list_as_data(read: object) -> None:
-    data = read()  # type: ignore[operator]
+    data = read()
 
     assert data["kind"] == "MachineList"
     assert data["items"][0] == {

@@ -26,7 +26,7 @@ SINGLE = IDEAL._replace(topology_manager_policy="single-numa-node")
 
 def pod(amounts: Mapping[str, str], name: str = "web", **more: object) -> Pod:
     asked = {resource: parse(text) for resource, text in amounts.items()}
-    return Pod(name, f"default/{name}", "Guaranteed", (Container("app", "app", asked, asked),), **more)  # type: ignore[arg-type]
+    return Pod(name, f"default/{name}", "Guaranteed", (Container("app", "app", asked, asked),), **more)
 
 
 ALIGNED = pod({"cpu": "2", "memory": "200Mi", GPU: "1", NIC: "1"})
@@ -41,7 +41,7 @@ def tried(
 def rows(config: KubeletConfig = IDEAL, **more: object) -> list[tuple[str, str, str, bool]]:
     return [
         (one.config.topology_manager_policy, one.config.topology_manager_scope, one.option, one.present)
-        for one in variants(config, FIGURE, ideal=True, **more)  # type: ignore[arg-type]
+        for one in variants(config, FIGURE, ideal=True, **more)
     ]
 
 

@@ -149,7 +149,7 @@ def test_every_rule_has_a_case() -> None:
 def test_no_finding_is_worse_than_its_rule_says() -> None:
     worst = {rule.code: rule.effect for rule in RULES}
     for _, one, _ in CASES:
-        for ground_ in (None, on("figure-1"), on("xeon-2s-snc4", IDEAL._replace(**FULL))):  # type: ignore[arg-type]
+        for ground_ in (None, on("figure-1"), on("xeon-2s-snc4", IDEAL._replace(**FULL))):
             for finding in lint(one, ground_).findings:
                 assert EFFECTS.index(finding.effect) <= EFFECTS.index(worst[finding.code])
 
@@ -231,4 +231,4 @@ def test_an_unknown_code_in_the_annotation_is_wrong_input() -> None:
 )
 def test_the_bar_is_moved(bar: str, reached: list[str]) -> None:
     finding = lint(pod(container())).findings[0]
-    assert [effect for effect in EFFECTS if reaches(finding._replace(effect=effect), bar)] == reached  # type: ignore[arg-type]
+    assert [effect for effect in EFFECTS if reaches(finding._replace(effect=effect), bar)] == reached

@@ -103,7 +103,7 @@ PAIR = "static policy options {} and {} can not be used at the same time"
 )
 def test_a_start_that_fails_says_so_in_the_kubelets_words(given: dict[str, object], text: str) -> None:
     with pytest.raises(StartError) as raised:
-        try_start(**given)  # type: ignore[arg-type]
+        try_start(**given)
 
     assert raised.value.message == text
 
@@ -121,9 +121,9 @@ def test_a_start_that_fails_says_so_in_the_kubelets_words(given: dict[str, objec
 def test_the_first_failure_wins(earlier: dict[str, object], later: dict[str, object]) -> None:
     """docs/rules/cpu-manager.md 2.5 item 5."""
     with pytest.raises(StartError) as alone:
-        try_start(**earlier)  # type: ignore[arg-type]
+        try_start(**earlier)
     with pytest.raises(StartError) as both:
-        try_start(**{**later, **earlier})  # type: ignore[arg-type]
+        try_start(**{**later, **earlier})
 
     assert both.value.message == alone.value.message
 

@@ -208,7 +208,7 @@ def test_e11_later_containers_reuse_the_cpus_of_init_containers() -> None:
 
     story = []
     for name, n, kind in parts:
-        cpus = node.ask(n, uid="p", name=name, kind=kind)  # type: ignore[arg-type]
+        cpus = node.ask(n, uid="p", name=name, kind=kind)
         story.append((cpus, format_set(node.state.reusable("p")), node.pool))
 
     assert story == [
