@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint bench site clean
+.PHONY: demo test lint bench site release clean
 
 demo: $(STAMP)
 	$(BIN)/numalign admit pods/announcement.yaml --machine figure-1 --policy single-numa-node || test $$? -eq 1
@@ -19,6 +19,9 @@ lint: $(STAMP)
 
 site: $(STAMP)
 	$(BIN)/zensical build --clean --strict
+
+release: $(STAMP)
+	.ci/release
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks

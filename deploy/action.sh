@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# What action.yml runs. Inputs come as environment variables and are split at white space, never evaluated.
+set -euo pipefail
+case "${COMMAND:-lint}" in
+  lint | admit) ;;
+  *) echo "::error::command is lint or admit, not ${COMMAND//[^a-zA-Z0-9 _-]/?}"; exit 2 ;;
+esac
+read -r -a paths -d '' <<<"${PATHS:-}" || true
+read -r -a arguments -d '' <<<"${ARGUMENTS:-}" || true
+if ! command -v numalign >/dev/null; then
+  python3 -m venv "${RUNNER_TEMP:-/tmp}/numalign"
+  "${RUNNER_TEMP:-/tmp}/numalign/bin/pip" install --quiet "${VERSION:-$GITHUB_ACTION_PATH}"
+  PATH="${RUNNER_TEMP:-/tmp}/numalign/bin:$PATH"
+fi
+exec numalign "${COMMAND:-lint}" "${arguments[@]}" -o github -- "${paths[@]}"
