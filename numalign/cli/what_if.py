@@ -10,7 +10,7 @@ import click
 from numalign.analysis.whatif.situation import Amounts, with_amounts
 from numalign.cli.inputs import Pods
 from numalign.errors import InputError
-from numalign.model.apiserver.defaulting import amount
+from numalign.model.apiserver.amounts import amount
 from numalign.model.pod import Pod
 from numalign.model.quantity import QuantityError
 

@@ -1,4 +1,4 @@
-"""How the kubelet's language prints and reads texts inside its error messages: quoting, booleans, integers."""
+"""How the kubelet's language prints and reads texts: quoting, booleans, integers, numbers of a document."""
 
 from __future__ import annotations
 
@@ -60,3 +60,19 @@ def parse_int(text: str) -> int:
     if not -(2**63) <= value < 2**63:
         raise ConversionError(f"strconv.Atoi: parsing {quote(text)}: value out of range")
     return value
+
+
+def number_text(number: object) -> str:
+    """Write a number of a YAML or JSON document the way Kubernetes' tools hand it on.
+
+    Raises:
+        TypeError: it is no number.
+    """
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        raise TypeError(number)
+    text = str(number)
+    if "e" not in text or not 1e-6 <= abs(number) < 1e21:
+        return text.removesuffix(".0")
+    from decimal import Decimal
+
+    return format(Decimal(text), "f")

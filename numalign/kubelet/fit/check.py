@@ -6,7 +6,6 @@ them, and says which checks it could not make for want of knowledge.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -14,11 +13,11 @@ from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.demand import effective
 from numalign.kubelet.fit import predicates, preemption
 from numalign.kubelet.fit.predicates import Refusal
-from numalign.kubelet.fit.preemption import whole
 from numalign.kubelet.start.allocatable import allocatable
 from numalign.model.machine import Machine, Taint
 from numalign.model.pod import Pod
 from numalign.model.quantity import Quantity
+from numalign.model.resources import EPHEMERAL_STORAGE, NATIVE, in_order, is_countable, is_extended, whole
 
 
 class NodeView(NamedTuple):
@@ -76,7 +75,7 @@ def view(config: KubeletConfig, machine: Machine) -> NodeView:
         machine.node.name,
         machine.node.labels,
         machine.node.taints,
-        frozenset({"ephemeral-storage"} if unjudged else ()),
+        frozenset({EPHEMERAL_STORAGE} if unjudged else ()),
     )
 
 
@@ -134,9 +133,6 @@ def _report(pod: Pod, others: Sequence[Pod], shortages: list[Shortage], refusals
     )
 
 
-_OWN_FIELDS: tuple[str, ...] = ("cpu", "memory", "ephemeral-storage")
-
-
 def _requested(pod: Pod, have: Mapping[str, int], node: NodeView) -> tuple[dict[str, int], list[str]]:
     """Give the pod's request, in the order in which it is checked, and what was left out of it (3.1, 3.3)."""
     notes = []
@@ -156,9 +152,8 @@ def _requested(pod: Pod, have: Mapping[str, int], node: NodeView) -> tuple[dict[
         for resource in sorted(node.unjudged & nano.keys())
         if nano.pop(resource) > 0
     ]
-    ordered = [name for name in _OWN_FIELDS if name in nano]
-    ordered += sorted(name for name in nano if name not in ordered and _is_countable(name))
-    return {resource: whole(resource, nano[resource]) for resource in ordered}, notes
+    counted = in_order(name for name in nano if name in NATIVE or is_countable(name))
+    return {resource: whole(resource, nano[resource]) for resource in counted}, notes
 
 
 def _shortages(requested: Mapping[str, int], others: Sequence[Pod], have: Mapping[str, int]) -> list[Shortage]:
@@ -207,23 +202,3 @@ def _refusals(pod: Pod, others: Sequence[Pod], node: NodeView, notes: list[str])
     if not preemption.is_static(pod) and not predicates.tolerates(pod, node.taints):
         result.append(predicates.TAINT_TOLERATION)
     return result
-
-
-_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_QUALIFIED = rf"(?P<prefix>{_LABEL}(\.{_LABEL})*)/(?P<name>[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)"
-_QUOTA_PREFIX = "requests."
-
-
-def is_extended(resource: str) -> bool:
-    """Tell whether a name is an extended resource (1.4)."""
-    if "/" not in resource or "kubernetes.io/" in resource or resource.startswith(_QUOTA_PREFIX):
-        return False
-    match = re.fullmatch(_QUALIFIED, _QUOTA_PREFIX + resource)
-    return match is not None and len(match["prefix"]) <= 253 and len(match["name"]) <= 63
-
-
-def _is_countable(resource: str) -> bool:
-    """Tell whether the fit check counts a resource beside cpu, memory and ephemeral-storage (1.5)."""
-    if resource.startswith(("hugepages-", "attachable-volumes-")) or "kubernetes.io/" in resource:
-        return True
-    return is_extended(resource)

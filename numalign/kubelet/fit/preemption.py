@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from numalign.kubelet.demand import NANO
 from numalign.model.pod import Pod
+from numalign.model.resources import whole
 
 CRITICAL_PRIORITY = 2_000_000_000
 CLASS_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
@@ -30,11 +30,6 @@ def priority(pod: Pod) -> int | None:
     """Give the priority; for the two system classes also where the manifest has the class alone."""
     number: int | None = pod.spec.get("priority")
     return CLASS_PRIORITIES.get(pod.spec.get("priorityClassName", "")) if number is None else number
-
-
-def whole(resource: str, nano: int) -> int:
-    """Round billionths up to what the fit check counts in (3.1.2): milli-CPUs, or whole units."""
-    return -(-nano // (NANO // 1000 if resource == "cpu" else NANO))
 
 
 def victims(pod: Pod, others: Sequence[Pod], needs: Needs) -> tuple[tuple[Pod, ...], Needs]:

@@ -7,29 +7,16 @@ to the start of the Memory Manager.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final
 
 from numalign.errors import StartError
 from numalign.kubelet.config import MemoryReservation
 from numalign.kubelet.memory.state import WORD
 from numalign.model import quantity
 from numalign.model.quantity import Quantity
-
-MEMORY: Final = "memory"
-HUGEPAGES: Final = "hugepages-"
+from numalign.model.resources import MEMORY, in_order, is_memory
 
 Reserved = Mapping[tuple[int, str], int]
 """(node id, resource) -> bytes."""
-
-
-def handles(resource: str) -> bool:
-    """Tell whether the Memory Manager deals with a resource (docs/rules/memory-manager.md 1)."""
-    return resource == MEMORY or resource.startswith(HUGEPAGES)
-
-
-def memory_first(resources: Iterable[str]) -> list[str]:
-    """Sort resources, `memory` before the others: the order in which they are named (rule 5)."""
-    return sorted(set(resources), key=lambda resource: (resource != MEMORY, resource))
 
 
 def validate_reserved_memory(reserved_memory: tuple[MemoryReservation, ...]) -> list[str]:
@@ -44,8 +31,8 @@ def validate_reserved_memory(reserved_memory: tuple[MemoryReservation, ...]) -> 
     seen = set()
     for element in reserved_memory:
         node = element.numa_node
-        for resource in memory_first(element.limits):
-            if not handles(resource):
+        for resource in in_order(element.limits):
+            if not is_memory(resource):
                 texts.append(
                     f'the limit type "{resource}" for NUMA node {node} is not supported, '
                     "only [memory hugepages-<HugePageSize>] is accepted"
@@ -108,8 +95,8 @@ def total_of(amounts: Iterable[Quantity]) -> Quantity | None:
 
 def _compare_totals(amounts: list[tuple[str, Quantity]], reservation: Mapping[str, Quantity]) -> None:
     """Check e: per resource the sum over the nodes is exactly the node reservation (rule 5)."""
-    resources = {resource for resource, _ in amounts} | {resource for resource in reservation if handles(resource)}
-    for resource in memory_first(resources):
+    resources = {resource for resource, _ in amounts} | {resource for resource in reservation if is_memory(resource)}
+    for resource in in_order(resources):
         total = total_of(amount for name, amount in amounts if name == resource)
         wanted = reservation.get(resource)
         if (total.nano if total else 0) != (wanted.nano if wanted else 0):

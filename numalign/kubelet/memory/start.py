@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from numalign.errors import StartError
 from numalign.kubelet.config import MemoryReservation
-from numalign.kubelet.memory.reserved import HUGEPAGES, MEMORY, Reserved, check_reserved_memory
+from numalign.kubelet.memory.reserved import Reserved, check_reserved_memory
 from numalign.kubelet.memory.state import (
     STATIC,
     WORD,
@@ -25,6 +25,7 @@ from numalign.kubelet.memory.state import (
 from numalign.model.cpuset import ids
 from numalign.model.machine import Machine, NUMANode
 from numalign.model.quantity import Quantity
+from numalign.model.resources import MEMORY, hugepages
 
 
 class Table(NamedTuple):
@@ -112,8 +113,8 @@ def _tables(node: NUMANode, reserved: Reserved) -> dict[str, tuple[int, int, int
     """Build (total, systemReserved, allocatable) of each resource of a node (rules 9, 10); differences wrap (14)."""
     tables = {}
     for size, total in node.hugepages.items():
-        kept = reserved.get((node.id, HUGEPAGES + size), 0)
-        tables[HUGEPAGES + size] = (total, kept, (total - kept) % WORD)
+        kept = reserved.get((node.id, hugepages(size)), 0)
+        tables[hugepages(size)] = (total, kept, (total - kept) % WORD)
     kept = reserved.get((node.id, MEMORY), 0)
     tables[MEMORY] = (node.memory, kept, (node.memory - kept - sum(node.hugepages.values())) % WORD)
     return tables

@@ -10,10 +10,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from numalign.errors import InputError
+from numalign.model.apiserver.amounts import Quantities, amount, amounts
 from numalign.model.pod import Container, ContainerKind, Pod, QoS
-from numalign.model.quantity import Quantity, delivered, parse
-
-Quantities = dict[str, Quantity]
 
 
 def read_pod(manifest: Mapping[str, Any]) -> Pod:
@@ -35,7 +33,7 @@ def read_pod(manifest: Mapping[str, Any]) -> Pod:
 
 def _refuse(manifest: Mapping[str, Any]) -> None:
     """Raise the first misfit of a manifest. Looking for them costs more than reading, so good pods are spared it."""
-    from numalign.model.apiserver.validation import misfits
+    from numalign.model.apiserver.types import misfits
 
     for problem in misfits(manifest):
         raise InputError(problem.message, problem.path)
@@ -69,16 +67,16 @@ def _pod(manifest: Mapping[str, Any]) -> Pod:
     status = manifest.get("status")
     overhead = spec.get("overhead")
     return Pod(
-        name,
-        uid,
-        (status.get("qosClass") if status else None) or qos_class(containers),
-        containers,
-        namespace,
-        amounts(overhead) if overhead else {},
-        metadata.get("creationTimestamp") or "",
-        metadata.get("labels") or {},
-        metadata.get("annotations") or {},
-        spec,
+        name=name,
+        uid=uid,
+        qos=(status.get("qosClass") if status else None) or qos_class(containers),
+        containers=containers,
+        namespace=namespace,
+        overhead=amounts(overhead) if overhead else {},
+        created=metadata.get("creationTimestamp") or "",
+        labels=metadata.get("labels") or {},
+        annotations=metadata.get("annotations") or {},
+        spec=spec,
     )
 
 
@@ -106,7 +104,7 @@ def _container(manifest: Mapping[str, Any], kind: ContainerKind, host: bool) -> 
     name = manifest["name"]
     if type(name) is not str:
         raise TypeError(name)
-    return Container(name, kind, requests, limits, _ports(ports, host) if ports else ())
+    return Container(name=name, kind=kind, requests=requests, limits=limits, ports=_ports(ports, host) if ports else ())
 
 
 def _requests(wanted: Mapping[str, Any], written: Mapping[str, Any], limits: Quantities) -> Quantities:
@@ -126,37 +124,6 @@ def _ports(ports: Iterable[Mapping[str, Any]], host: bool) -> tuple[Mapping[str,
     if not host:
         return tuple(ports)
     return tuple([{**port, "hostPort": port.get("hostPort") or port.get("containerPort")} for port in ports])
-
-
-def amounts(written: Mapping[str, Any]) -> Quantities:
-    """Read a map of resource names to quantities, as the API server delivers it."""
-    return {name: amount(text) for name, text in written.items()}
-
-
-def amount(written: object) -> Quantity:
-    """Read one quantity, a text or a number, as the API server delivers it.
-
-    Raises:
-        TypeError: it is neither text nor number.
-        QuantityError: the text is no quantity.
-    """
-    return delivered(parse(written if type(written) is str else number_text(written)))
-
-
-def number_text(number: object) -> str:
-    """Write a number of a YAML or JSON document the way Kubernetes' tools hand it on.
-
-    Raises:
-        TypeError: it is no number.
-    """
-    if isinstance(number, bool) or not isinstance(number, int | float):
-        raise TypeError(number)
-    text = str(number)
-    if "e" not in text or not 1e-6 <= abs(number) < 1e21:
-        return text.removesuffix(".0")
-    from decimal import Decimal
-
-    return format(Decimal(text), "f")
 
 
 def qos_class(containers: Iterable[Container]) -> QoS:

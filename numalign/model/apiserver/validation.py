@@ -1,125 +1,28 @@
 """What the API server would refuse in a pod, as far as it matters for where the pod can run.
 
-`misfits` judges types and unknown fields against a table of the fields numalign looks at; `validate` adds the rules
-about names and amounts. Both name the field, say what is wrong and what would be right.
+Types and unknown fields come first (`model.apiserver.types`), then the rules about names and amounts. Each problem
+names the field, says what is wrong and what would be right.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
 
-from numalign.model.apiserver.defaulting import amount, containers_of
-from numalign.model.apiserver.fields import POD, Fields, ListOf, MapOf, Schema
+from numalign.model.apiserver.amounts import amount
+from numalign.model.apiserver.defaulting import containers_of
+from numalign.model.apiserver.types import Problem, misfits, shown
 from numalign.model.path import child
 from numalign.model.pod import Container
 from numalign.model.quantity import NANO, Quantity, QuantityError, canonical, parse
-
-
-class Problem(NamedTuple):
-    """One thing the API server would refuse."""
-
-    path: str
-    message: str
+from numalign.model.resources import NATIVE, is_extended, is_hugepages, page_size
 
 
 def validate(manifest: Mapping[str, Any], *, named: bool = True) -> tuple[Problem, ...]:
     """Collect what the API server would refuse; `named` is False for a template, whose pods get their names later."""
     problems = tuple(misfits(manifest))
     return problems or (*_names(manifest, named), *_containers(manifest["spec"]), *_claims(manifest["spec"]))
-
-
-# Types
-
-
-def misfits(value: object, schema: Schema = POD, path: str = "") -> Iterator[Problem]:
-    """Yield the fields of the wrong type, in the manifest's order."""
-    if isinstance(schema, str):
-        wrong = _MISFITS[schema](value)
-        if wrong:
-            yield Problem(path, wrong)
-    elif isinstance(schema, ListOf):
-        if not isinstance(value, list):
-            yield Problem(path, f"expected a list, got {shown(value)}")
-            return
-        for index, item in enumerate(value):
-            yield from misfits(item, schema.item, child(path, index))
-    elif not isinstance(value, Mapping):
-        yield Problem(path, f"expected a mapping, got {shown(value)}")
-    elif isinstance(schema, MapOf):
-        for key, item in value.items():
-            yield from misfits(item, schema.value, child(path, key))
-    else:
-        yield from _fields(value, schema, path)
-
-
-def _fields(value: Mapping[str, Any], schema: Fields, path: str) -> Iterator[Problem]:
-    for key, item in value.items():
-        known = schema.fields.get(key)
-        if known is None:
-            yield from _unknown(key, schema, path)
-        elif item is not None:
-            yield from misfits(item, known, child(path, key))
-    for key in schema.required:
-        if value.get(key) is None:
-            yield Problem(child(path, key), "missing; it is required")
-
-
-def _unknown(key: str, schema: Fields, path: str) -> Iterator[Problem]:
-    """Refuse an unknown field that is all but a known one; others belong to a part numalign does not look at."""
-    if key in schema.ignored or not (schema.ignored or schema.closed):
-        return
-    from difflib import get_close_matches
-
-    near = get_close_matches(str(key), [*schema.fields, *schema.ignored], 1, 0.0 if schema.closed else 0.85)
-    if near or schema.closed:
-        hint = f'; did you mean "{near[0]}"?' if near else ""
-        yield Problem(child(path, key), f'unknown field "{key}"{hint}')
-
-
-def _no_text(value: object) -> str:
-    return "" if isinstance(value, str) else f"expected a text, got {shown(value)}"
-
-
-def _no_flag(value: object) -> str:
-    return "" if isinstance(value, bool) else f"expected true or false, got {shown(value)}"
-
-
-def _no_whole_number(value: object) -> str:
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    return "" if whole else f"expected a whole number, got {shown(value)}"
-
-
-def _no_quantity(value: object) -> str:
-    try:
-        amount(value)
-    except QuantityError:
-        return f"expected a quantity such as 2, 500m or 4Gi, got {shown(value)}"
-    except (TypeError, ValueError):
-        return f"expected a quantity, got {shown(value)}"
-    return ""
-
-
-_MISFITS: Final[Mapping[str, Callable[[object], str]]] = {
-    "text": _no_text,
-    "flag": _no_flag,
-    "number": _no_whole_number,
-    "quantity": _no_quantity,
-}
-
-
-def shown(value: object) -> str:
-    """Name a value of a YAML or JSON document in a message."""
-    if isinstance(value, Mapping):
-        return "a mapping"
-    if isinstance(value, list):
-        return "a list"
-    if isinstance(value, str):
-        return f'"{value}"' if len(value) <= 60 else f'"{value[:60]}…"'
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    return str(value) if isinstance(value, float) or abs(value) < 10**60 else "a huge number"  # type: ignore[arg-type]
 
 
 # Names
@@ -219,14 +122,14 @@ def _resources(resources: Mapping[str, Any], container: Container, path: str) ->
         place = child(f"{path}.requests", name)
         yield from _against_limit(name, container.requests[name], container.limits.get(name), place)
     asked = container.requests.keys() | container.limits.keys()
-    if any(name.startswith("hugepages-") for name in asked) and not asked & {"cpu", "memory"}:
+    if any(map(is_hugepages, asked)) and not asked & {"cpu", "memory"}:
         yield Problem(path, "huge pages need a request or limit of cpu or memory beside them")
 
 
 def _resource_name(name: str, path: str) -> Iterator[Problem]:
     prefix, slash, rest = name.rpartition("/")
     if not slash:
-        if name not in ("cpu", "memory", "ephemeral-storage") and not name.startswith("hugepages-"):
+        if name not in NATIVE and not is_hugepages(name):
             yield Problem(
                 path,
                 f"{shown(name)} is no resource of a container: expected cpu, memory, ephemeral-storage, "
@@ -246,21 +149,21 @@ def _negative(written: object, path: str) -> Iterator[Problem]:
 
 
 def _granularity(name: str, quantity: Quantity, path: str) -> Iterator[Problem]:
-    if name.startswith("hugepages-"):
+    if is_hugepages(name):
         try:
-            page = parse(name.removeprefix("hugepages-")).nano
+            page = parse(page_size(name)).nano
         except QuantityError:
             page = 0
         if page <= 0 or page % NANO:
             yield Problem(path, f"{shown(name)} names no page size: expected hugepages-2Mi or hugepages-1Gi")
         elif quantity.nano % page:
-            yield Problem(path, f"{canonical(quantity)} is no multiple of the page size {name[10:]}")
+            yield Problem(path, f"{canonical(quantity)} is no multiple of the page size {page_size(name)}")
     elif is_extended(name) and quantity.nano % NANO:
         yield Problem(path, f"{canonical(quantity)} is no whole number; extended resources are counted in whole units")
 
 
 def _against_limit(name: str, request: Quantity, limit: Quantity | None, path: str) -> Iterator[Problem]:
-    exact = name.startswith("hugepages-") or is_extended(name)
+    exact = is_hugepages(name) or is_extended(name)
     if limit is None:
         if exact:
             yield Problem(path, f"a request without a limit; {name} needs a limit equal to the request")
@@ -268,11 +171,6 @@ def _against_limit(name: str, request: Quantity, limit: Quantity | None, path: s
         yield Problem(path, f"{canonical(request)} differs from the limit {canonical(limit)}; {name} needs both equal")
     elif request.nano > limit.nano:
         yield Problem(path, f"{canonical(request)} is more than the limit {canonical(limit)}")
-
-
-def is_extended(name: str) -> bool:
-    """Tell whether a resource of a container is an extended one (docs/rules/admission-fit.md 1.4)."""
-    return "/" in name and "kubernetes.io/" not in name and not name.startswith("requests.")
 
 
 # Claims of dynamic resource allocation

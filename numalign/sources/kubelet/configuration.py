@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from numalign.errors import InputError, Notice, StartError
 from numalign.kubelet.config import FIELD_NAMES, KubeletConfig, MemoryReservation
 from numalign.model import quantity
-from numalign.model.apiserver.defaulting import number_text
+from numalign.model.gotext import number_text
 from numalign.model.path import child
 from numalign.model.quantity import QuantityError
 

@@ -8,7 +8,8 @@ from typing import Any, Final, NamedTuple
 
 from numalign.errors import InputError
 from numalign.model.apiserver.defaulting import read_pod
-from numalign.model.apiserver.validation import Problem, misfits, shown, validate
+from numalign.model.apiserver.types import Problem, misfits, shown
+from numalign.model.apiserver.validation import validate
 from numalign.model.path import child
 from numalign.model.pod import Pod
 from numalign.sources.text.yaml import Document, FilePath, load_file

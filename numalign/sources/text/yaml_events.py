@@ -24,7 +24,7 @@ from yaml.events import (
 )
 
 from numalign.errors import InputError
-from numalign.model.apiserver.defaulting import number_text
+from numalign.model.gotext import number_text
 from numalign.sources.text.bounds import MAX_DEPTH, MAX_EXPANDED
 
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

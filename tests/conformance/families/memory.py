@@ -10,7 +10,7 @@ from numalign.kubelet.demand import ContainerDemand, PodDemand, read
 from numalign.kubelet.errors import AllocationError, KubeletPanicError
 from numalign.kubelet.memory.allocate import allocate, remove
 from numalign.kubelet.memory.hints import container_hints, pod_hints
-from numalign.kubelet.memory.reserved import handles, total_of
+from numalign.kubelet.memory.reserved import total_of
 from numalign.kubelet.memory.start import start
 from numalign.kubelet.memory.state import Block, MemoryManager, MemoryState, initial_state, machine_state
 from numalign.kubelet.topology.hints import HintFamily, ProviderAnswer, TopologyHint, expand
@@ -18,6 +18,7 @@ from numalign.model import quantity
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.cpuset import from_ids, ids
 from numalign.model.machine import Machine, NUMANode
+from numalign.model.resources import is_memory
 from tests.conformance.families.merge import hint_as_recorded
 
 Step = dict[str, Any]
@@ -48,7 +49,7 @@ def _start(case: dict[str, Any]) -> MemoryManager:
     """Start with a node reservation that equals the sum of `reservedMemory`: the policy alone does not compare them."""
     nodes = tuple(NUMANode(one["id"], memory=one["memory"], hugepages=one.get("hugepages", {})) for one in _nodes(case))
     reserved = tuple(MemoryReservation(one["numaNode"], one["limits"]) for one in case["reservedMemory"])
-    resources = {resource for element in reserved for resource in element.limits if handles(resource)}
+    resources = {resource for element in reserved for resource in element.limits if is_memory(resource)}
     amounts = {
         resource: [quantity.parse(one.limits[resource]) for one in reserved if resource in one.limits]
         for resource in resources

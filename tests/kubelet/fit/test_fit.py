@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from numalign.kubelet.config import KubeletConfig
-from numalign.kubelet.fit.check import FitResult, NodeView, check, is_extended, view
+from numalign.kubelet.fit.check import FitResult, NodeView, check, view
 from numalign.kubelet.start.allocatable import allocatable
 from numalign.model import quantity
 from numalign.model.apiserver.defaulting import read_pod
@@ -296,22 +296,6 @@ def test_static_pods_are_not_asked_about_taints() -> None:
     tainted = A._replace(taints=(Taint("gpu", "", "NoExecute"),))
     assert check(pod(annotations={"kubernetes.io/config.source": "file"}), [], tainted).admit
     assert not check(pod(annotations={"kubernetes.io/config.source": "api"}), [], tainted).admit
-
-
-@pytest.mark.parametrize(
-    ("name", "extended"),
-    [
-        (GPU, True),
-        ("gpu", False),
-        ("kubernetes.io/x", False),
-        ("requests.nvidia.com/gpu", False),
-        ("a" * 253 + "/x", False),
-        ("x.io/" + "a" * 64, False),
-        ("X.io/a", False),
-    ],
-)
-def test_extended_resource_names(name: str, extended: bool) -> None:
-    assert is_extended(name) is extended
 
 
 @settings(derandomize=True)

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from numalign.errors import InputError
-from numalign.model.apiserver.defaulting import number_text, read_pod
+from numalign.model.apiserver.defaulting import read_pod
+from numalign.model.gotext import number_text
 from numalign.model.quantity import canonical
 
 
