@@ -104,4 +104,4 @@ def shown(value: object) -> str:
         return f'"{value}"' if len(value) <= 60 else f'"{value[:60]}…"'
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
-    return str(value) if isinstance(value, float) or abs(value) < 10**60 else "a huge number"  # type: ignore[arg-type]
+    return "a huge number" if isinstance(value, int) and abs(value) >= 10**60 else str(value)
