@@ -13,6 +13,7 @@ from benchmarks.timing import Row, seconds_per_call, slowdown
 from benchmarks.workloads import Workload, load, varied
 from numalign.kubelet import node as twin
 from numalign.kubelet.demand import read
+from numalign.kubelet.setup import Setup
 from numalign.sources.recorded import scenario
 
 SEEDS = (1, 2)
@@ -58,7 +59,7 @@ def admissions_per_second(workload: Workload, seconds: float) -> float:
 def prepare(workload: Workload) -> tuple[Callable[[], object], int, Callable[[], list[bool]]]:
     """Return a function that plays the steps, how many admissions there are, and one that tells who is admitted."""
     one = scenario.read(json.dumps(workload).encode())
-    node, empty = twin.start(one.config, one.machine)
+    node, empty = twin.start(Setup(one.machine, one.config, "kubelet"))
     steps = [(None if step.pod is None else read(step.pod), step.name) for step in one.steps]
     uids = {name: pod.uid for pod, name in steps if pod is not None}
 

@@ -13,6 +13,7 @@ from numalign.analysis.config.check import report
 from numalign.errors import InputError, Notice
 from numalign.kubelet.admission import Outcome, admit_in_order, open_session
 from numalign.kubelet.config import IDEAL, KubeletConfig, MemoryReservation
+from numalign.kubelet.setup import Setup
 from numalign.render.json.admit import admit_json, settings_json
 from numalign.render.json.replay import replay
 from numalign.render.text.config import check_json
@@ -35,7 +36,7 @@ CAMEL_CASE = re.compile(r"[a-z]+([A-Z][a-z0-9]*|CPUs)*")
 
 
 def answer(config: KubeletConfig, machine: str, *, ideal: bool = True) -> tuple[dict[str, Any], list[Outcome]]:
-    session = open_session(config, load_machine(machine).machine, ideal=ideal)
+    session = open_session(Setup(load_machine(machine).machine, config, "ideal" if ideal else "kubelet"))
     outcomes = list(admit_in_order(session, PODS))
     notices = [notice for outcome in outcomes for notice in outcome.notices]
     return json.loads(json.dumps(admit_json(session.node, "ideal", outcomes, notices))), outcomes
@@ -135,7 +136,7 @@ def test_results_describe_what_they_share_alike() -> None:
 
 
 def test_warnings_are_described() -> None:
-    session = open_session(IDEAL, load_machine("figure-1").machine, ideal=True)
+    session = open_session(Setup(load_machine("figure-1").machine, IDEAL, "ideal"))
     strictly("admit-result").validate(admit_json(session.node, "ideal", (), (Notice("fit", "text", "web"),)))
 
 

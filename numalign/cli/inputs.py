@@ -14,6 +14,7 @@ from numalign.cli.options import KubeletFlags, PodArguments
 from numalign.errors import Notice
 from numalign.kubelet.config import IDEAL, KubeletConfig
 from numalign.kubelet.profile import FEEDBACK_POLICIES, REFERENCE, Profile
+from numalign.kubelet.setup import Base
 from numalign.model.machine import Machine
 from numalign.model.pod import Pod
 
@@ -28,8 +29,7 @@ class Setting(NamedTuple):
     origin: str
     """Where the machine came from: `bundled`, a file's name, `short form`, `this host`."""
     config: KubeletConfig
-    base: str
-    """`ideal` or `kubelet`."""
+    base: Base
     notices: tuple[Notice, ...]
     profile: Profile = REFERENCE
     """Which kubelet: v1.32, or what `--kubelet-version` and the flags beyond the kubelet ask for."""
@@ -86,9 +86,10 @@ def load_machine(name: str | None) -> tuple[Machine, str, tuple[Notice, ...]]:
     return loaded.machine, loaded.origin, loaded.warnings
 
 
-def configuration(machine: Machine, origin: str, flags: KubeletFlags) -> tuple[KubeletConfig, str, tuple[Notice, ...]]:
+def configuration(machine: Machine, origin: str, flags: KubeletFlags) -> tuple[KubeletConfig, Base, tuple[Notice, ...]]:
     """Read the settings for a machine; returns them with their base and what was odd."""
-    base, config = "ideal", IDEAL
+    base: Base = "ideal"
+    config = IDEAL
     warnings: tuple[Notice, ...] = ()
     if flags.config is not None or flags.config_dir is not None or machine.kubelet is not None:
         from numalign.sources.kubelet import configuration as kubelet_file

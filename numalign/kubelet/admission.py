@@ -12,14 +12,13 @@ from typing import NamedTuple
 from numalign.errors import Notice
 from numalign.kubelet import cpu, memory
 from numalign.kubelet import node as twin
-from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.cpu.allocate import NOT_FREE, POOL_EMPTY, TOO_FEW
 from numalign.kubelet.demand import PodDemand, read
 from numalign.kubelet.fit import check as fit
 from numalign.kubelet.fit.check import FitResult, NodeView
 from numalign.kubelet.node import AdmitResult, Node, NodeState
-from numalign.kubelet.profile import REFERENCE, Profile
-from numalign.model.machine import Machine
+from numalign.kubelet.profile import REFERENCE
+from numalign.kubelet.setup import Setup
 from numalign.model.pod import Pod
 
 
@@ -77,28 +76,18 @@ class Outcome(NamedTuple):
         return self.fit.message if self.fit and self.result.admit else self.result.message
 
 
-def open_session(
-    config: KubeletConfig,
-    machine: Machine,
-    *,
-    ideal: bool = False,
-    fit_check: bool = True,
-    profile: Profile = REFERENCE,
-) -> Session:
+def open_session(setup: Setup, *, fit_check: bool = True) -> Session:
     """Start a kubelet on an empty node.
 
     Args:
-        config: its settings.
-        machine: its machine.
-        ideal: see `node.start`.
+        setup: the machine, the settings, the kubelet.
         fit_check: judge the node as a whole after the managers.
-        profile: which kubelet; v1.32 unless somebody asks for another.
 
     Raises:
         StartError: the kubelet would refuse to start.
     """
-    node, state = twin.start(config, machine, ideal=ideal, profile=profile)
-    return Session(node, state, fit.view(config, machine) if fit_check else None)
+    node, state = twin.start(setup)
+    return Session(node, state, fit.view(setup.config, setup.machine) if fit_check else None)
 
 
 def odd_from_the_start(session: Session) -> tuple[Notice, ...]:

@@ -14,6 +14,7 @@ from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.errors import AllocationError, KubeletHangError, KubeletPanicError
 from numalign.kubelet.profile import REFERENCE, Profile
+from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.check import LAST_NUMA_ID, check
 from numalign.kubelet.topology.hints import ProviderAnswer, TopologyHint
 from numalign.kubelet.topology.merge.lists import NUMAInfo, numa_info
@@ -93,21 +94,14 @@ class AdmitResult(NamedTuple):
     decisions: tuple[Decision, ...] = ()
 
 
-def start(
-    config: KubeletConfig, machine: Machine, *, ideal: bool = False, profile: Profile = REFERENCE
-) -> tuple[Node, NodeState]:
+def start(setup: Setup) -> tuple[Node, NodeState]:
     """Start a kubelet on an empty node.
-
-    Args:
-        config: its settings.
-        machine: its machine.
-        ideal: the node of the Topology Manager's announcement: a CPU reservation may be empty.
-        profile: which kubelet; v1.32 unless somebody asks for another.
 
     Raises:
         StartError: the kubelet would refuse to start (docs/rules/kubelet-files.md 10).
     """
-    started = check(config, machine, ideal=ideal, profile=profile)
+    machine, config, _, profile = setup
+    started = check(setup)
     distances = {node.id: node.distances or () for node in machine.numa_nodes}
     node = Node(
         machine,

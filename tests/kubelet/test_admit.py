@@ -10,6 +10,7 @@ from numalign.kubelet import device, node
 from numalign.kubelet.config import KubeletConfig, MemoryReservation
 from numalign.kubelet.demand import PodDemand, read
 from numalign.kubelet.node import AdmitResult, Node, NodeState
+from numalign.kubelet.setup import Setup
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.cpuset import format_set
 from numalign.model.machine import Device, Machine, NUMANode, Unit
@@ -42,7 +43,7 @@ def start(policy: str, scope: str = "container", **of_machine: Any) -> tuple[Nod
         kube_reserved={"memory": "1Gi"},
         eviction_hard={},
     )
-    return node.start(config, machine(**of_machine))
+    return node.start(Setup(machine(**of_machine), config, "kubelet"))
 
 
 def pod(name: str, *containers: dict[str, Any]) -> PodDemand:
@@ -284,7 +285,7 @@ class TestReasons:
             eviction_hard={},
         )
 
-        _, result = node.admit(*node.start(config, threads), pod("p", asks("3")))
+        _, result = node.admit(*node.start(Setup(threads, config, "kubelet")), pod("p", asks("3")))
 
         assert refusal(result) == (
             "SMTAlignmentError",
@@ -314,7 +315,7 @@ class TestReasons:
             eviction_hard={},
         )
 
-        _, result = node.admit(*node.start(config, gaps), pod("p", asks("500m"), asks("1")))
+        _, result = node.admit(*node.start(Setup(gaps, config, "kubelet")), pod("p", asks("500m"), asks("1")))
 
         assert (result.admit, result.stage, result.container) == (False, "panic", "c1")
         assert result.provider == "", "no Allocate was running"

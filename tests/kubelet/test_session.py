@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from numalign.kubelet.admission import odd_from_the_start, open_session
 from numalign.kubelet.config import IDEAL, KubeletConfig, MemoryReservation
+from numalign.kubelet.setup import Setup
 from numalign.model.machine import Machine, NUMANode
 
 GIB = 1 << 30
@@ -19,7 +20,7 @@ def test_a_node_that_gives_more_than_it_has_is_told() -> None:
         reserved_memory=(MemoryReservation(0, {"memory": "1Gi"}),),
     )
 
-    notices = odd_from_the_start(open_session(config, machine))
+    notices = odd_from_the_start(open_session(Setup(machine, config, "kubelet")))
 
     assert [notice.code for notice in notices] == ["memory-overdrawn"]
     assert "NUMA node 0" in notices[0].message
@@ -28,4 +29,4 @@ def test_a_node_that_gives_more_than_it_has_is_told() -> None:
 def test_nothing_is_odd_on_a_plain_node() -> None:
     machine = Machine("m", (NUMANode(0, 0b11, GIB),))
 
-    assert odd_from_the_start(open_session(IDEAL, machine, ideal=True)) == ()
+    assert odd_from_the_start(open_session(Setup(machine, IDEAL, "ideal"))) == ()

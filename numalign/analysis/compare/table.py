@@ -18,6 +18,7 @@ from numalign.kubelet.admission import Outcome, Session, admit_in_order, open_se
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.node import Node, NodeState
 from numalign.kubelet.profile import REFERENCE, Profile
+from numalign.kubelet.setup import Setup
 from numalign.kubelet.topology.options import LEVELS as TOPOLOGY_OPTIONS
 from numalign.kubelet.topology.options import POLICIES, SCOPES
 from numalign.model.machine import Machine
@@ -38,6 +39,11 @@ class Variant(NamedTuple):
     """The policy option that is on here beside those of the configuration."""
     present: bool = False
     """It is the configuration as given."""
+
+    @property
+    def setup(self) -> Setup:
+        """The machine, the settings and the kubelet."""
+        return Setup(self.machine, self.config, "ideal" if self.ideal else "kubelet", self.profile)
 
 
 class Left(NamedTuple):
@@ -125,7 +131,7 @@ def run(variant: Variant, pods: Sequence[Pod], beside: Sequence[Pod] = (), *, st
         started: the containers of an admitted pod start before the next pod comes.
     """
     try:
-        session = open_session(variant.config, variant.machine, ideal=variant.ideal, profile=variant.profile)
+        session = open_session(variant.setup)
     except StartError as error:
         return Comparison(variant, error.message)
     stream = admit_in_order(session, chain(beside, _copies(pods)), started=started)

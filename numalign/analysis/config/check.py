@@ -9,6 +9,7 @@ from numalign.analysis.config.repair import Step, repair
 from numalign.analysis.config.reserve import MemorySum, isolated_cpus, memory_sum, split_cores
 from numalign.errors import StartError
 from numalign.kubelet.config import KubeletConfig
+from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.check import check
 from numalign.kubelet.start.reservation import Reservation, reserve
 from numalign.model.cpuset import CPUSetError, format_set
@@ -48,7 +49,7 @@ def report(config: KubeletConfig, machine: Machine, *, ideal: bool = False) -> C
     reservation = _reservation(config, machine)
     reserved: int | None = None
     if outcome.starts:
-        manager = check(outcome.config, machine, ideal=ideal).cpu
+        manager = check(Setup(machine, outcome.config, "ideal" if ideal else "kubelet")).cpu
         reserved = manager.reserved if manager.static else None
     return ConfigReport(
         starts=not outcome.steps,

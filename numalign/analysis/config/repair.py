@@ -15,6 +15,7 @@ from numalign.analysis.config.reserve import accepted_section
 from numalign.errors import StartError
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.cpu.options import EXCLUSIVE_PAIRS, LEVELS
+from numalign.kubelet.setup import Setup
 from numalign.kubelet.start import reservation as reserving
 from numalign.kubelet.start.check import LAST_NUMA_ID, check
 from numalign.kubelet.topology.options import MAX_NODES, POLICIES, PREFER_CLOSEST, SCOPES
@@ -53,7 +54,7 @@ class Repaired(NamedTuple):
 def start_error(config: KubeletConfig, machine: Machine, *, ideal: bool = False) -> str | None:
     """Give the text with which the kubelet refuses to start; None: it starts."""
     try:
-        check(config, machine, ideal=ideal)
+        check(Setup(machine, config, "ideal" if ideal else "kubelet"))
     except StartError as error:
         return error.message
     return None

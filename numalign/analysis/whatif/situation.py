@@ -13,6 +13,7 @@ from numalign.kubelet.admission import Session, admit, end, open_session
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.errors import KubeletPanicError
 from numalign.kubelet.profile import REFERENCE, Profile
+from numalign.kubelet.setup import Setup
 from numalign.model.machine import Machine
 from numalign.model.pod import Container, Pod
 from numalign.model.quantity import NANO, Quantity
@@ -42,9 +43,8 @@ class Situation(NamedTuple):
             StartError: the kubelet would refuse to start.
             KubeletPanicError: it would crash, or hang, on the way.
         """
-        session = open_session(
-            self.config, self.machine, ideal=self.ideal, fit_check=self.fit_check, profile=self.profile
-        )
+        setup = Setup(self.machine, self.config, "ideal" if self.ideal else "kubelet", self.profile)
+        session = open_session(setup, fit_check=self.fit_check)
         return played(session, self.past)
 
 

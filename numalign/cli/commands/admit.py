@@ -22,6 +22,7 @@ from numalign.cli.stderr import counted, tell
 from numalign.cli.verdict import FAIL_ON, KUBELET_FAILS, fails
 from numalign.errors import Notice
 from numalign.kubelet.admission import Outcome, Session, admit_in_order, odd_from_the_start, open_session
+from numalign.kubelet.setup import Setup
 
 if TYPE_CHECKING:
     from numalign.sources.pods.manifest import PodSource
@@ -67,7 +68,7 @@ def command(
     on = setting(machine, kubelet)
     up = read_pods(pods)
     check_choices(on, (*up.beside, *up.tried))
-    session = open_session(on.config, on.machine, ideal=on.base == "ideal", fit_check=only is None, profile=on.profile)
+    session = open_session(Setup(on.machine, on.config, on.base, on.profile), fit_check=only is None)
     order = admit_in_order(session, (*up.beside, *up.tried), started=pods.started)
     outcomes = list(counted(order, "pods"))
     tried = outcomes[len(up.beside) :]

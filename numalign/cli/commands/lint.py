@@ -86,9 +86,10 @@ def _ground(machine: str | None, kubelet: KubeletFlags) -> tuple[Ground | None, 
         unused = Notice("kubelet-unused", "the kubelet's flags count only with --machine")
         return None, (unused,) * given
     from numalign.kubelet.admission import open_session
+    from numalign.kubelet.setup import Setup
 
     on = setting(machine, kubelet)
-    return ground(open_session(on.config, on.machine, ideal=on.base == "ideal")), on.notices
+    return ground(open_session(Setup(on.machine, on.config, on.base))), on.notices
 
 
 def _linted(source: PodSource, on: Ground | None, ignore: Sequence[str]) -> Linted:

@@ -19,6 +19,7 @@ from numalign.kubelet.memory.reserved import validate_reserved_memory
 from numalign.kubelet.memory.start import start as start_memory
 from numalign.kubelet.memory.state import MemoryManager
 from numalign.kubelet.profile import REFERENCE, Profile
+from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.reservation import Reservation, check_capacity, reserve
 from numalign.kubelet.topology import options as topology
 from numalign.model import cpuset
@@ -40,18 +41,15 @@ class Started(NamedTuple):
     reservation: Reservation
 
 
-def check(config: KubeletConfig, machine: Machine, *, ideal: bool = False, profile: Profile = REFERENCE) -> Started:
+def check(setup: Setup) -> Started:
     """Start the managers, or refuse as the kubelet would.
 
-    Args:
-        config: the settings.
-        machine: the machine.
-        ideal: waive the check that some CPU is reserved, which the kubelet makes for the static CPU policy.
-        profile: which kubelet.
+    On the ideal base the check that some CPU is reserved, which the kubelet makes for the static CPU policy, is waived.
 
     Raises:
         StartError: the kubelet would not start, or would crash at the first merge (topology-manager.md 2.3).
     """
+    machine, config, base, profile = setup
     if profile is not REFERENCE:
         from numalign.kubelet.releases import known_settings
 
@@ -73,7 +71,7 @@ def check(config: KubeletConfig, machine: Machine, *, ideal: bool = False, profi
         topology_policy=config.topology_manager_policy,
         reserved=reserved,
         reservation_nano=reserved_cpu.quantity.nano if reserved_cpu else None,
-        waive_reservation=ideal,
+        waive_reservation=base == "ideal",
     )
     memory_manager = start_memory(  # row 9
         machine,

@@ -8,6 +8,7 @@ from numalign.errors import StartError
 from numalign.kubelet import node as twin
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.demand import read
+from numalign.kubelet.setup import Setup
 from numalign.model.cpuset import format_set
 from numalign.model.machine import Machine
 from numalign.model.pod import Pod
@@ -36,7 +37,7 @@ def replay(config: KubeletConfig, machine: Machine, steps: tuple[Step, ...]) -> 
     The kubelet base always holds. A refusal to start, a crash and an endless loop are answers like any other.
     """
     try:
-        node, state = twin.start(config, machine)
+        node, state = twin.start(Setup(machine, config, "kubelet"))
     except StartError as error:
         return {"startError": error.message}
     answer: dict[str, Any] = {}

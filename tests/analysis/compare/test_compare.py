@@ -13,6 +13,7 @@ from numalign.analysis.compare.table import Comparison, Left, Variant, left, run
 from numalign.kubelet.admission import admit_in_order, open_session
 from numalign.kubelet.config import IDEAL, KubeletConfig
 from numalign.kubelet.releases import profile_of
+from numalign.kubelet.setup import Setup
 from numalign.model.machine import Device, Machine
 from numalign.model.pod import Container, Pod
 from numalign.model.quantity import parse
@@ -175,7 +176,7 @@ class TestBeside:
         assert tried(ALIGNED, config=IDEAL, beside=(wide,)).absent == ()
 
     def test_a_kubelet_that_crashes_before_the_pods_come_admits_none(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        session = open_session(SINGLE, FIGURE, ideal=True)
+        session = open_session(Setup(FIGURE, SINGLE, "ideal"))
         (refused,) = admit_in_order(session, [pod({"cpu": "6", "memory": "1Mi"}, "old")])
         crash = refused._replace(result=refused.result._replace(stage="panic", reason="", message="index out of range"))
         monkeypatch.setattr(compare, "admit_in_order", lambda *_, **__: iter([crash]))
@@ -188,7 +189,7 @@ class TestBeside:
 
 class TestLeft:
     def test_a_cpu_manager_that_gives_out_none_has_none_left(self) -> None:
-        session = open_session(IDEAL._replace(cpu_manager_policy="none"), FIGURE, ideal=True)
+        session = open_session(Setup(FIGURE, IDEAL._replace(cpu_manager_policy="none"), "ideal"))
 
         assert list(left(session)) == [Left(0, {GPU: 1, NIC: 1}), Left(1, {GPU: 1, NIC: 1})]
 
@@ -197,7 +198,7 @@ class TestLeft:
             devices={"v/x": (Device("a", None), Device("b", (0,)), Device("c", None, healthy=False))}
         )
 
-        assert list(left(open_session(IDEAL, machine, ideal=True))) == [
+        assert list(left(open_session(Setup(machine, IDEAL, "ideal")))) == [
             Left(0, {"cpu": 4, "v/x": 1}),
             Left(1, {"cpu": 4, "v/x": 0}),
             Left(None, {"v/x": 1}),
@@ -219,7 +220,7 @@ def test_so_many_replicas_fit_and_no_more(cpus: int, gpus: int, policy: str, sco
     found = tried(one, config=config)
 
     many = [one._replace(name=f"r{number}", uid=f"r{number}") for number in range(found.replicas + 1)]
-    outcomes = list(admit_in_order(open_session(config, FIGURE, ideal=True), many))
+    outcomes = list(admit_in_order(open_session(Setup(FIGURE, config, "ideal")), many))
     assert [outcome.admit for outcome in outcomes] == [True] * found.replicas + [False]
     assert found.aligned_replicas <= found.replicas
     free = {one.numa: one.free["cpu"] for one in found.stranded}

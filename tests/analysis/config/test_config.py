@@ -13,6 +13,7 @@ from numalign.analysis.config.check import report
 from numalign.analysis.config.repair import repair, start_error
 from numalign.analysis.config.suggest import suggest
 from numalign.kubelet.config import KubeletConfig, MemoryReservation
+from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.check import check
 from numalign.model.machine import Machine, NUMANode
 from numalign.sources.machine import bundled
@@ -35,7 +36,7 @@ def test_every_recorded_refusal_can_be_repaired(family: str) -> None:
             repaired = repair(scenario.config, scenario.machine)
             assert repaired.steps[0].error == case["expect"]["startError"]
             assert repaired.starts, case["id"]
-            check(repaired.config, scenario.machine)
+            check(Setup(scenario.machine, repaired.config, "kubelet"))
 
 
 STATIC = {"memory_manager_policy": "Static"}
@@ -230,7 +231,7 @@ def test_calculated_section_is_accepted(nodes: int, memory: int, kube: int, syst
     if found.accepted is None:
         assert found.total_wanted > nodes * memory
     else:
-        check(config._replace(reserved_memory=found.accepted), machine)
+        check(Setup(machine, config._replace(reserved_memory=found.accepted), "kubelet"))
 
 
 @pytest.mark.parametrize("field", ["kube_reserved", "system_reserved"])

@@ -13,6 +13,7 @@ from numalign.analysis.lint.finding import EFFECTS, Ground
 from numalign.errors import InputError
 from numalign.kubelet.admission import admit, open_session
 from numalign.kubelet.config import IDEAL, KubeletConfig, MemoryReservation
+from numalign.kubelet.setup import Setup
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.pod import Pod
 from numalign.sources.machine.file import load_machine
@@ -32,7 +33,7 @@ def pod(*apps: dict[str, Any], init: Any = (), ignore: str | None = None, **spec
 
 
 def on(machine: str, config: KubeletConfig = IDEAL) -> Ground:
-    return ground(open_session(config, load_machine(machine).machine, ideal=True))
+    return ground(open_session(Setup(load_machine(machine).machine, config, "ideal")))
 
 
 GOOD = {"cpu": 2, "memory": "1Gi"}
@@ -192,7 +193,7 @@ def test_what_is_said_to_be_refused_is_refused(
         config = config._replace(
             memory_manager_policy=memory, kube_reserved={"memory": "1Gi"}, reserved_memory=reserved
         )
-    session = open_session(config, load_machine(machine).machine, ideal=True)
+    session = open_session(Setup(load_machine(machine).machine, config, "ideal"))
     device = next(iter(session.node.device.resources))
     one = pod(
         *(

@@ -11,6 +11,7 @@ from numalign.kubelet.admission import Outcome, admit_in_order, open_session
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.profile import REFERENCE, Profile
 from numalign.kubelet.proposals.per_pod import POLICY, SCOPE, Choice, choice
+from numalign.kubelet.setup import Setup
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.pod import Pod
 from tests.kubelet.releases.test_releases import machine
@@ -30,7 +31,7 @@ def pod(annotations: dict[str, str], *cpus: str) -> Pod:
 
 def admit(one: Pod, policy: str, profile: Profile = ASKED, scope: str = "container") -> Outcome:
     config = KubeletConfig(policy, scope, cpu_manager_policy="static", eviction_hard={})
-    session = open_session(config, machine(), ideal=True, fit_check=False, profile=profile)
+    session = open_session(Setup(machine(), config, "ideal", profile), fit_check=False)
     (outcome,) = admit_in_order(session, [one])
     return outcome
 

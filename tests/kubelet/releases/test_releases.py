@@ -13,6 +13,7 @@ from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.node import AdmitResult
 from numalign.kubelet.profile import REFERENCE
 from numalign.kubelet.releases import DIFFERENCES, between, parse_release, profile_of
+from numalign.kubelet.setup import Setup
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.machine import Device, Machine, NUMANode, Unit
 
@@ -48,7 +49,7 @@ def admit(version: str, containers: list[dict[str, Any]], policy: str = "restric
         spec[kind].append({"name": f"c{number}", "resources": {"limits": limits}, **restart})
     pod = read_pod({"metadata": {"name": "p", "uid": "p"}, "spec": spec})
     profile = profile_of(parse_release(version))
-    session = open_session(config(policy), machine(nodes), ideal=True, fit_check=False, profile=profile)
+    session = open_session(Setup(machine(nodes), config(policy), "ideal", profile), fit_check=False)
     (outcome,) = admit_in_order(session, [pod])
     return outcome.result
 
@@ -126,7 +127,7 @@ class TestStart:
     @pytest.mark.parametrize(("version", "given", "text"), CASES, ids=[f"{case[0]}: {case[2]}" for case in CASES])
     def test_refuses(self, version: str, given: KubeletConfig, text: str) -> None:
         with pytest.raises(StartError) as error:
-            node.start(given, machine(), ideal=True, profile=profile_of(parse_release(version)))
+            node.start(Setup(machine(), given, "ideal", profile_of(parse_release(version))))
         assert error.value.message == text
 
     def test_eight_nodes_are_the_limit_until_an_option_raises_it(self) -> None:
@@ -134,8 +135,8 @@ class TestStart:
 
         for given, version in ((config(), "1.30"), (config(), "1.32")):
             with pytest.raises(StartError, match="unsupported on machines with more than 8 NUMA Nodes"):
-                node.start(given, machine(9, 1), ideal=True, profile=profile_of(parse_release(version)))
-        node.start(raised, machine(9, 1), ideal=True, profile=profile_of((1, 31)))
+                node.start(Setup(machine(9, 1), given, "ideal", profile_of(parse_release(version))))
+        node.start(Setup(machine(9, 1), raised, "ideal", profile_of((1, 31))))
 
 
 class TestAdmission:
@@ -199,7 +200,7 @@ class TestAdmission:
         admitted = {}
         for merged in (True, False):
             session = open_session(
-                config(), apart, ideal=True, fit_check=False, profile=profile._replace(devices_merged=merged)
+                Setup(apart, config(), "ideal", profile._replace(devices_merged=merged)), fit_check=False
             )
             (outcome,) = admit_in_order(session, [pod])
             admitted[merged] = outcome.admit
@@ -228,7 +229,7 @@ def test_a_profile_that_differs_in_nothing_decides_as_today(policy: str, scope: 
     ]
     results = []
     for profile in (REFERENCE, REFERENCE._replace()):
-        session = open_session(config(policy, topology_manager_scope=scope), machine(4), ideal=True, profile=profile)
+        session = open_session(Setup(machine(4), config(policy, topology_manager_scope=scope), "ideal", profile))
         results.append([(outcome.result.admit, outcome.result.hints) for outcome in admit_in_order(session, pods)])
 
     assert results[0] == results[1]

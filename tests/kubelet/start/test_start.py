@@ -9,6 +9,7 @@ import pytest
 
 from numalign.errors import StartError
 from numalign.kubelet.config import IDEAL, KubeletConfig, MemoryReservation
+from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.check import check
 from numalign.kubelet.topology.options import TopologyOptions, read_options
 from numalign.model.machine import Machine, NUMANode
@@ -168,19 +169,19 @@ REFUSED: dict[str, tuple[Machine, dict[str, Any], str]] = {
 @pytest.mark.parametrize(("machine", "fields", "text"), REFUSED.values(), ids=REFUSED)
 def test_refusal(machine: Machine, fields: dict[str, Any], text: str) -> None:
     with pytest.raises(StartError) as caught:
-        check(KubeletConfig(**fields), machine)
+        check(Setup(machine, KubeletConfig(**fields), "kubelet"))
     assert caught.value.message == text
 
 
 def test_policy_none_looks_at_nothing() -> None:
     """Options, scope and node count are not examined under policy none (step 1)."""
     config = KubeletConfig(topology_manager_policy_options={"nope": "x"})
-    assert check(config, NINE).options == TopologyOptions()
+    assert check(Setup(NINE, config, "kubelet")).options == TopologyOptions()
 
 
 def test_a_raised_limit_admits_nine_nodes() -> None:
     config = KubeletConfig(**_options(limit="+9", closest="T"))
-    assert check(config, NINE).options == TopologyOptions(prefer_closest=True, max_nodes=9)
+    assert check(Setup(NINE, config, "kubelet")).options == TopologyOptions(prefer_closest=True, max_nodes=9)
 
 
 def test_first_bad_option_by_name_is_told() -> None:
@@ -191,9 +192,9 @@ def test_first_bad_option_by_name_is_told() -> None:
 
 def test_ideal_node_needs_no_reservation() -> None:
     """The one check that is waived; the kubelet itself would refuse."""
-    assert check(IDEAL, TWO, ideal=True).cpu.reserved == 0
+    assert check(Setup(TWO, IDEAL, "ideal")).cpu.reserved == 0
     with pytest.raises(StartError, match="unable to determine reserved CPU"):
-        check(IDEAL, TWO)
+        check(Setup(TWO, IDEAL, "kubelet"))
 
 
 @pytest.mark.parametrize("family", ["e2e", "lifecycle"])
@@ -205,7 +206,7 @@ def test_every_recorded_refusal_comes_out_word_for_word(family: str) -> None:
         if "startError" in case["expect"]:
             scenario = read(json.dumps(case).encode())
             with pytest.raises(StartError) as caught:
-                check(scenario.config, scenario.machine)
+                check(Setup(scenario.machine, scenario.config, "kubelet"))
             assert caught.value.message == case["expect"]["startError"], case["id"]
             count += 1
     assert count

@@ -1,0 +1,27 @@
+"""Everything that decides what happens on an empty node: the machine, the settings, and the kubelet that reads them."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from numalign.kubelet.config import KubeletConfig
+from numalign.kubelet.profile import REFERENCE, Profile
+from numalign.model.machine import Machine
+
+Base = Literal["ideal", "kubelet"]
+"""What holds where no setting is given: `ideal` is the node of the Topology Manager's announcement, on which nothing
+has to be reserved; `kubelet` the kubelet's own defaults and refusals, to the letter."""
+
+
+class Setup(NamedTuple):
+    """A kubelet on a machine, before any pod comes."""
+
+    machine: Machine
+    config: KubeletConfig
+    base: Base
+    kubelet: Profile = REFERENCE
+
+    @property
+    def ideal(self) -> bool:
+        """Tell whether a CPU reservation may be empty, which the static CPU policy of a real kubelet refuses."""
+        return self.base == "ideal"
