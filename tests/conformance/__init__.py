@@ -12,7 +12,25 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-FAMILIES = ("cpu", "cpuhints", "cpuset", "e2e", "fit", "lifecycle", "memory", "merge", "qos", "quantity")
+FAMILIES = (
+    "cpu",
+    "cpuhints",
+    "cpuset",
+    "e2e",
+    "fit",
+    "lifecycle",
+    "memory",
+    "merge",
+    "qos",
+    "quantity",
+    "sched_cache",
+    "sched_cycle",
+    "sched_filter",
+    "sched_kai",
+    "sched_placement",
+    "sched_preempt",
+    "sched_score",
+)
 
 NOT_COVERED: dict[str, str] = {}
 """Case id -> why it is not covered yet. Empty: everything is."""

@@ -1,0 +1,47 @@
+"""Which machines kube-scheduler looks at, and which of the best it takes (docs/rules/scheduling.md 2.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal
+
+from numalign.scheduler.xxh64 import xxh64
+
+TieBreak = Literal["first", "random"]
+"""`first`: the machine that comes first in the cluster. `random`: as kube-scheduler, by a seed."""
+Sampling = Literal["all", "kube"]
+
+FEW_NODES: Final = 100
+"""So few machines, and so few feasible ones, are always looked at."""
+MIN_SHARE: Final = 5
+"""The least share of machines in per cent."""
+
+
+def enough_feasible(nodes: int) -> int:
+    """Tell after how many feasible machines kube-scheduler stops looking."""
+    if nodes < FEW_NODES:
+        return nodes
+    share = max(50 - nodes // 125, MIN_SHARE)
+    return max(nodes * share // 100, FEW_NODES)
+
+
+def best(scores: Mapping[str, int]) -> tuple[str, ...]:
+    """List the machines with the highest score, in order."""
+    most = max(scores.values(), default=None)
+    return tuple([name for name, score in scores.items() if score == most])
+
+
+def pick(names: Sequence[str], tie_break: TieBreak = "first", seed: int = 0, attempt: int = 0) -> str | None:
+    """Take one of equally good machines; None: there is none.
+
+    Args:
+        names: the machines, in the cluster's order.
+        tie_break: how to choose.
+        seed: the run's seed; the same seed and attempt give the same machine.
+        attempt: a number that differs from one scheduling attempt to the next.
+    """
+    if not names:
+        return None
+    if tie_break == "first":
+        return names[0]
+    return names[xxh64(attempt.to_bytes(8, "little", signed=True), seed & (1 << 64) - 1) % len(names)]

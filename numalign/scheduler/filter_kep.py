@@ -1,0 +1,69 @@
+"""The filter of the topology-aware scheduling proposal (docs/rules/scheduling.md 1.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from numalign.scheduler.nrt import NodeResourceTopology, NUMAZone, manager_config, numa_zones
+from numalign.scheduler.request import ContainerRequest, PodRequest
+from numalign.scheduler.verdict import PASS, Verdict
+
+SeedMemory = Literal["literal", "lenient"]
+"""`literal`: the tests run in the order of the proposal's code, so a zone that does not list memory cannot take it.
+`lenient`: as its comment wants it, memory and huge pages suit every zone."""
+
+
+def check(nrt: NodeResourceTopology | None, pod: PodRequest, *, seed_memory: SeedMemory = "literal") -> Verdict:
+    """Decide whether the proposal's filter lets a pod onto a machine.
+
+    Each container is tested alone against all zones (S-3) and nothing is subtracted (S-12), so containers that do not
+    fit together may still pass.
+
+    Args:
+        nrt: the machine's object; None: it has none, so it passes.
+        pod: what the pod asks.
+        seed_memory: how the proposal is read where zones do not list memory.
+    """
+    if pod.qos == "BestEffort" or nrt is None:  # S-2
+        return PASS
+    if manager_config(nrt).policy != "single-numa-node":  # S-1
+        return PASS
+    zones = numa_zones(nrt, "kep")
+    for container in pod.containers:
+        failed = _container(zones, container, guaranteed=pod.guaranteed, lenient=seed_memory == "lenient")
+        if failed:
+            return failed
+    return PASS
+
+
+def _container(
+    zones: Sequence[NUMAZone], container: ContainerRequest, *, guaranteed: bool, lenient: bool
+) -> Verdict | None:
+    """Test one container (S-3 to S-10); None: it passes."""
+    left = -1
+    for name, amount in container.items:
+        ignored = name == "memory" or name.startswith("hugepages-")
+        if not amount or (lenient and ignored):  # S-8
+            continue
+        free = ignored or (name == "cpu" and not guaranteed)  # S-6, S-7
+        suits = 0
+        for zone in zones:
+            if name in zone.available and (free or zone.available[name] >= amount):  # S-5, S-9
+                suits |= 1 << zone.id
+        left &= suits
+        if not left:
+            best, zone_id = best_zone(zones, name)
+            message = f"Can't align container: {container.name}"
+            return Verdict(False, message, container.name, name, amount, best, zone_id)
+    return None
+
+
+def best_zone(zones: Sequence[NUMAZone], resource: str) -> tuple[int | None, int | None]:
+    """Find the largest free amount of a resource and the lowest zone that has it; (None, None): no zone lists it."""
+    best: tuple[int | None, int | None] = None, None
+    for zone in sorted(zones, key=lambda one: one.id):
+        amount = zone.available.get(resource)
+        if amount is not None and (best[0] is None or amount > best[0]):
+            best = amount, zone.id
+    return best

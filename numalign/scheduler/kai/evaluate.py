@@ -1,0 +1,130 @@
+"""KAI's search for zones: would the kubelet align this pod, and where (docs/rules/scheduling.md K-5 to K-7, K-9)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from numalign.scheduler.kai.demands import demands, filter_acts
+from numalign.scheduler.kai.topology import KaiTopology
+from numalign.scheduler.request import PodRequest
+from numalign.scheduler.resources import Amounts
+from numalign.scheduler.verdict import PASS, Verdict
+
+CANNOT_ALIGN: Final = "node cannot NUMA-align the pod's resources under its Topology Manager policy"
+
+ZoneAmounts = Mapping[int, Amounts]
+"""Zone number -> amounts that a pod takes there."""
+_NOTHING: Final[ZoneAmounts] = {}
+
+
+class Evaluation(NamedTuple):
+    """KAI's answer."""
+
+    admit: bool
+    placement: ZoneAmounts = _NOTHING
+    """What the pod would take from which zone; empty: nothing that KAI looks at."""
+
+
+def check(pod: PodRequest, machine: KaiTopology | None) -> Verdict:
+    """Decide whether KAI's filter lets a pod onto a machine (K-2)."""
+    if not filter_acts(pod, machine) or evaluate(pod, machine).admit:
+        return PASS
+    return Verdict(False, CANNOT_ALIGN)
+
+
+def evaluate(pod: PodRequest, machine: KaiTopology | None) -> Evaluation:
+    """Predict the kubelet's answer and placement; a machine without NRT takes everything (K-4, K-10)."""
+    if machine is None:
+        return Evaluation(True)
+    concurrent, serial = demands(pod).of_scope(machine.scope)
+    together = solve(machine, concurrent)
+    if not together.admit:
+        return together
+    for demand in serial:
+        if not solve(machine, (demand,)).admit:
+            return Evaluation(False)
+    return together
+
+
+def solve(machine: KaiTopology, concurrent: Sequence[Amounts]) -> Evaluation:
+    """Place demands one after the other, each out of what the earlier ones left (K-7)."""
+    free = [dict(zone.available) for zone in machine.zones]
+    placement: dict[int, dict[str, int]] = {}
+    for demand in concurrent:
+        wanted = {name: amount for name, amount in demand.items() if amount > 0 and name in machine.aware}
+        chosen = _zones(machine, free, wanted) if wanted else ()
+        if chosen is None:
+            return Evaluation(False)
+        for name, amount in wanted.items():
+            for zone in chosen:
+                taken = min(amount, free[zone].get(name, 0))
+                if taken > 0:
+                    free[zone][name] -= taken
+                    amount -= taken
+                    placed = placement.setdefault(zone, {})
+                    placed[name] = placed.get(name, 0) + taken
+    return Evaluation(True, dict(sorted(placement.items())))
+
+
+def _zones(machine: KaiTopology, free: Sequence[Amounts], wanted: Amounts) -> tuple[int, ...] | None:
+    """Choose the zones of one demand by the machine's policy; None: no choice holds it."""
+    if machine.policy == "single-numa-node":
+        return _first_set(free, wanted, 1)  # K-5
+    if machine.policy == "restricted":
+        widths = {_width([zone.allocatable.get(name, 0) for zone in machine.zones], wanted[name]) for name in wanted}
+        width = widths.pop()
+        return None if widths or width is None else _first_set(free, wanted, width)  # K-6
+    return _greedy(free, wanted)
+
+
+def _width(allocatable: Sequence[int], amount: int) -> int | None:
+    """Count the fullest zones that an amount needs on an empty machine; None: all together are too small (K-6)."""
+    total = 0
+    for count, most in enumerate(sorted(allocatable, reverse=True), start=1):
+        total += most
+        if total >= amount:
+            return count
+    return None
+
+
+def _first_set(free: Sequence[Amounts], wanted: Amounts, size: int) -> tuple[int, ...] | None:
+    """Find the lexicographically first set of zones that holds together what is wanted.
+
+    A set that is begun is given up where even the fullest later zones would not complete it.
+    """
+    columns = [([zone.get(name, 0) for zone in free], amount) for name, amount in wanted.items()]
+    stack: list[tuple[int, ...]] = [()]
+    while stack:
+        picked = stack.pop()
+        missing, first = size - len(picked), picked[-1] + 1 if picked else 0
+        if not all(_can_reach(column, amount, picked, first, missing) for column, amount in columns):
+            continue
+        if not missing:
+            return picked
+        stack.extend([(*picked, zone) for zone in range(len(free) - missing, first - 1, -1)])
+    return None
+
+
+def _can_reach(column: Sequence[int], amount: int, picked: Sequence[int], first: int, missing: int) -> bool:
+    have = sum([column[zone] for zone in picked])
+    return have >= amount or have + sum(sorted(column[first:], reverse=True)[:missing]) >= amount
+
+
+def _greedy(free: Sequence[Amounts], wanted: Amounts) -> tuple[int, ...] | None:
+    """Take, round by round, the zone that covers most of what is missing, the first on ties (K-9)."""
+    missing = dict(wanted)
+    chosen: list[int] = []
+    while any(missing.values()):
+        covers = [
+            0 if zone in chosen else sum(min(amount, have.get(name, 0)) for name, amount in missing.items())
+            for zone, have in enumerate(free)
+        ]
+        most = max(covers, default=0)
+        if most <= 0:
+            return None
+        zone = covers.index(most)
+        chosen.append(zone)
+        for name in missing:
+            missing[name] -= min(missing[name], max(free[zone].get(name, 0), 0))
+    return tuple(sorted(chosen))

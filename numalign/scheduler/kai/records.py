@@ -1,0 +1,133 @@
+"""KAI's records of where running pods are, and the free amounts rebuilt from them (docs/rules/scheduling.md K-8)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from numalign.model.apiserver import amount
+from numalign.scheduler.kai.demands import filter_acts
+from numalign.scheduler.kai.evaluate import ZoneAmounts
+from numalign.scheduler.kai.topology import KaiTopology
+from numalign.scheduler.request import PodRequest
+from numalign.scheduler.resources import Amounts
+
+OBSERVED: Final = "kai.scheduler/numa-placement-observed"
+PREDICTED: Final = "kai.scheduler/numa-placement-predicted"
+ACTIVE: Final = frozenset({"Allocated", "Pipelined", "Binding", "Bound", "Running"})
+"""The states in which a pod counts."""
+
+Record = tuple[tuple[str, Amounts], ...]
+"""(zone name, amounts) pairs."""
+
+
+class PlacedPod(NamedTuple):
+    """A pod on a machine, as KAI sees it."""
+
+    status: str
+    observed: Record | None = None
+    bind_request: Record | None = None
+    predicted: Record | None = None
+
+    @property
+    def record(self) -> Record | None:
+        """The record that counts: observed, else the pending bind, else predicted. None, or empty: there is none."""
+        return self.observed or self.bind_request or self.predicted
+
+
+def read_record(text: str | None) -> Record | None:
+    """Read an annotation; None: missing, malformed or empty, so that the next source counts."""
+    if not text:
+        return None
+    try:
+        entries = json.loads(text)
+        record = tuple([(_zone(entry), _amounts(entry.get("amount") or {})) for entry in entries])
+    except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
+        return None
+    return record or None
+
+
+def _zone(entry: Mapping[str, Any]) -> str:
+    zone = entry["zone"]
+    if not isinstance(zone, str):
+        raise TypeError(zone)
+    return zone
+
+
+def _amounts(written: Mapping[str, Any]) -> dict[str, int]:
+    return {name: amount(text).nano for name, text in written.items()}
+
+
+def of_annotations(annotations: Mapping[str, str], status: str, bind_request: Record | None = None) -> PlacedPod:
+    """Read a pod's records out of its annotations."""
+    return PlacedPod(
+        status, read_record(annotations.get(OBSERVED)), bind_request, read_record(annotations.get(PREDICTED))
+    )
+
+
+def zones_of(machine: KaiTopology, record: Record | None) -> ZoneAmounts | None:
+    """Turn a record into zone numbers; None: there is none, or it names a zone that the machine has not."""
+    if not record:
+        return None
+    numbers = {zone.name: number for number, zone in enumerate(machine.zones)}
+    result: dict[int, dict[str, int]] = {}
+    for name, amounts in record:
+        if name not in numbers:
+            return None
+        placed = result.setdefault(numbers[name], {})
+        for resource, amount_ in amounts.items():
+            placed[resource] = placed.get(resource, 0) + amount_
+    return dict(sorted(result.items()))
+
+
+def record_of(placement: Sequence[tuple[int, Amounts]], zone_names: Sequence[str] | None) -> Record:
+    """Write a placement with the zones' names; empty where the machine has no NRT."""
+    if zone_names is None:
+        return ()
+    return tuple([(zone_names[zone], amounts) for zone, amounts in placement if 0 <= zone < len(zone_names)])
+
+
+def reconstruct(machine: KaiTopology, pods: Iterable[PlacedPod], *, on: bool = True) -> KaiTopology:
+    """Rebuild the free amounts: allocatable less what the active pods hold (K-8).
+
+    Args:
+        machine: the machine as its NRT says.
+        pods: the pods on it.
+        on: the option `reconstructAvailable`; off: the NRT's own amounts count.
+    """
+    if not on or machine.policy == "none":
+        return machine
+    free: Sequence[Amounts] = [zone.allocatable for zone in machine.zones]
+    for pod in pods:
+        placement = zones_of(machine, pod.record) if pod.status in ACTIVE else None
+        if placement:
+            free = shifted(free, placement, -1)
+    return machine.with_available(free)
+
+
+def shifted(free: Sequence[Amounts], placement: ZoneAmounts, sign: int) -> tuple[Amounts, ...]:
+    """Give back (sign 1) or take (sign -1) a placement; resources that a zone does not list are passed over."""
+    result = []
+    for number, amounts in enumerate(free):
+        moved = placement.get(number, {})
+        result.append({name: amount_ + sign * moved.get(name, 0) for name, amount_ in amounts.items()})
+    return tuple(result)
+
+
+def seed(
+    pod: PodRequest, machine: KaiTopology | None, placed: PlacedPod, known: ZoneAmounts | None = None
+) -> ZoneAmounts:
+    """Give the placement that an eviction of a pod would give back (K-8); empty: nothing is credited.
+
+    Args:
+        pod: what the pod asks.
+        machine: the machine it is on; None: it is on none, or the machine has no NRT.
+        placed: its records.
+        known: the placement of this session, which counts before any record.
+    """
+    if known:
+        return known
+    if machine is None or not filter_acts(pod, machine):
+        return {}
+    return zones_of(machine, placed.record) or {}

@@ -1,0 +1,136 @@
+"""What KAI reads out of a NodeResourceTopology, and its options (docs/rules/scheduling.md K-1, K-8)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import Final, NamedTuple
+
+from numalign.scheduler.nrt import (
+    NUMA_ZONE,
+    POLICIES,
+    POLICY,
+    SCOPE,
+    SCOPES,
+    NodeResourceTopology,
+    attribute,
+    legacy_policy,
+)
+from numalign.scheduler.resources import Amounts
+
+ACTING_POLICIES: Final = ("single-numa-node", "restricted")
+"""The policies under which KAI filters (K-2)."""
+
+
+class KaiZone(NamedTuple):
+    """A zone as KAI works with it."""
+
+    name: str
+    allocatable: Amounts
+    available: Amounts
+
+
+class KaiTopology(NamedTuple):
+    """A machine as KAI works with it."""
+
+    zones: tuple[KaiZone, ...]
+    """In KAI's order; a zone's number is its position here."""
+    policy: str = "none"
+    scope: str = "container"
+    aware: frozenset[str] = frozenset()
+    """The resources that KAI looks at on this machine."""
+
+    def with_available(self, available: Collection[Amounts]) -> KaiTopology:
+        """Replace the free amounts of all zones."""
+        zones = [zone._replace(available=free) for zone, free in zip(self.zones, available, strict=True)]
+        return self._replace(zones=tuple(zones))
+
+    @property
+    def available(self) -> tuple[Amounts, ...]:
+        """The free amounts of all zones."""
+        return tuple([zone.available for zone in self.zones])
+
+
+_TRAILING = re.compile(r"([0-9]{1,18})\Z", re.ASCII)
+
+
+def zone_number(name: str) -> int | None:
+    """Read the trailing number of a zone's name; None: it has none."""
+    match = _TRAILING.search(name)
+    return int(match[1]) if match else None
+
+
+def zone_order(name: str) -> tuple[bool, int, str]:
+    """Order zones by their trailing number; those without one come last, by name (K-1)."""
+    number = zone_number(name)
+    return number is None, number or 0, name
+
+
+def policy_scope(nrt: NodeResourceTopology) -> tuple[str, str]:
+    """Read policy and scope as KAI does: from the attributes if the policy is there, else from the old list (K-1)."""
+    policy = attribute(nrt.attributes, POLICY)
+    if policy is not None:
+        scope = attribute(nrt.attributes, SCOPE)
+        return (policy if policy in POLICIES else "none"), (scope if scope in SCOPES and scope else "container")
+    for name in nrt.topology_policies[:1]:
+        return legacy_policy(name, short=True) or ("none", "container")
+    return "none", "container"
+
+
+def topology(
+    nrt: NodeResourceTopology | None,
+    *,
+    exposed: Collection[str] | None = None,
+    ignored: Collection[str] = (),
+) -> KaiTopology | None:
+    """Read a machine's object (K-1); None: it has none.
+
+    Args:
+        nrt: the object.
+        exposed: the resources that the machines of the cluster expose; None: all that the zones list.
+        ignored: the names of the option `ignoreList`.
+    """
+    if nrt is None:
+        return None
+    zones = []
+    for zone in nrt.zones:
+        if zone.type == NUMA_ZONE:
+            named = zone.resources.items()
+            zones.append(
+                KaiZone(
+                    zone.name,
+                    {name: one.allocatable for name, one in named if one.allocatable is not None},
+                    {name: one.available for name, one in named if one.available is not None},
+                )
+            )
+    policy, scope = policy_scope(nrt)
+    return of_zones(zones, policy, scope, exposed=exposed, ignored=ignored)
+
+
+def of_zones(
+    zones: Collection[KaiZone],
+    policy: str,
+    scope: str,
+    *,
+    exposed: Collection[str] | None = None,
+    ignored: Collection[str] = (),
+) -> KaiTopology:
+    """Put zones into KAI's order and work out which resources it looks at (K-1)."""
+    listed = {name for zone in zones for amounts in (zone.allocatable, zone.available) for name in amounts}
+    if exposed is not None:
+        listed &= set(exposed)
+    ordered = sorted(zones, key=lambda zone: zone_order(zone.name))
+    return KaiTopology(tuple(ordered), policy, scope, frozenset(listed - set(ignored)))
+
+
+def ignore_list(text: str) -> tuple[str, ...]:
+    """Read the option `ignoreList`: names between commas, sorted."""
+    return tuple(sorted({name.strip() for name in text.split(",")} - {""}))
+
+
+_FALSE: Final = frozenset({"0", "f", "F", "false", "FALSE", "False"})
+
+
+def reconstruct_option(text: str | None) -> bool:
+    """Read the option `reconstructAvailable`: on unless it says false (K-8)."""
+    return text not in _FALSE

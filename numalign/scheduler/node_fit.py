@@ -1,0 +1,65 @@
+"""kube-scheduler's own view of a machine: one bag of resources (docs/rules/scheduling.md 2.5, 4.3).
+
+This is all that a topology-unaware scheduler knows, and what every scheduler checks first.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from numalign.scheduler.request import PodRequest, node_level
+from numalign.scheduler.resources import Amounts
+from numalign.scheduler.verdict import PASS, Verdict
+
+NodeStrategy = Literal["LeastAllocated", "MostAllocated"]
+
+MAX_SCORE = 100
+SCORED = ("cpu", "memory")
+"""The resources that the node-level score looks at."""
+
+
+class NodeTotals(NamedTuple):
+    """A machine as a bag."""
+
+    allocatable: Amounts
+    used: Amounts
+    """What the pods bound to it and not finished ask together."""
+    pods: int
+    """How many they are."""
+
+    def with_pod(self, pod: PodRequest, sign: int = 1) -> NodeTotals:
+        """Add a pod (sign 1) or take one off (sign -1)."""
+        used = dict(self.used)
+        for name, amount in node_level(pod).items():
+            used[name] = used.get(name, 0) + sign * amount
+        return self._replace(used=used, pods=self.pods + sign)
+
+
+def check(totals: NodeTotals, pod: PodRequest) -> Verdict:
+    """Decide whether a machine's total has room for a pod. All shortages are named, in kube-scheduler's words."""
+    messages = []
+    most = totals.allocatable.get("pods")
+    if most is not None and (totals.pods + 1) * 10**9 > most:
+        messages.append("Too many pods")
+    first: tuple[str, int, int] | None = None
+    for name, amount in sorted(node_level(pod).items()):
+        free = totals.allocatable.get(name, 0) - totals.used.get(name, 0)
+        if amount > 0 and amount > free:
+            messages.append(f"Insufficient {name}")
+            first = first or (name, amount, free)
+    if not messages:
+        return PASS
+    resource, requested, best = first or ("pods", 10**9, 0)
+    return Verdict(False, ", ".join(messages), resource=resource, requested=requested, best=best)
+
+
+def score(totals: NodeTotals, pod: PodRequest, strategy: NodeStrategy = "LeastAllocated") -> int:
+    """Score a machine from 0 to 100 by what would be left, or used, of its CPU and memory."""
+    asked = node_level(pod)
+    points = 0
+    for name in SCORED:
+        capacity = totals.allocatable.get(name, 0)
+        used = totals.used.get(name, 0) + asked.get(name, 0)
+        if 0 < capacity >= used:
+            points += (capacity - used if strategy == "LeastAllocated" else used) * MAX_SCORE // capacity
+    return points // len(SCORED)

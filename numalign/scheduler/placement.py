@@ -1,0 +1,212 @@
+"""The placement encoding: which container is on which NUMA node, in few bytes (docs/rules/scheduling.md 9)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from itertools import accumulate, pairwise
+from typing import Final, NamedTuple
+
+from numalign.scheduler import leb89
+from numalign.scheduler.nrt import (
+    NUMA_ZONE,
+    PLACEMENT_METADATA,
+    PLACEMENT_VECTOR,
+    NodeResourceTopology,
+    attribute,
+    zone_id,
+)
+from numalign.scheduler.xxh64 import xxh64
+
+PREFIX: Final = "npv0v001"
+SEPARATOR: Final = "::"
+ENCODING: Final = "leb89"
+
+ContainerId = tuple[str, str, str]
+"""Namespace, pod, container."""
+Placement = Mapping[ContainerId, int]
+"""Container -> NUMA id."""
+
+
+class PlacementError(ValueError):
+    """A placement cannot be written or read.
+
+    Attributes:
+        code: the class of the error, kebab-case.
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Metadata(NamedTuple):
+    """The metadata of a placement (N-1). -1, or an empty encoding: the text did not say."""
+
+    encoding: str = ""
+    containers: int = -1
+    numa_nodes: int = -1
+    busiest: int = -1
+
+
+class Payload(NamedTuple):
+    """A whole placement as it is published."""
+
+    metadata: Metadata
+    vectors: Mapping[int, str]
+    """NUMA id -> vector; the busiest node has none."""
+
+
+def container_number(container: ContainerId) -> int:
+    """Number a container (N-2)."""
+    return xxh64("\0".join(container).encode(errors="surrogatepass"))
+
+
+def write_metadata(metadata: Metadata) -> str:
+    """Write the text of the metadata (N-1)."""
+    fields = zip(_KEYS, metadata, strict=True)
+    return SEPARATOR.join([PREFIX, *(f"{key}={value}" for key, value in fields)])
+
+
+_KEYS: Final = ("ve", "cc", "nn", "bn")
+_NUMBER = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
+
+
+def read_metadata(text: str) -> Metadata:
+    """Read the text of the metadata; only its form is checked.
+
+    Raises:
+        PlacementError: another prefix, an unknown key, a missing value, no number.
+    """
+    prefix, *pairs = text.split(SEPARATOR)
+    if prefix != PREFIX:
+        raise PlacementError("prefix", f"expected the prefix {PREFIX}, got {prefix!r}")
+    fields: dict[str, str | int] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise PlacementError("not-a-pair", f"expected key=value, got {pair!r}")
+        if not key or not value:
+            raise PlacementError("no-key" if not key else "no-value", f"expected key=value, got {pair!r}")
+        if key == _KEYS[0]:
+            fields["encoding"] = value
+            continue
+        if not _NUMBER.fullmatch(value):
+            raise PlacementError("not-a-number", f"{key}: expected a whole number, got {value!r}")
+        if key not in _KEYS:
+            raise PlacementError("unknown-key", f"unknown key {key!r}")
+        fields[Metadata._fields[_KEYS.index(key)]] = int(value)
+    return Metadata(**fields)  # type: ignore[arg-type]  # the keys above are the fields, each with its type
+
+
+def encode(containers: Iterable[tuple[ContainerId, int]], numa_nodes: int) -> Payload:
+    """Encode a placement; of a container that comes twice the last place counts (N-2 to N-4).
+
+    Raises:
+        PlacementError: no NUMA node, or a container on one that does not exist.
+    """
+    if numa_nodes < 1:
+        raise PlacementError("numa-nodes", f"expected one NUMA node or more, got {numa_nodes}")
+    nodes: dict[int, int] = {}
+    for container, node in containers:
+        if not 0 <= node < numa_nodes:
+            raise PlacementError("wrong-affinity", f"{'/'.join(container)}: no NUMA node {node}")
+        nodes[container_number(container)] = node
+    offsets: dict[int, list[int]] = {}
+    for offset, (_, node) in enumerate(sorted(nodes.items())):
+        offsets.setdefault(node, []).append(offset)
+    busiest = min(offsets, key=lambda node: (-len(offsets[node]), node), default=0)
+    vectors = {node: write_vector(members) for node, members in sorted(offsets.items()) if node != busiest}
+    return Payload(Metadata(ENCODING, len(nodes), numa_nodes, busiest), vectors)
+
+
+def write_vector(offsets: Iterable[int]) -> str:
+    """Write ascending offsets: the first as it is, then the differences (N-4)."""
+    ordered = sorted(offsets)
+    return leb89.encode([*ordered[:1], *(later - earlier for earlier, later in pairwise(ordered))])
+
+
+def read_vector(text: str) -> tuple[int, ...]:
+    """Read offsets.
+
+    Raises:
+        PlacementError: the text is no LEB89.
+    """
+    try:
+        return tuple(accumulate(leb89.decode(text)))
+    except leb89.Leb89Error as error:
+        raise PlacementError("corrupt-vector", str(error)) from error
+
+
+def check(payload: Payload) -> None:
+    """Check a payload without looking into its vectors (N-6).
+
+    Raises:
+        PlacementError: it cannot be a placement.
+    """
+    metadata, vectors = payload
+    if metadata.encoding != ENCODING:
+        raise PlacementError("encoding", f"expected the encoding {ENCODING}, got {metadata.encoding!r}")
+    if metadata.containers < 0:
+        raise PlacementError("containers", f"expected 0 containers or more, got {metadata.containers}")
+    if len(vectors) >= metadata.numa_nodes:
+        raise PlacementError("vectors", f"{len(vectors)} vectors for {metadata.numa_nodes} NUMA nodes")
+    if not 0 <= metadata.busiest < metadata.numa_nodes:
+        raise PlacementError("busiest", f"no NUMA node {metadata.busiest}")
+    if vectors and not metadata.containers:
+        raise PlacementError("vectors", "vectors, but no container")
+    for node in vectors:
+        if not 0 <= node < metadata.numa_nodes or node == metadata.busiest:
+            raise PlacementError("corrupt-vector", f"no vector can stand for NUMA node {node}")
+
+
+def decode(payload: Payload, known: Iterable[ContainerId]) -> dict[ContainerId, int]:
+    """Decode a placement with the containers that the reader knows (N-6).
+
+    Raises:
+        PlacementError: it is no placement, or one of other containers.
+    """
+    check(payload)
+    metadata, vectors = payload
+    containers = sorted({container_number(one): one for one in known}.items())
+    if len(containers) != metadata.containers:
+        raise PlacementError(
+            "container-count", f"{metadata.containers} containers are placed, {len(containers)} are known"
+        )
+    nodes = [metadata.busiest] * metadata.containers
+    seen = 0
+    for node, vector in sorted(vectors.items()):
+        for offset in read_vector(vector):
+            if offset >= metadata.containers or seen >> offset & 1:
+                raise PlacementError("corrupt-vector", f"offset {offset} is too large or stands twice")
+            seen |= 1 << offset
+            nodes[offset] = node
+    return {container: node for (_, container), node in zip(containers, nodes, strict=True)}
+
+
+def lookup(placement: Placement, container: ContainerId) -> int:
+    """Give the NUMA node of a container.
+
+    Raises:
+        PlacementError: the placement does not know it.
+    """
+    if container not in placement:
+        raise PlacementError("unknown-container", f"{'/'.join(container)}: not in the placement")
+    return placement[container]
+
+
+def payload_of(nrt: NodeResourceTopology) -> Payload | None:
+    """Read the placement of an object (podresources.md 19); None: it has none.
+
+    Raises:
+        PlacementError: the metadata cannot be read.
+    """
+    text = attribute(nrt.attributes, PLACEMENT_METADATA)
+    if text is None:
+        return None
+    vectors = {}
+    for zone in nrt.zones:
+        vector, node = attribute(zone.attributes, PLACEMENT_VECTOR), zone_id(zone.name)
+        if vector is not None and node is not None and zone.type == NUMA_ZONE:
+            vectors[node] = vector
+    return Payload(read_metadata(text), vectors)

@@ -1,0 +1,140 @@
+"""What a pod asks, read once into exact amounts; everything a scheduler asks of a pod starts here.
+
+Equal pods give equal values: `PodRequest` has no name in it, so it is also the key under which pods share work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from numalign.model.pod import ContainerKind, Pod, QoS
+from numalign.model.quantity import Quantity
+from numalign.scheduler.resources import Amounts, is_native, is_whole
+
+Items = tuple[tuple[str, int], ...]
+"""(resource, amount in billionths) pairs, sorted by name."""
+
+
+class ContainerRequest(NamedTuple):
+    """What one container asks, zero amounts included."""
+
+    name: str
+    kind: ContainerKind
+    items: Items
+
+    @property
+    def amounts(self) -> dict[str, int]:
+        """The same as a mapping."""
+        return dict(self.items)
+
+
+class PodRequest(NamedTuple):
+    """What a pod asks."""
+
+    qos: QoS
+    containers: tuple[ContainerRequest, ...]
+    """Init containers first (sidecars among them), then app containers, each in the order of the spec."""
+    overhead: Items = ()
+
+    @property
+    def guaranteed(self) -> bool:
+        """Tell whether the pod's QoS class is Guaranteed."""
+        return self.qos == "Guaranteed"
+
+
+def read(pod: Pod) -> PodRequest:
+    """Read a pod as the API server delivers it. The QoS class is the one in its status, where that has one."""
+    containers = tuple([ContainerRequest(one.name, one.kind, _items(one.requests)) for one in pod.containers])
+    return PodRequest(pod.qos, containers, _items(pod.overhead))
+
+
+def _items(quantities: Mapping[str, Quantity]) -> Items:
+    return tuple(sorted([(name, quantity.nano) for name, quantity in quantities.items()]))
+
+
+def effective(pod: PodRequest) -> dict[str, int]:
+    """Add up what the topology plugin asks of a machine for the whole pod (scheduling.md T-9).
+
+    App containers are summed; init containers and sidecars alike count only as peaks; then comes the overhead.
+    """
+    total: dict[str, int] = {}
+    peaks: dict[str, int] = {}
+    for container in pod.containers:
+        for name, amount in container.items:
+            if container.kind == "app":
+                total[name] = total.get(name, 0) + amount
+            else:
+                peaks[name] = max(peaks.get(name, 0), amount)
+    for name, peak in peaks.items():
+        total[name] = max(total.get(name, 0), peak)
+    return add(total, pod.overhead)
+
+
+def node_level(pod: PodRequest) -> dict[str, int]:
+    """Add up what kube-scheduler's own fit check asks of a machine: sidecars are summed as well.
+
+    The sum over app containers and sidecars, but at least the peak of each init container together with the sidecars
+    before it; then the overhead (docs/rules/topology-manager.md 11.2).
+    """
+    total: dict[str, int] = {}
+    sidecars: dict[str, int] = {}
+    peaks: dict[str, int] = {}
+    for container in pod.containers:
+        for name, amount in container.items:
+            if container.kind == "init":
+                peaks[name] = max(peaks.get(name, 0), amount + sidecars.get(name, 0))
+                continue
+            total[name] = total.get(name, 0) + amount
+            if container.kind == "sidecar":
+                sidecars[name] = sidecars.get(name, 0) + amount
+    for name, peak in peaks.items():
+        total[name] = max(total.get(name, 0), peak)
+    return add(total, pod.overhead)
+
+
+def add(total: dict[str, int], items: Items) -> dict[str, int]:
+    """Add amounts to a total, in place, and return it."""
+    for name, amount in items:
+        total[name] = total.get(name, 0) + amount
+    return total
+
+
+def has_devices(pod: PodRequest) -> bool:
+    """Tell whether some container or init container names a resource that is not native (scheduling.md T-1, T-2)."""
+    return any(not is_native(name) for container in pod.containers for name, _ in container.items)
+
+
+def exclusive_amounts(
+    guaranteed: bool, container: ContainerRequest, listed: Amounts | frozenset[str]
+) -> dict[str, int]:
+    """Give what a container holds for itself once it runs (scheduling.md 3.4).
+
+    Args:
+        guaranteed: whether its pod is Guaranteed.
+        container: the container.
+        listed: the names that some zone of the machine's NRT lists.
+
+    Returns:
+        Non-native resources that some zone lists; for a Guaranteed pod whole CPUs, memory and huge pages above 0.
+    """
+    result = {}
+    for name, amount in container.items:
+        if not is_native(name):
+            kept = name in listed
+        elif name == "cpu":
+            kept = guaranteed and is_whole(amount)
+        else:
+            kept = guaranteed and amount > 0 and (name == "memory" or name.startswith("hugepages-"))
+        if kept:
+            result[name] = amount
+    return result
+
+
+def exclusive_containers(pod: PodRequest, listed: frozenset[str]) -> tuple[str, ...]:
+    """Name the containers that hold something of their own in steady state: app containers and sidecars (3.4)."""
+    return tuple(
+        container.name
+        for container in pod.containers
+        if container.kind != "init" and exclusive_amounts(pod.guaranteed, container, listed)
+    )

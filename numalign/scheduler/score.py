@@ -1,0 +1,101 @@
+"""The plugin's scores: which machine suits a pod best (docs/rules/scheduling.md 2.1 to 2.3).
+
+All figures are exact: where the public plugin adds floats in random order, fractions are used here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Final, Literal
+
+from numalign.scheduler import least_numa_nodes
+from numalign.scheduler.nrt import NodeResourceTopology, manager_config, numa_zones
+from numalign.scheduler.request import Items, PodRequest, effective
+from numalign.scheduler.resources import Amounts, units
+
+MAX_SCORE: Final = 100
+
+Strategy = Literal["LeastAllocated", "MostAllocated", "BalancedAllocation", "LeastNUMANodes"]
+Weights = Mapping[str, int]
+"""Resource -> weight; a name that is missing, or a weight below 1, means 1 (C-6)."""
+
+
+def score(nrt: NodeResourceTopology | None, pod: PodRequest, strategy: Strategy, weights: Weights | None = None) -> int:
+    """Score one machine from 0 to 100.
+
+    Args:
+        nrt: the object as the cache gives it; None: the machine has none, or the cache does not trust it (C-2).
+        pod: what the pod asks.
+        strategy: the scoring strategy.
+        weights: weights of resources.
+    """
+    if not pod.guaranteed:  # C-1
+        return MAX_SCORE
+    if nrt is None:
+        return 0
+    config = manager_config(nrt)
+    zones = numa_zones(nrt)
+    if strategy == "LeastNUMANodes":  # C-3
+        return least_numa_nodes.score(zones, config, pod)
+    if config.policy != "single-numa-node":
+        return 0
+    rate = _STRATEGIES[strategy]
+    frees = [zone.available for zone in zones]
+    if config.scope == "pod":  # C-7
+        return _least_zone(frees, tuple(effective(pod).items()), rate, weights or {})
+    scores = [_least_zone(frees, container.items, rate, weights or {}) for container in pod.containers]
+    return sum(scores) // len(scores) if scores else 0  # C-8
+
+
+def _least_zone(frees: Sequence[Amounts], items: Items, rate: _Rate, weights: Weights) -> int:
+    """Give the smallest non-zero score of the zones; 0 if all are 0 (2.3)."""
+    return min((value for value in (rate(free, items, weights) for free in frees) if value), default=0)
+
+
+_Rate = Callable[[Amounts, Items, Weights], int]
+
+
+def _allocated(free: Amounts, items: Items, weights: Weights, *, most: bool) -> int:
+    """Score a zone by how much of what is free the pod would take, or leave (2.2)."""
+    total = all_weights = 0
+    for name, amount in items:
+        weight = max(weights.get(name, 1), 1)
+        all_weights += weight
+        have = free.get(name, 0)
+        if not have or amount > have:
+            continue
+        asked, capacity = units(amount), units(have)
+        total += weight * ((asked if most else capacity - asked) * MAX_SCORE // capacity)
+    return total // all_weights if all_weights else 0
+
+
+def _least_allocated(free: Amounts, items: Items, weights: Weights) -> int:
+    return _allocated(free, items, weights, most=False)
+
+
+def _most_allocated(free: Amounts, items: Items, weights: Weights) -> int:
+    return _allocated(free, items, weights, most=True)
+
+
+def _balanced(free: Amounts, items: Items, weights: Weights) -> int:  # noqa: ARG001 (this strategy has no weights)
+    """Score a zone by how evenly the pod would use it: by the variance of the used fractions (2.2)."""
+    fractions = []
+    for name, amount in items:
+        have = units(free.get(name, 0))
+        fractions.append(Fraction(units(amount), have) if have else Fraction(1))
+    if any(fraction > 1 for fraction in fractions):
+        return 0
+    count = len(fractions)
+    if count < 2:
+        return MAX_SCORE  # The sample variance of one value is undefined; the public plugin gives garbage.
+    mean = sum(fractions) / count
+    variance = sum((fraction - mean) ** 2 for fraction in fractions) / (count - 1)
+    return int((1 - variance) * MAX_SCORE)
+
+
+_STRATEGIES: Final[Mapping[str, _Rate]] = {
+    "LeastAllocated": _least_allocated,
+    "MostAllocated": _most_allocated,
+    "BalancedAllocation": _balanced,
+}

@@ -1,0 +1,250 @@
+"""Family `sched_kai`: KAI Scheduler's `numa` plugin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from numalign.scheduler.kai import cycle, demands, evaluate, ledger, records, score, topology
+from numalign.scheduler.kai.topology import KaiTopology, KaiZone
+from tests.conformance.sched import amounts, nrt, only, request, said
+
+
+def decide(case: dict[str, Any]) -> dict[str, Any]:
+    return _KINDS[case["kind"]](case)
+
+
+def _machine(case: Mapping[str, Any]) -> KaiTopology | None:
+    """Read the machine of a case: `policy`, `scope`, `zones`, `ignore`."""
+    if case.get("zones") is None:
+        return None
+    zones = [
+        KaiZone(one["name"], amounts(one.get("allocatable") or {}), amounts(one.get("available") or {}))
+        for one in case["zones"]
+    ]
+    return topology.of_zones(zones, case["policy"], case.get("scope") or "container", ignored=case.get("ignore") or ())
+
+
+def _known(case: Mapping[str, Any]) -> KaiTopology:
+    machine = _machine(case)
+    assert machine is not None
+    return machine
+
+
+def _answer(found: evaluate.Evaluation, expect: Mapping[str, Any]) -> dict[str, Any]:
+    answer: dict[str, Any] = {"admit": found.admit}
+    if found.admit:
+        placed = {str(zone): parts for zone, parts in found.placement.items()}
+        answer |= {"zones": sorted(found.placement), "placement": said(placed, expect.get("placement"))}
+    return only(answer, expect)
+
+
+def _solve(case: dict[str, Any]) -> dict[str, Any]:
+    found = evaluate.solve(_known(case), [amounts(demand) for demand in case["demands"]])
+    return _answer(found, case["expect"])
+
+
+def _evaluate(case: dict[str, Any]) -> dict[str, Any]:
+    return _answer(evaluate.evaluate(request(case["pod"]), _machine(case)), case["expect"])
+
+
+def _filter_acts(case: dict[str, Any]) -> dict[str, Any]:
+    return {"acts": demands.filter_acts(request(case["pod"]), _machine(case))}
+
+
+def _demands(case: dict[str, Any]) -> dict[str, Any]:
+    found = demands.demands(request(case["pod"]))
+    result: dict[str, Any] = {}
+    for key, expected in case["expect"].items():
+        value = getattr(found, key)
+        if key == "pod":
+            result[key] = said({name: value.get(name, 0) for name in expected}, expected)
+        else:
+            assert len(value) == len(expected)
+            shown = [{name: one.get(name, 0) for name in wanted} for one, wanted in zip(value, expected, strict=True)]
+            result[key] = said(shown, expected)
+    return result
+
+
+def _score(case: dict[str, Any]) -> dict[str, Any]:
+    machines = {name: _machine(one) for name, one in case["nodes"].items()}
+    return {"score": float(score.score(request(case["pod"]), case["node"], machines))}
+
+
+def _scored_pod(case: dict[str, Any]) -> dict[str, Any]:
+    return {"scored": score.is_scored(request(case["pod"]), {"node": _machine(case)})}
+
+
+def _record(written: list[dict[str, Any]] | None) -> records.Record | None:
+    if written is None:
+        return None
+    return tuple((one["zone"], amounts(one["amount"])) for one in written)
+
+
+def _reconstruct(case: dict[str, Any]) -> dict[str, Any]:
+    pods = [
+        records.PlacedPod(
+            one["status"], _record(one.get("observed")), _record(one.get("bind_request")), _record(one.get("predicted"))
+        )
+        for one in case["pods"]
+    ]
+    found = records.reconstruct(_known(case), pods, on=case["reconstruct_available"])
+    return {"zones_available": said(found.available, case["expect"]["zones_available"])}
+
+
+def _placement_record(case: dict[str, Any]) -> dict[str, Any]:
+    found = records.of_annotations(case["annotations"] or {}, "Running", _record(case["bind_request"])).record
+    return {"zone": found[0][0] if found else None}
+
+
+def _record_zones(case: dict[str, Any]) -> dict[str, Any]:
+    found = records.zones_of(_known({"policy": "none", **case}), _record(case["record"]))
+    return {"zones": None if found is None else list(found)}
+
+
+def _placement(written: list[dict[str, Any]] | None) -> dict[int, dict[str, int]]:
+    return {one["zone"]: amounts(one["amount"]) for one in written or ()}
+
+
+def _seed(case: dict[str, Any]) -> dict[str, Any]:
+    pod = case["pod"]
+    placed = records.of_annotations(pod.get("annotations") or {}, "Running", _record(pod.get("bind_request")))
+    machine = _machine(case) if pod.get("node") else None
+    return {"zones": list(records.seed(request(pod), machine, placed, _placement(pod.get("placement"))))}
+
+
+def _zone_names(case: dict[str, Any]) -> dict[str, Any]:
+    placement = [(one["zone"], amounts(one["amount"])) for one in case["placement"]]
+    found = records.record_of(placement, case["zones"])
+    return {
+        "record": [
+            {"zone": zone, "amount": said(parts, one["amount"])}
+            for (zone, parts), one in zip(found, case["placement"], strict=False)
+        ]
+    }
+
+
+def _policy_scope(case: dict[str, Any]) -> dict[str, Any]:
+    found = nrt(case["nrt"])
+    assert found is not None
+    policy, scope = topology.policy_scope(found)
+    return {"policy": policy, "scope": scope}
+
+
+def _topology(case: dict[str, Any]) -> dict[str, Any]:
+    found = topology.topology(nrt(case["nrt"]))
+    if found is None:
+        return {"topology": None}
+    expect = case["expect"]
+    return only(
+        {
+            "zones": [zone.name for zone in found.zones],
+            "policy": found.policy,
+            "aware": sorted(found.aware),
+            "zones_available": said(found.available, expect.get("zones_available")),
+            "zones_allocatable": said([zone.allocatable for zone in found.zones], expect.get("zones_allocatable")),
+        },
+        expect,
+    )
+
+
+def _ledger(case: dict[str, Any]) -> dict[str, Any]:
+    machine = _known(case)
+    numbers = {zone.name: number for number, zone in enumerate(machine.zones)}
+    pods = {name: request(pod) for name, pod in case["pods"].items()}
+    given = {
+        name: {numbers[one["zone"]]: amounts(one["amount"]) for one in pod.get("placement") or ()}
+        for name, pod in case["pods"].items()
+    }
+    running = {name: given[name] for name, pod in case["pods"].items() if pod.get("running")}
+    rebuilt = machine.with_available([zone.allocatable for zone in machine.zones])
+    start = ledger.Ledger(rebuilt)
+    for name, placement in running.items():
+        start = start.charge(name, placement)
+    account, steps = start, []
+    for step, wanted in zip(case["steps"], [*case["expect"]["steps"]], strict=True):
+        before, name = account, step.get("pod", "")
+        if step["op"] in ("place", "test"):
+            placed = account.place(name, pods[name])
+            account = placed or account
+        elif step["op"] == "charge":
+            placed = account = account.charge(name, given[name])
+        elif step["op"] == "free":
+            placed = account = account.free(name)
+        else:
+            placed = account = start
+        answer = {
+            "ok": placed is not None,
+            "zones": sorted(placed.placements.get(name, {})) if placed else [],
+            "zones_available": said(account.machine.available, wanted.get("zones_available")),
+        }
+        if step["op"] == "test":
+            account = before
+            answer["zones_available"] = said(before.machine.available, wanted.get("zones_available"))
+        steps.append(only(answer, wanted))
+    return {"steps": steps}
+
+
+def _cycle(case: dict[str, Any]) -> dict[str, Any]:
+    machines = {name: _machine(node) for name, node in case["nodes"].items()}
+    jobs = [
+        cycle.Job(
+            one["name"],
+            one["queue"],
+            one["priority"],
+            one["preemptible"],
+            request(one["pod"]),
+            one.get("running_on"),
+        )
+        for one in case["jobs"]
+    ]
+    accounts, observed = {}, {}
+    for name, machine in machines.items():
+        found = machine or KaiTopology(())
+        here = {
+            one["name"]: records.PlacedPod("Running", _record(one.get("observed")))
+            for one in case["jobs"]
+            if one.get("running_on") == name
+        }
+        accounts[name] = ledger.Ledger(records.reconstruct(found, here.values()))
+        requests = {job.name: job.request for job in jobs}
+        observed |= {job: records.seed(requests[job], machine, placed) for job, placed in here.items()}
+    total = {name: amounts(node["allocatable"]) for name, node in case["nodes"].items()}
+    deserved = {one["name"]: amounts(one["deserved"]) for one in case["queues"]}
+    session = cycle.run(cycle.open_session(accounts, total, jobs, observed), jobs, case["actions"], deserved)
+    states: dict[str, Any] = {}
+    for job in jobs:
+        standing = session.standings[job.name]
+        wanted = case["expect"]["jobs"].get(job.name)
+        if wanted is not None:
+            answer = {"state": standing.state, "node": standing.node, "zones": sorted(session.zones(job.name))}
+            states[job.name] = only(answer, wanted)
+    result: dict[str, Any] = {"jobs": states}
+    if "zones_available" in case["expect"]:
+        result["zones_available"] = {
+            name: said(session.ledgers[name].machine.available, wanted)
+            for name, wanted in case["expect"]["zones_available"].items()
+        }
+    return result
+
+
+_KINDS = {
+    "kai/solve": _solve,
+    "kai/evaluate": _evaluate,
+    "kai/filter_acts": _filter_acts,
+    "kai/demands": _demands,
+    "kai/score": _score,
+    "kai/scored_pod": _scored_pod,
+    "kai/reconstruct": _reconstruct,
+    "kai/placement_record": _placement_record,
+    "kai/record_zones": _record_zones,
+    "kai/seed": _seed,
+    "kai/placement_zone_names": _zone_names,
+    "kai/policy_scope": _policy_scope,
+    "kai/topology": _topology,
+    "kai/zone_number": lambda case: {"number": topology.zone_number(case["name"])},
+    "kai/ignore_list": lambda case: {"names": list(topology.ignore_list(case["text"]))},
+    "kai/reconstruct_option": lambda case: {"on": topology.reconstruct_option(case["text"])},
+    "kai/ledger": _ledger,
+    "kai/cycle": _cycle,
+}
