@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from numalign.model.resources import CPU, is_memory
 from numalign.scheduler.nrt import NodeResourceTopology, NUMAZone, manager_config, numa_zones
 from numalign.scheduler.request import ContainerRequest, PodRequest
 from numalign.scheduler.verdict import PASS, Verdict
@@ -43,10 +44,10 @@ def _container(
     """Test one container (S-3 to S-10); None: it passes."""
     left = -1
     for name, amount in container.items:
-        ignored = name == "memory" or name.startswith("hugepages-")
+        ignored = is_memory(name)
         if not amount or (lenient and ignored):  # S-8
             continue
-        free = ignored or (name == "cpu" and not guaranteed)  # S-6, S-7
+        free = ignored or (name == CPU and not guaranteed)  # S-6, S-7
         suits = 0
         for zone in zones:
             if name in zone.available and (free or zone.available[name] >= amount):  # S-5, S-9

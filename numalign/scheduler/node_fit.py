@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from numalign.model.quantity import NANO
+from numalign.model.resources import CPU, MEMORY
 from numalign.scheduler.request import PodRequest, node_level
 from numalign.scheduler.resources import Amounts
 from numalign.scheduler.verdict import PASS, Verdict
@@ -14,7 +16,7 @@ from numalign.scheduler.verdict import PASS, Verdict
 NodeStrategy = Literal["LeastAllocated", "MostAllocated"]
 
 MAX_SCORE = 100
-SCORED = ("cpu", "memory")
+SCORED = (CPU, MEMORY)
 """The resources that the node-level score looks at."""
 
 
@@ -39,7 +41,7 @@ def check(totals: NodeTotals, pod: PodRequest) -> Verdict:
     """Decide whether a machine's total has room for a pod. All shortages are named, in kube-scheduler's words."""
     messages = []
     most = totals.allocatable.get("pods")
-    if most is not None and (totals.pods + 1) * 10**9 > most:
+    if most is not None and (totals.pods + 1) * NANO > most:
         messages.append("Too many pods")
     first: tuple[str, int, int] | None = None
     for name, amount in sorted(node_level(pod).items()):
@@ -49,7 +51,7 @@ def check(totals: NodeTotals, pod: PodRequest) -> Verdict:
             first = first or (name, amount, free)
     if not messages:
         return PASS
-    resource, requested, best = first or ("pods", 10**9, 0)
+    resource, requested, best = first or ("pods", NANO, 0)
     return Verdict(False, ", ".join(messages), resource=resource, requested=requested, best=best)
 
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from numalign.model.pod import ContainerKind, Pod, QoS
 from numalign.model.quantity import Quantity
+from numalign.model.resources import CPU, is_memory
 from numalign.scheduler.resources import Amounts, is_native, is_whole
 
 Items = tuple[tuple[str, int], ...]
@@ -122,10 +123,10 @@ def exclusive_amounts(
     for name, amount in container.items:
         if not is_native(name):
             kept = name in listed
-        elif name == "cpu":
+        elif name == CPU:
             kept = guaranteed and is_whole(amount)
         else:
-            kept = guaranteed and amount > 0 and (name == "memory" or name.startswith("hugepages-"))
+            kept = guaranteed and amount > 0 and is_memory(name)
         if kept:
             result[name] = amount
     return result

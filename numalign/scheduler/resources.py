@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from typing import Final
 
 from numalign.model.quantity import NANO
+from numalign.model.resources import CPU, EPHEMERAL_STORAGE, MEMORY, is_memory
 
 Amounts = Mapping[str, int]
 """Resource name -> amount in billionths."""
 
-ALWAYS_LISTED: Final = ("cpu", "memory", "pods", "ephemeral-storage")
+ALWAYS_LISTED: Final = (CPU, MEMORY, "pods", EPHEMERAL_STORAGE)
 """Names that the total of a machine always has, also where the value is 0 (scheduling.md 1.2, notes on T-14)."""
 
 
@@ -24,12 +25,12 @@ def is_native(name: str) -> bool:
 
 def is_affine(name: str) -> bool:
     """Tell whether a name is one of CPU, memory and huge pages, which follow the NUMA node only for Guaranteed pods."""
-    return name in ("cpu", "memory") or name.startswith("hugepages-")
+    return name == CPU or is_memory(name)
 
 
 def is_host_level(name: str) -> bool:
     """Tell whether a resource may belong to the machine as a whole rather than to a NUMA node."""
-    return name in ("ephemeral-storage", "storage") or not is_native(name)
+    return name in (EPHEMERAL_STORAGE, "storage") or not is_native(name)
 
 
 def units(amount: int) -> int:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from numalign.model.apiserver import amount
+from numalign.model.apiserver.amounts import amount
 from numalign.scheduler.kai.demands import filter_acts
 from numalign.scheduler.kai.evaluate import ZoneAmounts
 from numalign.scheduler.kai.topology import KaiTopology
@@ -42,21 +42,23 @@ def read_record(text: str | None) -> Record | None:
         return None
     try:
         entries = json.loads(text)
-        record = tuple([(_zone(entry), _amounts(entry.get("amount") or {})) for entry in entries])
-    except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
+        record = tuple([_entry(entry) for entry in entries])
+    except (ValueError, TypeError, RecursionError):
         return None
     return record or None
 
 
-def _zone(entry: Mapping[str, Any]) -> str:
-    zone = entry["zone"]
-    if not isinstance(zone, str):
-        raise TypeError(zone)
-    return zone
+def _entry(entry: object) -> tuple[str, Amounts]:
+    """Read one zone of a record.
 
-
-def _amounts(written: Mapping[str, Any]) -> dict[str, int]:
-    return {name: amount(text).nano for name, text in written.items()}
+    Raises:
+        TypeError: it has another shape.
+        ValueError: an amount is no quantity.
+    """
+    zone, amounts = (entry.get("zone"), entry.get("amount") or {}) if isinstance(entry, dict) else (None, None)
+    if not isinstance(zone, str) or not isinstance(amounts, dict):
+        raise TypeError(entry)
+    return zone, {name: amount(text).nano for name, text in amounts.items()}
 
 
 def of_annotations(annotations: Mapping[str, str], status: str, bind_request: Record | None = None) -> PlacedPod:

@@ -1,0 +1,73 @@
+"""The worked examples of docs/rules/scheduling.md 7.1 and 7.2, and where the two filters part."""
+
+from __future__ import annotations
+
+import pytest
+
+from numalign.scheduler import filter_kep, filter_nrt
+from numalign.scheduler.request import PodRequest
+from tests.conformance.sched import amounts, nano
+from tests.scheduler.make import cpus, object_of, pod, zone
+
+TOTAL = amounts({"cpu": "12", "memory": "32Gi", "vendor.io/fpga": "2", "fpga": "2"})
+EIGHT_AND_FOUR = object_of(zone(0, cpu="8", memory="16Gi"), zone(1, cpu="4", memory="16Gi"))
+EIGHT_AND_EIGHT = object_of(zone(0, cpu="8", memory="8Gi"), zone(1, cpu="8", memory="8Gi"))
+
+
+def asks(**names: str) -> PodRequest:
+    return pod({"cpu": "1", "memory": "1Gi"} | {key.replace("_io_", ".io/"): text for key, text in names.items()})
+
+
+@pytest.mark.parametrize(
+    ("found", "asked", "today", "proposal"),
+    [
+        pytest.param(EIGHT_AND_FOUR, cpus(8, 4), "", True, id="the big container first fits both filters"),
+        pytest.param(EIGHT_AND_FOUR, cpus(4, 8), "cannot align container", True, id="the small one takes zone 0 today"),
+        pytest.param(
+            EIGHT_AND_FOUR, cpus(8, 8), "cannot align container", True, id="two of eight: not subtracted before"
+        ),
+        pytest.param(EIGHT_AND_EIGHT, cpus(1, memory="12Gi"), "cannot align container", True, id="memory counts today"),
+        pytest.param(
+            EIGHT_AND_EIGHT, asks(vendor_io_fpga="1"), "", False, id="a device in no zone is host-level today"
+        ),
+        pytest.param(EIGHT_AND_EIGHT, asks(fpga="1"), "cannot align container", False, id="an unprefixed name is not"),
+        pytest.param(EIGHT_AND_EIGHT, asks(vendor_io_none="0"), "", True, id="nothing of an unknown resource"),
+        pytest.param(
+            EIGHT_AND_EIGHT, asks(vendor_io_none="1"), "cannot align container", False, id="unknown to the node"
+        ),
+    ],
+)
+def test_worked_examples(found: object, asked: PodRequest, today: str, proposal: bool) -> None:
+    verdict = filter_nrt.check(found, TOTAL, asked)  # type: ignore[arg-type]
+    assert (verdict.passed, verdict.message) == (not today, today)
+    assert filter_kep.check(found, asked).passed == proposal  # type: ignore[arg-type]
+
+
+def test_lenient_memory_suits_a_zone_that_does_not_list_it() -> None:
+    without = object_of(zone(0, cpu="8"))
+    assert not filter_kep.check(without, cpus(1)).passed
+    assert filter_kep.check(without, cpus(1), seed_memory="lenient").passed
+
+
+def test_a_refusal_names_the_resource_and_the_best_zone() -> None:
+    verdict = filter_nrt.check(EIGHT_AND_FOUR, TOTAL, cpus(9))
+    assert (verdict.container, verdict.resource, verdict.requested) == ("c0", "cpu", nano("9"))
+    assert (verdict.best, verdict.best_zone) == (nano("8"), 0)
+
+
+def test_the_proposal_names_the_container() -> None:
+    assert filter_kep.check(EIGHT_AND_FOUR, cpus(1, 9)).message == "Can't align container: c1"
+
+
+@pytest.mark.parametrize("policy", ["none", "best-effort", "restricted"])
+def test_only_single_numa_node_is_filtered(policy: str) -> None:
+    found = object_of(zone(0, cpu="1", memory="1Gi"), policy=policy)
+    assert filter_nrt.check(found, TOTAL, cpus(9)).passed
+    assert filter_kep.check(found, cpus(9)).passed
+
+
+def test_pod_scope_adds_the_overhead_and_container_scope_does_not() -> None:
+    zones = zone(0, cpu="8", memory="8Gi"), zone(1, cpu="8", memory="8Gi")
+    asked = pod({"cpu": "8", "memory": "1Gi"}, overhead={"cpu": "1"})
+    assert filter_nrt.check(object_of(*zones), TOTAL, asked).passed
+    assert filter_nrt.check(object_of(*zones, scope="pod"), TOTAL, asked).message == "cannot align pod"

@@ -1,0 +1,70 @@
+"""KAI's plugin beyond the recorded cases: XK-1, and its search against plain enumeration."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from numalign.scheduler.kai import evaluate, records, topology
+from numalign.scheduler.kai.topology import KaiZone
+from tests.conformance.sched import amounts
+from tests.scheduler.make import cpus, object_of, zone
+
+
+def test_a_reserved_cpu_makes_kai_pass_what_the_kubelet_refuses_for_ever() -> None:
+    """XK-1: the width comes from what is allocatable (39 + 39), the kubelet's from all CPUs (40 on one node)."""
+    machine = topology.topology(object_of(zone(0, cpu="39"), zone(1, cpu="39"), policy="restricted"))
+    assert machine is not None
+    assert sorted(evaluate.evaluate(cpus(40), machine).placement) == [0, 1]
+
+
+def test_kai_filters_restricted_machines_and_says_so() -> None:
+    machine = topology.topology(object_of(zone(0, cpu="4"), zone(1, cpu="4"), policy="restricted"))
+    assert evaluate.check(cpus(9), machine).message == evaluate.CANNOT_ALIGN
+    assert evaluate.check(cpus(9), None).passed
+
+
+free = st.lists(st.dictionaries(st.sampled_from(["cpu", "gpu"]), st.integers(0, 5)), min_size=1, max_size=6)
+
+
+@given(free, st.integers(1, 9), st.integers(1, 9))
+@settings(derandomize=True, deadline=None, max_examples=300)
+def test_restricted_takes_the_first_set_of_its_width(zones: list[dict[str, int]], cpu: int, gpu: int) -> None:
+    machine = topology.of_zones([KaiZone(f"node-{n}", one, one) for n, one in enumerate(zones)], "restricted", "pod")
+    wanted = {name: amount for name, amount in (("cpu", cpu), ("gpu", gpu)) if name in machine.aware}
+    answer = evaluate.solve(machine, [wanted])
+    widths = set()
+    for name, amount in wanted.items():
+        have = sorted((one.get(name, 0) for one in zones), reverse=True)
+        widths.add(next((size for size in range(1, len(zones) + 1) if sum(have[:size]) >= amount), None))
+    expected = None
+    if not wanted:
+        expected = ()
+    elif len(widths) == 1 and None not in widths:
+        sets = combinations(range(len(zones)), widths.pop())  # type: ignore[arg-type]
+        fits = (
+            members
+            for members in sets
+            if all(sum(zones[place].get(name, 0) for place in members) >= amount for name, amount in wanted.items())
+        )
+        expected = next(fits, None)
+    assert answer.admit == (expected is not None)
+    if expected is not None:
+        assert set(answer.placement) <= set(expected)
+        taken = {name: sum(part.get(name, 0) for part in answer.placement.values()) for name in wanted}
+        assert taken == wanted
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "null", "5", "{}", "[5]", '[{"zone": 1}]', '[{"zone": "a", "amount": [1]}]', "["]
+)
+def test_a_malformed_record_is_none(text: str) -> None:
+    assert records.read_record(text) is None
+
+
+def test_a_record_without_amounts_names_its_zone() -> None:
+    assert records.read_record('[{"zone": "node-1"}]') == (("node-1", {}),)
+    assert records.read_record('[{"zone": "node-1", "amount": {"cpu": 2}}]') == (("node-1", amounts({"cpu": "2"})),)

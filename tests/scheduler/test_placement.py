@@ -1,0 +1,83 @@
+"""Hashes, LEB89 and the placement encoding: check values and round trips (docs/rules/scheduling.md 9)."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from numalign.scheduler import leb89, placement
+from numalign.scheduler.fingerprint import check, fingerprint
+from numalign.scheduler.xxh64 import xxh64
+
+
+@pytest.mark.parametrize(
+    ("data", "seed", "expected"),
+    [
+        pytest.param(b"", 0, 0xEF46DB3751D8E999, id="nothing"),
+        pytest.param(b"a", 0, 0xD24EC4F1A98C6E5B, id="one byte"),
+        pytest.param(b"abc", 0, 0x44BC2CF5AD770999, id="three bytes"),
+        pytest.param(b"ns\0pod\0cnt", 0, 9468815510407277218, id="a container"),
+        pytest.param(b"\0\0", 0, 11145182160106660097, id="a container of empty texts"),
+        pytest.param(b"Nobody inspects the spammish repetition", 0, 0xFBCEA83C8A378BF1, id="more than 32 bytes"),
+    ],
+)
+def test_xxh64(data: bytes, seed: int, expected: int) -> None:
+    assert xxh64(data, seed) == expected
+
+
+def test_fingerprints() -> None:
+    assert fingerprint([]) == "pfp0v001ef46db3751d8e999"
+    assert fingerprint([("default", "a"), ("net", "dpdk")]) == "pfp0v00132fed319f0872ae3"
+    assert check(fingerprint([("net", "dpdk"), ("default", "a")]), [("default", "a"), ("net", "dpdk")]) == "match"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0, "!"), (63, "e"), (64, "f!"), (1663, "~e"), (1664, "gf!"), (40063, "~~e")]
+)
+def test_leb89(value: int, text: str) -> None:
+    assert leb89.encode([value]) == text
+
+
+@given(st.lists(st.integers(0, 2**70)))
+@settings(derandomize=True, deadline=None)
+def test_leb89_comes_back(values: list[int]) -> None:
+    text = leb89.encode(values)
+    assert list(leb89.decode(text)) == values
+    assert not set(text) & set('"&<>\\ ')
+
+
+def test_the_example_of_the_rules() -> None:
+    containers = [
+        (("default", "a", "main"), 0),
+        (("default", "b", "main"), 1),
+        (("net", "dpdk", "fwd"), 1),
+        (("net", "dpdk", "sidecar"), 1),
+    ]
+    payload = placement.encode(containers, 2)
+    assert placement.write_metadata(payload.metadata) == "npv0v001::ve=leb89::cc=4::nn=2::bn=1"
+    assert payload.vectors == {0: "!"}
+
+
+names = st.text(st.characters(codec="ascii", exclude_characters="\0"), max_size=4)
+containers = st.dictionaries(st.tuples(names, names, names), st.integers(0, 7), max_size=30)
+
+
+@given(containers)
+@settings(derandomize=True, deadline=None)
+def test_a_placement_comes_back(known: dict[tuple[str, str, str], int]) -> None:
+    payload = placement.encode(known.items(), 8)
+    assert placement.read_metadata(placement.write_metadata(payload.metadata)) == payload.metadata
+    assert placement.decode(payload, reversed(known)) == known
+
+
+@given(st.text(max_size=40))
+@settings(derandomize=True, deadline=None)
+def test_any_text_is_read_or_refused(text: str) -> None:
+    for tail in (text, f"npv0v001::{text}", f"npv0v001::ve=leb89::cc={text}::nn=2::bn=0"):
+        with suppress(placement.PlacementError):
+            placement.read_metadata(tail)
+    with suppress(placement.PlacementError):
+        placement.read_vector(text)
