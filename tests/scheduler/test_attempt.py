@@ -52,7 +52,7 @@ def test_equal_machines_share_one_verdict(monkeypatch: pytest.MonkeyPatch) -> No
 
     def counted(*arguments: object) -> object:
         asked.append(arguments)
-        return check(*arguments)  # type: ignore[arg-type]
+        return check(*arguments)
 
     monkeypatch.setattr(filter_nrt, "check", counted)
     machines = [candidate(f"n{number}", SPLIT if number % 2 else ALIGNED) for number in range(400)]
@@ -87,7 +87,7 @@ def test_over_reserve_waits_where_a_zone_would_still_do() -> None:
     found = object_of(zone(0, cpu="8", memory="16Gi"), zone(1, cpu="8", memory="16Gi"))
     bound = {}
     for mode in ("passthrough", "over_reserve"):
-        config = SchedulerConfig(cache=SchedulerConfig().cache._replace(mode=mode))  # type: ignore[arg-type]
+        config = SchedulerConfig(cache=SchedulerConfig().cache._replace(mode=mode))
         state = cluster.open_cluster(config, [("n", total, found._replace(name="n"))])
         tried = []
         for number in range(2):

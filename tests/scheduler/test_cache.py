@@ -8,7 +8,7 @@ from numalign.scheduler import cache
 from numalign.scheduler.cache import BoundPod, CacheConfig, CachedNode
 from numalign.scheduler.fingerprint import fingerprint
 from numalign.scheduler.nrt import FINGERPRINT, FINGERPRINT_METHOD, NodeResourceTopology
-from numalign.scheduler.request import effective
+from numalign.scheduler.request import PodRequest, effective
 from tests.conformance.sched import amounts, zones_available
 from tests.scheduler.make import cpus, object_of, pod, zone
 
@@ -96,9 +96,9 @@ def test_a_changed_policy_is_accepted_without_a_fingerprint() -> None:
     ("mode", "asked", "fresh"),
     [("All", cpus(1), False), ("OnlyExclusiveResources", pod({"cpu": "500m"}), True), ("None", cpus(1), True)],
 )
-def test_foreign_pods(mode: cache.ForeignPods, asked: object, fresh: bool) -> None:
+def test_foreign_pods(mode: cache.ForeignPods, asked: PodRequest, fresh: bool) -> None:
     config = OVER._replace(foreign_pods=mode)
-    entry = cache.foreign_seen(config, cache.accept(FULL), asked)  # type: ignore[arg-type]
+    entry = cache.foreign_seen(config, cache.accept(FULL), asked)
     assert cache.read(config, entry, FULL).fresh == fresh
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from numalign.scheduler import filter_kep, filter_nrt
+from numalign.scheduler.nrt import NodeResourceTopology
 from numalign.scheduler.request import PodRequest
 from tests.conformance.sched import amounts, nano
 from tests.scheduler.make import cpus, object_of, pod, zone
@@ -37,10 +38,10 @@ def asks(**names: str) -> PodRequest:
         ),
     ],
 )
-def test_worked_examples(found: object, asked: PodRequest, today: str, proposal: bool) -> None:
-    verdict = filter_nrt.check(found, TOTAL, asked)  # type: ignore[arg-type]
+def test_worked_examples(found: NodeResourceTopology, asked: PodRequest, today: str, proposal: bool) -> None:
+    verdict = filter_nrt.check(found, TOTAL, asked)
     assert (verdict.passed, verdict.message) == (not today, today)
-    assert filter_kep.check(found, asked).passed == proposal  # type: ignore[arg-type]
+    assert filter_kep.check(found, asked).passed == proposal
 
 
 def test_lenient_memory_suits_a_zone_that_does_not_list_it() -> None:

@@ -44,7 +44,7 @@ def test_restricted_takes_the_first_set_of_its_width(zones: list[dict[str, int]]
     if not wanted:
         expected = ()
     elif len(widths) == 1 and None not in widths:
-        sets = combinations(range(len(zones)), widths.pop())  # type: ignore[arg-type]
+        sets = combinations(range(len(zones)), widths.pop())
         fits = (
             members
             for members in sets
