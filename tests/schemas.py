@@ -7,6 +7,7 @@ described to the last key.
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,13 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 }
 
 
+@cache
 def validator(name: str) -> jsonschema.Draft202012Validator:
     """Return the validator of a schema as it is published."""
     return jsonschema.Draft202012Validator(SCHEMAS[name], registry=_registry(SCHEMAS))
 
 
+@cache
 def strictly(name: str) -> jsonschema.Draft202012Validator:
     """Return a validator that also refuses keys that the schema does not name."""
     closed = {each: _closed(schema) for each, schema in SCHEMAS.items()}

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.cli.running import MACHINES, PODS, Done, in_process
@@ -186,12 +186,6 @@ def written(data: Any) -> bytes:
     return json.dumps(data).encode()
 
 
-BOUNDED = settings(
-    derandomize=True,
-    deadline=None,
-    database=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture],
-)
 CPU_OPTIONS = (
     *("full-pcpus-only", "distribute-cpus-across-numa", "align-by-socket", "distribute-cpus-across-cores"),
     *("strict-cpu-reservation", "prefer-align-cpus-by-uncorecache"),
@@ -208,13 +202,13 @@ def holds(done: Done, statuses: tuple[int, ...] = (0, 1, 2, 4)) -> None:
         assert done.err.count("\n") == 1, done.err
 
 
-@settings(BOUNDED, max_examples=300)
+@settings(max_examples=300)
 @given(mutated(GOOD_PODS), st.sampled_from(POLICIES), st.sampled_from(["table", "wide", "json", "yaml", "name"]))
 def test_any_manifest_has_an_answer(pod: Any, policy: str, output: str) -> None:
     holds(in_process("admit", "-", "-m", "figure-1", "--policy", policy, "-o", output, stdin=written(pod)))
 
 
-@settings(BOUNDED, max_examples=100)
+@settings(max_examples=100)
 @given(mutated(GOOD_PODS))
 def test_any_pod_can_be_said_to_be_there(tmp_path: Path, pod: Any) -> None:
     there = tmp_path / "there.json"
@@ -222,21 +216,21 @@ def test_any_pod_can_be_said_to_be_there(tmp_path: Path, pod: Any) -> None:
     holds(in_process("admit", PODS / "burstable.yaml", "--beside", there, "-m", "figure-1", "-o", "json"))
 
 
-@settings(BOUNDED, max_examples=300)
+@settings(max_examples=300)
 @given(mutated(GOOD_MACHINES), st.sampled_from(POLICIES), st.sampled_from(["wide", "json"]))
 def test_any_machine_has_an_answer(machine: Any, policy: str, output: str) -> None:
     pod = PODS / "guaranteed-4cpu-1gpu.yaml"
     holds(in_process("admit", pod, "-m", "-", "--policy", policy, "-o", output, stdin=written(machine)))
 
 
-@settings(BOUNDED, max_examples=200)
+@settings(max_examples=200)
 @given(mutated([GOOD_KUBELET]), st.sampled_from(["figure-1", "hgx-h100", "power9-2s-sparse-ids"]))
 def test_any_kubelet_configuration_has_an_answer(kubelet: Any, machine: str) -> None:
     arguments = ("-m", machine, "-o", "json", "--kubelet-config", "-")
     holds(in_process("admit", PODS / "hugepages.yaml", *arguments, stdin=written(kubelet)))
 
 
-@settings(BOUNDED, max_examples=300)
+@settings(max_examples=300)
 @given(st.lists(mutated([GOOD_SCENARIO], changes=4), min_size=1, max_size=3))
 def test_any_scenario_has_an_answer(scenarios: list[Any]) -> None:
     done = in_process("replay", "-", stdin=b"\n".join(map(written, scenarios)))
@@ -327,7 +321,7 @@ GOOD_FLAGS = st.sampled_from(
 )
 
 
-@settings(BOUNDED, max_examples=300)
+@settings(max_examples=300)
 @given(
     st.lists(
         GOOD_FLAGS | GOOD_FLAGS | GOOD_FLAGS | st.tuples(st.sampled_from(FLAGS), FLAG_TEXTS), min_size=1, max_size=4
@@ -362,7 +356,7 @@ SHORT = st.sampled_from(
 )
 
 
-@settings(BOUNDED, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(SHORT | SHORT | SHORT | st.text(max_size=10), min_size=1, max_size=2))
 def test_any_short_form_has_an_answer(parts: list[str]) -> None:
     short = "coresPerNumaNode=2,memoryPerNumaNode=8Gi"
@@ -385,7 +379,7 @@ def damaged(draw: st.DrawFn) -> bytes:
     return bytes(text)
 
 
-@settings(BOUNDED, max_examples=300)
+@settings(max_examples=300)
 @given(
     damaged() | st.binary(max_size=60) | ANYTHING.map(written), st.sampled_from(["pod", "machine", "kubelet", "beside"])
 )
@@ -400,7 +394,7 @@ def test_any_bytes_have_an_answer(text: bytes, role: str) -> None:
     holds(in_process("admit", given_as["pod"], "-m", given_as["machine"], "-o", "json", *more, stdin=text))
 
 
-@settings(BOUNDED, max_examples=60)
+@settings(max_examples=60)
 @given(mutated(GOOD_PODS, changes=1), st.sampled_from(["json", "yaml", "wide"]))
 def test_the_same_input_gives_the_same_bytes(pod: Any, output: str) -> None:
     arguments = ("admit", "-", "-m", "figure-1", "--policy", "best-effort", "--replicas", "2", "-o", output)
@@ -408,20 +402,20 @@ def test_the_same_input_gives_the_same_bytes(pod: Any, output: str) -> None:
 
 
 @pytest.mark.parametrize("command", ["explain", "compare", "lint"])
-@settings(BOUNDED, max_examples=40)
+@settings(max_examples=40)
 @given(pod=mutated(GOOD_PODS), output=st.sampled_from(["table", "json"]))
 def test_other_commands_stand_any_manifest(command: str, pod: Any, output: str) -> None:
     flags = () if command == "lint" else ("-m", "figure-1")
     holds(in_process(command, "-", *flags, "-o", output, stdin=written(pod)))
 
 
-@settings(BOUNDED, max_examples=60)
+@settings(max_examples=60)
 @given(mutated([GOOD_KUBELET]), st.sampled_from(["table", "json"]))
 def test_config_check_stands_any_configuration(kubelet: Any, output: str) -> None:
     holds(in_process("config", "check", "-", "-m", "figure-1", "-o", output, stdin=written(kubelet)))
 
 
-@settings(BOUNDED, max_examples=60)
+@settings(max_examples=60)
 @given(mutated(GOOD_MACHINES), st.sampled_from(["table", "tree", "svg", "json", "yaml"]))
 def test_any_machine_can_be_shown_or_is_refused(machine: Any, output: str) -> None:
     holds(in_process("discover", "-m", "-", "-o", output, stdin=written(machine)))

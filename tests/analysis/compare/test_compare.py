@@ -205,7 +205,7 @@ class TestLeft:
         ]
 
 
-@settings(max_examples=60, derandomize=True, deadline=None)
+@settings(max_examples=60)
 @given(
     cpus=st.integers(1, 9),
     gpus=st.integers(0, 3),

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from numalign.analysis.config.check import report
@@ -211,7 +211,6 @@ def test_wishes_are_kept(name: str) -> None:
     assert {field: getattr(config, field) for field in wishes} == wishes
 
 
-@settings(derandomize=True, deadline=None)
 @given(
     nodes=st.integers(1, 10),
     memory=st.integers(0, 4 * GI),

@@ -176,7 +176,7 @@ def test_a_pod_beyond_the_machine_is_impossible() -> None:
     assert "8" in found[0].message
 
 
-@settings(derandomize=True, max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     machine=st.sampled_from(["figure-1", "xeon-2s-snc4", "dgx-1", "hgx-h100"]),
     scope=st.sampled_from(["container", "pod"]),

@@ -93,7 +93,7 @@ def searches(draw: st.DrawFn) -> tuple[list[int], int, int, int]:
     return free, n, group, draw(st.integers(1, len(free)))
 
 
-@settings(derandomize=True, max_examples=600, deadline=None)
+@settings(max_examples=600)
 @given(searches())
 @example(([3, 3, 3, 3, 5], 10, 1, 4))
 @example(([5, 5, 5, 5], 14, 2, 4))
@@ -110,7 +110,7 @@ def test_the_search_finds_what_the_rule_finds(case: tuple[list[int], int, int, i
     assert best_balance(plan(free, range(len(free)), n, group, k)) == expected
 
 
-@settings(derandomize=True, max_examples=500)
+@settings(max_examples=500)
 @given(st.lists(st.integers(0, 300), min_size=1, max_size=32))
 def test_the_score_is_that_of_floating_point(numbers: list[int]) -> None:
     exact = score(sum(number * number for number in numbers), sum(numbers), len(numbers))

@@ -568,7 +568,7 @@ pods_asking = st.lists(
 class TestLaws:
     """Whatever is asked in whatever order."""
 
-    @settings(derandomize=True, deadline=None, max_examples=200)
+    @settings(max_examples=200)
     @given(fleets, pods_asking)
     def test_allocation_and_removal(
         self, fleet: list[Device], asking: list[tuple[list[tuple[ContainerKind, int]], int | None, bool]]
@@ -604,7 +604,7 @@ class TestLaws:
             del alive[uid]
             assert state.allocated.get(GPU, 0) == sum(alive.values())
 
-    @settings(derandomize=True, deadline=None, max_examples=200)
+    @settings(max_examples=200)
     @given(fleets, st.integers(0, 255), st.integers(0, 255), st.integers(0, 5))
     def test_hints_are_the_masks_of_the_rule(self, fleet: list[Device], busy: int, reuse: int, amount: int) -> None:
         """Rule 4.1 mask by mask, as written there."""

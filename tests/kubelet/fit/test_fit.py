@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from numalign.kubelet.config import KubeletConfig
@@ -298,7 +298,6 @@ def test_static_pods_are_not_asked_about_taints() -> None:
     assert not check(pod(annotations={"kubernetes.io/config.source": "api"}), [], tainted).admit
 
 
-@settings(derandomize=True)
 @given(st.lists(st.integers(0, 4000), max_size=6), st.integers(0, 4000), st.integers(1, 8))
 def test_more_room_never_refuses(used: list[int], wanted: int, cpus: int) -> None:
     """A pod that fits a node fits a larger one; and a refusal says by how much."""

@@ -112,7 +112,7 @@ def by_the_rule(
     return tuple(TopologyHint(mask, mask.bit_count() == best) for mask in found), best
 
 
-@settings(derandomize=True, max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(histories())
 def test_hints_are_those_of_the_rule(history: tuple[MemoryManager, list[MemoryState], dict[str, PodDemand]]) -> None:
     """The few pieces of a family are exactly the masks that the rule's walk lets through, in its order."""
@@ -128,7 +128,7 @@ def test_hints_are_those_of_the_rule(history: tuple[MemoryManager, list[MemorySt
                     assert narrowest(manager, request) == best
 
 
-@settings(derandomize=True, max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(histories(), st.integers(0, 127))
 def test_best_hint_is_that_of_the_list(
     history: tuple[MemoryManager, list[MemoryState], dict[str, PodDemand]], required: int
@@ -145,7 +145,7 @@ def test_best_hint_is_that_of_the_list(
             assert best_hint(hints, wanted) == (ranked[0] if ranked else None)
 
 
-@settings(derandomize=True, max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(histories())
 def test_nothing_is_lost_or_made(history: tuple[MemoryManager, list[MemoryState], dict[str, PodDemand]]) -> None:
     """On every node free and reserved add up to allocatable; counts are the blocks that lie on the node."""
@@ -161,7 +161,7 @@ def test_nothing_is_lost_or_made(history: tuple[MemoryManager, list[MemoryState]
             assert state.counts[node] or state.groups[node] == 1 << node
 
 
-@settings(derandomize=True, max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(histories())
 def test_taking_and_giving_back_keeps_all_sums(
     history: tuple[MemoryManager, list[MemoryState], dict[str, PodDemand]],
@@ -181,7 +181,7 @@ def test_taking_and_giving_back_keeps_all_sums(
                 assert sum(table[node] for node in members) == sum(before[node] for node in members)
 
 
-@settings(derandomize=True, max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(histories())
 def test_when_all_pods_are_gone_no_node_is_in_use(
     history: tuple[MemoryManager, list[MemoryState], dict[str, PodDemand]],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from numalign.errors import StartError
@@ -155,7 +155,6 @@ def test_long_form_hides_its_address() -> None:
     assert inner_form(total["memory"]) == "{{0 0} {0x…}  BinarySI}"
 
 
-@settings(derandomize=True)
 @given(st.integers(0, 10**6), st.integers(0, 10**6))
 def test_parts_add_up(kube: int, system: int) -> None:
     """The reservation is the exact sum of its parts."""

@@ -1,6 +1,11 @@
-"""Hypothesis strategies for families of hints, as providers give them and odder."""
+"""Hypothesis strategies for families of hints, as providers give them and odder.
+
+A strategy is made once a size of machine: checking a new one costs more than drawing from it.
+"""
 
 from __future__ import annotations
+
+from functools import cache
 
 from hypothesis import strategies as st
 
@@ -18,58 +23,83 @@ from numalign.kubelet.topology.merge.lists import NUMAInfo, numa_info
 
 LARGEST = 5
 """Nodes of the largest machine: all masks of several lists can still be walked."""
+SIZES = st.integers(1, LARGEST)
+BOOLEANS = st.booleans()
 
 
+@cache
 def masks(nodes: int) -> st.SearchStrategy[int]:
     return st.integers(1, (1 << nodes) - 1)
 
 
+@cache
 def demands(nodes: int) -> st.SearchStrategy[Demand]:
     spans = st.one_of(st.just(()), st.lists(masks(nodes), max_size=3).map(tuple))
     return st.builds(Demand, st.tuples(*[st.integers(0, 3)] * nodes), st.integers(0, 7), spans)
 
 
-@st.composite
-def pieces(draw: st.DrawFn, nodes: int) -> Piece:
-    inside = draw(st.one_of(st.just((1 << nodes) - 1), masks(nodes)))
-    required = draw(st.one_of(st.just(0), masks(nodes))) & inside
-    touched = draw(st.one_of(st.just(()), st.lists(masks(nodes), max_size=2).map(tuple)))
-    wanted = draw(st.lists(demands(nodes), min_size=1, max_size=2).map(tuple))
-    piece = Piece(inside, wanted, required, touched)
-    if piece.has(inside) or draw(st.booleans()):
-        return piece
-    return piece._replace(demands=tuple(demand._replace(need=demand.need // 3) for demand in wanted))
+@cache
+def pieces(nodes: int) -> st.SearchStrategy[Piece]:
+    insides = st.one_of(st.just((1 << nodes) - 1), masks(nodes))
+    requirements = st.one_of(st.just(0), masks(nodes))
+    touches = st.one_of(st.just(()), st.lists(masks(nodes), max_size=2).map(tuple))
+    wishes = st.lists(demands(nodes), min_size=1, max_size=2).map(tuple)
+
+    @st.composite
+    def one(draw: st.DrawFn) -> Piece:
+        inside = draw(insides)
+        wanted = draw(wishes)
+        piece = Piece(inside, wanted, draw(requirements) & inside, draw(touches))
+        if piece.has(inside) or draw(BOOLEANS):
+            return piece
+        return piece._replace(demands=tuple(demand._replace(need=demand.need // 3) for demand in wanted))
+
+    return one()
 
 
-@st.composite
-def families(draw: st.DrawFn, nodes: int) -> Hints:
+@cache
+def families(nodes: int) -> st.SearchStrategy[Hints]:
     """A family with at least one member, else what a provider answers without one."""
-    parts = draw(st.lists(pieces(nodes), min_size=1, max_size=3).map(tuple))
-    if draw(st.integers(0, 4)) == 0:
-        group = draw(masks(nodes))
-        parts = (*parts, Piece(group, (), group))
-    sockets = None
-    if draw(st.integers(0, 5)) == 0:
-        sockets = SocketAlignment(draw(st.integers(1, 2)), draw(st.tuples(masks(nodes), masks(nodes))))
-    family = HintFamily(parts, draw(st.integers(1, nodes)), sockets)
-    return family if expand(family) else CANNOT_FIT
+    some = st.lists(pieces(nodes), min_size=1, max_size=3).map(tuple)
+    pairs = st.tuples(masks(nodes), masks(nodes))
+    widths, one_in_five, one_in_six = st.integers(1, nodes), st.integers(0, 4), st.integers(0, 5)
+    needed = st.integers(1, 2)
+
+    @st.composite
+    def one(draw: st.DrawFn) -> Hints:
+        parts = draw(some)
+        if draw(one_in_five) == 0:
+            group = draw(masks(nodes))
+            parts = (*parts, Piece(group, (), group))
+        sockets = SocketAlignment(draw(needed), draw(pairs)) if draw(one_in_six) == 0 else None
+        family = HintFamily(parts, draw(widths), sockets)
+        return family if expand(family) else CANNOT_FIT
+
+    return one()
+
+
+@cache
+def rows(nodes: int) -> st.SearchStrategy[tuple[int, ...]]:
+    return st.tuples(*[st.sampled_from((10, 11, 20, 21))] * nodes)
 
 
 @st.composite
 def machines(draw: st.DrawFn) -> NUMAInfo:
-    nodes = draw(st.integers(1, LARGEST))
-    if draw(st.booleans()):
+    nodes = draw(SIZES)
+    if draw(BOOLEANS):
         return numa_info(range(nodes))
-    row = st.tuples(*[st.sampled_from((10, 11, 20, 21))] * nodes)
-    return numa_info(range(nodes), {node: draw(row) for node in range(nodes)})
+    return numa_info(range(nodes), {node: draw(rows(nodes)) for node in range(nodes)})
+
+
+@cache
+def answers(nodes: int) -> st.SearchStrategy[list[Hints]]:
+    one = st.one_of(families(nodes), families(nodes), st.just(NO_PREFERENCE))
+    return st.lists(one, min_size=1, max_size=3)
 
 
 @st.composite
 def merges(draw: st.DrawFn) -> tuple[NUMAInfo, list[Hints]]:
     """A machine and up to four answers; some of them are the same, as those of memory and its huge pages are."""
     numa = draw(machines())
-    one = st.one_of(families(len(numa.nodes)), families(len(numa.nodes)), st.just(NO_PREFERENCE))
-    answers = draw(st.lists(one, min_size=1, max_size=3))
-    if draw(st.booleans()):
-        answers.append(answers[0])
-    return numa, answers
+    given = draw(answers(len(numa.nodes)))
+    return numa, [*given, given[0]] if draw(BOOLEANS) else given

@@ -402,7 +402,7 @@ def test_the_order_of_providers_and_hints_never_matters(policy: str) -> None:
     assert len(results) == 1
 
 
-@settings(derandomize=True, deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.lists(st.lists(st.integers(0, 127), max_size=60).map(set), min_size=1, max_size=4), st.integers(0, 127))
 def test_ands_by_counting_are_the_ands_of_all_combinations(offers: list[set[int]], full: int) -> None:
     offers = [{mask & full for mask in offer} for offer in offers]
@@ -413,7 +413,7 @@ def test_ands_by_counting_are_the_ands_of_all_combinations(offers: list[set[int]
     assert ands_by_counting(offers, full) == masks
 
 
-@settings(derandomize=True, deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.lists(st.lists(st.integers(1, 63), min_size=20, max_size=60), min_size=2, max_size=3))
 def test_long_lists_merge_as_walked(lists: list[list[int]]) -> None:
     """So long that pairs are not tried one by one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from numalign.kubelet.errors import KubeletHangError
@@ -27,7 +27,6 @@ from numalign.kubelet.topology.policy import explicit, merge
 from tests.kubelet.topology.families import demands, families, merges, pieces
 
 POLICIES = ("best-effort", "restricted", "single-numa-node")
-fixed = settings(derandomize=True, deadline=None, max_examples=100, suppress_health_check=list(HealthCheck))
 
 
 def merged(policy: str, lists: list[Hints], numa: NUMAInfo) -> tuple[TopologyHint, bool]:
@@ -46,7 +45,6 @@ def search_from(request: pytest.FixtureRequest) -> Iterator[None]:
 @pytest.mark.usefixtures("search_from")
 class TestFamiliesAgainstTheirHints:
     @pytest.mark.parametrize("policy", POLICIES)
-    @fixed
     @given(merges())
     def test_same_hint(self, policy: str, case: tuple[NUMAInfo, list[Hints]]) -> None:
         """A family stands for its hints; what `restricted` refuses is not worked out, so not compared."""
@@ -59,7 +57,6 @@ class TestFamiliesAgainstTheirHints:
         if policy != "restricted" or expected:
             assert listed == family
 
-    @fixed
     @given(st.integers(1, 5).flatmap(lambda nodes: st.tuples(st.just(nodes), pieces(nodes), st.integers(1, nodes))))
     def test_the_best_member_of_a_piece_is_its_smallest_mask(self, case: tuple[int, Piece, int]) -> None:
         nodes, piece, width = case
@@ -67,7 +64,6 @@ class TestFamiliesAgainstTheirHints:
 
         assert min(members, default=None) == best_member((piece,), width)
 
-    @fixed
     @given(st.integers(1, 5).flatmap(families))
     def test_the_narrowest_width(self, family: Hints) -> None:
         if isinstance(family, HintFamily):
@@ -82,7 +78,6 @@ class TestFamiliesAgainstTheirHints:
 
 class TestLaws:
     @pytest.mark.parametrize("policy", POLICIES)
-    @fixed
     @given(merges().flatmap(lambda case: st.tuples(st.just(case), st.permutations(case[1]))))
     def test_provider_order_never_changes_the_merged_hint(
         self, policy: str, case: tuple[tuple[NUMAInfo, list[Hints]], list[Hints]]
@@ -92,7 +87,6 @@ class TestLaws:
         assert merged(policy, lists, numa) == merged(policy, shuffled, numa)
 
     @pytest.mark.parametrize("policy", POLICIES)
-    @fixed
     @given(merges(), st.integers(0, 3), st.integers(0, 31), st.booleans())
     def test_one_more_hint_never_takes_the_preference_away(
         self, policy: str, case: tuple[NUMAInfo, list[Hints]], which: int, mask: int, preferred: bool
@@ -106,7 +100,6 @@ class TestLaws:
 
         assert after.preferred or not before.preferred
 
-    @fixed
     @given(st.integers(1, 5).flatmap(lambda nodes: st.tuples(st.just(nodes), demands(nodes))))
     def test_a_piece_is_upward_closed(self, case: tuple[int, Demand]) -> None:
         nodes, demand = case

@@ -154,7 +154,7 @@ PLAIN = st.recursive(
 )
 
 
-@settings(derandomize=True, max_examples=500)
+@settings(max_examples=500)
 @given(PLAIN)
 def test_whatever_the_manifest_nothing_but_an_input_error_is_raised(manifest: Any) -> None:
     for candidate in (manifest, {"spec": manifest}, {"spec": {"containers": manifest}}, pod({"limits": manifest})):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from numalign.errors import InputError, NumalignError, StartError
@@ -241,7 +241,6 @@ JSON_VALUES = st.recursive(
 )
 
 
-@settings(derandomize=True)
 @given(st.dictionaries(st.sampled_from(sorted(FIELD_NAMES.values())), JSON_VALUES, max_size=3))
 def test_whatever_the_values_there_is_no_traceback(data: dict[str, Any]) -> None:
     try:

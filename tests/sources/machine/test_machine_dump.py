@@ -146,7 +146,7 @@ def mutated(draw: st.DrawFn) -> dict[str, Any]:
     return data
 
 
-@settings(derandomize=True, max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(mutated())
 def test_whatever_is_in_a_file_it_is_a_machine_that_round_trips_or_refused(data: dict[str, Any]) -> None:
     try:
@@ -161,7 +161,7 @@ def test_whatever_is_in_a_file_it_is_a_machine_that_round_trips_or_refused(data:
     assert "\n" not in refusal
 
 
-@settings(derandomize=True, max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(mutated(), VALUES, VALUES)
 def test_whatever_is_in_a_scenario_it_is_a_machine_or_refused(
     data: dict[str, Any], devices: Any, preferred: Any

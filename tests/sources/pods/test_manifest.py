@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 
 from numalign.errors import InputError
 from numalign.sources.pods.manifest import PodInput, read, read_beside
@@ -273,9 +273,7 @@ def test_the_example_pods_are_all_valid_and_named_by_what_they_show() -> None:
     assert (classes["burstable"], classes["besteffort-gpu"]) == ("Burstable", "BestEffort")
 
 
-@settings(
-    derandomize=True, max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=300)
 @given(PLAIN)
 def test_whatever_a_document_holds_nothing_but_an_input_error_is_raised(tmp_path: Path, data: Any) -> None:
     for document in (

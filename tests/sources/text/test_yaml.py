@@ -243,7 +243,7 @@ def test_one_document_is_one(tmp_path: Path) -> None:
         load_one(path)
 
 
-@settings(derandomize=True, max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.text(alphabet=st.sampled_from("ab01:-?[]{},&*!|>'\"#%@ \n\t<.~\\u\x00é")), st.sampled_from(["f", "f.json"]))
 def test_no_text_fails_in_another_way(text: str, name: str) -> None:
     with contextlib.suppress(InputError):
@@ -251,14 +251,14 @@ def test_no_text_fails_in_another_way(text: str, name: str) -> None:
             assert document.line("a.b[0]") >= 1
 
 
-@settings(derandomize=True, max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.binary(max_size=40))
 def test_no_bytes_fail_in_another_way(data: bytes) -> None:
     with contextlib.suppress(InputError):
         load_documents(data, "f")
 
 
-@settings(derandomize=True, max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.integers(0, len(YAML_TEXT)), st.integers(0, len(JSON_TEXT)))
 def test_half_a_file_is_read_or_refused(yaml_end: int, json_end: int) -> None:
     for text in (YAML_TEXT[:yaml_end], JSON_TEXT[:json_end]):
