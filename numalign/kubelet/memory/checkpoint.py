@@ -1,0 +1,303 @@
+"""`memory_manager_state`: its forms, its checksum, and what a kubelet of a release makes of it at its start.
+
+docs/rules/kubelet-files.md 3, 5 and 28b. Values and texts only; where the file comes from is `sources.node`' business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final, Literal, NamedTuple
+
+from numalign.kubelet import checkpoint_shape as shapes
+from numalign.kubelet.checkpoint_shape import (
+    CHECKSUM,
+    CORRUPT,
+    INT,
+    TEXT,
+    UINT64,
+    CheckpointError,
+    Field,
+    Record,
+    Shape,
+    Value,
+)
+from numalign.kubelet.memory.start import NodeRecord, Table, validate_state
+from numalign.kubelet.memory.state import Block, MemoryManager, MemoryState
+from numalign.model.cpuset import ids
+from numalign.model.gotext import quote
+
+Form = Literal["current", "with podEntries"]
+
+_NAME: Final = "state.MemoryManagerCheckpoint"
+_BYTES: Final = Shape("uint64", "number", bounds=UINT64)
+_NUMBER: Final = Shape("int", "number", bounds=INT)
+_NODES: Final = Shape("[]int", "list", _NUMBER)
+_RESOURCE: Final = TEXT._replace(go="v1.ResourceName")
+_BLOCK: Final = Shape(
+    "state.Block",
+    "record",
+    fields=(
+        Field("NUMAAffinity", "numaAffinity", _NODES),
+        Field("Type", "type", _RESOURCE),
+        Field("Size", "size", _BYTES),
+    ),
+)
+_BLOCKS: Final = Shape("[]state.Block", "list", _BLOCK)
+_TABLE: Final = Shape(
+    "state.MemoryTable",
+    "record",
+    pointer=True,
+    fields=(
+        Field("TotalMemSize", "total", _BYTES),
+        Field("SystemReserved", "systemReserved", _BYTES),
+        Field("Allocatable", "allocatable", _BYTES),
+        Field("Reserved", "reserved", _BYTES),
+        Field("Free", "free", _BYTES),
+    ),
+)
+_NODE: Final = Shape(
+    "state.NUMANodeState",
+    "record",
+    pointer=True,
+    fields=(
+        Field("NumberOfAssignments", "numberOfAssignments", _NUMBER),
+        Field("MemoryMap", "memoryMap", Shape("map[v1.ResourceName]*state.MemoryTable", "map", _TABLE)),
+        Field("Cells", "cells", _NODES),
+    ),
+)
+_OF_CONTAINERS: Final = Shape("map[string][]state.Block", "map", _BLOCKS)
+_POD_ENTRY: Final = Shape(
+    "state.PodMemoryAssignment", "record", fields=(Field("MemoryBlocks", "memoryBlocks", _BLOCKS),)
+)
+
+
+def _shape(*more: Field) -> Shape:
+    return Shape(
+        _NAME,
+        "record",
+        fields=(
+            Field("PolicyName", "policyName", TEXT),
+            Field("MachineState", "machineState", Shape("state.NUMANodeMap", "map", _NODE, numbered=True), made=True),
+            Field(
+                "Entries",
+                "entries",
+                Shape("state.ContainerMemoryAssignments", "map", _OF_CONTAINERS),
+                omitted=True,
+                made=True,
+            ),
+            *more,
+            Field("Checksum", "checksum", CHECKSUM),
+        ),
+    )
+
+
+SHAPES: Final[Mapping[Form, Shape]] = {
+    "current": _shape(),
+    "with podEntries": _shape(
+        Field(
+            "PodEntries",
+            "podEntries",
+            Shape("state.PodMemoryAssignments", "map", _POD_ENTRY),
+            omitted=True,
+            made=True,
+        )
+    ),
+}
+
+
+class FileBlock(NamedTuple):
+    """What is held of one resource, as the file has it."""
+
+    nodes: tuple[int, ...]
+    type: str
+    size: int
+
+
+class FileNode(NamedTuple):
+    """One NUMA node, as the file has it."""
+
+    assignments: int
+    cells: tuple[int, ...]
+    tables: Mapping[str, Table]
+
+
+class MemoryCheckpoint(NamedTuple):
+    """The content of a `memory_manager_state`; amounts are bytes."""
+
+    form: Form
+    policy: str
+    nodes: Mapping[int, FileNode] = {}
+    entries: Mapping[str, Mapping[str, tuple[FileBlock, ...]]] = {}
+    """Pod UID -> container name -> blocks."""
+    pod_entries: Mapping[str, tuple[FileBlock, ...]] = {}
+    """Pod UID -> blocks of the pod as a whole."""
+    checksum: int = 0
+    """As in the file."""
+
+
+def read(text: str, release: tuple[int, int], *, pod_entries: bool = False) -> MemoryCheckpoint:
+    """Read the file as a kubelet does at its start (rules 17, 28b).
+
+    Args:
+        text: the file.
+        release: which kubelet, as (major, minor).
+        pod_entries: gate `PodLevelResourceManagers` is on; only from 1.36.
+
+    Raises:
+        CheckpointError: that kubelet does not take the file; the cause in its words, without what stands around it.
+    """
+    newer = release >= (1, 36)
+    tried: list[tuple[Form, str]] = [("with podEntries", _NAME)] if newer and pod_entries else []
+    tried.append(("current", f"{_NAME}V1" if newer else _NAME))
+    error = CheckpointError(CORRUPT)
+    for form, name in tried:
+        try:
+            data = shapes.read(text, SHAPES[form], name)
+        except CheckpointError as problem:
+            error = problem
+            continue
+        unchecked = newer and data["checksum"] == 0 and form == "current"
+        if unchecked or data["checksum"] == checksum(data, form):
+            return _checkpoint(data, form)
+        error = CheckpointError(CORRUPT)
+    raise error
+
+
+def inspect(text: str) -> tuple[MemoryCheckpoint, Mapping[Form, int]]:
+    """Read the file as a tool does: its content, whatever the checksum, and the checksum each form would have.
+
+    The form is the one whose checksum is right, else the newest that fits.
+
+    Raises:
+        CheckpointError: no form fits; the text is the kubelet's complaint.
+    """
+    data = shapes.read(text, SHAPES["current"])
+    sums: dict[Form, int] = {"current": checksum(data, "current")}
+    try:
+        newer = shapes.read(text, SHAPES["with podEntries"])
+    except CheckpointError:
+        return _checkpoint(data, "current"), sums
+    sums["with podEntries"] = checksum(newer, "with podEntries")
+    if data["checksum"] == sums["current"] or not newer["podEntries"]:
+        fits: Form = "with podEntries" if data["checksum"] == sums["with podEntries"] else "current"
+        return _checkpoint(newer, fits), sums
+    return _checkpoint(newer, "with podEntries"), sums
+
+
+def checksum(data: Record, form: Form) -> int:
+    """Compute the checksum of the file's content in one of its forms (26, 26b)."""
+    return shapes.checksum(data, SHAPES[form])
+
+
+def _checkpoint(data: Record, form: Form) -> MemoryCheckpoint:
+    return MemoryCheckpoint(
+        form,
+        data["policyName"],
+        {number: _node(node) for number, node in sorted((data["machineState"] or {}).items())},
+        {
+            uid: {name: _blocks(blocks) for name, blocks in (held or {}).items()}
+            for uid, held in (data["entries"] or {}).items()
+        },
+        {uid: _blocks(entry["memoryBlocks"]) for uid, entry in (data.get("podEntries") or {}).items()},
+        data["checksum"],
+    )
+
+
+def _node(data: Record | None) -> FileNode:
+    data = data or {"numberOfAssignments": 0, "cells": None, "memoryMap": None}
+    tables = {name: _table(table) for name, table in sorted((data["memoryMap"] or {}).items())}
+    return FileNode(data["numberOfAssignments"], tuple(data["cells"] or ()), tables)
+
+
+def _table(data: Record | None) -> Table:
+    return Table(**{name: data[key] if data else 0 for name, key in _TABLE_KEYS.items()})
+
+
+_TABLE_KEYS: Final = {
+    "total": "total",
+    "system_reserved": "systemReserved",
+    "allocatable": "allocatable",
+    "reserved": "reserved",
+    "free": "free",
+}
+
+
+def _blocks(data: Iterable[Record] | None) -> tuple[FileBlock, ...]:
+    return tuple([FileBlock(tuple(one["numaAffinity"] or ()), one["type"], one["size"]) for one in data or ()])
+
+
+def write(checkpoint: MemoryCheckpoint) -> str:
+    """Write the file as the kubelet does, with the checksum that the value has."""
+    return shapes.write(_plain(checkpoint), SHAPES[checkpoint.form])
+
+
+def sealed(checkpoint: MemoryCheckpoint) -> MemoryCheckpoint:
+    """Return the same content with its right checksum."""
+    return checkpoint._replace(checksum=checksum(_plain(checkpoint), checkpoint.form))
+
+
+def _plain(checkpoint: MemoryCheckpoint) -> dict[str, Value]:
+    def blocks(given: Iterable[FileBlock]) -> list[dict[str, Value]]:
+        return [{"numaAffinity": list(one.nodes), "type": one.type, "size": one.size} for one in given]
+
+    return {
+        "policyName": checkpoint.policy,
+        "machineState": {
+            number: {
+                "numberOfAssignments": node.assignments,
+                "memoryMap": {
+                    resource: {key: getattr(table, name) for name, key in _TABLE_KEYS.items()}
+                    for resource, table in node.tables.items()
+                },
+                "cells": list(node.cells),
+            }
+            for number, node in checkpoint.nodes.items()
+        },
+        "entries": {
+            uid: {name: blocks(given) for name, given in held.items()} for uid, held in checkpoint.entries.items()
+        },
+        "podEntries": {uid: {"memoryBlocks": blocks(given)} for uid, given in checkpoint.pod_entries.items()},
+        "checksum": checkpoint.checksum,
+    }
+
+
+def restore(manager: MemoryManager, checkpoint: MemoryCheckpoint) -> MemoryState:
+    """Take a checkpoint over as the kubelet does at its start (docs/rules/memory-manager.md 9).
+
+    Raises:
+        CheckpointError: the file does not go with the configuration.
+        StartError: its content does not go with the machine or the reservation (the policy's own text).
+    """
+    if manager.policy != checkpoint.policy:
+        raise CheckpointError(
+            f"[memorymanager] configured policy {quote(manager.policy)} differs from state checkpoint policy "
+            f"{quote(checkpoint.policy)}"
+        )
+    records = {
+        number: NodeRecord(node.assignments, _mask(node.cells), node.tables)
+        for number, node in checkpoint.nodes.items()
+    }
+    entries = {
+        uid: {name: tuple([Block(_mask(one.nodes), one.type, one.size) for one in held]) for name, held in pod.items()}
+        for uid, pod in checkpoint.entries.items()
+    }
+    return validate_state(manager, records, entries)
+
+
+def _mask(nodes: Iterable[int]) -> int:
+    """Turn NUMA node ids into a mask; an id that no mask can hold stands as a node that no machine has."""
+    mask = 0
+    for node in nodes:
+        mask |= 1 << (node if 0 <= node < 1 << 12 else 1 << 12)
+    return mask
+
+
+def overlapping_groups(checkpoint: MemoryCheckpoint) -> tuple[tuple[int, int], ...]:
+    """List the pairs of NUMA nodes whose groups overlap without being equal (42, memory-manager.md 52)."""
+    groups = {number: _mask(node.cells) for number, node in checkpoint.nodes.items()}
+    return tuple(
+        (number, other)
+        for number, group in groups.items()
+        for other in ids(group)
+        if other != number and other in groups and groups[other] != group
+    )
