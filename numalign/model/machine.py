@@ -6,7 +6,10 @@ Values only. Where the machine came from (a file, /sys, a short form) is `numali
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from numalign.model.hardware import Hardware
 
 
 class NUMANode(NamedTuple):
@@ -81,8 +84,8 @@ class Machine(NamedTuple):
     node: NodeObject = NodeObject()
     kubelet: Mapping[str, Any] | None = None
     """The machine file's own `kubelet:` section (KubeletConfiguration fields, as read); None: no section."""
-    hardware: Mapping[str, Any] | None = None
-    """Where the hardware differs from what a kubelet would believe (written by `discover`), as plain data."""
+    hardware: Hardware | None = None
+    """Where the hardware differs from what a kubelet would believe (written by `discover`)."""
 
     @property
     def cpus(self) -> int:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from numalign.kubelet.config import KubeletConfig, MemoryReservation
 from numalign.kubelet.start.reservation import Reservation
-from numalign.model import cpuset, quantity
+from numalign.model import quantity
 from numalign.model.machine import Machine
 from numalign.model.quantity import NANO, Quantity, QuantityError
 
@@ -140,4 +140,4 @@ def split_cores(reserved: int, machine: Machine) -> int:
 
 def isolated_cpus(machine: Machine) -> int:
     """Give the CPUs that the host's kernel isolates (`isolcpus=`), where the machine says so."""
-    return cpuset.parse(str((machine.hardware or {}).get("isolatedCPUs") or ""))
+    return machine.hardware.isolated_cpus if machine.hardware else 0

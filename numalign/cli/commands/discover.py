@@ -151,12 +151,13 @@ def _text(machine: Machine, output: str) -> str:
 
 def _refuse(found: Discovery, root: str, output: str, quiet: bool) -> None:
     """Print what can be said of the hardware, then end with the kubelet's own error."""
-    from numalign.sources.machine.hardware import hardware_section
+    from numalign.sources.host.contrast import hardware_of
+    from numalign.sources.machine.hardware import dump
 
-    hardware = hardware_section(found.hardware, None)
+    hardware = hardware_of(found.hardware, None)
     if not quiet:
         if output in ("json", "yaml"):
-            data = {"apiVersion": "numalign/v1", "kind": "Hardware", "name": found.name, "hardware": hardware}
+            data = {"apiVersion": "numalign/v1", "kind": "Hardware", "name": found.name, "hardware": dump(hardware)}
             if output == "json":
                 click.echo(json.dumps(data, indent=2, ensure_ascii=False))
             else:

@@ -6,17 +6,17 @@ Every state is told by shape, dashes or hatching as well as by colour, and the k
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from numalign.model.cpuset import format_set, ids
+from numalign.model.hardware import Hardware, PCIFunction
 from numalign.model.machine import Machine, NUMANode
 from numalign.render.picture.canvas import SMALL, WIDTH, Canvas, shorten, text_width
 from numalign.render.text.amounts import bytes_text
 from numalign.render.text.hardware import (
-    Hardware,
+    hardware_of,
     l3_groups,
     machine_line,
-    members,
     pci_devices,
     short_address,
     socket_ids,
@@ -73,7 +73,7 @@ def draw(machine: Machine) -> str:
 class _Drawing:
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
-        self.hardware: Hardware = machine.hardware or {}
+        self.hardware = hardware_of(machine)
         self.canvas = Canvas()
         self.states = _states(machine, self.hardware)
         self.digits = max((len(str(cpu)) for cpu in self.states), default=1)
@@ -329,12 +329,11 @@ def _shade(value: int, values: Sequence[int]) -> str:
 
 
 def _states(machine: Machine, hardware: Hardware) -> dict[int, str]:
-    allowed = hardware.get("allowed", {}).get("cpus")
-    barred = machine.cpus & ~members(allowed) if allowed else 0
+    allowed = hardware.allowed.cpus if hardware.allowed else None
+    barred = machine.cpus & ~allowed if allowed else 0
     states = dict.fromkeys(ids(machine.cpus & ~barred), "usable") | dict.fromkeys(ids(barred), "barred")
-    states |= dict.fromkeys(ids(members(hardware.get("offlineCPUs", ""))), "offline")
-    unseen = members(hardware["cpus"]) & ~machine.cpus if "cpus" in hardware else 0
-    return states | dict.fromkeys(ids(unseen), "unseen")
+    states |= dict.fromkeys(ids(hardware.offline_cpus), "offline")
+    return states | dict.fromkeys(ids(hardware.unseen(machine.cpus)), "unseen")
 
 
 def _groups(caches: Sequence[tuple[str, int]], cpus: int) -> list[tuple[str, int]]:
@@ -363,18 +362,18 @@ def _chips(machine: Machine, hardware: Hardware) -> tuple[dict[int, dict[str, li
             chip = Chip(label + many, "resource" if numbers else "loose", f"{resource} {device.id}")
             corridor.setdefault(resource, []).append(chip)
     for kind, function in pci_devices(hardware):
-        if function["address"] not in known:
+        if function.address not in known:
             _add_plain(walls, corridor, kind, function)
     return walls, corridor
 
 
 def _add_plain(
-    walls: dict[int, dict[str, list[Chip]]], corridor: dict[str, list[Chip]], kind: str, device: Mapping[str, Any]
+    walls: dict[int, dict[str, list[Chip]]], corridor: dict[str, list[Chip]], kind: str, function: PCIFunction
 ) -> None:
-    label = ",".join(device.get("names", ())) or short_address(device["address"])
-    node = device.get("numaNode", -1)
-    place = walls.get(node) if node >= 0 else None
+    label = ",".join(function.names) or short_address(function.address)
+    node = function.numa_node
+    place = walls.get(node) if node is not None and node >= 0 else None
     if place is None and len(walls) == 1:
         (place,) = walls.values()
-    title = f"{device['address']} {kind}"
+    title = f"{function.address} {kind}"
     (corridor if place is None else place).setdefault(kind, []).append(Chip(label, "plain", title))

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from numalign.model.cpuset import format_set
+from numalign.model.hardware import Hardware, PCIFunction
 from numalign.model.machine import Machine
 from numalign.render.page.document import Cell, Document, Line, Styled, Table
 from numalign.render.text.amounts import bytes_text
-from numalign.render.text.hardware import Hardware, machine_line, pci_devices, socket_ids
+from numalign.render.text.hardware import hardware_of, machine_line, pci_devices, socket_ids
 
 
 def discover_document(machine: Machine, *, hint: str, wide: bool = False) -> Document:
     """Return the tables of a machine; `wide` adds uncore caches, distances and every PCI device."""
-    hardware: Hardware = machine.hardware or {}
+    hardware = hardware_of(machine)
     parts: list[Line | Table] = [
         Line(f"{machine.name}: {machine_line(machine, hardware)}", "bold"),
         Line(),
@@ -32,17 +32,21 @@ def discover_document(machine: Machine, *, hint: str, wide: bool = False) -> Doc
 def hardware_document(name: str, hardware: Hardware) -> Document:
     """Return what is known of a machine whose kubelet view cannot be had."""
     parts: list[Line | Table] = [Line(f"{name}: the hardware alone", "bold"), Line()]
-    rows: list[tuple[Cell, ...]] = [("CPUs", hardware.get("cpus", ""))]
-    for key, label in (("offlineCPUs", "offline CPUs"), ("model", "model")):
-        if key in hardware:
-            rows.append((label, str(hardware[key])))
-    rows.append(("cores", str(len(hardware.get("cores", ())))))
-    rows += [(f"socket {one.get('id', '?')}", f"CPUs {one['cpus']}") for one in hardware.get("sockets", ())]
-    for node in hardware.get("numaNodes", ()):
-        memory = bytes_text(node["memory"]) if "memory" in node else "memory not told"
-        rows.append((f"NUMA node {node['id']}", f"CPUs {node['cpus'] or 'none'}, {memory}"))
-    if "memory" in hardware:
-        rows.append(("memory", bytes_text(hardware["memory"])))
+    rows: list[tuple[Cell, ...]] = [("CPUs", format_set(hardware.cpus or 0))]
+    if hardware.offline_cpus:
+        rows.append(("offline CPUs", format_set(hardware.offline_cpus)))
+    if hardware.model is not None:
+        rows.append(("model", hardware.model))
+    rows.append(("cores", str(len(hardware.cores or ()))))
+    rows += [
+        (f"socket {'?' if one.id is None else one.id}", f"CPUs {format_set(one.cpus)}")
+        for one in hardware.sockets or ()
+    ]
+    for node in hardware.numa_nodes or ():
+        memory = "memory not told" if node.memory is None else bytes_text(node.memory)
+        rows.append((f"NUMA node {node.id}", f"CPUs {format_set(node.cpus) or 'none'}, {memory}"))
+    if hardware.memory is not None:
+        rows.append(("memory", bytes_text(hardware.memory)))
     parts.append(Table(("WHAT", "VALUE"), tuple(rows)))
     return parts
 
@@ -72,82 +76,78 @@ def _nodes(machine: Machine, wide: bool) -> Table:
 
 
 def _devices(machine: Machine, hardware: Hardware) -> Table:
-    functions = {function["address"]: function for function in hardware.get("pci", ())}
+    functions = {function.address: function for function in hardware.pci}
     rows: list[tuple[Cell, ...]] = []
     for resource, devices in machine.devices.items():
         for device in devices:
-            function = functions.get(device.id, {})
+            function = functions.get(device.id)
             if device.numa_nodes:
                 node: Cell = ",".join(map(str, device.numa_nodes))
-            elif function.get("numaNode", -1) < 0 and function:
+            elif function and (function.numa_node is None or function.numa_node < 0):
                 node = Styled("-1 (not told)", "warn")
             else:
                 node = Styled("none reported", "warn")
-            rows.append((resource, device.id, node, *_place(function)))
+            rows.append((resource, device.id, node, *_place(function or PCIFunction(device.id))))
     return Table(("RESOURCE", "DEVICE", "NUMA NODE", "NAMES", "DRIVER", "SWITCH"), tuple(rows))
 
 
 def _pci(machine: Machine, hardware: Hardware, wide: bool) -> Table:
     resources = {device.id for devices in machine.devices.values() for device in devices}
-    listed: Iterable[tuple[str, Mapping[str, Any]]] = pci_devices(hardware)
+    listed: Iterable[tuple[str, PCIFunction]] = pci_devices(hardware)
     if wide:
-        listed = [(function.get("class", "?"), function) for function in hardware.get("pci", ())]
+        listed = [(function.class_id or "?", function) for function in hardware.pci]
     rows: list[tuple[Cell, ...]] = []
     for kind, function in listed:
-        if wide or function["address"] not in resources:
-            identity = f"{function.get('vendor', '????')}:{function.get('device', '????')}"
-            node = function.get("numaNode")
+        if wide or function.address not in resources:
+            identity = f"{function.vendor or '????'}:{function.device or '????'}"
+            node = function.numa_node
             where: Cell = (
                 str(node) if node is not None and node >= 0 else Styled("-1" if node is not None else "?", "dim")
             )
-            row = (kind, function["address"], identity, where, *_place(function))
-            rows.append((*row, function.get("rootPort", "-"), function.get("root", "-")) if wide else row)
+            row = (kind, function.address, identity, where, *_place(function))
+            rows.append((*row, function.root_port or "-", function.root or "-") if wide else row)
     columns = ("CLASS" if wide else "KIND", "ADDRESS", "ID", "NUMA NODE", "NAMES", "DRIVER", "SWITCH")
     return Table((*columns, "ROOT PORT", "ROOT") if wide else columns, tuple(rows))
 
 
-def _place(function: Mapping[str, Any]) -> tuple[Cell, Cell, Cell]:
-    return (
-        ",".join(function.get("names", ())) or "-",
-        function.get("driver", "-"),
-        function.get("switch", "-"),
-    )
+def _place(function: PCIFunction) -> tuple[Cell, Cell, Cell]:
+    return ",".join(function.names) or "-", function.driver or "-", function.switch or "-"
 
 
 def _apart(machine: Machine, hardware: Hardware) -> list[Line | Table]:
     lines: list[Line | Table] = []
-    if "offlineCPUs" in hardware:
-        lines.append(Line(f"Offline CPUs: {hardware['offlineCPUs']}"))
-    allowed = hardware.get("allowed")
+    if hardware.offline_cpus:
+        lines.append(Line(f"Offline CPUs: {format_set(hardware.offline_cpus)}"))
+    allowed = hardware.allowed
     if allowed:
         parts = []
-        if "cpus" in allowed:
-            parts.append(f"CPUs {allowed['cpus'] or 'none'}")
-        if "numaNodes" in allowed:
-            parts.append(f"memory of NUMA nodes {allowed['numaNodes'] or 'none'}")
-        if "cpuQuota" in allowed:
-            parts.append(f"{allowed['cpuQuota']:g} CPUs' worth of time")
-        if "memory" in allowed:
-            parts.append(f"{bytes_text(allowed['memory'])} of memory")
+        if allowed.cpus is not None:
+            parts.append(f"CPUs {format_set(allowed.cpus) or 'none'}")
+        if allowed.numa_nodes is not None:
+            parts.append(f"memory of NUMA nodes {format_set(allowed.numa_nodes) or 'none'}")
+        if allowed.cpu_quota is not None:
+            parts.append(f"{allowed.cpu_quota:g} CPUs' worth of time")
+        if allowed.memory is not None:
+            parts.append(f"{bytes_text(allowed.memory)} of memory")
         lines.append(
             Line(f"The reading process itself may use only {', '.join(parts)}; a kubelet is not bound by that.")
         )
-    if any(key in hardware for key in ("cpus", "cores", "sockets", "numaNodes")):
+    if any(one is not None for one in (hardware.cpus, hardware.cores, hardware.sockets, hardware.numa_nodes)):
         lines.append(Line(_difference(machine, hardware), "warn"))
     return [Line(), *lines] if lines else []
 
 
 def _difference(machine: Machine, hardware: Hardware) -> str:
     parts = []
-    if "sockets" in hardware:
-        parts.append(_counted(len(hardware["sockets"]), len(machine.sockets), "packages", "other CPUs"))
-    if "cores" in hardware:
-        parts.append(_counted(len(hardware["cores"]), len(machine.cores), "cores", "other CPUs"))
-    if "numaNodes" in hardware:
+    if hardware.sockets is not None:
+        parts.append(_counted(len(hardware.sockets), len(machine.sockets), "packages", "other CPUs"))
+    if hardware.cores is not None:
+        parts.append(_counted(len(hardware.cores), len(machine.cores), "cores", "other CPUs"))
+    if hardware.numa_nodes is not None:
         inside = "other CPUs, memory or distances"
-        parts.append(_counted(len(hardware["numaNodes"]), len(machine.numa_nodes), "NUMA nodes", inside))
-    if "cpus" in hardware:
-        parts.append(f"online CPUs {hardware['cpus']}")
+        parts.append(_counted(len(hardware.numa_nodes), len(machine.numa_nodes), "NUMA nodes", inside))
+    if hardware.cpus is not None:
+        parts.append(f"online CPUs {format_set(hardware.cpus)}")
     return "The hardware differs from what a kubelet believes: " + ", ".join(parts)
 
 

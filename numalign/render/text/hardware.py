@@ -1,27 +1,20 @@
-"""What the views say about the `hardware` section of a machine, which is plain data."""
+"""What the views say about the `hardware` section of a machine."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
+from numalign.model.hardware import NOTHING_KNOWN, Hardware, PCIFunction
 from numalign.model.machine import Machine
 from numalign.render.text.amounts import bytes_text
-
-Hardware = Mapping[str, Any]
 
 KINDS = (("02", "network"), ("0108", "NVMe"), ("03", "display"), ("12", "accelerator"), ("0b40", "co-processor"))
 """PCI classes that a person looks for -> heading."""
 
 
-def members(text: str) -> int:
-    """Read a list that numalign itself has written, `0-3,8`."""
-    result = 0
-    for part in text.split(","):
-        first, _, last = part.partition("-")
-        if first.isdecimal():
-            result |= ((1 << (int(last or first) - int(first) + 1)) - 1) << int(first)
-    return result
+def hardware_of(machine: Machine) -> Hardware:
+    """Give the machine's section, one that says nothing where there is none."""
+    return machine.hardware or NOTHING_KNOWN
 
 
 def socket_ids(machine: Machine, cpus: int) -> tuple[int, ...]:
@@ -32,9 +25,9 @@ def socket_ids(machine: Machine, cpus: int) -> tuple[int, ...]:
 def l3_groups(machine: Machine, hardware: Hardware) -> list[tuple[str, int]]:
     """Return (label, CPUs) of the level 3 caches, else of the uncore caches a machine file names."""
     found = []
-    for index, cache in enumerate(hardware.get("l3Caches", ())):
-        size = f" · {bytes_text(cache['size'])}" if "size" in cache else ""
-        found.append((f"L3 {cache.get('id', index)}{size}", members(cache["cpus"])))
+    for index, cache in enumerate(hardware.l3_caches):
+        size = "" if cache.size is None else f" · {bytes_text(cache.size)}"
+        found.append((f"L3 {index if cache.id is None else cache.id}{size}", cache.cpus))
     return found or [(f"uncore cache {unit.id}", unit.cpus) for unit in machine.uncore_caches]
 
 
@@ -50,15 +43,15 @@ def machine_line(machine: Machine, hardware: Hardware) -> str:
         f"{bytes_text(machine.memory)} memory",
     ]
     text = ", ".join(parts)
-    return f"{hardware['model']}: {text}" if hardware.get("model") else text
+    return f"{hardware.model}: {text}" if hardware.model else text
 
 
-def pci_devices(hardware: Hardware) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield (kind, device) for the PCI devices that a person looks for."""
-    for device in hardware.get("pci", ()):
+def pci_devices(hardware: Hardware) -> Iterator[tuple[str, PCIFunction]]:
+    """Yield (kind, function) for the PCI devices that a person looks for."""
+    for function in hardware.pci:
         for prefix, kind in KINDS:
-            if device.get("class", "").startswith(prefix):
-                yield kind, device
+            if (function.class_id or "").startswith(prefix):
+                yield kind, function
                 break
 
 

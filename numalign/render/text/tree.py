@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from numalign.model.cpuset import format_set, ids
+from numalign.model.hardware import PCIFunction
 from numalign.model.machine import Machine, NUMANode, Unit
 from numalign.render.page.document import Document, Line
 from numalign.render.text.amounts import bytes_text
-from numalign.render.text.hardware import Hardware, l3_groups, machine_line, members, pci_devices, socket_ids
+from numalign.render.text.hardware import hardware_of, l3_groups, machine_line, pci_devices, socket_ids
 
 
 def tree_document(machine: Machine) -> Document:
@@ -19,9 +20,9 @@ def tree_document(machine: Machine) -> Document:
 class _Tree:
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
-        self.hardware: Hardware = machine.hardware or {}
+        self.hardware = hardware_of(machine)
         self.caches = l3_groups(machine, self.hardware)
-        self.functions = {function["address"]: function for function in self.hardware.get("pci", ())}
+        self.functions = {function.address: function for function in self.hardware.pci}
         self.resources = {device.id for devices in machine.devices.values() for device in devices}
         self.placed: set[str] = set()
 
@@ -63,8 +64,8 @@ class _Tree:
                     self.placed.add(device.id)
                     yield depth + 1, f"{resource} {device.id}{self._about(device.id)}"
         for kind, function in pci_devices(self.hardware):
-            if function.get("numaNode") == node.id >= 0 and function["address"] not in self.resources:
-                yield depth + 1, f"{kind} {function['address']}{self._about(function['address'])}"
+            if function.numa_node == node.id >= 0 and function.address not in self.resources:
+                yield depth + 1, f"{kind} {function.address}{self._about(function.address)}"
 
     def _cores(self, cpus: int, depth: int) -> Iterable[tuple[int, str]]:
         left = cpus
@@ -91,16 +92,15 @@ class _Tree:
                     yield 1, f"{resource} {device.id}{self._about(device.id)}, {where}"
         known = {node.id for node in self.machine.numa_nodes if node.id >= 0}
         for kind, function in pci_devices(self.hardware):
-            if function.get("numaNode") not in known and function["address"] not in self.resources:
-                yield 1, f"{kind} {function['address']}{self._about(function['address'])}, no NUMA node"
-        offline = self.hardware.get("offlineCPUs")
-        if offline:
-            yield 1, f"offline CPUs {offline}"
-        unseen = members(self.hardware["cpus"]) & ~self.machine.cpus if "cpus" in self.hardware else 0
+            if function.numa_node not in known and function.address not in self.resources:
+                yield 1, f"{kind} {function.address}{self._about(function.address)}, no NUMA node"
+        if self.hardware.offline_cpus:
+            yield 1, f"offline CPUs {format_set(self.hardware.offline_cpus)}"
+        unseen = self.hardware.unseen(self.machine.cpus)
         if unseen:
             yield 1, f"CPUs a kubelet does not see: {format_set(unseen)}"
 
     def _about(self, address: str) -> str:
-        function = self.functions.get(address, {})
-        switch = f", switch {function['switch']}" if "switch" in function else ""
-        return "".join(f" {name}" for name in function.get("names", ())) + switch
+        function = self.functions.get(address, PCIFunction(address))
+        switch = "" if function.switch is None else f", switch {function.switch}"
+        return "".join(f" {name}" for name in function.names) + switch

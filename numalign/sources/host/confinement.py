@@ -6,22 +6,10 @@ docs/rules/discovery.md 5.1.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
+from numalign.model.hardware import Allowed
 from numalign.sources.host.text import cpu_list, read_int, read_or_none
 from numalign.sources.tree.folder import Tree
-
-
-class Allowed(NamedTuple):
-    """Limits of a process that is confined; None: no limit of that kind."""
-
-    cpus: int | None = None
-    numa_nodes: int | None = None
-    cpu_quota: float | None = None
-    """CPUs' worth of time."""
-    memory: int | None = None
-    """Bytes."""
-
 
 _SETS = (
     ("cpuset.cpus.effective", "cpuset.mems.effective"),

@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from numalign.errors import HostError, Notice
+from numalign.model.hardware import NOTHING_KNOWN
 from numalign.model.machine import Device, Machine
 from numalign.sources.host import device_rules
 from numalign.sources.host import notes as discovery_notes
+from numalign.sources.host.contrast import hardware_of
 from numalign.sources.host.hardware import Hardware, read_hardware
 from numalign.sources.host.kubelet_view import KubeletError, KubeletView, read_view, to_machine
 from numalign.sources.host.pci import PCIDevice, read_pci
-from numalign.sources.machine import hardware as hardware_section
 from numalign.sources.tree.folder import Tree, open_tree
 
 
@@ -64,8 +65,8 @@ def discover(
             machine = machine._replace(devices=_named(hardware.pci, rules, requested))
         notes += discovery_notes.differences(hardware, machine, view)
         notes += discovery_notes.device_notes(hardware, machine)
-        section = hardware_section.hardware_section(hardware, machine)
-        machine = machine._replace(hardware=section or None)
+        section = hardware_of(hardware, machine)
+        machine = machine._replace(hardware=None if section == NOTHING_KNOWN else section)
     return Discovery(name, machine, hardware, tuple(notes), error)
 
 

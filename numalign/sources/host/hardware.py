@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from numalign.errors import Notice
 from numalign.model.cpuset import format_set, from_ids, ids
-from numalign.sources.host.confinement import Allowed, read_allowed
+from numalign.model.hardware import Allowed
+from numalign.sources.host.confinement import read_allowed
 from numalign.sources.host.kubelet_view import CPUS, HUGEPAGES, NODES
 from numalign.sources.host.pci import PCIDevice, read_pci
 from numalign.sources.host.text import (

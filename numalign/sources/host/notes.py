@@ -8,9 +8,9 @@ from numalign.errors import Notice
 from numalign.model import machine_checks
 from numalign.model.cpuset import format_set, from_ids
 from numalign.model.machine import Machine
+from numalign.sources.host.contrast import cores_differ, packages_differ
 from numalign.sources.host.hardware import Hardware
 from numalign.sources.host.kubelet_view import KubeletView
-from numalign.sources.machine.hardware import cores_differ, packages_differ
 
 
 def differences(hardware: Hardware, machine: Machine, view: KubeletView) -> Iterator[Notice]:

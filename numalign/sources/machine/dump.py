@@ -10,6 +10,7 @@ from typing import Any
 from numalign.model import quantity
 from numalign.model.cpuset import format_set, ids
 from numalign.model.machine import Device, Machine, NodeObject, NUMANode, Unit
+from numalign.sources.machine import hardware
 from numalign.sources.machine.file import API_VERSION, KIND
 
 WIDTH = 100
@@ -45,7 +46,7 @@ def dump(machine: Machine) -> dict[str, Any]:
         "storage": machine.storage,
         "node": _node_object(machine.node),
         "kubelet": machine.kubelet,
-        "hardware": machine.hardware,
+        "hardware": None if machine.hardware is None else hardware.dump(machine.hardware),
     }
     # An empty kubelet section is not the same as none: it asks for the kubelet's own defaults.
     kept_empty = ("totalMemory", "storage", "kubelet", "hardware")

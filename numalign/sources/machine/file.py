@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numalign.errors import InputError, Notice
 from numalign.model import machine_checks
@@ -16,6 +16,9 @@ from numalign.sources.machine import bundled
 from numalign.sources.machine import sections as machine_sections
 from numalign.sources.text import fields
 from numalign.sources.text.fields import FieldError, Path
+
+if TYPE_CHECKING:
+    from numalign.model.hardware import Hardware
 
 API_VERSION = "numalign/v1"
 KIND = "Machine"
@@ -117,8 +120,16 @@ def _machine(data: Mapping[str, Any], name: str) -> Machine:
         storage=_bytes(data, "storage"),
         node=machine_sections.node_object(data["node"], ("node",)) if data.get("node") else NodeObject(),
         kubelet=machine_sections.raw(data.get("kubelet"), ("kubelet",)),
-        hardware=machine_sections.raw(data.get("hardware"), ("hardware",)),
+        hardware=_hardware_section(data.get("hardware")),
     )
+
+
+def _hardware_section(value: object) -> Hardware | None:
+    if value is None:
+        return None
+    from numalign.sources.machine import hardware
+
+    return hardware.read(value, ("hardware",))
 
 
 def _bytes(data: Mapping[str, Any], key: str) -> int | None:

@@ -13,12 +13,13 @@ from xml.parsers import expat
 
 from numalign.errors import InputError
 from numalign.model.cpuset import ids
+from numalign.model.hardware import NOTHING_KNOWN
 from numalign.model.machine import Machine
 from numalign.sources.host import device_rules
+from numalign.sources.host.contrast import hardware_of
 from numalign.sources.host.hardware import Cache, Hardware, HardwareNode
 from numalign.sources.host.kubelet_view import Core, KubeletView, Node, to_machine
 from numalign.sources.host.pci import PCIDevice, order
-from numalign.sources.machine.hardware import hardware_section
 
 MAX_BYTES = 64 << 20
 MAX_DEPTH = 256
@@ -187,7 +188,8 @@ class _Reading:
         devices = [device for device in hardware.pci if device.class_id and not device.class_id.startswith("06")]
         if devices:
             machine = machine._replace(devices=device_rules.name_devices(devices, device_rules.load_rules()))
-        return machine._replace(hardware=hardware_section(hardware, machine) or None)
+        section = hardware_of(hardware, machine)
+        return machine._replace(hardware=None if section == NOTHING_KNOWN else section)
 
     def _walk(self, root: Object) -> None:
         stack: list[tuple[Object, int, int, tuple[str, ...]]] = [(root, self.online, -1, ())]
@@ -271,11 +273,11 @@ class _Reading:
             numa_directory=True,
             nodes=tuple(
                 HardwareNode(
-                    number,
-                    members[number],
-                    int(item.attributes.get("local_memory", "0")),
-                    _hugepages(item),
-                    members[number],
+                    id=number,
+                    cpus=members[number],
+                    memory=int(item.attributes.get("local_memory", "0")),
+                    hugepages=_hugepages(item),
+                    listed=members[number],
                 )
                 for number, _, item in by_id
             ),

@@ -15,6 +15,8 @@ from numalign.analysis.config.suggest import suggest
 from numalign.kubelet.config import KubeletConfig, MemoryReservation
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.check import check
+from numalign.model import cpuset
+from numalign.model.hardware import Hardware
 from numalign.model.machine import Machine, NUMANode
 from numalign.sources.machine import bundled
 from numalign.sources.machine.file import load_machine
@@ -151,12 +153,12 @@ FINDINGS: dict[str, tuple[dict[str, Any], Machine, list[str]]] = {
     ),
     "isolated CPUs reserved": (
         {"cpu_manager_policy": "static", "reserved_system_cpus": "0,8"},
-        TWO._replace(hardware={"isolatedCPUs": "0,8"}),
+        TWO._replace(hardware=Hardware(isolated_cpus=cpuset.parse("0,8"))),
         ["isolated-reserved", "pool-and-isolation-differ"],
     ),
     "isolated CPUs are the others": (
         {"cpu_manager_policy": "static", "reserved_system_cpus": "0,8"},
-        TWO._replace(hardware={"isolatedCPUs": "1-7,9-15"}),
+        TWO._replace(hardware=Hardware(isolated_cpus=cpuset.parse("1-7,9-15"))),
         [],
     ),
     "everything reserved": (

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from numalign.sources.host.contrast import hardware_of
 from numalign.sources.host.hardware import read_hardware
-from numalign.sources.machine.hardware import hardware_section
+from numalign.sources.machine.hardware import dump
 from numalign.sources.tree.folder import open_tree
 
 
@@ -19,6 +20,6 @@ def test_isolated_cpus(tmp_path: Path, text: str, expected: str | None) -> None:
     (cpus / "online").write_text("0-3\n")
     (cpus / "isolated").write_text(text)
 
-    section = hardware_section(read_hardware(open_tree(str(tmp_path))), None)
+    section = dump(hardware_of(read_hardware(open_tree(str(tmp_path))), None))
 
     assert section.get("isolatedCPUs") == expected

@@ -20,7 +20,7 @@ NO_NUMA = {"s390-20c-books"}
 """Without NUMA in the kernel hwloc makes a node up; the kubelet would take packages for nodes."""
 
 
-KEYS = ("class", "vendor", "device")
+KEYS = ("class_id", "vendor", "device")
 
 
 def from_xml(name: str) -> Machine:
@@ -56,13 +56,13 @@ def test_pci_devices_keep_their_place(name: str) -> None:
     assert xml.devices == tree.devices
     assert tree.hardware is not None
     assert xml.hardware is not None
-    expected = {one["address"]: one for one in tree.hardware["pci"]}
+    expected = {one.address: one for one in tree.hardware.pci}
     resources = {device.id for devices in tree.devices.values() for device in devices}
-    for one in xml.hardware["pci"]:
-        same = expected[one["address"]]
-        assert [one.get(key) for key in KEYS] == [same.get(key) for key in KEYS]
-        if one["address"] in resources:
-            assert (one.get("rootPort"), one.get("switch")) == (same.get("rootPort"), same.get("switch"))
+    for one in xml.hardware.pci:
+        same = expected[one.address]
+        assert [getattr(one, key) for key in KEYS] == [getattr(same, key) for key in KEYS]
+        if one.address in resources:
+            assert (one.root_port, one.switch) == (same.root_port, same.switch)
 
 
 def test_a_machine_option_tells_xml_by_its_content(tmp_path: Path) -> None:

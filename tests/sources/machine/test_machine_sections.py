@@ -8,6 +8,7 @@ import pytest
 
 from numalign.errors import InputError
 from numalign.model.cpuset import format_set
+from numalign.model.hardware import Hardware
 from numalign.model.machine import Device, Machine, Taint, Unit
 from numalign.sources.machine.file import from_data, machine_from_scenario
 
@@ -114,12 +115,14 @@ class TestDevices:
 def test_the_other_sections_are_kept() -> None:
     taints = [{"key": "gpu", "effect": "NoSchedule"}]
     node = {"name": "n1", "labels": {"a": ""}, "taints": taints, "extendedResources": {"v/x": 2}}
-    machine = read(one_node(node=node, kubelet={"maxPods": 3}, totalMemory="2Gi", storage="1Ti", hardware={"m": 1}))
+    machine = read(
+        one_node(node=node, kubelet={"maxPods": 3}, totalMemory="2Gi", storage="1Ti", hardware={"model": "m"})
+    )
 
     assert machine.node.taints == (Taint("gpu", "", "NoSchedule"),)
     assert (machine.node.name, machine.node.labels, machine.node.extended_resources) == ("n1", {"a": ""}, {"v/x": 2})
     assert (machine.total_memory, machine.storage) == (2 << 30, 1 << 40)
-    assert (machine.kubelet, machine.hardware) == ({"maxPods": 3}, {"m": 1})
+    assert (machine.kubelet, machine.hardware) == ({"maxPods": 3}, Hardware(model="m"))
 
 
 def nodes(*entries: dict[str, Any], **more: Any) -> dict[str, Any]:
