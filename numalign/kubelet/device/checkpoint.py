@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from numalign.kubelet import checkpoint_shape as shapes
 from numalign.kubelet.checkpoint_shape import CHECKSUM, CORRUPT, TEXT, CheckpointError, Field, Record, Shape, Value
 from numalign.kubelet.device.state import DeviceManager, DeviceState
+from numalign.model.machine import Device
 
 NO_NODE: Final = -1
 """The key of devices without NUMA information (18)."""
@@ -180,6 +181,46 @@ def _plain(checkpoint: DeviceCheckpoint) -> dict[str, Value]:
         },
         "Checksum": checkpoint.checksum,
     }
+
+
+class Registered(NamedTuple):
+    """The devices of a node, put together from what is known of them."""
+
+    devices: Mapping[str, tuple[Device, ...]]
+    """Resource -> its devices."""
+    unknown: Mapping[str, tuple[str, ...]]
+    """Resource -> ids of devices whose NUMA nodes nobody tells; they count as devices without any."""
+    gone: tuple[str, ...] = ()
+    """Resources of the machine that no plugin has registered on this node."""
+
+
+def registered(known: Mapping[str, Iterable[Device]], checkpoint: DeviceCheckpoint) -> Registered:
+    """Put a node's devices together: the file says which there are, who is healthy and where those in use are (19).
+
+    Args:
+        known: what a machine description or the PodResources API says; it wins about NUMA nodes.
+        checkpoint: the file.
+    """
+    places = {resource: {device.id: device for device in devices} for resource, devices in known.items()}
+    held: dict[str, dict[str, tuple[int, ...] | None]] = {}
+    for entry in checkpoint.entries or ():
+        held.setdefault(entry.resource, {}).update(entry.nodes)
+    devices: dict[str, tuple[Device, ...]] = {}
+    unknown: dict[str, tuple[str, ...]] = {}
+    for resource in sorted({*checkpoint.registered, *held}):
+        healthy = frozenset(checkpoint.registered.get(resource, ()))
+        found, in_use = places.get(resource, {}), held.get(resource, {})
+        lost = []
+        row = []
+        for name in dict.fromkeys((*found, *checkpoint.registered.get(resource, ()), *in_use)):
+            nodes = found[name].numa_nodes if name in found else in_use.get(name) or None
+            if name not in found and in_use.get(name) is None:
+                lost.append(name)
+            row.append(Device(name, nodes, name in healthy))
+        devices[resource] = tuple(row)
+        if lost:
+            unknown[resource] = tuple(lost)
+    return Registered(devices, unknown, tuple(sorted(set(known) - set(devices))))
 
 
 def restore(manager: DeviceManager, entries: Iterable[DeviceEntry]) -> DeviceState:

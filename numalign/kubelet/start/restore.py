@@ -1,0 +1,159 @@
+"""A kubelet's start on a node that is in use: the state files are taken over, or stop it, in the kubelet's own words.
+
+Rows 10 and 11 of docs/rules/kubelet-files.md 56; the first twelve rules of that file and `docs/rules/cpu-manager.md` 4,
+`memory-manager.md` 9 say what each file must be. The device file never stops a kubelet (22).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple, TypeVar
+
+from numalign.errors import StartError
+from numalign.kubelet import cpu, memory
+from numalign.kubelet.checkpoint_shape import CheckpointError
+from numalign.kubelet.cpu import checkpoint as cpu_file
+from numalign.kubelet.cpu.state import CPUState
+from numalign.kubelet.demand import ContainerDemand, PodDemand
+from numalign.kubelet.device import checkpoint as device_file
+from numalign.kubelet.device.state import EMPTY, DeviceState
+from numalign.kubelet.memory import checkpoint as memory_file
+from numalign.kubelet.memory.state import MemoryState
+from numalign.kubelet.node import Node, NodeState
+
+ROOT = "/var/lib/kubelet"
+"""The kubelet's root directory unless `--root-dir` says otherwise."""
+
+POD_ENTRIES_GATE = "PodLevelResourceManagers"
+
+_State = TypeVar("_State")
+
+
+class StateFiles(NamedTuple):
+    """The texts of a node's three checkpoints; None: there is no such file."""
+
+    cpu: str | None = None
+    memory: str | None = None
+    devices: str | None = None
+
+
+def restore(
+    node: Node,
+    files: StateFiles,
+    *,
+    pods: Mapping[str, PodDemand] | None = None,
+    containers: Mapping[str, tuple[str, str]] | None = None,
+    root: str = ROOT,
+) -> NodeState:
+    """Take a node's state files over as its kubelet does when it starts.
+
+    Args:
+        node: the started node; its machine has every device that the device file names.
+        files: the state files.
+        pods: the active pods, by UID. What others hold in the files is left over, and free for the next pod (41).
+            None: not known, so everybody in the files counts as active.
+        containers: container id -> (pod UID, container name), for a CPU file of the first generation.
+        root: the kubelet's root directory, for the message.
+
+    Raises:
+        StartError: the kubelet would not start with these files; the text is its own.
+    """
+    cpu_state = restore_cpu(node, files.cpu, containers, root)
+    memory_state = restore_memory(node, files.memory, root)
+    device_state = restore_devices(node, files.devices)
+    holders = dict.fromkeys((*cpu_state.assignments, *memory_state.entries, *device_state.holdings))
+    if pods is None:
+        pods = {uid: _demand(uid, cpu_state, memory_state, device_state) for uid in holders}
+    leftovers = tuple(uid for uid in holders if uid not in pods)
+    return NodeState(device_state, cpu_state, memory_state, dict(pods), leftovers)
+
+
+def restore_cpu(
+    node: Node, text: str | None, containers: Mapping[str, tuple[str, str]] | None = None, root: str = ROOT
+) -> CPUState:
+    """Take `cpu_manager_state` over; without a file the state is that of a first start.
+
+    Raises:
+        StartError: the kubelet would not start.
+    """
+    if text is None:
+        return cpu.initial_state(node.cpu)
+
+    def take() -> CPUState:
+        found = cpu_file.read(text, node.profile.release, pod_entries=node.config.gate(POD_ENTRIES_GATE))
+        return cpu_file.restore(node.cpu, found, containers)
+
+    return _started("CPU", take, f"{root}/cpu_manager_state")
+
+
+def restore_memory(node: Node, text: str | None, root: str = ROOT) -> MemoryState:
+    """Take `memory_manager_state` over; without a file the state is that of a first start.
+
+    Raises:
+        StartError: the kubelet would not start.
+    """
+    if text is None:
+        return memory.initial_state(node.memory)
+
+    def take() -> MemoryState:
+        found = memory_file.read(text, node.profile.release, pod_entries=node.config.gate(POD_ENTRIES_GATE))
+        return memory_file.restore(node.memory, found)
+
+    return _started("memory", take, f"{root}/memory_manager_state")
+
+
+def restore_devices(node: Node, text: str | None) -> DeviceState:
+    """Take the records of the device file over, damaged or not: see `device.checkpoint.inspect`."""
+    if text is None:
+        return EMPTY
+    try:
+        return device_file.restore(node.device, device_file.inspect(text).entries or ())
+    except CheckpointError:
+        return EMPTY
+
+
+def _started(manager: str, take: Callable[[], _State], path: str) -> _State:
+    """Run a manager's start; its complaint gets the words that stand around it (56)."""
+    try:
+        return take()
+    except CheckpointError as error:
+        message = (
+            f"could not restore state from checkpoint: {error}, please drain this node and delete the {manager} "
+            f'manager checkpoint file "{path}" before restarting Kubelet'
+        )
+    except StartError as error:
+        message = error.message
+    raise StartError(f"start {manager.lower()} manager error: {message}")
+
+
+def _demand(uid: str, cpu_state: CPUState, memory_state: MemoryState, device_state: DeviceState) -> PodDemand:
+    """Say what a pod must have asked for, as far as its holdings tell."""
+    cpus = cpu_state.assignments.get(uid, {})
+    blocks = memory_state.entries.get(uid, {})
+    devices = device_state.holdings.get(uid, {})
+    containers = tuple(
+        ContainerDemand(
+            name,
+            "app",
+            cpus.get(name, 0).bit_count(),
+            tuple([(block.type, block.size) for block in blocks.get(name, ())]),
+            tuple(sorted((resource, held.bit_count()) for resource, held in devices.get(name, {}).items())),
+        )
+        for name in sorted({*cpus, *blocks, *devices})
+    )
+    return PodDemand(
+        uid,
+        bool(cpus or blocks),
+        containers,
+        sum(one.cpus for one in containers),
+        _total(one.memory or () for one in containers),
+        _total(one.devices for one in containers),
+    )
+
+
+def _total(amounts: Iterable[Iterable[tuple[str, int]]]) -> tuple[tuple[str, int], ...]:
+    total: dict[str, int] = {}
+    for held in amounts:
+        for resource, amount in held:
+            total[resource] = total.get(resource, 0) + amount
+    return tuple(sorted(total.items()))

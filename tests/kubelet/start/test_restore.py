@@ -1,0 +1,269 @@
+"""A kubelet that starts with a node's state files knows what one knows that has been there from the beginning."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from numalign.errors import StartError
+from numalign.kubelet import admission
+from numalign.kubelet.admission import Outcome, Session
+from numalign.kubelet.device import checkpoint as device_file
+from numalign.kubelet.device.state import per_numa
+from numalign.kubelet.node import Node, start
+from numalign.kubelet.start.restore import StateFiles, restore
+from numalign.model.apiserver.defaulting import read_pod
+from numalign.model.machine import Device
+from numalign.model.pod import Pod
+from tests.kubelet.state_nodes import NODES, StateNode, lived, restored, state_node
+
+GENERATED = 20
+
+
+def counted(node: Node, holdings: Mapping[str, Mapping[str, Mapping[str, int]]]) -> dict[str, object]:
+    """Devices by NUMA node: which of several equal ones a kubelet takes is chance. Without a policy all are equal."""
+    return {
+        f"{uid}/{name}/{resource}": (
+            members.bit_count() if node.policy == "none" else per_numa(node.device.resources[resource], members)
+        )
+        for uid, containers in holdings.items()
+        for name, held in containers.items()
+        for resource, members in held.items()
+    }
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_the_recorded_steps_are_replayed(name: str) -> None:
+    sample = state_node(name)
+    _, outcomes = lived(sample)
+
+    recorded = [step for step in sample.steps if step["step"] == "admit"]
+
+    assert [outcome.admit for outcome in outcomes] == [step["admitted"] for step in recorded]
+    assert [outcome.message for outcome in outcomes] == [step.get("message", "") for step in recorded]
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_restoring_equals_living_through_it(name: str) -> None:
+    sample = state_node(name)
+    old, _ = lived(sample)
+    new = restored(sample)
+
+    assert new.state.cpu.default == old.state.cpu.default
+    assert new.state.cpu.assignments == old.state.cpu.assignments
+    assert new.state.memory._replace(reusable_pod="", reusable={}) == old.state.memory._replace(
+        reusable_pod="", reusable={}
+    )
+    assert counted(new.node, new.state.device.holdings) == counted(old.node, old.state.device.holdings)
+    assert set(new.state.leftovers) == set(old.state.leftovers)
+    assert dict(new.state.pods) == dict(old.state.pods)
+
+
+def next_pods(sample: StateNode) -> list[Pod]:
+    """Generate pods that fit, do not fit, use init containers and devices; the seed is the node's name."""
+    chance = random.Random(sample.name)
+    resources = sorted(sample.machine.devices)
+    pods = []
+    for number in range(GENERATED):
+        containers = []
+        for position in range(chance.choice((1, 1, 2, 3))):
+            amounts = {"cpu": chance.choice(("500m", "1", "2", "4", "6")), "memory": f"{chance.randint(1, 20)}Gi"}
+            limits = dict(amounts)
+            if chance.random() < 0.2:
+                amounts["cpu"] = "250m"
+            if resources and chance.random() < 0.5:
+                limits[chance.choice(resources)] = str(chance.randint(1, 2))
+            if chance.random() < 0.2:
+                limits["hugepages-2Mi"] = f"{chance.randint(1, 8) * 64}Mi"
+            amounts |= {key: value for key, value in limits.items() if key not in amounts}
+            containers.append({"name": f"c{position}", "resources": {"requests": amounts, "limits": limits}})
+        init = containers[:1] if len(containers) > 1 and chance.random() < 0.5 else []
+        spec: dict[str, Any] = {"containers": containers[len(init) :], "initContainers": init}
+        if init and chance.random() < 0.5:
+            init[0]["restartPolicy"] = "Always"
+        metadata = {"name": f"next-{number}", "uid": f"uid-next-{number}"}
+        pods.append(read_pod({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}))
+    return pods
+
+
+def decided(outcome: Outcome, session: Session) -> object:
+    """Everything that a person could see of a decision."""
+    uid = outcome.pod.uid
+    state = outcome.after
+    return (
+        outcome.admit,
+        outcome.stage,
+        outcome.reason,
+        outcome.message,
+        outcome.result.hints,
+        state.cpu.default,
+        state.cpu.assignments.get(uid),
+        state.memory.entries.get(uid),
+        counted(session.node, {uid: state.device.holdings.get(uid, {})}),
+    )
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_the_next_pods_meet_the_same_node(name: str) -> None:
+    sample = state_node(name)
+    old, _ = lived(sample)
+    new = restored(sample)
+    answers = set()
+
+    for pod in next_pods(sample):
+        before, after = admission.admit(old, pod), admission.admit(new, pod)
+        assert decided(after, new) == decided(before, old), pod.name
+        answers.add(after.admit)
+        old, new = before.then, after.then
+    assert answers == {True, False}
+
+
+def damaged(files: StateFiles, which: str, text: str) -> StateFiles:
+    return files._replace(**{which: text})
+
+
+def changed(text: str, field: str, value: object) -> str:
+    return json.dumps({**json.loads(text), field: value})
+
+
+CPU_REFUSAL = (
+    "start cpu manager error: could not restore state from checkpoint: {}, please drain this node and delete the CPU "
+    'manager checkpoint file "/var/lib/kubelet/cpu_manager_state" before restarting Kubelet'
+)
+MEMORY_REFUSAL = (
+    "start memory manager error: could not restore state from checkpoint: {}, please drain this node and delete the "
+    'memory manager checkpoint file "/var/lib/kubelet/memory_manager_state" before restarting Kubelet'
+)
+SAMPLE = state_node("two-socket-restricted")
+CPU_TEXT, MEMORY_TEXT = SAMPLE.files.cpu or "", SAMPLE.files.memory or ""
+REFUSALS = {
+    "a digit of the CPU file changed": (
+        damaged(SAMPLE.files, "cpu", CPU_TEXT.replace("29-31", "29-30")),
+        CPU_REFUSAL.format("checkpoint is corrupted"),
+    ),
+    "the CPU file cut": (
+        damaged(SAMPLE.files, "cpu", CPU_TEXT[:100]),
+        CPU_REFUSAL.format("unexpected end of JSON input"),
+    ),
+    "the CPU policy changed, unchecked": (
+        damaged(SAMPLE.files, "cpu", changed(changed(CPU_TEXT, "policyName", "none"), "checksum", 0)),
+        CPU_REFUSAL.format('configured policy "static" differs from state checkpoint policy "none"'),
+    ),
+    "a CPU list that is none": (
+        damaged(SAMPLE.files, "cpu", changed(changed(CPU_TEXT, "defaultCpuSet", "0-"), "checksum", 0)),
+        CPU_REFUSAL.format('could not parse default cpu set "0-": strconv.Atoi: parsing "": invalid syntax'),
+    ),
+    "a container's CPU list that is none": (
+        damaged(SAMPLE.files, "cpu", changed(changed(CPU_TEXT, "entries", {"u": {"c": "x"}}), "checksum", 0)),
+        CPU_REFUSAL.format(
+            'could not parse cpuset "x" for container "c" in pod "u": strconv.Atoi: parsing "x": invalid syntax'
+        ),
+    ),
+    "a CPU of the machine in nobody's hands": (
+        damaged(
+            SAMPLE.files, "cpu", changed(changed(CPU_TEXT, "defaultCpuSet", "0,5-7,13-16,21-23,29-30"), "checksum", 0)
+        ),
+        'start cpu manager error: current set of available CPUs "0-31" doesn\'t match with CPUs in state "0-30"',
+    ),
+    "a container of the first generation that nobody knows": (
+        damaged(
+            SAMPLE.files,
+            "cpu",
+            '{"policyName":"static","defaultCpuSet":"0-1,4-15","entries":{"4f2b1c":"2-3"},"checksum":2075329964}',
+        ),
+        CPU_REFUSAL.format(
+            "error migrating v1 checkpoint state to v2 checkpoint state: containerID '4f2b1c' not found in initial "
+            "containers list"
+        ),
+    ),
+    "a digit of the memory file changed": (
+        damaged(SAMPLE.files, "memory", MEMORY_TEXT.replace("49123688448", "49123688449")),
+        MEMORY_REFUSAL.format("checkpoint is corrupted"),
+    ),
+    "the memory file cut": (
+        damaged(SAMPLE.files, "memory", MEMORY_TEXT[:300]),
+        MEMORY_REFUSAL.format("unexpected end of JSON input"),
+    ),
+    "the memory file unchecked": (
+        damaged(SAMPLE.files, "memory", changed(MEMORY_TEXT, "checksum", 0)),
+        MEMORY_REFUSAL.format("checkpoint is corrupted"),
+    ),
+    "the memory file of policy None": (
+        damaged(SAMPLE.files, "memory", '{"policyName":"None","machineState":{},"checksum":4236770233}'),
+        MEMORY_REFUSAL.format('[memorymanager] configured policy "Static" differs from state checkpoint policy "None"'),
+    ),
+    "both damaged: the CPU Manager comes first": (
+        StateFiles("", "", ""),
+        CPU_REFUSAL.format("unexpected end of JSON input"),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSALS)
+def test_a_damaged_file_stops_the_kubelet_in_its_own_words(case: str) -> None:
+    files, expected = REFUSALS[case]
+    node, _ = start(SAMPLE.setup)
+
+    with pytest.raises(StartError) as raised:
+        restore(node, files)
+
+    assert str(raised.value) == expected
+
+
+def test_another_memory_size_stops_the_kubelet() -> None:
+    """A machine that lost a page of memory over a reboot does not come back by itself."""
+    nodes = [node._replace(memory=node.memory - 4096) for node in SAMPLE.machine.numa_nodes]
+    node, _ = start(SAMPLE.setup._replace(machine=SAMPLE.machine._replace(numa_nodes=tuple(nodes))))
+
+    with pytest.raises(StartError) as raised:
+        restore(node, SAMPLE.files)
+
+    assert (
+        str(raised.value)
+        == "start memory manager error: [memorymanager] the expected machine state is different from the real one"
+    )
+
+
+def test_a_first_generation_file_is_taken_over_where_the_containers_are_known() -> None:
+    text = '{"policyName":"static","defaultCpuSet":"0-1,4-31","entries":{"4f2b1c":"2-3"},"checksum":0}'
+    node, _ = start(SAMPLE.setup)
+
+    state = restore(node, StateFiles(text), containers={"4f2b1c": ("uid", "app")})
+
+    assert state.cpu.assignments == {"uid": {"app": 0b1100}}
+
+
+def test_a_damaged_device_file_stops_nobody() -> None:
+    node, _ = start(SAMPLE.setup)
+
+    assert restore(node, damaged(SAMPLE.files, "devices", "{")).device.holdings == {}
+
+
+def test_without_a_list_of_pods_everybody_in_the_files_is_there() -> None:
+    node, _ = start(SAMPLE.setup)
+
+    state = restore(node, SAMPLE.files)
+
+    assert not state.leftovers
+    assert len(state.pods) == 4
+    assert state.pods["6f9c2d4e-0000-4000-8000-000000000002"].devices == (("example.com/nic", 2),)
+
+
+def test_devices_are_put_together_from_the_file_and_what_is_known() -> None:
+    found = device_file.inspect(SAMPLE.files.devices or "")
+
+    alone = device_file.registered({}, found)
+    with_machine = device_file.registered({**SAMPLE.machine.devices, "example.com/fpga": ()}, found)
+
+    assert Device("nic0", (0,)) in alone.devices["example.com/nic"]
+    assert alone.unknown == {
+        "example.com/gpu": ("GPU-a1",),
+        "example.com/license": ("lic-1", "lic-2"),
+        "example.com/nic": ("nic3",),
+    }
+    assert with_machine.unknown == {}
+    assert with_machine.gone == ("example.com/fpga",)
