@@ -9,21 +9,22 @@ from __future__ import annotations
 import errno
 import lzma
 import os
-import tarfile
 import zlib
-from typing import IO, Any, Protocol
+from typing import Final
 
 from numalign.errors import InputError
-from numalign.sources.tree.folder import MAX_FILE, follow
+from numalign.sources.tree.folder import MAX_FILE, Links
+from numalign.sources.tree.tar import Member, TarError, TarReader
+from numalign.sources.tree.unpack import Stream
 
-MAX_STREAM = 1 << 30
-"""Most bytes an archive may unpack to: nine times the largest captured machine with its 1792 CPUs."""
-MAX_KEPT = 256 << 20
+MAX_KEPT: Final = 256 << 20
 """Most bytes that are kept of its files."""
-MAX_MEMBERS = 500_000
+MAX_MEMBERS: Final = 500_000
 """Most members: five times as many as the largest captured machine has."""
-MAX_DEPTH = 64
+MAX_DEPTH: Final = 64
 """Most parts of a member's path."""
+MAX_SHOWN: Final = 100
+"""Most characters of a member's name in an error."""
 
 
 class ArchiveTree:
@@ -37,13 +38,11 @@ class ArchiveTree:
         self._links: dict[str, str] = {}
         self._folders: dict[str, set[str]] = {"": set()}
         self._kept = 0
+        self._following = Links(self._link, path)
         try:
-            with open(path, "rb") as raw, tarfile.open(fileobj=_unpacked(raw, path), mode="r|") as archive:
-                for count, member in enumerate(archive):
-                    if count >= MAX_MEMBERS:
-                        raise InputError(f"has more than {MAX_MEMBERS} members", path)
-                    self._add(archive, member)
-        except (tarfile.TarError, EOFError, lzma.LZMAError, zlib.error, OSError, ValueError, OverflowError) as error:
+            with open(path, "rb") as raw:
+                self._fill(TarReader(Stream(raw, path)))
+        except (TarError, EOFError, lzma.LZMAError, zlib.error, OSError, ValueError) as error:
             raise InputError(f"is no tar archive that can be read ({error})", path) from None
         self._prefix = self._wrapping()
 
@@ -81,38 +80,32 @@ class ArchiveTree:
         full = self._prefix + path
         if full in self._files or full in self._folders:
             return full
-        return (self._prefix + follow(path, self._link, self.name)).rstrip("/")
+        return (self._prefix + self._following.follow(path)).rstrip("/")
 
     def _link(self, path: str) -> str | None:
         return self._links.get(self._prefix + path)
 
-    def _add(self, archive: tarfile.TarFile, member: tarfile.TarInfo) -> None:
-        """Take one member in, if it may and needs to be."""
-        parts = [part for part in member.name.split("/") if part not in ("", ".")]
-        if ".." in parts:
-            raise InputError(f"member {member.name!r} leads out of the archive", self.name)
-        if len(parts) > MAX_DEPTH:
-            raise InputError(f"member {member.name[:60]!r}… has more than {MAX_DEPTH} folders", self.name)
-        if member.ischr() or member.isblk() or member.isfifo():
-            raise InputError(
-                f"member {member.name!r} is a device node or a pipe; captured machines have none", self.name
-            )
+    def _fill(self, archive: TarReader) -> None:
+        for count, member in enumerate(archive):
+            if count >= MAX_MEMBERS:
+                raise InputError(f"has more than {MAX_MEMBERS} members", self.name)
+            self._add(archive, member)
+
+    def _add(self, archive: TarReader, member: Member) -> None:
+        """Take one member in, if it may and needs to be. As when it is unpacked, the last of a name counts."""
+        parts = self._parts(member)
         if not parts:
             return
         path = "/".join(parts)
-        if member.issym():
-            self._links[path] = member.linkname
-        elif member.islnk():
-            source = "/".join(part for part in member.linkname.split("/") if part not in ("", "."))
-            if source not in self._files:
-                raise InputError(
-                    f"member {member.name!r} is a hard link to {member.linkname!r}, which is not there", self.name
-                )
-            self._files[path] = self._files[source]
-        elif member.isdir():
+        if member.kind == "folder":
             self._folders.setdefault(path, set())
+        elif member.kind == "link":
+            self._files.pop(path, None)
+            self._links[path] = member.target
         else:
-            self._files[path] = self._content(archive, member)
+            content = self._linked(member) if member.kind == "hard link" else self._content(archive, member)
+            self._links.pop(path, None)
+            self._files[path] = content
         while parts:
             name = parts.pop()
             siblings = self._folders.setdefault("/".join(parts), set())
@@ -120,13 +113,32 @@ class ArchiveTree:
                 break
             siblings.add(name)
 
-    def _content(self, archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    def _parts(self, member: Member) -> list[str]:
+        """Split a member's path; nothing that is outside, too deep or no data of a machine gets through."""
+        parts = _split(member.name)
+        if ".." in parts:
+            raise InputError(f"member {_short(member.name)} leads out of the archive", self.name)
+        if len(parts) > MAX_DEPTH:
+            raise InputError(f"member {_short(member.name)} has more than {MAX_DEPTH} folders", self.name)
+        if member.kind in ("device", "pipe"):
+            raise InputError(
+                f"member {_short(member.name)} is a device node or a pipe; captured machines have none", self.name
+            )
+        return parts
+
+    def _linked(self, member: Member) -> bytes:
+        content = self._files.get("/".join(_split(member.target)))
+        if content is None:
+            name, target = _short(member.name), _short(member.target)
+            raise InputError(f"member {name} is a hard link to {target}, which is not there", self.name)
+        return content
+
+    def _content(self, archive: TarReader, member: Member) -> bytes:
         self._kept += member.size
         if member.size > MAX_FILE or self._kept > MAX_KEPT:
             limit = MAX_FILE if member.size > MAX_FILE else MAX_KEPT
-            raise InputError(f"member {member.name!r} is too large: more than {limit >> 20} MiB", self.name)
-        source = archive.extractfile(member)
-        return source.read() if source else b""
+            raise InputError(f"member {_short(member.name)} is too large: more than {limit >> 20} MiB", self.name)
+        return archive.content()
 
     def _wrapping(self) -> str:
         """Return the one folder that wraps the whole tree, as some capturing tools write it, or nothing."""
@@ -138,44 +150,12 @@ class ArchiveTree:
         return ""
 
 
-class _Source(Protocol):
-    def read(self, size: int, /) -> bytes:
-        """Return at most `size` bytes; none at the end."""
+def _split(path: str) -> list[str]:
+    return [part for part in path.split("/") if part not in ("", ".")]
 
 
-class _Bounded:
-    """A stream that refuses to give more than a bound: what an archive bomb unpacks to."""
-
-    def __init__(self, source: _Source, name: str) -> None:
-        self._source = source
-        self._name = name
-        self._left = MAX_STREAM
-
-    def read(self, size: int) -> bytes:
-        data = self._source.read(size)
-        self._left -= len(data)
-        if self._left < 0:
-            raise InputError(f"unpacks to more than {MAX_STREAM >> 20} MiB", self._name)
-        return data
-
-
-def _unpacked(raw: IO[bytes], name: str) -> Any:
-    """Return the stream of plain tar blocks, told by the first bytes."""
-    head = raw.read(6)
-    raw.seek(0)
-    if head.startswith(b"\xfd7zXZ"):
-        return _Bounded(lzma.open(raw), name)
-    if head.startswith(b"\x1f\x8b"):
-        import gzip
-
-        return _Bounded(gzip.open(raw), name)
-    if head.startswith(b"BZh"):
-        import bz2
-
-        return _Bounded(bz2.open(raw), name)
-    if head.startswith(b"\x28\xb5\x2f\xfd"):
-        raise InputError("is compressed with zstd, which is not read: unpack it with zstd -d first", name)
-    return _Bounded(raw, name)
+def _short(name: str) -> str:
+    return repr(name) if len(name) <= MAX_SHOWN else f"{name[:MAX_SHOWN]!r}…"
 
 
 def _missing(path: str) -> OSError:

@@ -18,6 +18,10 @@ MAX_FILE = 16 << 20
 """Most bytes that are read of one file; the largest real ones (`/proc/cpuinfo`) stay far below."""
 MAX_HOPS = 40
 """Most links that are followed for one path, as in Linux."""
+MAX_PARTS = 1000
+"""Most parts of one path and of the links in it."""
+MAX_TOTAL_PARTS = 5_000_000
+"""Most parts that are looked at in a tree; a large machine has some hundreds where links are."""
 
 _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
 
@@ -57,6 +61,8 @@ def open_tree(root: str) -> Tree:
         raise InputError(f"cannot be read: {error.strerror}", root) from None
     if stat.S_ISDIR(mode):
         tree: Tree = FolderTree(root)
+    elif not stat.S_ISREG(mode):
+        raise InputError("is neither a folder nor a file; expected a folder or a tar archive", root)
     else:
         from numalign.sources.tree.archive import ArchiveTree
 
@@ -98,17 +104,19 @@ class FolderTree:
         self.name = root
         self._root = root.rstrip("/") or "/"
         self._directories = {"": ""}
+        self._links = Links(self._link, root)
 
     def read(self, path: str) -> str:
-        """Return a file's text, inside the root."""
+        """Return a regular file's text, inside the root; whatever else is there (a pipe, a device) is never opened."""
         head, _, tail = path.rpartition("/")
         place = f"{self._root}/{self._directory(head)}/{tail}"
-        try:
-            return _slurp(place, _READ | os.O_NOFOLLOW)
-        except OSError as error:
-            if error.errno != errno.ELOOP:
-                raise
-        return _slurp(f"{self._root}/{self.resolve(path)}", _READ | os.O_NOFOLLOW)
+        mode = os.lstat(place).st_mode
+        if stat.S_ISLNK(mode):
+            place = f"{self._root}/{self.resolve(path)}"
+            mode = os.lstat(place).st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            raise OSError(errno.EINVAL, "no regular file", path)
+        return _slurp(place, _READ | os.O_NOFOLLOW)
 
     def names(self, path: str) -> list[str]:
         """Return the names in a directory, in byte order."""
@@ -121,7 +129,7 @@ class FolderTree:
 
     def resolve(self, path: str) -> str:
         """Return the path with every link in it followed, inside the root."""
-        return follow(path, self._link, self.name)
+        return self._links.follow(path)
 
     def _directory(self, path: str) -> str:
         found = self._directories.get(path)
@@ -143,37 +151,50 @@ class _Link(Protocol):
         """Return the text of the link at a path without links in its directories; None: there is no link."""
 
 
-def follow(path: str, link: _Link, name: str) -> str:
-    """Follow every link of a path, inside the root.
+class Links:
+    """Follows the links of one tree, never out of its root, and with bounded work in all."""
 
-    Raises:
-        InputError: a link climbs out of the root.
-        OSError: a part is missing, or there are too many links (a cycle).
-    """
-    done: list[str] = []
-    parts = path.split("/")[::-1]
-    hops = 0
-    while parts:
-        part = parts.pop()
-        if part in ("", "."):
-            continue
-        if part == "..":
-            if not done:
-                raise InputError(f"the path {path} leads out of the tree by a link", name)
+    def __init__(self, link: _Link, name: str) -> None:
+        """Take what reads one link, and what the tree is called."""
+        self._link = link
+        self._name = name
+        self._left = MAX_TOTAL_PARTS
+
+    def follow(self, path: str) -> str:
+        """Follow every link of a path.
+
+        Raises:
+            InputError: a link climbs out of the root, or so many lead in circles that it takes too long.
+            OSError: a part is missing, or there are too many links (a cycle).
+        """
+        done: list[str] = []
+        parts = path.split("/")[::-1]
+        hops = steps = 0
+        while parts:
+            part = parts.pop()
+            steps += 1
+            if part in ("", "."):
+                continue
+            if part == "..":
+                if not done:
+                    raise InputError(f"the path {path} leads out of the tree by a link", self._name)
+                done.pop()
+                continue
+            done.append(part)
+            target = self._link("/".join(done))
+            if target is None:
+                continue
+            hops += 1
+            self._left -= target.count("/") + 1
+            if self._left < 0:
+                raise InputError("its links lead in circles, and following them takes too long", self._name)
+            if hops > MAX_HOPS or steps > MAX_PARTS:
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
             done.pop()
-            continue
-        done.append(part)
-        target = link("/".join(done))
-        if target is None:
-            continue
-        hops += 1
-        if hops > MAX_HOPS:
-            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
-        done.pop()
-        if target.startswith("/"):
-            done.clear()
-        parts += target.split("/")[::-1]
-    return "/".join(done)
+            if target.startswith("/"):
+                done.clear()
+            parts += target.split("/")[::-1]
+        return "/".join(done)
 
 
 def _slurp(place: str, flags: int) -> str:

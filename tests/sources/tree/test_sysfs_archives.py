@@ -14,7 +14,7 @@ import pytest
 
 from numalign.errors import InputError
 from numalign.sources.host.discovery import discover
-from numalign.sources.tree import archive
+from numalign.sources.tree import archive, unpack
 from numalign.sources.tree.folder import FolderTree, open_tree
 from tests.sources.host import snapshots
 
@@ -90,7 +90,7 @@ def test_too_many_members_are_refused(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_an_archive_bomb_is_stopped_while_it_unpacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive, "MAX_STREAM", 1 << 20)
+    monkeypatch.setattr(unpack, "MAX_STREAM", 1 << 20)
     path = tmp_path / "m.tar.xz"
     path.write_bytes(lzma.compress(packed(*[member(f"sys/{name}", size=600_000) for name in "abc"])))
     with pytest.raises(InputError, match="unpacks to more than 1 MiB"):
