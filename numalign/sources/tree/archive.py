@@ -14,7 +14,8 @@ from typing import Final
 
 from numalign.errors import InputError
 from numalign.sources.tree.folder import MAX_FILE, Links
-from numalign.sources.tree.tar import Member, TarError, TarReader
+from numalign.sources.tree.tar import Member, TarReader
+from numalign.sources.tree.tar_fields import TarError
 from numalign.sources.tree.unpack import Stream
 
 MAX_KEPT: Final = 256 << 20

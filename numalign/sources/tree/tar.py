@@ -7,10 +7,19 @@ time and memory whatever it says, nothing is unpacked to disk, and `TarError` is
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from numalign.sources.tree.tar_fields import (
+    MAX_DIGITS,
+    TarError,
+    decimal,
+    decoded,
+    number,
+    pax_records,
+    sum_is_right,
+    text,
+)
 from numalign.sources.tree.unpack import Stream
 
 BLOCK: Final = 512
@@ -27,18 +36,7 @@ MAX_CHAIN: Final = 16
 MAX_PIECES: Final = 10_000
 """Most pieces of a sparse file."""
 
-MAX_DIGITS: Final = 20
-"""Most digits of a number in a pax header."""
-
 _ZERO: Final = bytes(BLOCK)
-_SPACES: Final = b" " * 8
-_ADLER: Final = 65521
-_DIGITS: Final = 8
-"""Most digits of a pax record's length."""
-
-
-class TarError(Exception):
-    """The archive cannot be read on; the text says why."""
 
 
 class Piece(NamedTuple):
@@ -125,7 +123,7 @@ class TarReader:
         self._headers += 1
         if self._headers > MAX_HEADERS:
             raise TarError(f"it has more than {MAX_HEADERS} headers")
-        if not _sum_is_right(block):
+        if not sum_is_right(block):
             raise TarError("a header is damaged")
         return block
 
@@ -156,18 +154,18 @@ class TarReader:
         """Read the header that the others were about."""
         kind = _KINDS.get(block[156:157], "other" if block[156:157].isupper() else "file")
         if name is None:
-            name = _text(block[:100])
+            name = text(block[:100])
             if block[257:262] == b"ustar" and block[262:263] == b"\0" and block[345]:
-                name = _text(block[345:500]) + b"/" + name
+                name = text(block[345:500]) + b"/" + name
         if kind == "file" and name.endswith(b"/") and block[156:157] in (b"\0", b"0"):
             kind = "folder"  # as the oldest archives write it
         if target is None:
-            target = _text(block[157:257])
+            target = text(block[157:257])
         if pax:
             name, target = pax.get(b"path", name), pax.get(b"linkpath", target)
             if len(name) > MAX_NAME or len(target) > MAX_NAME or b"\0" in name + target:
                 raise TarError("a name in it is no name")
-        size = _decimal(pax[b"size"]) if b"size" in pax else _number(block[124:136])
+        size = decimal(pax[b"size"]) if b"size" in pax else number(block[124:136])
         self._left = self._stored = self._size = size if kind in ("file", "sparse", "other") else 0
         self._left += -self._left % BLOCK
         if kind == "sparse":
@@ -177,13 +175,13 @@ class TarReader:
         if kind == "other":
             return None
         shown = "file" if kind == "sparse" else kind
-        return Member(_decoded(name), shown, _decoded(target), self._size)
+        return Member(decoded(name), shown, decoded(target), self._size)
 
     def _long_name(self, block: bytes) -> bytes:
-        return _text(self._extension(block, MAX_NAME, "name"))
+        return text(self._extension(block, MAX_NAME, "name"))
 
     def _extension(self, block: bytes, most: int, what: str) -> bytes:
-        size = _number(block[124:136])
+        size = number(block[124:136])
         if size > most:
             raise TarError(f"a {what} in it has {size} bytes, more than {most >> 10} KiB")
         self._left = size + -size % BLOCK
@@ -193,7 +191,7 @@ class TarReader:
         """Read a pax header; repeated keys of sparse files are joined as the newer form writes them."""
         result: dict[bytes, bytes] = {}
         numbers: list[bytes] = []
-        for key, value in _pax_records(self._extension(block, MAX_EXTENDED, "pax header")):
+        for key, value in pax_records(self._extension(block, MAX_EXTENDED, "pax header")):
             self._records += 1
             if self._records > MAX_RECORDS:
                 raise TarError(f"its pax headers have more than {MAX_RECORDS} records")
@@ -210,11 +208,11 @@ class TarReader:
     def _old_sparse(self, block: bytes) -> None:
         """Read the map of GNU's own headers: four pieces in the header, 21 in each block that follows."""
         pairs, count, more = block[386:482], 4, block[482]
-        size = _number(block[483:495])
+        size = number(block[483:495])
         pieces: list[Piece] = []
         while True:
             pieces += [
-                Piece(_number(pairs[start : start + 12]), _number(pairs[start + 12 : start + 24]))
+                Piece(number(pairs[start : start + 12]), number(pairs[start + 12 : start + 24]))
                 for start in range(0, count * 24, 24)
                 if pairs[start]
             ]
@@ -230,14 +228,14 @@ class TarReader:
 
     def _pax_sparse(self, pax: dict[bytes, bytes], name: bytes) -> bytes:
         """Read the map of the pax forms 0.0, 0.1 and 1.0; returns the file's real name."""
-        size = _decimal(pax.get(b"GNU.sparse.realsize", pax.get(b"GNU.sparse.size", b"")))
+        size = decimal(pax.get(b"GNU.sparse.realsize", pax.get(b"GNU.sparse.size", b"")))
         if b"GNU.sparse.map" in pax:
             texts = pax[b"GNU.sparse.map"].split(b",", 2 * MAX_PIECES)
         elif pax.get(b"GNU.sparse.major") == b"1" and pax.get(b"GNU.sparse.minor") == b"0":
             texts = self._map_before_content()
         else:
             raise TarError("a sparse file in it is of no known form")
-        numbers = [_decimal(text) for text in texts]
+        numbers = [decimal(text) for text in texts]
         if len(numbers) % 2:
             raise TarError("the map of a sparse file in it is damaged")
         self._lay_out(size, [Piece(*pair) for pair in zip(numbers[::2], numbers[1::2], strict=True)])
@@ -254,7 +252,7 @@ class TarReader:
             *found, rest = (rest + self._exactly(BLOCK)).split(b"\n")
             lines += found
             if count is None and lines:
-                count = 1 + 2 * _decimal(lines[0])
+                count = 1 + 2 * decimal(lines[0])
                 if count > 2 * MAX_PIECES:
                     raise TarError(f"a sparse file in it has more than {MAX_PIECES} pieces")
         return lines[1:count]
@@ -282,63 +280,3 @@ _KINDS: Final = {
     b"S": "sparse",
 }
 """Type flag -> kind. Others that are upper case belong to some writer and are passed over; the rest are files."""
-
-
-def _sum_is_right(block: bytes) -> bool:
-    """Compare a header with its checksum, in which the field of the sum counts as spaces.
-
-    The sum of the bytes is the lower half of their Adler-32 less one, in which zlib is ten times as quick as `sum`.
-    Both sides are taken modulo what that takes sums by. Some old writers took bytes for signed numbers.
-    """
-    spread = block[:148] + _SPACES + block[156:]
-    total = (zlib.adler32(spread) & 0xFFFF) - 1
-    told = _number(block[148:156])
-    if (told - total) % _ADLER == 0:
-        return True
-    return (told - total + 256 * sum(byte > 127 for byte in spread)) % _ADLER == 0
-
-
-def _number(field: bytes) -> int:
-    """Read a number of a header: octal digits, or binary if the first bit says so."""
-    if field[0] & 0x80:
-        if field[0] & 0x40:
-            raise TarError("a header has a negative number")
-        return int.from_bytes(field, "big") & ((1 << (8 * len(field) - 1)) - 1)
-    digits = field.partition(b"\0")[0].strip()
-    if not digits:
-        return 0
-    try:
-        return int(digits, 8) if digits.isdigit() else int("")
-    except ValueError:
-        raise TarError("a header is damaged") from None
-
-
-def _decimal(text: bytes) -> int:
-    """Read a number of a pax header."""
-    if not text.isdigit() or len(text) > MAX_DIGITS:
-        raise TarError("a pax header is damaged")
-    return int(text)
-
-
-def _pax_records(data: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the records `LENGTH KEY=VALUE` of a pax header."""
-    at = 0
-    while at < len(data) and data[at]:
-        space = data.find(b" ", at, at + _DIGITS + 1)
-        digits = data[at:space]
-        if space < 0 or not digits.isdigit():
-            raise TarError("a pax header is damaged")
-        end = at + int(digits)
-        key, equals, value = data[space + 1 : end - 1].partition(b"=")
-        if end <= space + 2 or end > len(data) or data[end - 1] != 0x0A or not equals or not key:
-            raise TarError("a pax header is damaged")
-        yield key, value
-        at = end
-
-
-def _text(field: bytes) -> bytes:
-    return field.partition(b"\0")[0]
-
-
-def _decoded(name: bytes) -> str:
-    return name.decode("utf-8", "surrogateescape")

@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 from numalign.errors import InputError
 from numalign.sources.tree import tar, unpack
 from numalign.sources.tree.archive import ArchiveTree
-from numalign.sources.tree.tar import Member, TarError, TarReader
+from numalign.sources.tree.tar import Member, TarReader
+from numalign.sources.tree.tar_fields import TarError
 from numalign.sources.tree.unpack import Stream
 from tests.cli.running import ROOT
 
