@@ -87,7 +87,7 @@ def open_session(setup: Setup, *, fit_check: bool = True) -> Session:
         StartError: the kubelet would refuse to start.
     """
     node, state = twin.start(setup)
-    return Session(node, state, fit.view(setup.config, setup.machine) if fit_check else None)
+    return Session(node, state, fit.view(setup.config, setup.machine, node.reservation) if fit_check else None)
 
 
 def odd_from_the_start(session: Session) -> tuple[Notice, ...]:

@@ -16,6 +16,7 @@ from numalign.kubelet.errors import AllocationError, KubeletHangError, KubeletPa
 from numalign.kubelet.profile import REFERENCE, Profile
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.check import LAST_NUMA_ID, check
+from numalign.kubelet.start.reservation import Reservation
 from numalign.kubelet.topology.hints import ProviderAnswer, TopologyHint
 from numalign.kubelet.topology.merge.lists import NUMAInfo, numa_info
 from numalign.kubelet.topology.policy import merge
@@ -42,6 +43,8 @@ class Node(NamedTuple):
     device: device.DeviceManager
     cpu: cpu.CPUManager
     memory: memory.MemoryManager
+    reservation: Reservation
+    """What the node keeps back."""
     profile: Profile = REFERENCE
     """Which kubelet it is."""
     container_policies: Mapping[str, str] = {}
@@ -104,18 +107,19 @@ def start(setup: Setup) -> tuple[Node, NodeState]:
     started = check(setup)
     distances = {node.id: node.distances or () for node in machine.numa_nodes}
     node = Node(
-        machine,
-        config,
-        config.topology_manager_policy,
-        config.topology_manager_scope,
-        numa_info(
+        machine=machine,
+        config=config,
+        policy=config.topology_manager_policy,
+        scope=config.topology_manager_scope,
+        numa=numa_info(
             (node.id for node in machine.numa_nodes if 0 <= node.id <= LAST_NUMA_ID),
             distances if started.options.prefer_closest else None,
         ),
-        device.build(machine, profile),
-        started.cpu,
-        started.memory,
-        profile,
+        device=device.build(machine, profile),
+        cpu=started.cpu,
+        memory=started.memory,
+        reservation=started.reservation,
+        profile=profile,
     )
     return node, empty_state(node)
 

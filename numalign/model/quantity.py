@@ -124,6 +124,19 @@ def _binary(before: str, after: str, suffix: str, negative: bool, numberless: bo
     return Quantity(-nano if negative else nano, form, None, not cut)
 
 
+def exponent(text: str) -> int | None:
+    """Find the power of ten that the kubelet counts a readable text in; None: it keeps the long form (rules 38, 50)."""
+    match = _SHAPE.fullmatch(text)
+    if match is None:
+        raise QuantityError(_SHAPE_ERROR)
+    _, before, after, letters, tail = match.groups(default="")
+    digits = max(1, len(before.lstrip("0")))
+    if letters in _BINARY and not tail:
+        return 0 if not after and digits <= _BINARY[letters][1] else None
+    power = (_exponent(tail) if tail else _DECIMAL[letters]) - len(after)
+    return power if digits + len(after) <= 18 and power >= -9 else None
+
+
 def _exponent(tail: str) -> int:
     """Read a decimal exponent: a signed 64-bit number of which the low 32 bits count (rule 48)."""
     digits = tail.lstrip("+-")

@@ -7,12 +7,11 @@ from typing import NamedTuple
 
 from numalign.analysis.config.repair import Step, repair
 from numalign.analysis.config.reserve import MemorySum, isolated_cpus, memory_sum, split_cores
-from numalign.errors import StartError
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.check import check
-from numalign.kubelet.start.reservation import Reservation, reserve
-from numalign.model.cpuset import CPUSetError, format_set
+from numalign.kubelet.start.reservation import readable_reservation
+from numalign.model.cpuset import format_set
 from numalign.model.machine import Machine
 
 
@@ -46,7 +45,7 @@ class ConfigReport(NamedTuple):
 def report(config: KubeletConfig, machine: Machine, *, ideal: bool = False) -> ConfigReport:
     """Check a configuration and work out the nearest one that starts."""
     outcome = repair(config, machine, ideal=ideal)
-    reservation = _reservation(config, machine)
+    reservation = readable_reservation(config, machine)
     reserved: int | None = None
     if outcome.starts:
         manager = check(Setup(machine, outcome.config, "ideal" if ideal else "kubelet")).cpu
@@ -61,13 +60,6 @@ def report(config: KubeletConfig, machine: Machine, *, ideal: bool = False) -> C
         memory=None if reservation is None else memory_sum(config, machine, reservation),
         reserved_cpus=None if outcome.steps else reserved,
     )
-
-
-def _reservation(config: KubeletConfig, machine: Machine) -> Reservation | None:
-    try:
-        return reserve(config, machine)
-    except (StartError, CPUSetError):
-        return None
 
 
 def _findings(config: KubeletConfig, machine: Machine, reserved: int | None) -> Iterator[Finding]:

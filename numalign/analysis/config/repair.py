@@ -207,9 +207,8 @@ def _cpu_manager(config: KubeletConfig, machine: Machine) -> Iterator[Change]:
 
 
 def _memory_manager(config: KubeletConfig, machine: Machine) -> Iterator[Change]:
-    try:
-        reservation = reserving.reserve(config, machine)
-    except (StartError, CPUSetError):
+    reservation = reserving.readable_reservation(config, machine)
+    if reservation is None:
         return
     section = accepted_section(config, machine, reservation)
     if section is not None:
@@ -222,9 +221,8 @@ def _memory_manager(config: KubeletConfig, machine: Machine) -> Iterator[Change]
 
 
 def _capacity(config: KubeletConfig, machine: Machine) -> Iterator[Change]:
-    try:
-        reservation = reserving.reserve(config, machine)
-    except (StartError, CPUSetError):
+    reservation = reserving.readable_reservation(config, machine)
+    if reservation is None:
         return
     have = reserving.capacity(machine)
     for resource, amount in sorted(reservation.total.items()):

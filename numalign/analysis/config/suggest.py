@@ -9,7 +9,7 @@ from numalign.analysis.config.repair import first_core, repair
 from numalign.analysis.config.reserve import accepted_section
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.start.check import LAST_NUMA_ID
-from numalign.kubelet.start.reservation import reserve
+from numalign.kubelet.start.reservation import readable_reservation
 from numalign.kubelet.topology.options import LEAST_MAX_NODES, MAX_NODES, PREFER_CLOSEST
 from numalign.model.cpuset import format_set
 from numalign.model.machine import Machine
@@ -111,7 +111,8 @@ def _with_reserved_memory(
 ) -> tuple[KubeletConfig, dict[str, str]]:
     """Add the `reservedMemory` that the other settings call for; without one the Static policy goes."""
     repaired = repair(config._replace(memory_manager_policy="None"), machine).config
-    section = accepted_section(config, machine, reserve(repaired, machine))
+    reservation = readable_reservation(repaired, machine)
+    section = None if reservation is None else accepted_section(config, machine, reservation)
     if section is None:
         why = "no reservedMemory of this machine would add up, so memory is not aligned"
         return config._replace(memory_manager_policy="None"), {**reasons, "memory_manager_policy": why}

@@ -14,6 +14,7 @@ from numalign.kubelet.demand import effective
 from numalign.kubelet.fit import predicates, preemption
 from numalign.kubelet.fit.predicates import Refusal
 from numalign.kubelet.start.allocatable import allocatable
+from numalign.kubelet.start.reservation import Reservation
 from numalign.model.machine import Machine, Taint
 from numalign.model.pod import Pod
 from numalign.model.quantity import Quantity
@@ -63,19 +64,15 @@ class FitResult(NamedTuple):
     """What was not judged, or passed over, and why."""
 
 
-def view(config: KubeletConfig, machine: Machine) -> NodeView:
-    """Make the node object of a machine (6).
-
-    Raises:
-        StartError: a reservation that cannot be read.
-    """
+def view(config: KubeletConfig, machine: Machine, reservation: Reservation) -> NodeView:
+    """Make the node object of a machine of which so much is kept back (6)."""
     unjudged = machine.storage is None and config.local_storage_capacity_isolation
     return NodeView(
-        allocatable(config, machine),
-        machine.node.name,
-        machine.node.labels,
-        machine.node.taints,
-        frozenset({EPHEMERAL_STORAGE} if unjudged else ()),
+        allocatable=allocatable(config, machine, reservation),
+        name=machine.node.name,
+        labels=machine.node.labels,
+        taints=machine.node.taints,
+        unjudged=frozenset({EPHEMERAL_STORAGE} if unjudged else ()),
     )
 
 

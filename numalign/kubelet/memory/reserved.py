@@ -7,6 +7,7 @@ to the start of the Memory Manager.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from numalign.errors import StartError
 from numalign.kubelet.config import MemoryReservation
@@ -19,40 +20,53 @@ Reserved = Mapping[tuple[int, str], int]
 """(node id, resource) -> bytes."""
 
 
-def validate_reserved_memory(reserved_memory: tuple[MemoryReservation, ...]) -> list[str]:
-    """Check names, zeros and duplicates (rule 3 a to c); give the kubelet's texts, one a failure.
+class NodeAmount(NamedTuple):
+    """One resource of one element of `reservedMemory`, its text read."""
+
+    numa_node: int
+    resource: str
+    amount: Quantity
+
+
+def read_reserved_memory(reserved_memory: Iterable[MemoryReservation]) -> tuple[NodeAmount, ...]:
+    """Read the texts of `reservedMemory`, element by element.
 
     Inside an element the kubelet takes the resources in random order; here `memory` comes first.
 
     Raises:
         QuantityError: an amount cannot be read.
     """
+    return tuple(
+        NodeAmount(element.numa_node, resource, quantity.parse(element.limits[resource]))
+        for element in reserved_memory
+        for resource in in_order(element.limits)
+    )
+
+
+def validate_reserved_memory(reserved_memory: Iterable[NodeAmount]) -> list[str]:
+    """Check names, zeros and duplicates (rule 3 a to c); give the kubelet's texts, one a failure."""
     texts = []
     seen = set()
-    for element in reserved_memory:
-        node = element.numa_node
-        for resource in in_order(element.limits):
-            if not is_memory(resource):
-                texts.append(
-                    f'the limit type "{resource}" for NUMA node {node} is not supported, '
-                    "only [memory hugepages-<HugePageSize>] is accepted"
-                )
-            if quantity.parse(element.limits[resource]).nano == 0:
-                texts.append(f'reserved memory may not be zero for NUMA node {node} and resource "{resource}"')
-            if (node, resource) in seen:
-                texts.append(
-                    f'the reserved memory has a duplicate value for NUMA node {node} and resource "{resource}"'
-                )
-            seen.add((node, resource))
+    for node, resource, amount in reserved_memory:
+        if not is_memory(resource):
+            texts.append(
+                f'the limit type "{resource}" for NUMA node {node} is not supported, '
+                "only [memory hugepages-<HugePageSize>] is accepted"
+            )
+        if amount.nano == 0:
+            texts.append(f'reserved memory may not be zero for NUMA node {node} and resource "{resource}"')
+        if (node, resource) in seen:
+            texts.append(f'the reserved memory has a duplicate value for NUMA node {node} and resource "{resource}"')
+        seen.add((node, resource))
     return [f"invalid configuration: {text}" for text in texts]
 
 
 def check_reserved_memory(
     node_ids: Iterable[int],
-    reserved_memory: tuple[MemoryReservation, ...],
+    reserved_memory: Iterable[NodeAmount],
     reservation: Mapping[str, Quantity],
 ) -> Reserved:
-    """Read `reservedMemory` into bytes, unsigned, after checks d to g in this order.
+    """Turn `reservedMemory` into bytes, unsigned, after checks d to g in this order.
 
     Args:
         node_ids: the machine's NUMA nodes.
@@ -63,16 +77,11 @@ def check_reserved_memory(
         StartError: a check fails; the text is the kubelet's.
     """
     known = set(node_ids)
-    amounts = [
-        (element.numa_node, resource, quantity.parse(text))
-        for element in reserved_memory
-        for resource, text in element.limits.items()
-    ]
-    for element in reserved_memory:
-        if element.numa_node not in known:
+    amounts = tuple(reserved_memory)
+    for node, _, _ in amounts:
+        if node not in known:
             raise StartError(
-                f"the reserved memory configuration references a NUMA node {element.numa_node} "
-                "that does not exist on this machine"
+                f"the reserved memory configuration references a NUMA node {node} that does not exist on this machine"
             )
     _compare_totals([(resource, amount) for _, resource, amount in amounts], reservation)
     reserved: dict[tuple[int, str], int] = {}

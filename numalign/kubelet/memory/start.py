@@ -10,8 +10,7 @@ from itertools import accumulate
 from typing import Final, NamedTuple
 
 from numalign.errors import StartError
-from numalign.kubelet.config import MemoryReservation
-from numalign.kubelet.memory.reserved import Reserved, check_reserved_memory
+from numalign.kubelet.memory.reserved import NodeAmount, Reserved, check_reserved_memory
 from numalign.kubelet.memory.state import (
     STATIC,
     WORD,
@@ -52,7 +51,7 @@ class NodeRecord(NamedTuple):
 def start(
     machine: Machine,
     policy: str,
-    reserved_memory: tuple[MemoryReservation, ...],
+    reserved_memory: tuple[NodeAmount, ...],
     reservation: Mapping[str, Quantity],
 ) -> MemoryManager:
     """Start the Memory Manager on a machine: checks h, then d to g of rule 3, then the tables of section 3.
@@ -60,7 +59,7 @@ def start(
     Args:
         machine: the machine.
         policy: `None` or `Static`.
-        reserved_memory: the setting `reservedMemory`, validated (`validate_reserved_memory`).
+        reserved_memory: the setting `reservedMemory`, read and validated (`validate_reserved_memory`).
         reservation: the node reservation per resource (rule 4).
 
     Raises:

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from numalign.kubelet.config import KubeletConfig
-from numalign.kubelet.start.reservation import capacity, reserve
+from numalign.kubelet.start.reservation import Reservation, capacity
 from numalign.model.machine import Machine
 from numalign.model.quantity import Quantity, from_int
+from numalign.model.resources import is_hugepages
 
 
-def allocatable(config: KubeletConfig, machine: Machine) -> dict[str, Quantity]:
+def allocatable(config: KubeletConfig, machine: Machine, reservation: Reservation) -> dict[str, Quantity]:
     """Compute allocatable per resource: capacity less reservation, in exact quantities (6.3).
 
     Without a known file system `ephemeral-storage` is missing, and the fit check should not judge it (6.5).
-
-    Raises:
-        StartError: a reservation that cannot be read.
     """
     whole = capacity(machine, storage=config.local_storage_capacity_isolation)
-    reservation = reserve(config, machine)
     result = {
         resource: Quantity(max(0, amount.quantity.nano - reservation.nano(resource)), amount.quantity.format, None)
         for resource, amount in whole.items()
     }
-    pages = sum(amount.quantity.nano for resource, amount in whole.items() if resource.startswith("hugepages-"))
+    pages = sum(amount.quantity.nano for resource, amount in whole.items() if is_hugepages(resource))
     result["memory"] = Quantity(max(0, result["memory"].nano - pages), "BinarySI", None)
     pods = config.max_pods
     if config.pods_per_core > 0:

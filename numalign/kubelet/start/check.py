@@ -15,7 +15,7 @@ from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.cpu.manager import CPUManager, check_reserved_online
 from numalign.kubelet.cpu.manager import start as start_cpu
 from numalign.kubelet.cpu.options import check_gate, format_map
-from numalign.kubelet.memory.reserved import validate_reserved_memory
+from numalign.kubelet.memory.reserved import NodeAmount, read_reserved_memory, validate_reserved_memory
 from numalign.kubelet.memory.start import start as start_memory
 from numalign.kubelet.memory.state import MemoryManager
 from numalign.kubelet.profile import REFERENCE, Profile
@@ -30,6 +30,13 @@ from numalign.model.quantity import QuantityError
 
 LAST_NUMA_ID = 63
 """Masks of the Topology Manager have 64 bits."""
+
+
+class ValidSettings(NamedTuple):
+    """What texts of a configuration say that is valid by itself."""
+
+    reserved_cpus: int = 0
+    reserved_memory: tuple[NodeAmount, ...] = ()
 
 
 class Started(NamedTuple):
@@ -55,10 +62,9 @@ def check(setup: Setup) -> Started:
 
         config = known_settings(config, profile)
     policies = (*topology.POLICIES, *profile.policies)
-    validate(config, policies)  # row 2
-    reserved = cpuset.parse(config.reserved_system_cpus)
-    check_reserved_online(config.reserved_system_cpus, reserved, machine)  # row 3
-    reservation = reserve(config, machine)  # rows 4, 5
+    valid = validate(config, policies)  # row 2
+    check_reserved_online(config.reserved_system_cpus, valid.reserved_cpus, machine)  # row 3
+    reservation = reserve(config, machine, valid.reserved_cpus)  # rows 4, 5
     _check_option_gates(config)  # row 6
     options = topology.start(config, machine, policies=policies, levels=profile.levels)  # row 7
     reserved_cpu = reservation.total.get("cpu")
@@ -69,14 +75,14 @@ def check(setup: Setup) -> Started:
         gates=config.gate,
         levels=profile.levels,
         topology_policy=config.topology_manager_policy,
-        reserved=reserved,
+        reserved=valid.reserved_cpus,
         reservation_nano=reserved_cpu.quantity.nano if reserved_cpu else None,
         waive_reservation=base == "ideal",
     )
     memory_manager = start_memory(  # row 9
         machine,
         config.memory_manager_policy,
-        config.reserved_memory,
+        valid.reserved_memory,
         {resource: amount.quantity for resource, amount in reservation.total.items()},
     )
     check_capacity(reservation, machine)  # row 12
@@ -84,7 +90,7 @@ def check(setup: Setup) -> Started:
     return Started(options, cpu_manager, memory_manager, reservation)
 
 
-def validate(config: KubeletConfig, policies: Sequence[str] = topology.POLICIES) -> None:
+def validate(config: KubeletConfig, policies: Sequence[str] = topology.POLICIES) -> ValidSettings:
     """Validate the configuration by itself: all errors are collected and equal ones told once (rule 57).
 
     Raises:
@@ -102,18 +108,24 @@ def validate(config: KubeletConfig, policies: Sequence[str] = topology.POLICIES)
             "invalid configuration: topologyManagerScope (--topology-manager-scope) "
             f'{quote(config.topology_manager_scope)} must be one of: "container", or "pod"'
         )
-    if config.reserved_system_cpus:
-        errors += _validate_reserved_cpus(config)
+    reserved_cpus, wrong = _reserved_cpus(config)
+    errors += wrong
     try:
-        errors += validate_reserved_memory(config.reserved_memory)
+        reserved_memory = read_reserved_memory(config.reserved_memory)
     except QuantityError as error:
         raise StartError(str(error)) from None
+    errors += validate_reserved_memory(reserved_memory)
     distinct = list(dict.fromkeys(errors))
     if distinct:
         raise StartError(distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]")
+    return ValidSettings(reserved_cpus, reserved_memory)
 
 
-def _validate_reserved_cpus(config: KubeletConfig) -> list[str]:
+def _reserved_cpus(config: KubeletConfig) -> tuple[int, list[str]]:
+    """Read `reservedSystemCPUs`: the set, and what is wrong with it."""
+    if not config.reserved_system_cpus:
+        return 0, []
+    reserved = 0
     errors = []
     if config.system_reserved_cgroup or config.kube_reserved_cgroup:
         errors.append(
@@ -121,13 +133,13 @@ def _validate_reserved_cpus(config: KubeletConfig) -> list[str]:
             "(--system-reserved-cgroup) or kubeReservedCgroup (--kube-reserved-cgroup)"
         )
     try:
-        cpuset.parse(config.reserved_system_cpus)
+        reserved = cpuset.parse(config.reserved_system_cpus)
     except CPUSetError as error:
         errors.append(
             "invalid configuration: unable to parse reservedSystemCPUs (--reserved-cpus) "
             f"{config.reserved_system_cpus}, error: {error}"
         )
-    return errors
+    return reserved, errors
 
 
 def _check_option_gates(config: KubeletConfig) -> None:

@@ -15,9 +15,11 @@ from typing import NamedTuple
 from numalign.errors import StartError
 from numalign.kubelet.config import KubeletConfig
 from numalign.model import cpuset, quantity
+from numalign.model.cpuset import CPUSetError
 from numalign.model.gotext import quote
 from numalign.model.machine import Machine
 from numalign.model.quantity import NANO, Format, Quantity, QuantityError
+from numalign.model.resources import hugepages
 
 DEFAULT_EVICTION: Mapping[str, str] = {
     "imagefs.available": "15%",
@@ -70,18 +72,22 @@ class Reservation(NamedTuple):
         return amount.quantity.nano if amount else 0
 
 
-def reserve(config: KubeletConfig, machine: Machine) -> Reservation:
+def reserve(config: KubeletConfig, machine: Machine, reserved_cpus: int) -> Reservation:
     """Compute the node reservation, checks in the kubelet's order (kubelet-files.md 33-35; 56 rows 4 and 5).
+
+    Args:
+        config: the settings.
+        machine: the machine.
+        reserved_cpus: what `reservedSystemCPUs` says, as a set; it takes the place of the CPU reservations.
 
     Raises:
         StartError: an entry of `kubeReserved`, `systemReserved` or `evictionHard` that stops the kubelet.
     """
     kube_texts = dict(config.kube_reserved)
     system_texts = dict(config.system_reserved)
-    explicit = cpuset.parse(config.reserved_system_cpus)
-    if explicit:
+    if reserved_cpus:
         kube_texts.pop("cpu", None)
-        system_texts["cpu"] = str(explicit.bit_count())
+        system_texts["cpu"] = str(reserved_cpus.bit_count())
     kube = read_reserved("--kube-reserved", kube_texts)
     system = read_reserved("--system-reserved", system_texts)
     eviction = evict(config.eviction_hard, machine)
@@ -92,6 +98,14 @@ def reserve(config: KubeletConfig, machine: Machine) -> Reservation:
         if amount.quantity.nano:
             total[resource] = amount
     return Reservation(system, kube, eviction, total)
+
+
+def readable_reservation(config: KubeletConfig, machine: Machine) -> Reservation | None:
+    """Compute the node reservation of a configuration that nobody validated; None where a text cannot be read."""
+    try:
+        return reserve(config, machine, cpuset.parse(config.reserved_system_cpus))
+    except (StartError, CPUSetError):
+        return None
 
 
 def capacity(machine: Machine, *, storage: bool = True) -> dict[str, Amount]:
@@ -112,7 +126,7 @@ def capacity(machine: Machine, *, storage: bool = True) -> dict[str, Amount]:
         for size, amount in node.hugepages.items():
             pages[size] = pages.get(size, 0) + amount
     for size in sorted(pages):
-        result[f"hugepages-{size}"] = _bytes(pages[size])
+        result[hugepages(size)] = _bytes(pages[size])
     return result
 
 
@@ -190,26 +204,7 @@ def read_reserved(flag: str, texts: Mapping[str, str]) -> dict[str, Amount]:
 
 
 def _read(text: str) -> Amount:
-    return Amount(quantity.parse(text), _scale(text))
-
-
-_SHAPE = r"(?s)[+-]?([0-9]*)(?:\.([0-9]*))?(.*)"
-_POWERS = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
-_BINARY_DIGITS = {"Ki": 11, "Mi": 8, "Gi": 5, "Ti": 2}
-
-
-def _scale(text: str) -> int | None:
-    """Find the exponent of a readable quantity's short form; None for the long form (rules 38 and 50)."""
-    match = re.match(_SHAPE, text)
-    assert match is not None  # noqa: S101  the pattern matches every text
-    whole, fraction, suffix = match[1].lstrip("0"), match[2] or "", match[3]
-    if suffix in _BINARY_DIGITS:
-        return 0 if not fraction and max(1, len(whole)) <= _BINARY_DIGITS[suffix] else None
-    if suffix.endswith("i"):
-        return None
-    power = _POWERS[suffix] if suffix in _POWERS else int(suffix[1:])
-    scale = power - len(fraction)
-    return scale if max(1, len(whole)) + len(fraction) <= 18 and scale >= -9 else None
+    return Amount(quantity.parse(text), quantity.exponent(text))
 
 
 def evict(thresholds: Mapping[str, str] | None, machine: Machine) -> dict[str, Amount]:

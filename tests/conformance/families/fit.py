@@ -6,7 +6,8 @@ from typing import Any
 
 from numalign.kubelet.fit.check import NodeView, check
 from numalign.kubelet.start.allocatable import allocatable
-from numalign.model import quantity
+from numalign.kubelet.start.reservation import reserve
+from numalign.model import cpuset, quantity
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.machine import Device, Machine, NodeObject, NUMANode, Taint
 from numalign.sources.kubelet.configuration import from_data
@@ -47,16 +48,15 @@ def _computed(source: dict[str, Any]) -> dict[str, quantity.Quantity]:
     machine = source["machine"]
     devices = source.get("devices", {})
     gone = {name: 0 for name, counts in devices.items() if counts.get("gone")}
-    return allocatable(
-        from_data(source["kubelet"], "kubelet").config,
-        Machine(
-            "node",
-            (NUMANode(0, (1 << machine["cpus"]) - 1, machine["memory"], machine.get("hugepages", {})),),
-            storage=machine.get("storage"),
-            devices={name: _devices(counts) for name, counts in devices.items() if name not in gone},
-            node=NodeObject(extended_resources=gone),
-        ),
+    config = from_data(source["kubelet"], "kubelet").config
+    node = Machine(
+        "node",
+        (NUMANode(0, (1 << machine["cpus"]) - 1, machine["memory"], machine.get("hugepages", {})),),
+        storage=machine.get("storage"),
+        devices={name: _devices(counts) for name, counts in devices.items() if name not in gone},
+        node=NodeObject(extended_resources=gone),
     )
+    return allocatable(config, node, reserve(config, node, cpuset.parse(config.reserved_system_cpus)))
 
 
 def _devices(counts: dict[str, Any]) -> tuple[Device, ...]:

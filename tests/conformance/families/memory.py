@@ -10,7 +10,7 @@ from numalign.kubelet.demand import ContainerDemand, PodDemand, read
 from numalign.kubelet.errors import AllocationError, KubeletPanicError
 from numalign.kubelet.memory.allocate import allocate, remove
 from numalign.kubelet.memory.hints import container_hints, pod_hints
-from numalign.kubelet.memory.reserved import total_of
+from numalign.kubelet.memory.reserved import read_reserved_memory, total_of
 from numalign.kubelet.memory.start import start
 from numalign.kubelet.memory.state import Block, MemoryManager, MemoryState, initial_state, machine_state
 from numalign.kubelet.topology.hints import HintFamily, ProviderAnswer, TopologyHint, expand
@@ -55,7 +55,7 @@ def _start(case: dict[str, Any]) -> MemoryManager:
         for resource in resources
     }
     reservation = {resource: total for resource, found in amounts.items() if (total := total_of(found))}
-    return start(Machine("case", nodes), "Static", reserved, reservation)
+    return start(Machine("case", nodes), "Static", read_reserved_memory(reserved), reservation)
 
 
 def _nodes(case: dict[str, Any]) -> list[dict[str, Any]]:

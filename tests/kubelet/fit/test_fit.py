@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.fit.check import FitResult, NodeView, check, view
 from numalign.kubelet.start.allocatable import allocatable
+from numalign.kubelet.start.reservation import reserve
 from numalign.model import quantity
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.machine import Device, NodeObject, Taint
@@ -28,7 +29,7 @@ NODE_A = regular(
     node=NodeObject("node", {"zone": "a", "size": "08"}),
 )
 SETTINGS_A = KubeletConfig(kube_reserved={"cpu": "500m", "memory": "1Gi"})
-A = view(SETTINGS_A, NODE_A)
+A = view(SETTINGS_A, NODE_A, reserve(SETTINGS_A, NODE_A, 0))
 
 
 def pod(name: str = "p", requests: dict[str, str] | None = None, **spec: Any) -> Pod:
@@ -58,7 +59,7 @@ def short(resource: str, requested: int, used: int, capacity: int) -> str:
 
 
 def test_allocatable_of_node_a() -> None:
-    amounts = {name: quantity.canonical(amount) for name, amount in allocatable(SETTINGS_A, NODE_A).items()}
+    amounts = {name: quantity.canonical(amount) for name, amount in A.allocatable.items()}
     assert amounts == {
         "cpu": "15500m",
         "memory": "63388Mi",
@@ -71,7 +72,7 @@ def test_allocatable_of_node_a() -> None:
 
 def test_pods_per_core_lowers_pods() -> None:
     config = KubeletConfig(pods_per_core=2)
-    assert allocatable(config, NODE_A)["pods"].nano == 32 * quantity.NANO
+    assert allocatable(config, NODE_A, reserve(config, NODE_A, 0))["pods"].nano == 32 * quantity.NANO
 
 
 X15 = [pod("x", {"cpu": "15"})]

@@ -9,6 +9,7 @@ from numalign.kubelet.config import MemoryReservation
 from numalign.kubelet.demand import ContainerDemand, PodDemand, read
 from numalign.kubelet.memory.allocate import allocate
 from numalign.kubelet.memory.hints import container_hints
+from numalign.kubelet.memory.reserved import read_reserved_memory
 from numalign.kubelet.memory.start import start
 from numalign.kubelet.memory.state import MemoryManager, MemoryState, initial_state
 from numalign.kubelet.topology.hints import HintFamily, ProviderAnswer, TopologyHint, expand
@@ -28,7 +29,7 @@ def static(sizes: Sequence[int], reserved: dict[int, int], hugepages: dict[int, 
     )
     elements = tuple(MemoryReservation(node, {"memory": f"{size}Gi"}) for node, size in reserved.items())
     total = quantity.parse(f"{sum(reserved.values())}Gi")
-    return start(Machine("test", nodes), "Static", elements, {"memory": total})
+    return start(Machine("test", nodes), "Static", read_reserved_memory(elements), {"memory": total})
 
 
 class Node:

@@ -12,6 +12,7 @@ from numalign.kubelet.demand import Amounts, PodDemand
 from numalign.kubelet.errors import AllocationError
 from numalign.kubelet.memory.allocate import allocate, best_hint, remove, remove_stale, started
 from numalign.kubelet.memory.hints import calculate, container_hints, narrowest
+from numalign.kubelet.memory.reserved import read_reserved_memory
 from numalign.kubelet.memory.start import start
 from numalign.kubelet.memory.state import MemoryManager, MemoryState, initial_state
 from numalign.kubelet.topology.hints import TopologyHint, masks_by_width
@@ -35,7 +36,9 @@ def managers(draw: st.DrawFn) -> MemoryManager:
         nodes.append(NUMANode(node, memory=draw(st.integers(4, 16)) * GI, hugepages=hugepages))
     kept = draw(st.sampled_from([1, 1, 1, 2, 40]))
     reserved = (MemoryReservation(draw(st.sampled_from(node_ids)), {"memory": f"{kept}Gi"}),)
-    return start(Machine("any", tuple(nodes)), "Static", reserved, {"memory": quantity.parse(f"{kept}Gi")})
+    return start(
+        Machine("any", tuple(nodes)), "Static", read_reserved_memory(reserved), {"memory": quantity.parse(f"{kept}Gi")}
+    )
 
 
 @st.composite
@@ -197,7 +200,7 @@ def test_reusable_memory_counts_on_idle_nodes_too() -> None:
     """After drift an idle node can lack free memory; what the pod may reuse under exactly that mask still counts."""
     nodes = tuple(NUMANode(node, memory=10 * GI) for node in (0, 1))
     reserved = (MemoryReservation(0, {"memory": "1Gi"}),)
-    manager = start(Machine("two", nodes), "Static", reserved, {"memory": quantity.parse("1Gi")})
+    manager = start(Machine("two", nodes), "Static", read_reserved_memory(reserved), {"memory": quantity.parse("1Gi")})
     drifted = initial_state(manager)._replace(
         free=((2 * GI, 3 * GI),),
         reserved=((7 * GI, 7 * GI),),

@@ -8,7 +8,7 @@ import pytest
 
 from numalign.errors import StartError
 from numalign.kubelet.config import MemoryReservation
-from numalign.kubelet.memory.reserved import validate_reserved_memory
+from numalign.kubelet.memory.reserved import read_reserved_memory, validate_reserved_memory
 from numalign.kubelet.memory.start import NodeRecord, Table, start, validate_state
 from numalign.kubelet.memory.state import Block, MemoryManager, MemoryState, initial_state, machine_state
 from numalign.model import quantity
@@ -43,10 +43,10 @@ def test_example_13(elements: list[tuple[int, str]], reservation: str | None, te
     reserved = tuple(MemoryReservation(node, {"memory": amount}) for node, amount in elements)
     wanted = {"memory": quantity.parse(reservation)} if reservation else {}
     if text is None:
-        assert start(machine(), "Static", reserved, wanted).policy == "Static"
+        assert start(machine(), "Static", read_reserved_memory(reserved), wanted).policy == "Static"
         return
     with pytest.raises(StartError) as refused:
-        start(machine(), "Static", reserved, wanted)
+        start(machine(), "Static", read_reserved_memory(reserved), wanted)
     assert refused.value.message == text
 
 
@@ -54,7 +54,7 @@ def test_huge_pages_cannot_be_reserved() -> None:
     """Kube and system reservation refuse huge pages, so their sum can never be met (rule 5)."""
     reserved = (MemoryReservation(0, {"memory": "1Gi", "hugepages-2Mi": "2Mi"}),)
     with pytest.raises(StartError) as refused:
-        start(machine(), "Static", reserved, {"memory": quantity.parse("1Gi")})
+        start(machine(), "Static", read_reserved_memory(reserved), {"memory": quantity.parse("1Gi")})
     assert refused.value.message == NOT_EQUAL.format("2Mi", "hugepages-2Mi", "0")
 
 
@@ -68,12 +68,12 @@ def test_huge_pages_cannot_be_reserved() -> None:
 )
 def test_policy_names_are_exact(policy: str, text: str) -> None:
     with pytest.raises(StartError) as refused:
-        start(machine(), policy, (MemoryReservation(7, {"memory": "1Gi"}),), {})
+        start(machine(), policy, (), {})
     assert refused.value.message == text
 
 
 def test_policy_none_checks_and_keeps_nothing() -> None:
-    manager = start(machine(), "None", (MemoryReservation(7, {"memory": "1Gi"}),), {})
+    manager = start(machine(), "None", read_reserved_memory([MemoryReservation(7, {"memory": "1Gi"})]), {})
     assert machine_state(manager, initial_state(manager)) == {}
 
 
@@ -84,7 +84,7 @@ def test_validation_collects_all_texts() -> None:
         MemoryReservation(0, {"memory": "0"}),
         MemoryReservation(1, {"hugepages-2Mi": "2Mi"}),
     )
-    assert validate_reserved_memory(reserved) == [
+    assert validate_reserved_memory(read_reserved_memory(reserved)) == [
         (
             'invalid configuration: the limit type "cpu" for NUMA node 0 is not supported, '
             "only [memory hugepages-<HugePageSize>] is accepted"
@@ -97,7 +97,7 @@ def test_validation_collects_all_texts() -> None:
 
 def test_of_a_repeated_element_the_sum_counts_both_and_the_node_keeps_the_later() -> None:
     reserved = (MemoryReservation(0, {"memory": "1Gi"}), MemoryReservation(0, {"memory": "2Gi"}))
-    manager = start(machine(), "Static", reserved, {"memory": quantity.parse("3Gi")})
+    manager = start(machine(), "Static", read_reserved_memory(reserved), {"memory": quantity.parse("3Gi")})
     assert manager.system_reserved[manager.places["memory"]] == (2 * GI, 0)
 
 

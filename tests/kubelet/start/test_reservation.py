@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from numalign.errors import StartError
 from numalign.kubelet.config import KubeletConfig
-from numalign.kubelet.start.reservation import check_capacity, inner_form, reserve
-from numalign.model import quantity
+from numalign.kubelet.start.reservation import Reservation, check_capacity, inner_form, reserve
+from numalign.model import cpuset, quantity
 from numalign.model.gotext import ConversionError, parse_bool, parse_int, quote
+from numalign.model.machine import Machine
 from tests.kubelet.regular import GI, regular
 
 MACHINE = regular(nodes=2, cores=4, threads=2, memory=32 * GI)
@@ -50,9 +51,13 @@ EXAMPLES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
 }
 
 
+def reserved(config: KubeletConfig, machine: Machine) -> Reservation:
+    return reserve(config, machine, cpuset.parse(config.reserved_system_cpus))
+
+
 @pytest.mark.parametrize(("given_settings", "expected"), EXAMPLES.values(), ids=EXAMPLES)
 def test_reservation(given_settings: dict[str, Any], expected: dict[str, str]) -> None:
-    total = reserve(KubeletConfig(**given_settings), MACHINE).total
+    total = reserved(KubeletConfig(**given_settings), MACHINE).total
     assert {resource: quantity.canonical(amount.quantity) for resource, amount in total.items()} == expected
 
 
@@ -106,7 +111,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize(("given_settings", "text"), REFUSED.values(), ids=REFUSED)
 def test_refused_reservation(given_settings: dict[str, Any], text: str) -> None:
     with pytest.raises(StartError) as caught:
-        reserve(KubeletConfig(**given_settings), MACHINE)
+        reserved(KubeletConfig(**given_settings), MACHINE)
     assert caught.value.message == text
 
 
@@ -136,7 +141,7 @@ def test_reservation_beyond_capacity(
 ) -> None:
     config = KubeletConfig(kube_reserved=kube, system_reserved=system, eviction_hard={})
     with pytest.raises(StartError) as caught:
-        check_capacity(reserve(config, MACHINE), MACHINE)
+        check_capacity(reserved(config, MACHINE), MACHINE)
     assert caught.value.message == (
         f'invalid Node Allocatable configuration. Resource "{resource}" has a reservation of {wanted} but capacity of '
         f"{have}. Expected capacity >= reservation."
@@ -146,12 +151,12 @@ def test_reservation_beyond_capacity(
 def test_eviction_counts_in_the_inner_form() -> None:
     """100Gi + 100Mi on 8Gi."""
     small = regular(nodes=1, memory=8 * GI)
-    total = reserve(KubeletConfig(kube_reserved={"memory": "100Gi"}), small).total
+    total = reserved(KubeletConfig(kube_reserved={"memory": "100Gi"}), small).total
     assert inner_form(total["memory"]) == "{{107479040000 0} {<nil>}  BinarySI}"
 
 
 def test_long_form_hides_its_address() -> None:
-    total = reserve(KubeletConfig(kube_reserved={"memory": "100.5Gi"}), MACHINE).total
+    total = reserved(KubeletConfig(kube_reserved={"memory": "100.5Gi"}), MACHINE).total
     assert inner_form(total["memory"]) == "{{0 0} {0x…}  BinarySI}"
 
 
@@ -160,7 +165,7 @@ def test_parts_add_up(kube: int, system: int) -> None:
     """The reservation is the exact sum of its parts."""
     config = KubeletConfig(kube_reserved={"memory": f"{kube}Ki"}, system_reserved={"memory": f"{system}k"})
     expected = kube * 1024 + system * 1000 + 100 * 2**20
-    assert reserve(config, MACHINE).nano("memory") == expected * quantity.NANO
+    assert reserved(config, MACHINE).nano("memory") == expected * quantity.NANO
 
 
 @pytest.mark.parametrize(("text", "value"), [("t", True), ("TRUE", True), ("0", False), ("False", False)])
