@@ -13,7 +13,7 @@ from numalign.scheduler import choice, filter_kep, filter_nrt, node_fit, score
 from numalign.scheduler.cache import CacheConfig, View
 from numalign.scheduler.filter_kep import SeedMemory
 from numalign.scheduler.node_fit import NodeStrategy, NodeTotals
-from numalign.scheduler.nrt import NodeResourceTopology
+from numalign.scheduler.nrt.value import NodeResourceTopology
 from numalign.scheduler.preemption import Mode
 from numalign.scheduler.request import PodRequest
 from numalign.scheduler.resources import Amounts

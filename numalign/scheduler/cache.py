@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Literal, NamedTuple
 
 from numalign.scheduler import fingerprint, preemption
-from numalign.scheduler.nrt import NodeResourceTopology, manager_config, with_available
+from numalign.scheduler.nrt.value import NodeResourceTopology, manager_config, with_available
 from numalign.scheduler.placement import ContainerId
 from numalign.scheduler.request import PodRequest, exclusive_containers
 from numalign.scheduler.resources import Amounts

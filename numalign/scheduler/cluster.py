@@ -12,7 +12,7 @@ from numalign.scheduler import cache, eviction, preemption
 from numalign.scheduler.attempt import Attempt, Candidate, SchedulerConfig, attempt, check, look_of
 from numalign.scheduler.cache import BoundPod, CachedNode, View
 from numalign.scheduler.node_fit import NodeTotals
-from numalign.scheduler.nrt import NodeResourceTopology
+from numalign.scheduler.nrt.value import NodeResourceTopology
 from numalign.scheduler.preemption import Victim, VictimList
 from numalign.scheduler.request import PodRequest, effective
 from numalign.scheduler.resources import Amounts

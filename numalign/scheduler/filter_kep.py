@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from numalign.model.resources import CPU, is_memory
-from numalign.scheduler.nrt import NodeResourceTopology, NUMAZone, manager_config, numa_zones
+from numalign.scheduler.nrt.value import NodeResourceTopology, NUMAZone, manager_config, numa_zones
 from numalign.scheduler.request import ContainerRequest, PodRequest
 from numalign.scheduler.verdict import PASS, Verdict
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from numalign.scheduler.filter_kep import best_zone
-from numalign.scheduler.nrt import NodeResourceTopology, NUMAZone, manager_config, numa_zones
+from numalign.scheduler.nrt.value import NodeResourceTopology, NUMAZone, manager_config, numa_zones
 from numalign.scheduler.request import ContainerRequest, Items, PodRequest, effective, has_devices
 from numalign.scheduler.resources import ALWAYS_LISTED, Amounts, is_affine, is_host_level
 from numalign.scheduler.verdict import PASS, Verdict

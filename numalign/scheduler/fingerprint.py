@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, Literal, NamedTuple
 
-from numalign.scheduler.nrt import (
+from numalign.scheduler.nrt.value import (
     FINGERPRINT,
     FINGERPRINT_ANNOTATION,
     FINGERPRINT_METHOD,

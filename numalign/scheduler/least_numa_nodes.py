@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from numalign.scheduler.nrt import UNKNOWN_COST, NUMAZone, TopologyManagerConfig
+from numalign.scheduler.nrt.value import UNKNOWN_COST, NUMAZone, TopologyManagerConfig
 from numalign.scheduler.request import Items, PodRequest, effective
 from numalign.scheduler.resources import is_affine
 

@@ -8,7 +8,7 @@ from itertools import accumulate, pairwise
 from typing import Final, NamedTuple
 
 from numalign.scheduler import leb89
-from numalign.scheduler.nrt import (
+from numalign.scheduler.nrt.value import (
     NUMA_ZONE,
     PLACEMENT_METADATA,
     PLACEMENT_VECTOR,

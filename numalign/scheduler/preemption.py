@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
 from numalign.scheduler import filter_nrt, placement
-from numalign.scheduler.nrt import POLICY, NodeResourceTopology, attribute, with_available, zone_id
+from numalign.scheduler.nrt.value import POLICY, NodeResourceTopology, attribute, with_available, zone_id
 from numalign.scheduler.placement import ContainerId, Placement
 from numalign.scheduler.request import PodRequest, exclusive_amounts, has_devices
 from numalign.scheduler.resources import Amounts

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Final, Literal
 
 from numalign.scheduler import least_numa_nodes
-from numalign.scheduler.nrt import NodeResourceTopology, manager_config, numa_zones
+from numalign.scheduler.nrt.value import NodeResourceTopology, manager_config, numa_zones
 from numalign.scheduler.request import Items, PodRequest, effective
 from numalign.scheduler.resources import Amounts, units
 

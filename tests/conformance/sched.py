@@ -12,7 +12,7 @@ from numalign.model.apiserver.amounts import amount
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.pod import Pod
 from numalign.model.quantity import Quantity, canonical
-from numalign.scheduler.nrt import NodeResourceTopology, NUMAZone, Zone, ZoneResource
+from numalign.scheduler.nrt.value import NodeResourceTopology, NUMAZone, Zone, ZoneResource
 from numalign.scheduler.request import ContainerRequest, PodRequest, read
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from numalign.scheduler.nrt import NodeResourceTopology, NUMAZone, Zone, ZoneResource
+from numalign.scheduler.nrt.value import NodeResourceTopology, NUMAZone, Zone, ZoneResource
 from numalign.scheduler.request import PodRequest
 from tests.conformance.sched import amounts, request
 

@@ -9,7 +9,7 @@ from numalign.scheduler.attempt import Attempt, Candidate, SchedulerConfig, atte
 from numalign.scheduler.cache import View
 from numalign.scheduler.cluster import WaitingPod
 from numalign.scheduler.node_fit import NodeTotals
-from numalign.scheduler.nrt import NodeResourceTopology
+from numalign.scheduler.nrt.value import NodeResourceTopology
 from tests.conformance.sched import amounts
 from tests.scheduler.make import cpus, object_of, pod, zone
 

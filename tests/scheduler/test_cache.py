@@ -7,7 +7,7 @@ import pytest
 from numalign.scheduler import cache
 from numalign.scheduler.cache import BoundPod, CacheConfig, CachedNode
 from numalign.scheduler.fingerprint import fingerprint
-from numalign.scheduler.nrt import FINGERPRINT, FINGERPRINT_METHOD, NodeResourceTopology
+from numalign.scheduler.nrt.value import FINGERPRINT, FINGERPRINT_METHOD, NodeResourceTopology
 from numalign.scheduler.request import PodRequest, effective
 from tests.conformance.sched import amounts, zones_available
 from tests.scheduler.make import cpus, object_of, pod, zone

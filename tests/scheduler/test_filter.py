@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from numalign.scheduler import filter_kep, filter_nrt
-from numalign.scheduler.nrt import NodeResourceTopology
+from numalign.scheduler.nrt.value import NodeResourceTopology
 from numalign.scheduler.request import PodRequest
 from tests.conformance.sched import amounts, nano
 from tests.scheduler.make import cpus, object_of, pod, zone

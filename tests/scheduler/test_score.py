@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from numalign.scheduler import least_numa_nodes
-from numalign.scheduler.nrt import UNKNOWN_COST, NodeResourceTopology, NUMAZone, TopologyManagerConfig
+from numalign.scheduler.nrt.value import UNKNOWN_COST, NodeResourceTopology, NUMAZone, TopologyManagerConfig
 from numalign.scheduler.score import Strategy, score
 from tests.scheduler.make import cpus, object_of, zone
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from typing import Final, NamedTuple
 
-from numalign.scheduler.nrt import (
+from numalign.scheduler.nrt.value import (
     NUMA_ZONE,
     POLICIES,
     POLICY,
@@ -15,6 +14,7 @@ from numalign.scheduler.nrt import (
     NodeResourceTopology,
     attribute,
     legacy_policy,
+    number_of,
 )
 from numalign.scheduler.resources import Amounts
 
@@ -51,18 +51,9 @@ class KaiTopology(NamedTuple):
         return tuple([zone.available for zone in self.zones])
 
 
-_TRAILING = re.compile(r"([0-9]{1,18})\Z", re.ASCII)
-
-
-def zone_number(name: str) -> int | None:
-    """Read the trailing number of a zone's name; None: it has none."""
-    match = _TRAILING.search(name)
-    return int(match[1]) if match else None
-
-
 def zone_order(name: str) -> tuple[bool, int, str]:
     """Order zones by their trailing number; those without one come last, by name (K-1)."""
-    number = zone_number(name)
+    number = number_of(name)
     return number is None, number or 0, name
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from numalign.scheduler import cache, fingerprint
-from numalign.scheduler.nrt import NodeResourceTopology, Zone, ZoneResource
+from numalign.scheduler.nrt.value import NodeResourceTopology, Zone, ZoneResource
 from numalign.scheduler.request import effective, exclusive_containers, has_devices
 from tests.conformance.sched import amounts, attributes, only, request, said, zones_available
 

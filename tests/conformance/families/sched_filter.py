@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from numalign.scheduler import filter_kep, filter_nrt
-from numalign.scheduler.nrt import TopologyManagerConfig, manager_config
+from numalign.scheduler.nrt.value import TopologyManagerConfig, manager_config
 from numalign.scheduler.request import effective
 from numalign.scheduler.resources import is_affine, is_host_level
 from numalign.scheduler.verdict import Verdict

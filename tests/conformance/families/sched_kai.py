@@ -7,6 +7,7 @@ from typing import Any
 
 from numalign.scheduler.kai import cycle, demands, evaluate, ledger, records, score, topology
 from numalign.scheduler.kai.topology import KaiTopology, KaiZone
+from numalign.scheduler.nrt.value import number_of
 from tests.conformance.sched import amounts, nrt, only, request, said
 
 
@@ -242,7 +243,7 @@ _KINDS = {
     "kai/placement_zone_names": _zone_names,
     "kai/policy_scope": _policy_scope,
     "kai/topology": _topology,
-    "kai/zone_number": lambda case: {"number": topology.zone_number(case["name"])},
+    "kai/zone_number": lambda case: {"number": number_of(case["name"])},
     "kai/ignore_list": lambda case: {"names": list(topology.ignore_list(case["text"]))},
     "kai/reconstruct_option": lambda case: {"on": topology.reconstruct_option(case["text"])},
     "kai/ledger": _ledger,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from numalign.scheduler import least_numa_nodes
-from numalign.scheduler.nrt import UNKNOWN_COST
+from numalign.scheduler.nrt.value import UNKNOWN_COST
 from numalign.scheduler.score import score
 from tests.conformance.sched import items, nrt, numa_nodes, request, said_numa_nodes
 

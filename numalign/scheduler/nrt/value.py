@@ -1,7 +1,6 @@
 """NodeResourceTopology as a value (docs/rules/podresources.md part B), and how the schedulers read one.
 
-Reading files and writing them is `sources.cluster` and `render`; which machine stands behind an object is
-`scheduler.nrt_machine`.
+Reading files is `sources.cluster`, writing them `render`.
 """
 
 from __future__ import annotations
@@ -187,3 +186,12 @@ def with_available(nrt: NodeResourceTopology, available: Iterable[Amounts]) -> N
         }
         zones.append(zone._replace(resources=resources))
     return nrt._replace(zones=tuple(zones))
+
+
+def number_of(name: str) -> int | None:
+    """Read the NUMA id of a zone as leniently as KAI does: its trailing number; None: it has none."""
+    match = _TRAILING.search(name)
+    return int(match[1]) if match else None
+
+
+_TRAILING = re.compile(r"([0-9]{1,18})\Z", re.ASCII)

@@ -1,0 +1,1 @@
+"""NodeResourceTopology objects: what they say, what is odd about them, and the machines behind them."""
