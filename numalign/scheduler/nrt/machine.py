@@ -62,13 +62,18 @@ def machine_of(nrt: NodeResourceTopology, *, cpus: int | None = None, memory: in
         nrt: the object; the numbers of its NUMA zones differ.
         cpus: CPUs of the whole machine, where the Node object says; used if no zone lists them.
         memory: its memory in bytes, likewise.
+
+    Raises:
+        InputError: no zone stands for a NUMA node, or one has more CPUs or devices than any machine.
     """
     zones = numa_zones_of(nrt)
+    if not zones:
+        raise InputError("no zone stands for a NUMA node: expected the type Node and a name like node-0", nrt.name)
     counts = {number: _units(zone, CPU) for number, zone in zones.items()}
     listed = {name for zone in zones.values() for name in zone.resources}
     notes = ["CPU ids, cores, sockets and device ids are made up: the object holds only counts"]
-    has_cpus = any(total for total, _, _ in counts.values())
-    if not has_cpus:
+    has_cpus = any(one.allocatable for one in counts.values())
+    if not any(one.capacity for one in counts.values()):
         counts = _spread(counts, cpus)
         notes.append(_left_out(CPU, "CPU", cpus))
     if MEMORY not in listed:
@@ -143,7 +148,11 @@ def _spread(counts: Mapping[int, Units], cpus: int | None) -> dict[int, Units]:
 def _nodes(
     zones: Mapping[int, Zone], counts: Mapping[int, Units]
 ) -> tuple[tuple[NUMANode, ...], tuple[Unit, ...], int]:
-    """Number the CPUs zone by zone, one socket a zone; the first CPUs of each zone are the reserved ones."""
+    """Number the CPUs zone by zone, one socket a zone; the first CPUs of each zone are the reserved ones.
+
+    Returns:
+        The NUMA nodes, the sockets, the reserved CPUs.
+    """
     nodes, sockets, reserved, first = [], [], 0, 0
     for place, (number, zone) in enumerate(zones.items()):
         capacity, allocatable, _ = counts[number]

@@ -124,6 +124,11 @@ def legacy_policy(name: str, *, short: bool = False) -> tuple[str, str] | None:
 DEFAULT_CONFIG: Final = TopologyManagerConfig()
 
 
+def legacy_name(policy: str, scope: str) -> str:
+    """Write policy and scope as an entry of the old list (podresources.md 18)."""
+    return next((name for name, both in _LEGACY.items() if both == (policy, scope)), LEGACY_NONE)
+
+
 def manager_config(nrt: NodeResourceTopology, start: TopologyManagerConfig = DEFAULT_CONFIG) -> TopologyManagerConfig:
     """Read policy, scope and number of NUMA nodes as the plugin does (scheduling.md 1.4).
 
