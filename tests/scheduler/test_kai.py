@@ -31,7 +31,7 @@ free = st.lists(st.dictionaries(st.sampled_from(["cpu", "gpu"]), st.integers(0, 
 
 
 @given(free, st.integers(1, 9), st.integers(1, 9))
-@settings(derandomize=True, deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_restricted_takes_the_first_set_of_its_width(zones: list[dict[str, int]], cpu: int, gpu: int) -> None:
     machine = topology.of_zones([KaiZone(f"node-{n}", one, one) for n, one in enumerate(zones)], "restricted", "pod")
     wanted = {name: amount for name, amount in (("cpu", cpu), ("gpu", gpu)) if name in machine.aware}

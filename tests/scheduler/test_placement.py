@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from numalign.scheduler import leb89, placement
@@ -42,7 +42,6 @@ def test_leb89(value: int, text: str) -> None:
 
 
 @given(st.lists(st.integers(0, 2**70)))
-@settings(derandomize=True, deadline=None)
 def test_leb89_comes_back(values: list[int]) -> None:
     text = leb89.encode(values)
     assert list(leb89.decode(text)) == values
@@ -66,7 +65,6 @@ containers = st.dictionaries(st.tuples(names, names, names), st.integers(0, 7), 
 
 
 @given(containers)
-@settings(derandomize=True, deadline=None)
 def test_a_placement_comes_back(known: dict[tuple[str, str, str], int]) -> None:
     payload = placement.encode(known.items(), 8)
     assert placement.read_metadata(placement.write_metadata(payload.metadata)) == payload.metadata
@@ -74,7 +72,6 @@ def test_a_placement_comes_back(known: dict[tuple[str, str, str], int]) -> None:
 
 
 @given(st.text(max_size=40))
-@settings(derandomize=True, deadline=None)
 def test_any_text_is_read_or_refused(text: str) -> None:
     for tail in (text, f"npv0v001::{text}", f"npv0v001::ve=leb89::cc={text}::nn=2::bn=0"):
         with suppress(placement.PlacementError):

@@ -72,7 +72,7 @@ def machines(draw: st.DrawFn) -> tuple[NUMAZone, ...]:
 
 
 @given(machines(), st.integers(0, 12), st.integers(0, 12))
-@settings(derandomize=True, deadline=None, max_examples=400)
+@settings(max_examples=400)
 def test_the_smallest_set_is_that_of_plain_enumeration(zones: tuple[NUMAZone, ...], cpu: int, gpu: int) -> None:
     items = (("cpu", cpu), ("gpu", gpu))
     found = least_numa_nodes.smallest_set(zones, items, guaranteed=True)

@@ -27,6 +27,8 @@ from numalign.scheduler.nrt.value import (
     number_of,
 )
 
+MOST_BY_DEFAULT = 8
+"""So many NUMA nodes a kubelet with a policy takes without being told."""
 LOCAL, REMOTE = 10, 20
 """Distances where the object names none."""
 
@@ -94,7 +96,13 @@ def machine_of(nrt: NodeResourceTopology, *, cpus: int | None = None, memory: in
         devices=_devices(zones),
         total_memory=memory if MEMORY not in listed else None,
     )
-    return Assumed(machine, _config(nrt, policies, reserved, memory_reserved), _used(zones), tuple(notes))
+    config = _config(nrt, policies, reserved, memory_reserved)
+    most = max(manager_config(nrt).max_numa_nodes, len(zones))
+    if most > MOST_BY_DEFAULT:
+        config = config._replace(topology_manager_policy_options={"max-allowable-numa-nodes": str(most)})
+        if attribute(nrt.attributes, MAX_NODES) is None:
+            notes.append(f"max-allowable-numa-nodes is taken to be {most}: the kubelet would not start without it")
+    return Assumed(machine, config, _used(zones), tuple(notes))
 
 
 def numa_zones_of(nrt: NodeResourceTopology) -> dict[int, Zone]:
@@ -220,11 +228,9 @@ def _config(
     for amounts in memory_reserved.values():
         for name, amount in amounts.items():
             total[name] = total.get(name, 0) + amount
-    options = {"max-allowable-numa-nodes": str(manager.max_numa_nodes)}
     return KubeletConfig(
         topology_manager_policy=manager.policy,
         topology_manager_scope=manager.scope,
-        topology_manager_policy_options=options if attribute(nrt.attributes, MAX_NODES) else None,
         cpu_manager_policy=policies[0],
         reserved_system_cpus=cpuset.format_set(reserved) if policies[0] == "static" else "",
         memory_manager_policy=policies[1],

@@ -1,0 +1,116 @@
+"""What exporters count, and how their counts part from the kubelet's (docs/rules/podresources.md 7, 26, 28)."""
+
+from __future__ import annotations
+
+import pytest
+
+from numalign.model.machine import Device
+from numalign.model.quantity import NANO
+from numalign.scheduler import fingerprint
+from numalign.scheduler.nrt.differences import differences
+from numalign.scheduler.nrt.export import ExportOptions, Like, export
+from numalign.scheduler.nrt.value import POLICY, NodeResourceTopology, attribute, manager_config
+from numalign.scheduler.preemption import decode_placement
+from tests.kubelet.regular import GI, regular
+from tests.scheduler.nrt.nodes import guaranteed, static, with_pods
+
+
+def free(nrt: NodeResourceTopology, name: str) -> list[int]:
+    return [(zone.resources[name].available or 0) // NANO for zone in nrt.zones]
+
+
+@pytest.mark.parametrize(
+    ("like", "expected"),
+    [
+        pytest.param("numalign", [0, 23 * GI], id="the kubelet fills the first node, then the second"),
+        pytest.param("rte", [0, 0], id="rte takes the full size off both"),
+        pytest.param("nfd", [0, 23 * GI], id="nfd fills node by node as the kubelet does"),
+    ],
+)
+def test_memory_over_two_nodes(like: Like, expected: list[int]) -> None:
+    session = with_pods(static(regular()), [guaranteed("p", {"cpu": "1", "memory": "40Gi"})])
+    assert free(export(session, "n", ExportOptions(like)), "memory") == expected
+
+
+@pytest.mark.parametrize(("like", "expected"), [("numalign", [0, 0]), ("rte", [0, 0]), ("nfd", [1, 0])])
+def test_a_device_of_two_nodes_in_use(like: Like, expected: list[int]) -> None:
+    machine = regular(devices={"example.com/gpu": (Device("g", (0, 1)),)})
+    session = with_pods(static(machine), [guaranteed("p", {"cpu": "1", "memory": "1Gi", "example.com/gpu": "1"})])
+    nrt = export(session, "n", ExportOptions(like))
+    assert [zone.resources["example.com/gpu"].allocatable for zone in nrt.zones] == [NANO, NANO]
+    assert free(nrt, "example.com/gpu") == expected
+
+
+@pytest.mark.parametrize(("like", "expected"), [("numalign", 4), ("rte", 6), ("nfd", 6)])
+def test_cpus_of_a_finished_init_container_are_invisible_to_exporters(like: Like, expected: int) -> None:
+    """The app container gets one CPU of its own; the init container's two stay out of the pool, unseen."""
+    big, small = ({"cpu": count, "memory": "1Gi"} for count in ("2", "1"))
+    pod = guaranteed("p", big, init=True)
+    pod = pod._replace(containers=(pod.containers[0], guaranteed("q", small).containers[0]))
+    session = with_pods(static(regular()), [pod])
+    assert free(export(session, "n", ExportOptions(like)), "cpu")[0] == expected
+
+
+@pytest.mark.parametrize(
+    ("like", "legacy", "method"),
+    [
+        ("numalign", ("BestEffortContainerLevel",), "all"),
+        ("rte", (), "all"),
+        ("nfd", ("BestEffortContainerLevel",), None),
+    ],
+)
+def test_policies_and_fingerprint(like: Like, legacy: tuple[str, ...], method: str | None) -> None:
+    pods = [
+        guaranteed("a", {"cpu": "1", "memory": "1Gi"}),
+        guaranteed("b", {"cpu": "500m", "memory": "1Gi"}, namespace="x"),
+    ]
+    nrt = export(with_pods(static(regular()), pods), "n", ExportOptions(like))
+    assert nrt.topology_policies == legacy
+    assert attribute(nrt.attributes, POLICY) == "best-effort"
+    assert attribute(nrt.attributes, "nodeTopologyPodsFingerprintMethod") == method
+    said = fingerprint.published(nrt)
+    assert fingerprint.check(said.text, [("x", "b"), ("default", "a")]) == "match"
+
+
+def test_the_number_of_nodes_and_the_managers_are_written_for_who_reads_them() -> None:
+    setup = static(regular(), topology_manager_policy_options={"max-allowable-numa-nodes": "12"})
+    nrt = export(with_pods(setup, []), "n")
+    assert manager_config(nrt).max_numa_nodes == 12
+    assert attribute(nrt.attributes, "memoryManagerPolicy") == "Static"
+
+
+def test_a_placement_is_read_back_by_the_plugin() -> None:
+    setup = static(regular(), topology_manager_policy="single-numa-node")
+    pods = [guaranteed(name, {"cpu": "5", "memory": "1Gi"}) for name in ("a", "b")]
+    nrt = export(with_pods(setup, pods), "n", ExportOptions(placement=True))
+    containers = [("default", name, "c0") for name in ("a", "b")]
+    assert decode_placement(nrt, containers) == {("default", "a", "c0"): 0, ("default", "b", "c0"): 1}
+
+
+def test_a_stale_object_is_told_apart() -> None:
+    setup = static(regular())
+    before = export(with_pods(setup, []), "n")
+    after = export(with_pods(setup, [guaranteed("a", {"cpu": "2", "memory": "1Gi"})]), "n")
+    assert list(differences(before, before)) == []
+    found = [(one.what, one.path) for one in differences(before, after)]
+    assert found == [
+        ("stale", "fingerprint"),
+        ("amount", "zones[node-0].resources.cpu.available"),
+        ("amount", "zones[node-0].resources.memory.available"),
+    ]
+
+
+def test_zones_and_settings_that_differ() -> None:
+    now = export(with_pods(static(regular()), []), "n")
+    zone = now.zones[1]._replace(name="node-7")
+    other = now._replace(
+        zones=(now.zones[0], zone),
+        attributes=((POLICY, "restricted"), ("topologyManagerScope", "pod"), *now.attributes),
+    )
+    found = [(one.what, one.path) for one in differences(other, now)]
+    assert found == [
+        ("policy", "topologyManagerPolicy"),
+        ("scope", "topologyManagerScope"),
+        ("zone", "zones[node-1]"),
+        ("zone", "zones[node-7]"),
+    ]

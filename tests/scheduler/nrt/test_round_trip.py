@@ -1,0 +1,90 @@
+"""Machine to object to machine keeps every count per NUMA node (docs/rules/podresources.md 28, 29)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from numalign.kubelet import admission
+from numalign.kubelet.admission import Session
+from numalign.kubelet.setup import Setup
+from numalign.model.machine import Machine
+from numalign.model.pod import Pod
+from numalign.scheduler.nrt.export import ExportOptions, export
+from numalign.scheduler.nrt.machine import machine_of
+from numalign.scheduler.nrt.occupied import occupied
+from numalign.scheduler.nrt.value import NodeResourceTopology
+from numalign.sources.machine import bundled
+from numalign.sources.machine.file import load_machine
+from tests.kubelet.regular import GI, regular
+from tests.scheduler.nrt.nodes import guaranteed, static, with_pods
+
+MACHINES = [name for name in bundled.names() if load_machine(name).machine.memory > 4 * GI]
+
+
+def plain(machine: Machine) -> Machine:
+    """Leave out devices of several NUMA nodes or of none: they are not in an object as what they are."""
+    devices = {
+        name: tuple(device for device in members if device.numa_nodes is not None and len(device.numa_nodes) == 1)
+        for name, members in machine.devices.items()
+    }
+    return machine._replace(devices={name: members for name, members in devices.items() if members})
+
+
+def back(nrt: NodeResourceTopology) -> Session:
+    assumed = machine_of(nrt)
+    session = admission.open_session(Setup(assumed.machine, assumed.config, "ideal"), fit_check=False)
+    return session._replace(state=occupied(session.node, assumed.used))
+
+
+WITHOUT = ExportOptions(fingerprint=False)
+
+
+def pods_of(machine: Machine, sizes: list[tuple[int, int]]) -> list[Pod]:
+    device = next(iter(machine.devices), None)
+    return [
+        guaranteed(f"p{number}", {"cpu": str(cpus), "memory": f"{memory}Mi"} | ({device: "1"} if device else {}))
+        for number, (cpus, memory) in enumerate(sizes)
+    ]
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_bundled_machines_come_back(name: str) -> None:
+    machine = plain(load_machine(name).machine)
+    used = with_pods(static(machine), pods_of(machine, [(1, 100), (3, 2000), (2, 7)]))
+    nrt = export(used, name, WITHOUT)
+    assert export(back(nrt), name, WITHOUT) == nrt
+
+
+@given(
+    st.integers(1, 4),
+    st.integers(1, 6),
+    st.booleans(),
+    st.lists(st.tuples(st.integers(0, 9), st.integers(1, 40_000)), max_size=5),
+)
+def test_any_regular_machine_comes_back(nodes: int, cores: int, distances: bool, sizes: list[tuple[int, int]]) -> None:
+    machine = regular(nodes, cores, hugepages={"2Mi": GI, "1Gi": 2 * GI}, distances=distances)
+    nrt = export(with_pods(static(machine), pods_of(machine, sizes)), "n", WITHOUT)
+    again = export(back(nrt), "n", WITHOUT)
+    if distances:
+        assert again == nrt
+    else:
+        assert [zone._replace(costs={}) for zone in again.zones] == list(nrt.zones)
+
+
+def test_a_manager_that_is_off_leaves_its_resource_out_and_the_reader_says_so() -> None:
+    machine = regular()
+    setup = static(machine, cpu_manager_policy="none", memory_manager_policy="None", reserved_memory=())
+    nrt = export(with_pods(setup, []), "n")
+    assert {name: one.allocatable for name, one in nrt.zones[0].resources.items()} == {"cpu": 0}
+    notes = " ".join(machine_of(nrt).notes)
+    assert "no zone lists memory, so the Memory Manager seems to be off" in notes
+    assert machine_of(nrt).config.cpu_manager_policy == "none"
+
+
+def test_what_the_object_does_not_say_is_named() -> None:
+    nrt = export(with_pods(static(regular()), []), "n")
+    bare = nrt._replace(attributes=())
+    assert machine_of(nrt).notes == machine_of(bare).notes[:1]
+    assert "CPU Manager is taken to be static" in machine_of(bare).notes[1]
