@@ -8,10 +8,13 @@ container that holds nothing with a place (shared pool, no devices, no pinned me
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from numalign.kubelet.demand import ContainerDemand
-from numalign.kubelet.node import Node, NodeState
+from numalign.analysis.holding import Holding, holding
+
+if TYPE_CHECKING:
+    from numalign.kubelet.admission import Outcome
+    from numalign.kubelet.node import Node
 
 
 class Alignment(NamedTuple):
@@ -32,23 +35,23 @@ class Alignment(NamedTuple):
         return None if not self.places else self.nodes.bit_count() <= self.least
 
 
-def alignment(node: Node, state: NodeState, uid: str, container: ContainerDemand) -> Alignment:
-    """Judge one container of an admitted pod."""
+def alignment(node: Node, held: Holding) -> Alignment:
+    """Judge one container of an admitted pod by what it holds."""
     places: dict[str, int] = {}
     spanning: list[tuple[str, int]] = []
     unplaced: list[str] = []
     least = 1
-    cpus = state.cpu.assigned(uid, container.name)
+    cpus = held.cpus
     if cpus and any(numa.id < 0 and numa.cpus & cpus for numa in node.machine.numa_nodes):
         unplaced.append("cpu")
     elif cpus:
         places["cpu"] = nodes_of_cpus(node, cpus)
         least = max(least, node.cpu.minimal_width(cpus.bit_count()))
-    for block in state.memory.blocks(uid, container.name) or ():
+    for block in held.memory:
         if block.size:
             places[block.type] = block.mask
             least = max(least, memory_width(node, block.type, block.size))
-    for name, members in state.device.holdings.get(uid, {}).get(container.name, {}).items():
+    for name, _, _, members in held.devices:
         resource = node.device.resources[name]
         mask = sum(1 << numa for numa, on_node in enumerate(resource.on_node) if on_node & members)
         spans = [span for bit, span in resource.spanning if bit & members]
@@ -67,6 +70,15 @@ def alignment(node: Node, state: NodeState, uid: str, container: ContainerDemand
         places[name] |= chosen & -chosen
         nodes |= chosen & -chosen
     return Alignment(places, nodes, least if places else 0, tuple(unplaced))
+
+
+def aligned(outcome: Outcome) -> bool | None:
+    """Tell whether every container of an admitted pod is aligned; None: no container has anything to align."""
+    node, uid = outcome.before.node, outcome.demand.uid
+    found = {
+        alignment(node, holding(node, outcome.after, uid, container)).aligned for container in outcome.demand.containers
+    }
+    return False if False in found else True if True in found else None
 
 
 def nodes_of_cpus(node: Node, cpus: int) -> int:

@@ -29,7 +29,9 @@ class Explanation(NamedTuple):
     """Of an admitted pod: where its containers are."""
 
 
-def explain(situation: Situation, outcome: Outcome, others: Sequence[tuple[str, Situation]] = ()) -> Explanation:
+def explain_outcome(
+    situation: Situation, outcome: Outcome, others: Sequence[tuple[str, Situation]] = ()
+) -> Explanation:
     """Explain an admission.
 
     Args:

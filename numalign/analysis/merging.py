@@ -63,6 +63,10 @@ class Merging(NamedTuple):
     """One decision, step by step."""
 
     container: str | None
+    policy: str
+    """The policy that held."""
+    nodes: int
+    """The mask of the machine's NUMA nodes."""
     said: tuple[Said, ...]
     resources: tuple[str, ...]
     """The resources that the combinations are made of, in order: those with an opinion."""
@@ -102,8 +106,10 @@ def merging(node: Node, decision: Decision) -> Merging:
             for _, hints in lists
             if isinstance(hints, HintFamily)
         )
-        return _too_large(decision, tuple(said), tuple(name for name, _ in lists), count)
-    return _written(node, decision, tuple(said), lists)
+        return _merging(node, decision, said)._replace(
+            resources=tuple(name for name, _ in lists), combinations=count, seconds=count * SECONDS_PER_COMBINATION
+        )
+    return _written(node, decision, _merging(node, decision, said), lists)
 
 
 def _single_hints(family: HintFamily, node: Node) -> int:
@@ -125,14 +131,26 @@ def _said(provider: str, resource: str, hints: Hints, width: int) -> Said:
     return Said(provider, resource, listed, "hints", len(listed))
 
 
-def _too_large(decision: Decision, said: tuple[Said, ...], resources: tuple[str, ...], count: int) -> Merging:
-    seconds = count * SECONDS_PER_COMBINATION
+def _merging(node: Node, decision: Decision, said: Sequence[Said]) -> Merging:
+    """Begin with what is known without walking combinations."""
     return Merging(
-        decision.container, said, resources, count, seconds, (), decision.hint, decision.admit, None, None, 0
+        container=decision.container,
+        policy=node.policy_of(decision.container),
+        nodes=node.numa.full,
+        said=tuple(said),
+        resources=(),
+        combinations=0,
+        seconds=0.0,
+        table=(),
+        winner=decision.hint,
+        admit=decision.admit,
+        runner_up=None,
+        rule=None,
+        needed=0,
     )
 
 
-def _written(node: Node, decision: Decision, said: tuple[Said, ...], answers: Sequence[tuple[str, Hints]]) -> Merging:
+def _written(node: Node, decision: Decision, begun: Merging, answers: Sequence[tuple[str, Hints]]) -> Merging:
     opinions = [(name, hints) for name, hints in answers if hints != NO_PREFERENCE]
     lists = explicit([hints for _, hints in opinions])
     policy = node.policy_of(decision.container)
@@ -148,20 +166,14 @@ def _written(node: Node, decision: Decision, said: tuple[Said, ...], answers: Se
         ranked = sorted(_candidates(lists, node), key=lambda hint: _key(hint, node, needed))[:2]
         if len(ranked) == 2:
             runner_up, rule = ranked[1], _rule(ranked[0], ranked[1], node, needed)
-    resources = tuple(name for name, _ in opinions)
-    seconds = count * SECONDS_PER_COMBINATION
-    return Merging(
-        decision.container,
-        said,
-        resources,
-        count,
-        seconds,
-        table,
-        decision.hint,
-        decision.admit,
-        runner_up,
-        rule,
-        needed,
+    return begun._replace(
+        resources=tuple(name for name, _ in opinions),
+        combinations=count,
+        seconds=count * SECONDS_PER_COMBINATION,
+        table=table,
+        runner_up=runner_up,
+        rule=rule,
+        needed=needed,
     )
 
 

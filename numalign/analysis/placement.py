@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from numalign.analysis.alignment import Alignment, alignment
+from numalign.analysis.holding import holding
 from numalign.kubelet.admission import Outcome
 from numalign.kubelet.demand import ContainerDemand
 from numalign.kubelet.node import Node, NodeState
@@ -41,13 +42,6 @@ def placements(outcome: Outcome) -> tuple[Placement, ...]:
     return tuple(_placement(node, outcome.after, uid, container) for container in outcome.demand.containers)
 
 
-def aligned(outcome: Outcome) -> bool | None:
-    """Tell whether every container of an admitted pod is aligned; None: no container has anything to align."""
-    node, uid = outcome.before.node, outcome.demand.uid
-    found = {alignment(node, outcome.after, uid, container).aligned for container in outcome.demand.containers}
-    return False if False in found else True if True in found else None
-
-
 def distance_between(node: Node, one: int, other: int) -> int | None:
     """Return the largest distance from a node of one set to a node of the other."""
     rows = {numa.id: numa.distances for numa in node.machine.numa_nodes}
@@ -62,7 +56,7 @@ def distance_between(node: Node, one: int, other: int) -> int | None:
 
 
 def _placement(node: Node, state: NodeState, uid: str, container: ContainerDemand) -> Placement:
-    judged = alignment(node, state, uid, container)
+    judged = alignment(node, holding(node, state, uid, container))
     start = judged.places.get("cpu", judged.nodes)
     places = tuple(
         Place(resource, nodes, distance_between(node, start, nodes)) for resource, nodes in judged.places.items()

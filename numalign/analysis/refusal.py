@@ -50,6 +50,8 @@ class Refusal(NamedTuple):
     """Only with `fit`: every check that failed."""
     never: bool
     """An empty machine refuses the pod, too."""
+    threads: int = 0
+    """How many threads the machine's largest core has, as the CPU manager counts them."""
     missing: Amounts = ()
     """With `panic`: the memory resources asked for of which some NUMA node does not know."""
     empty: Refusal | None = None
@@ -86,6 +88,7 @@ def _taken_apart(outcome: Outcome) -> Refusal:
         blocking,
         outcome.fit.failures if outcome.fit and result.admit else (),
         never=False,
+        threads=max((core.bit_count() for core in outcome.before.node.cpu.topology.cores.values()), default=0),
         missing=_missing(outcome) if result.stage == "panic" else (),
     )
 

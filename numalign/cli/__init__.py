@@ -1,8 +1,4 @@
-"""The `numalign` command: a group that imports a command only when it runs, and the one place that ends the process.
-
-Exit statuses: 0 done, 1 the answer is no, 2 wrong input, 3 host not readable, 4 the kubelet would not start, 70 a bug
-in numalign, 130 interrupted, 141 the reader of our pipe went away.
-"""
+"""The `numalign` command: a group that imports a command only when it runs, and the one place that ends the process."""
 
 from __future__ import annotations
 
@@ -19,6 +15,7 @@ import click
 from numalign import __version__
 from numalign.cli.stderr import say
 from numalign.errors import NumalignError, StartError
+from numalign.exit_status import ExitStatus
 
 COMMANDS = {
     "admit": "Admit pods on a machine and print what each container gets.",
@@ -32,11 +29,6 @@ COMMANDS = {
 }
 """Command -> one line of help, so that listing the commands imports none of them."""
 
-WRONG = 2
-BUG = 70
-INTERRUPTED = 130
-PIPE_GONE = 141
-
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """What an OSError says when the output could not be written."""
 
@@ -46,7 +38,7 @@ class _PipeGone(Exception):  # noqa: N818 (nothing is wrong)
 
 
 class LazyGroup(click.Group):
-    """A group whose commands live in `numalign.cli.NAME` and are imported when they are asked for."""
+    """A group whose commands live in `numalign.cli.commands.NAME` and are imported when they are asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's signature)
         """Name the commands."""
@@ -115,13 +107,13 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         status = _run(arguments)
         sys.stdout.flush()
     except (_PipeGone, BrokenPipeError):
-        status = PIPE_GONE
+        status = ExitStatus.PIPE_GONE
         _abandon_streams()
     except KeyboardInterrupt:
-        status = INTERRUPTED
+        status = ExitStatus.INTERRUPTED
     except OSError as error:
         say(f"the output cannot be written: {error.strerror or error}")
-        status = WRONG
+        status = ExitStatus.WRONG_INPUT
         _abandon_streams()
     raise SystemExit(status)
 
@@ -135,7 +127,7 @@ def script() -> NoReturn:
         main()
     except SystemExit as end:
         sys.stderr.flush()
-        os._exit(end.code if isinstance(end.code, int) else BUG)
+        os._exit(end.code if isinstance(end.code, int) else ExitStatus.BUG)
 
 
 def _open_streams() -> None:
@@ -167,11 +159,11 @@ def _run(arguments: list[str]) -> int:
         outcome: Any = group.main(arguments, prog_name="numalign", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
-        return WRONG
+        return ExitStatus.WRONG_INPUT
     except click.ClickException as error:
         command = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "numalign"
         say(f"{error.format_message().rstrip('.')}; see {command} --help")
-        return WRONG
+        return ExitStatus.WRONG_INPUT
     except StartError as error:
         text = str(error)
         say(text if text.startswith("the kubelet would ") else f"the kubelet would not start: {text}")
@@ -180,7 +172,7 @@ def _run(arguments: list[str]) -> int:
         say(str(error))
         return error.exit_status
     except (KeyboardInterrupt, click.Abort):
-        return INTERRUPTED
+        return ExitStatus.INTERRUPTED
     except (_PipeGone, BrokenPipeError):
         raise
     except Exception as error:
@@ -190,5 +182,5 @@ def _run(arguments: list[str]) -> int:
             f"bug: {type(error).__name__}: {error}; please report it in the project's issue tracker with the output of "
             "`numalign --debug …`"
         )
-        return BUG
+        return ExitStatus.BUG
     return outcome if isinstance(outcome, int) else 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 
-from numalign.cli.options import KubeletFlags, PodArguments
+from numalign.tasks.requests import KubeletRequest, PodsRequest
 
 SHORT = {"topology-manager-policy": "policy", "topology-manager-scope": "scope"}
 """Flags that have a shorter name."""
@@ -13,9 +13,9 @@ SHORT = {"topology-manager-policy": "policy", "topology-manager-scope": "scope"}
 
 def command_line(
     command: str,
-    pods: PodArguments | None,
+    pods: PodsRequest | None,
     machines: Sequence[str],
-    kubelet: KubeletFlags,
+    kubelet: KubeletRequest,
     *,
     settings: Mapping[str, str] | None = None,
     more: Sequence[tuple[str, str]] = (),

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any
 
 import click
 
-Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+from numalign.results.verdict import FAIL_ON
+from numalign.tasks.requests import KubeletRequest, PodsRequest, WhatIfRequest
+
+Command = Callable[..., Any]
+Decorator = Callable[[Command], Command]
 
 
 class SharedOption(click.Option):
@@ -27,19 +32,6 @@ class SharedOption(click.Option):
 def shared_option(*names: str, **attributes: Any) -> Decorator:
     """Add an option that one variable of the environment sets for every command that has it."""
     return click.option(*names, cls=SharedOption, **attributes)
-
-
-class KubeletFlags(NamedTuple):
-    """The kubelet's settings as given on the command line."""
-
-    config: str | None
-    config_dir: str | None
-    settings: dict[str, str]
-    """Flag name without dashes -> text, only those that were given."""
-    version: str | None = None
-    """`--kubelet-version` as given."""
-    per_pod_policy: bool = False
-    preferred_allocation: str = "kubelet"
 
 
 _SETTINGS: tuple[tuple[tuple[str, ...], str, str], ...] = (
@@ -66,35 +58,37 @@ _SETTINGS: tuple[tuple[tuple[str, ...], str, str], ...] = (
 )
 
 
-def kubelet_options(function: Callable[..., Any]) -> Callable[..., Any]:
+def _parameter(names: tuple[str, ...]) -> str:
+    return names[0].removeprefix("--").replace("-", "_")
+
+
+_KUBELET: tuple[Decorator, ...] = (
+    shared_option(
+        "--kubelet-config",
+        metavar="FILE",
+        help="A KubeletConfiguration, or what the node's /configz returns. Flags win over it.",
+    ),
+    shared_option(
+        "--config-dir", metavar="DIR", help="Drop-ins (*.conf) over the KubeletConfiguration, in text order."
+    ),
+    *(shared_option(*names, _parameter(names), metavar=metavar, help=text) for names, metavar, text in _SETTINGS),
+)
+
+
+def kubelet_options(function: Command) -> Command:
     """Add the kubelet's flags; the command gets them as one argument, `kubelet`."""
 
+    @wraps(function)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         settings = {}
         for names, _, _ in _SETTINGS:
             value = kwargs.pop(_parameter(names))
             if value is not None:
                 settings[names[0].removeprefix("--")] = value
-        kwargs["kubelet"] = KubeletFlags(
-            kwargs.pop("kubelet_config"),
-            kwargs.pop("config_dir"),
-            settings,
-        )
+        kwargs["kubelet"] = KubeletRequest(kwargs.pop("kubelet_config"), kwargs.pop("config_dir"), settings)
         return function(*args, **kwargs)
 
-    wrapped.__doc__ = function.__doc__
-    wrapped.__click_params__ = getattr(function, "__click_params__", [])  # type: ignore[attr-defined]
-    decorated: Callable[..., Any] = wrapped
-    for names, metavar, text in reversed(_SETTINGS):
-        decorated = shared_option(*names, _parameter(names), metavar=metavar, help=text)(decorated)
-    decorated = shared_option(
-        "--config-dir", metavar="DIR", help="Drop-ins (*.conf) over the KubeletConfiguration, in text order."
-    )(decorated)
-    return shared_option(
-        "--kubelet-config",
-        metavar="FILE",
-        help="A KubeletConfiguration, or what the node's /configz returns. Flags win over it.",
-    )(decorated)
+    return _with_options(wrapped, _KUBELET)
 
 
 _BEYOND: tuple[Decorator, ...] = (
@@ -117,9 +111,10 @@ _BEYOND: tuple[Decorator, ...] = (
 )
 
 
-def beyond_options(function: Callable[..., Any]) -> Callable[..., Any]:
+def beyond_options(function: Command) -> Command:
     """Add the flags about history and proposals, under `kubelet_options`; they come in the same argument."""
 
+    @wraps(function)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         kwargs["kubelet"] = kwargs["kubelet"]._replace(
             version=kwargs.pop("kubelet_version"),
@@ -128,16 +123,14 @@ def beyond_options(function: Callable[..., Any]) -> Callable[..., Any]:
         )
         return function(*args, **kwargs)
 
-    wrapped.__doc__ = function.__doc__
-    wrapped.__click_params__ = getattr(function, "__click_params__", [])  # type: ignore[attr-defined]
-    decorated: Callable[..., Any] = wrapped
-    for option in reversed(_BEYOND):
-        decorated = option(decorated)
-    return decorated
+    return _with_options(wrapped, _BEYOND)
 
 
-def _parameter(names: tuple[str, ...]) -> str:
-    return names[0].removeprefix("--").replace("-", "_")
+def _with_options(function: Command, options: Sequence[Decorator]) -> Command:
+    """Add options; the first one comes first in --help."""
+    for option in reversed(options):
+        function = option(function)
+    return function
 
 
 def machine_option(*, multiple: bool = False, without: str = "this host") -> Decorator:
@@ -157,43 +150,67 @@ INSTEAD_OF_PODS = ("hints", "preferred_sets")
 """Parameters that ask something that needs no pod."""
 
 
-def pods_arguments(function: Callable[..., Any]) -> Callable[..., Any]:
+_PODS: tuple[Decorator, ...] = (
+    click.argument("pod", nargs=-1, metavar="POD…"),
+    shared_option("-f", "--filename", "files", multiple=True, metavar="POD", help="The same as POD."),
+    shared_option(
+        "--beside",
+        metavar="FILE",
+        help="Pods that are there already (kubectl get pods -o json), admitted first, oldest first.",
+    ),
+    shared_option(
+        "--replicas", type=click.IntRange(1, 100_000), metavar="N", help="Pods to try of each template; without it one."
+    ),
+    shared_option(
+        "--started", is_flag=True, help="Pods start before the next one comes; their init containers have ended."
+    ),
+)
+
+
+def pods_arguments(function: Command) -> Command:
     """Add POD… and everything that says which pods come up; the command gets one argument, `pods`."""
 
+    @wraps(function)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         names = (*kwargs.pop("pod"), *kwargs.pop("files"))
         if not names and all(kwargs.get(other) is None for other in INSTEAD_OF_PODS):
             raise click.UsageError("name at least one POD: a file, a folder, or - for standard input")
-        kwargs["pods"] = PodArguments(names, kwargs.pop("beside"), kwargs.pop("replicas"), kwargs.pop("started"))
+        kwargs["pods"] = PodsRequest(names, kwargs.pop("beside"), kwargs.pop("replicas"), kwargs.pop("started"))
         return function(*args, **kwargs)
 
-    wrapped.__doc__ = function.__doc__
-    wrapped.__click_params__ = getattr(function, "__click_params__", [])  # type: ignore[attr-defined]
-    decorated: Callable[..., Any] = wrapped
-    decorated = shared_option(
-        "--started", is_flag=True, help="Pods start before the next one comes; their init containers have ended."
-    )(decorated)
-    decorated = shared_option(
-        "--replicas", type=click.IntRange(1, 100_000), metavar="N", help="Pods to try of each template; without it one."
-    )(decorated)
-    decorated = shared_option(
-        "--beside",
-        metavar="FILE",
-        help="Pods that are there already (kubectl get pods -o json), admitted first, oldest first.",
-    )(decorated)
-    decorated = shared_option("-f", "--filename", "files", multiple=True, metavar="POD", help="The same as POD.")(
-        decorated
-    )
-    return click.argument("pod", nargs=-1, metavar="POD…")(decorated)
+    return _with_options(wrapped, _PODS)
 
 
-class PodArguments(NamedTuple):
-    """Which pods come up for admission."""
+_WHAT_IF: tuple[Decorator, ...] = (
+    click.option("--pod", "only", metavar="NAME", help="This pod alone; those before it count as there."),
+    click.option(
+        "--without",
+        metavar="NAME",
+        multiple=True,
+        help="As if a pod that came earlier had gone before the last one (or --pod) comes up.",
+    ),
+    click.option(
+        "--set",
+        "amounts",
+        metavar="CONTAINER:RESOURCE=AMOUNT",
+        multiple=True,
+        help="As if a container of the last pod (or --pod) asked for this amount.",
+    ),
+)
 
-    names: tuple[str, ...]
-    beside: str | None
-    replicas: int | None
-    started: bool
+
+def what_if_options(function: Command) -> Command:
+    """Add the flags that leave a pod out or change what one asks for; they come as one argument, `what_if`."""
+
+    @wraps(function)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        kwargs["what_if"] = WhatIfRequest(kwargs.pop("only"), kwargs.pop("without"), kwargs.pop("amounts"))
+        return function(*args, **kwargs)
+
+    return _with_options(wrapped, _WHAT_IF)
 
 
+fail_on_option: Decorator = click.option(
+    "--fail-on", type=click.Choice(FAIL_ON), default="rejected", show_default=True, help="What makes the exit status 1."
+)
 quiet_option: Decorator = shared_option("-q", "--quiet", is_flag=True, help="Print no results, only errors.")

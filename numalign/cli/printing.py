@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from numalign.render.ci.checks import Check
+from numalign.render.page.document import Document
 
 
 def print_data(output: str, data: dict[str, Any]) -> None:
@@ -32,3 +33,15 @@ def print_checks(output: str, command: str, checks: Sequence[Check]) -> None:
         from numalign.render.ci.github import github
 
         click.echo(github(checks), nl=False)
+
+
+def print_document(output: str, document: Document) -> None:
+    """Print a document as `markdown`, or as text for people."""
+    if output == "markdown":
+        from numalign.render.page.markdown import markdown
+
+        click.echo(markdown(document), nl=False)
+    else:
+        from numalign.render.page.document import show
+
+        show(document)

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from numalign.cli.inputs import load_machine, read_pods, setting
 
 from numalign.cli.commands.compare_history import EVERY, compare_hints, compare_sets, compare_versions
-from numalign.cli.inputs import load_machine, read_pods, setting
 from numalign.cli.options import KubeletFlags, PodArguments
 from numalign.errors import InputError
 from numalign.kubelet.profile import REFERENCE

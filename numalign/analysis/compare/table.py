@@ -10,18 +10,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count, islice
 from typing import NamedTuple
 
-from numalign.analysis.alignment import alignment
+from numalign.analysis.alignment import aligned
 from numalign.analysis.matrix import available
 from numalign.analysis.whatif.settings import apply, with_option
 from numalign.errors import StartError
 from numalign.kubelet.admission import Outcome, Session, admit_in_order, open_session
-from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.node import Node, NodeState
-from numalign.kubelet.profile import REFERENCE, Profile
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.topology.options import LEVELS as TOPOLOGY_OPTIONS
 from numalign.kubelet.topology.options import POLICIES, SCOPES
-from numalign.model.machine import Machine
 from numalign.model.pod import Pod
 
 MOST_REPLICAS = 1000
@@ -31,19 +28,11 @@ MOST_REPLICAS = 1000
 class Variant(NamedTuple):
     """One kubelet on one machine."""
 
-    config: KubeletConfig
-    machine: Machine
-    ideal: bool = False
-    profile: Profile = REFERENCE
+    setup: Setup
     option: str = ""
     """The policy option that is on here beside those of the configuration."""
     present: bool = False
     """It is the configuration as given."""
-
-    @property
-    def setup(self) -> Setup:
-        """The machine, the settings and the kubelet."""
-        return Setup(self.machine, self.config, "ideal" if self.ideal else "kubelet", self.profile)
 
 
 class Left(NamedTuple):
@@ -74,51 +63,33 @@ class Comparison(NamedTuple):
     """Pods said to be there already that this variant refuses."""
 
     @property
-    def admit(self) -> bool:
-        """Tell whether all pods as given are admitted."""
-        return bool(self.outcomes) and self.refused is None
-
-    @property
     def refused(self) -> Outcome | None:
         """The first of the pods as given that is refused, or the pod there already at which the kubelet fails."""
         return next(
             (outcome for outcome in self.outcomes if not outcome.admit), None if self.outcomes else self.refusal
         )
 
-    @property
-    def aligned(self) -> bool | None:
-        """Tell whether the admitted pods as given are aligned; None: there is nothing to align."""
-        return _aligned(outcome for outcome in self.outcomes if outcome.admit)
 
-
-def variants(
-    config: KubeletConfig,
-    machine: Machine,
-    *,
-    ideal: bool = False,
-    profile: Profile = REFERENCE,
-    options: Sequence[str] = (),
-) -> Iterator[Variant]:
+def variants(setup: Setup, *, options: Sequence[str] = ()) -> Iterator[Variant]:
     """Yield every policy in every scope, without and then with each option.
 
     Policy `none` knows neither scopes nor the Topology Manager's options, so it has one row.
 
     Args:
-        config: the settings as given; all but policy, scope and tried options stay.
-        machine: the machine.
-        ideal: see `node.start`.
-        profile: which kubelet; one without scopes is tried in scope `container` alone.
+        setup: as given; all but policy, scope and tried options stay. A kubelet without scopes is tried in scope
+            `container` alone.
         options: policy options of either manager, each tried by itself.
     """
+    config, kubelet = setup.config, setup.kubelet
     for option in ("", *options):
         base = apply(config, with_option(config, option, True)) if option else config
-        for policy in (*POLICIES, *profile.policies):
+        for policy in (*POLICIES, *kubelet.policies):
             if policy == "none" and option in TOPOLOGY_OPTIONS:
                 continue
-            scopes = SCOPES if profile.pod_scope else SCOPES[:1]
+            scopes = SCOPES if kubelet.pod_scope else SCOPES[:1]
             for scope in scopes if policy != "none" else (config.topology_manager_scope,):
                 tried = base._replace(topology_manager_policy=policy, topology_manager_scope=scope)
-                yield Variant(tried, machine, ideal, profile, option, tried == config)
+                yield Variant(setup._replace(config=tried), option, tried == config)
 
 
 def run(variant: Variant, pods: Sequence[Pod], beside: Sequence[Pod] = (), *, started: bool = False) -> Comparison:
@@ -140,14 +111,14 @@ def run(variant: Variant, pods: Sequence[Pod], beside: Sequence[Pod] = (), *, st
         return Comparison(variant, refusal=there[-1])
     absent = tuple(outcome for outcome in there if not outcome.admit)
     first = tuple(islice(stream, len(pods)))
-    replicas = aligned = 0
+    replicas = aligned_replicas = 0
     copies = first
     while (refusal := _first_refused(copies)) is None and replicas < MOST_REPLICAS:
         replicas += 1
-        aligned += _aligned(copies) is not False
+        aligned_replicas += _aligned(copies) is not False
         copies = tuple(_until_refused(islice(stream, len(pods))))
     stranded = () if refusal is None else tuple(left(refusal.before))
-    return Comparison(variant, "", first, replicas, aligned, refusal, stranded, absent)
+    return Comparison(variant, "", first, replicas, aligned_replicas, refusal, stranded, absent)
 
 
 def _copies(pods: Sequence[Pod]) -> Iterator[Pod]:
@@ -175,12 +146,7 @@ def _refused(outcome: Outcome) -> bool:
 
 
 def _aligned(outcomes: Iterable[Outcome]) -> bool | None:
-    judged = [
-        alignment(outcome.before.node, outcome.after, outcome.demand.uid, container).aligned
-        for outcome in outcomes
-        for container in outcome.demand.containers
-    ]
-    known = [one for one in judged if one is not None]
+    known = [one for one in map(aligned, outcomes) if one is not None]
     return all(known) if known else None
 
 

@@ -25,7 +25,7 @@ class Run(NamedTuple):
     """Why it does not start."""
 
 
-class Change(NamedTuple):
+class TriedDifference(NamedTuple):
     """A difference between two versions."""
 
     difference: Difference
@@ -36,15 +36,15 @@ class Change(NamedTuple):
 def run(situation: Situation, tried: Sequence[Pod], profile: Profile, *, started: bool = False) -> Run:
     """Admit pods as one kubelet, which saw everything that happened before."""
     try:
-        session = situation._replace(profile=profile).session()
+        session = situation._replace(setup=situation.setup._replace(kubelet=profile)).session()
     except StartError as error:
         return Run(profile, None, error=error.message)
     return Run(profile, session, tuple(admit_in_order(session, tried, started=started)))
 
 
-def changes(
+def tried_differences(
     situation: Situation, tried: Sequence[Pod], older: Run, newer: Run, *, started: bool = False
-) -> tuple[Change, ...]:
+) -> tuple[TriedDifference, ...]:
     """List what lies between two versions; each difference is tried by taking it back alone."""
     verdicts: dict[str, bool] = {}
     now = decisions(newer)
@@ -54,7 +54,7 @@ def changes(
         if field not in verdicts:
             without = newer.profile._replace(**{field: getattr(older.profile, field)})
             verdicts[field] = decisions(run(situation, tried, without, started=started)) != now
-        found.append(Change(difference, verdicts[field]))
+        found.append(TriedDifference(difference, verdicts[field]))
     return tuple(found)
 
 

@@ -42,13 +42,14 @@ class ConfigReport(NamedTuple):
     """CPUs that are never given out exclusively; None: it does not start, or the CPU manager is off."""
 
 
-def report(config: KubeletConfig, machine: Machine, *, ideal: bool = False) -> ConfigReport:
+def report(setup: Setup) -> ConfigReport:
     """Check a configuration and work out the nearest one that starts."""
-    outcome = repair(config, machine, ideal=ideal)
+    machine, config = setup.machine, setup.config
+    outcome = repair(setup)
     reservation = readable_reservation(config, machine)
     reserved: int | None = None
     if outcome.starts:
-        manager = check(Setup(machine, outcome.config, "ideal" if ideal else "kubelet")).cpu
+        manager = check(setup._replace(config=outcome.config)).cpu
         reserved = manager.reserved if manager.static else None
     return ConfigReport(
         starts=not outcome.steps,

@@ -23,10 +23,10 @@ from numalign.model import cpuset
 from numalign.model.cpuset import CPUSetError, format_set
 from numalign.model.machine import Machine
 
-MOST_STEPS = 40
+MAX_STEPS = 40
 
 
-class Change(NamedTuple):
+class SettingChange(NamedTuple):
     """One change of one setting."""
 
     field: str
@@ -40,7 +40,7 @@ class Step(NamedTuple):
     """What the kubelet said, and the change that answers it; None where no change was found."""
 
     error: str
-    change: Change | None
+    change: SettingChange | None
 
 
 class Repaired(NamedTuple):
@@ -51,25 +51,26 @@ class Repaired(NamedTuple):
     steps: tuple[Step, ...]
 
 
-def start_error(config: KubeletConfig, machine: Machine, *, ideal: bool = False) -> str | None:
+def start_error(setup: Setup) -> str | None:
     """Give the text with which the kubelet refuses to start; None: it starts."""
     try:
-        check(Setup(machine, config, "ideal" if ideal else "kubelet"))
+        check(setup)
     except StartError as error:
         return error.message
     return None
 
 
-def repair(config: KubeletConfig, machine: Machine, *, ideal: bool = False) -> Repaired:
+def repair(setup: Setup) -> Repaired:
     """Change a configuration step by step until the kubelet starts, or no change helps."""
     steps: list[Step] = []
     seen: set[str] = set()
-    error = start_error(config, machine, ideal=ideal)
-    while error is not None and len(steps) < MOST_STEPS:
+    config = setup.config
+    error = start_error(setup)
+    while error is not None and len(steps) < MAX_STEPS:
         seen.add(error)
-        for change in _changes(config, machine):
+        for change in _changes(config, setup.machine):
             changed = config._replace(**{change.field: change.value})
-            next_error = start_error(changed, machine, ideal=ideal)
+            next_error = start_error(setup._replace(config=changed))
             if next_error not in seen:
                 break
         else:
@@ -80,7 +81,7 @@ def repair(config: KubeletConfig, machine: Machine, *, ideal: bool = False) -> R
     return Repaired(config, error is None, tuple(steps))
 
 
-def _changes(config: KubeletConfig, machine: Machine) -> Iterator[Change]:
+def _changes(config: KubeletConfig, machine: Machine) -> Iterator[SettingChange]:
     """Offer changes in the order of the start-up checks, so that the nearest one comes first."""
     for offer in _OFFERS:
         yield from offer(config, machine)
@@ -92,7 +93,7 @@ def _nearest(word: str, known: Iterable[str], otherwise: str) -> str:
     return lower[found[0]] if found else otherwise
 
 
-def _names(config: KubeletConfig, machine: Machine) -> Iterator[Change]:  # noqa: ARG001 (all offers are called alike)
+def _names(config: KubeletConfig, machine: Machine) -> Iterator[SettingChange]:  # noqa: ARG001 (all offers are called alike)
     for field, known, otherwise in (
         ("topology_manager_policy", POLICIES, "best-effort"),
         ("topology_manager_scope", SCOPES, "container"),
@@ -101,40 +102,42 @@ def _names(config: KubeletConfig, machine: Machine) -> Iterator[Change]:  # noqa
     ):
         word = getattr(config, field)
         if word not in known:
-            yield Change(field, _nearest(word, known, otherwise), f"known names are {', '.join(known)}")
+            yield SettingChange(field, _nearest(word, known, otherwise), f"known names are {', '.join(known)}")
 
 
-def _reserved_cpus(config: KubeletConfig, machine: Machine) -> Iterator[Change]:
+def _reserved_cpus(config: KubeletConfig, machine: Machine) -> Iterator[SettingChange]:
     text = config.reserved_system_cpus
     if not text:
         return
     for field in ("system_reserved_cgroup", "kube_reserved_cgroup"):
         if getattr(config, field):
-            yield Change(field, "", "goes not together with reservedSystemCPUs")
+            yield SettingChange(field, "", "goes not together with reservedSystemCPUs")
     try:
         known = cpuset.parse(text) & machine.cpus
         why = f"this machine's CPUs are {format_set(machine.cpus)}"
     except CPUSetError:
         known, why = 0, 'a CPU list looks like "0-1,64"'
     if not known or format_set(known) != text:
-        yield Change("reserved_system_cpus", format_set(known or first_core(machine)), why)
+        yield SettingChange("reserved_system_cpus", format_set(known or first_core(machine)), why)
 
 
-def _amounts(config: KubeletConfig, machine: Machine) -> Iterator[Change]:
+def _amounts(config: KubeletConfig, machine: Machine) -> Iterator[SettingChange]:
     for field, flag in (("kube_reserved", "--kube-reserved"), ("system_reserved", "--system-reserved")):
         texts = getattr(config, field)
         bad = {name for name in texts if _unreadable(partial(reserving.read_reserved, flag), texts, name)}
         if bad:
-            yield Change(field, _without(texts, bad), f"{', '.join(sorted(bad))} cannot be reserved like this")
+            yield SettingChange(field, _without(texts, bad), f"{', '.join(sorted(bad))} cannot be reserved like this")
     thresholds = config.eviction_hard or {}
     bad = {name for name in thresholds if _unreadable(partial(reserving.evict, machine=machine), thresholds, name)}
     for name in sorted(bad):
         meant = _nearest(name, reserving.SIGNALS, "")
         if meant and name not in reserving.SIGNALS and meant not in thresholds:
             renamed = {meant if key == name else key: text for key, text in thresholds.items()}
-            yield Change("eviction_hard", renamed, f"the signal is called {meant}")
+            yield SettingChange("eviction_hard", renamed, f"the signal is called {meant}")
     if bad:
-        yield Change("eviction_hard", _without(thresholds, bad), f"{', '.join(sorted(bad))}: not a signal or no amount")
+        yield SettingChange(
+            "eviction_hard", _without(thresholds, bad), f"{', '.join(sorted(bad))}: not a signal or no amount"
+        )
 
 
 def _unreadable(read: Callable[[Mapping[str, str]], object], texts: Mapping[str, str], name: str) -> bool:
@@ -149,7 +152,7 @@ def _without(texts: Mapping[str, str], names: set[str]) -> dict[str, str]:
     return {name: text for name, text in texts.items() if name not in names}
 
 
-def _gates(config: KubeletConfig, machine: Machine) -> Iterator[Change]:  # noqa: ARG001
+def _gates(config: KubeletConfig, machine: Machine) -> Iterator[SettingChange]:  # noqa: ARG001
     for manager, given in (
         ("CPUManager", config.cpu_manager_policy_options),
         ("TopologyManager", config.topology_manager_policy_options),
@@ -159,68 +162,70 @@ def _gates(config: KubeletConfig, machine: Machine) -> Iterator[Change]:  # noqa
                 gate = f"{manager}Policy{level}Options"
                 if not config.gate(gate):
                     value = {**config.feature_gates, gate: True}
-                    yield Change("feature_gates", value, f"options of this level need the feature gate {gate}")
+                    yield SettingChange("feature_gates", value, f"options of this level need the feature gate {gate}")
 
 
-def _topology_options(config: KubeletConfig, machine: Machine) -> Iterator[Change]:
+def _topology_options(config: KubeletConfig, machine: Machine) -> Iterator[SettingChange]:
     field = "topology_manager_policy_options"
     given = config.topology_manager_policy_options or {}
     yield from _misnamed(field, given, (MAX_NODES, PREFER_CLOSEST))
     nodes = len(machine.numa_nodes)
     enough = {**given, MAX_NODES: str(max(8, nodes))}
-    yield Change(field, enough, f"this machine has {nodes} NUMA nodes; at least 8 can be allowed")
+    yield SettingChange(field, enough, f"this machine has {nodes} NUMA nodes; at least 8 can be allowed")
     if PREFER_CLOSEST in given:
-        yield Change(field, {**given, PREFER_CLOSEST: "true"}, "the value is true or false, as text")
-        yield Change(field, _without(given, {PREFER_CLOSEST}), "this machine does not tell the distances of its nodes")
+        yield SettingChange(field, {**given, PREFER_CLOSEST: "true"}, "the value is true or false, as text")
+        yield SettingChange(
+            field, _without(given, {PREFER_CLOSEST}), "this machine does not tell the distances of its nodes"
+        )
 
 
-def _misnamed(field: str, given: Mapping[str, str], known: Iterable[str]) -> Iterator[Change]:
+def _misnamed(field: str, given: Mapping[str, str], known: Iterable[str]) -> Iterator[SettingChange]:
     known = tuple(known)
     for name in sorted(given):
         if name not in known:
             meant = _nearest(name, known, "")
             if meant and meant not in given:
                 renamed = {meant if key == name else key: text for key, text in given.items()}
-                yield Change(field, renamed, f"the option is called {meant}")
-            yield Change(field, _without(given, {name}), f"known options are {', '.join(sorted(known))}")
+                yield SettingChange(field, renamed, f"the option is called {meant}")
+            yield SettingChange(field, _without(given, {name}), f"known options are {', '.join(sorted(known))}")
 
 
-def _cpu_manager(config: KubeletConfig, machine: Machine) -> Iterator[Change]:
+def _cpu_manager(config: KubeletConfig, machine: Machine) -> Iterator[SettingChange]:
     field = "cpu_manager_policy_options"
     given = config.cpu_manager_policy_options or {}
     if given and config.cpu_manager_policy == "none":
-        yield Change("cpu_manager_policy", "static", "options belong to the static policy")
+        yield SettingChange("cpu_manager_policy", "static", "options belong to the static policy")
     if not config.reserved_system_cpus:
         core = format_set(first_core(machine))
-        yield Change(
+        yield SettingChange(
             "reserved_system_cpus", core, "the static policy needs a CPU that is never given out: a whole core"
         )
     yield from _misnamed(field, given, LEVELS)
     for name in sorted(given):
-        yield Change(field, {**given, name: "true"}, f"{name}: the value is true or false, as text")
+        yield SettingChange(field, {**given, name: "true"}, f"{name}: the value is true or false, as text")
     for first, second in EXCLUSIVE_PAIRS:
         if first in given and second in given:
-            yield Change(field, _without(given, {second}), f"{first} and {second} exclude each other")
+            yield SettingChange(field, _without(given, {second}), f"{first} and {second} exclude each other")
     if "align-by-socket" in given:
         why = "align-by-socket works neither with single-numa-node nor with more sockets than NUMA nodes"
-        yield Change(field, _without(given, {"align-by-socket"}), why)
+        yield SettingChange(field, _without(given, {"align-by-socket"}), why)
 
 
-def _memory_manager(config: KubeletConfig, machine: Machine) -> Iterator[Change]:
+def _memory_manager(config: KubeletConfig, machine: Machine) -> Iterator[SettingChange]:
     reservation = reserving.readable_reservation(config, machine)
     if reservation is None:
         return
     section = accepted_section(config, machine, reservation)
     if section is not None:
-        yield Change("reserved_memory", section, "adds up to what the node keeps back of its memory")
+        yield SettingChange("reserved_memory", section, "adds up to what the node keeps back of its memory")
     if config.memory_manager_policy == "Static" and not reservation.nano("memory"):
         thresholds = {**(config.eviction_hard or {}), "memory.available": "100Mi"}
-        yield Change("eviction_hard", thresholds, "the Static policy needs some memory to be kept back")
+        yield SettingChange("eviction_hard", thresholds, "the Static policy needs some memory to be kept back")
     if config.reserved_memory and config.memory_manager_policy != "Static":
-        yield Change("reserved_memory", (), "without the Static policy nothing is reserved per node")
+        yield SettingChange("reserved_memory", (), "without the Static policy nothing is reserved per node")
 
 
-def _capacity(config: KubeletConfig, machine: Machine) -> Iterator[Change]:
+def _capacity(config: KubeletConfig, machine: Machine) -> Iterator[SettingChange]:
     reservation = reserving.readable_reservation(config, machine)
     if reservation is None:
         return
@@ -231,26 +236,28 @@ def _capacity(config: KubeletConfig, machine: Machine) -> Iterator[Change]:
             for field in ("system_reserved", "kube_reserved"):
                 texts = getattr(config, field)
                 if resource in texts:
-                    yield Change(field, _without(texts, {resource}), why)
+                    yield SettingChange(field, _without(texts, {resource}), why)
             for signal, evicted in reserving.EVICTED.items():
                 if evicted == resource:
-                    yield Change("eviction_hard", _without(config.eviction_hard or {}, {signal}), why)
+                    yield SettingChange("eviction_hard", _without(config.eviction_hard or {}, {signal}), why)
 
 
-def _numa_ids(config: KubeletConfig, machine: Machine) -> Iterator[Change]:
+def _numa_ids(config: KubeletConfig, machine: Machine) -> Iterator[SettingChange]:
     if config.topology_manager_policy != "none" and any(node.id > LAST_NUMA_ID for node in machine.numa_nodes):
-        yield Change("topology_manager_policy", "none", f"other policies crash on NUMA node ids above {LAST_NUMA_ID}")
+        yield SettingChange(
+            "topology_manager_policy", "none", f"other policies crash on NUMA node ids above {LAST_NUMA_ID}"
+        )
 
 
-def _last_resort(config: KubeletConfig, machine: Machine) -> Iterator[Change]:  # noqa: ARG001
+def _last_resort(config: KubeletConfig, machine: Machine) -> Iterator[SettingChange]:  # noqa: ARG001
     """Switch off what nothing else helped."""
-    yield Change("memory_manager_policy", "None", "no reservedMemory can satisfy this machine")
-    yield Change("kube_reserved", {}, "more is reserved than the machine has")
-    yield Change("system_reserved", {}, "more is reserved than the machine has")
-    yield Change("cpu_manager_policy", "none", "no CPU of this machine can be reserved")
+    yield SettingChange("memory_manager_policy", "None", "no reservedMemory can satisfy this machine")
+    yield SettingChange("kube_reserved", {}, "more is reserved than the machine has")
+    yield SettingChange("system_reserved", {}, "more is reserved than the machine has")
+    yield SettingChange("cpu_manager_policy", "none", "no CPU of this machine can be reserved")
 
 
-_OFFERS: tuple[Callable[[KubeletConfig, Machine], Iterator[Change]], ...] = (
+_OFFERS: tuple[Callable[[KubeletConfig, Machine], Iterator[SettingChange]], ...] = (
     _names,
     _reserved_cpus,
     _amounts,

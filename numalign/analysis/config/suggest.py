@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from numalign.analysis.config.repair import first_core, repair
 from numalign.analysis.config.reserve import accepted_section
 from numalign.kubelet.config import KubeletConfig
+from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.check import LAST_NUMA_ID
 from numalign.kubelet.start.reservation import readable_reservation
 from numalign.kubelet.topology.options import LEAST_MAX_NODES, MAX_NODES, PREFER_CLOSEST
@@ -43,7 +44,7 @@ def suggest(machine: Machine, wishes: Mapping[str, Any]) -> Suggestion:
     reasons |= dict.fromkeys(wishes, "as you asked")
     if config.memory_manager_policy == "Static" and "reserved_memory" not in wishes:
         config, reasons = _with_reserved_memory(config, machine, reasons)
-    outcome = repair(config, machine)
+    outcome = repair(Setup(machine, config, "kubelet"))
     for step in outcome.steps:
         if step.change is not None:
             reasons[step.change.field] = step.change.why
@@ -110,7 +111,7 @@ def _with_reserved_memory(
     config: KubeletConfig, machine: Machine, reasons: dict[str, str]
 ) -> tuple[KubeletConfig, dict[str, str]]:
     """Add the `reservedMemory` that the other settings call for; without one the Static policy goes."""
-    repaired = repair(config._replace(memory_manager_policy="None"), machine).config
+    repaired = repair(Setup(machine, config._replace(memory_manager_policy="None"), "kubelet")).config
     reservation = readable_reservation(repaired, machine)
     section = None if reservation is None else accepted_section(config, machine, reservation)
     if section is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from numalign.analysis.placement import aligned
+from numalign.analysis.alignment import aligned
 from numalign.analysis.whatif.amounts import other_requests
 from numalign.analysis.whatif.moving import moved, without
 from numalign.analysis.whatif.settings import (
@@ -98,10 +98,11 @@ def _requests(outcome: Outcome) -> Iterator[Change]:
 def _settings(situation: Situation, outcome: Outcome) -> Iterator[Change]:
     """Try other settings on the same past. All pods that are there now have to be admitted then, too."""
     policy_found = False
-    for flags in other_settings(situation.config):
+    for flags in other_settings(situation.setup.config):
         if POLICY in flags and policy_found:
             continue
-        tried = _tried(situation._replace(config=apply(situation.config, flags)), outcome)
+        config = apply(situation.setup.config, flags)
+        tried = _tried(situation._replace(setup=situation.setup._replace(config=config)), outcome)
         if tried is not None:
             policy_found = policy_found or POLICY in flags
             yield Change("setting", _cost(flags), aligned(tried), flags=flags)

@@ -10,11 +10,8 @@ from typing import Literal, NamedTuple
 
 from numalign.kubelet import node as twin
 from numalign.kubelet.admission import Session, admit, end, open_session
-from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.errors import KubeletPanicError
-from numalign.kubelet.profile import REFERENCE, Profile
 from numalign.kubelet.setup import Setup
-from numalign.model.machine import Machine
 from numalign.model.pod import Container, Pod
 from numalign.model.quantity import NANO, Quantity
 
@@ -29,11 +26,8 @@ class Event(NamedTuple):
 class Situation(NamedTuple):
     """A kubelet on a machine, and what happened there so far."""
 
-    config: KubeletConfig
-    machine: Machine
-    ideal: bool = False
+    setup: Setup
     fit_check: bool = True
-    profile: Profile = REFERENCE
     past: tuple[Event, ...] = ()
 
     def session(self) -> Session:
@@ -43,9 +37,7 @@ class Situation(NamedTuple):
             StartError: the kubelet would refuse to start.
             KubeletPanicError: it would crash, or hang, on the way.
         """
-        setup = Setup(self.machine, self.config, "ideal" if self.ideal else "kubelet", self.profile)
-        session = open_session(setup, fit_check=self.fit_check)
-        return played(session, self.past)
+        return played(open_session(self.setup, fit_check=self.fit_check), self.past)
 
 
 def played(session: Session, events: Iterable[Event]) -> Session:

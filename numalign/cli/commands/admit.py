@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import click
 
-from numalign.cli.inputs import Setting, check_choices, file_of, read_pods, setting
 from numalign.cli.options import (
-    KubeletFlags,
-    PodArguments,
     beyond_options,
+    fail_on_option,
     kubelet_options,
     machine_option,
     output_option,
@@ -19,13 +16,13 @@ from numalign.cli.options import (
     quiet_option,
 )
 from numalign.cli.stderr import counted, tell
-from numalign.cli.verdict import FAIL_ON, KUBELET_FAILS, fails
 from numalign.errors import Notice
-from numalign.kubelet.admission import Outcome, Session, admit_in_order, odd_from_the_start, open_session
-from numalign.kubelet.setup import Setup
-
-if TYPE_CHECKING:
-    from numalign.sources.pods.manifest import PodSource
+from numalign.exit_status import ExitStatus
+from numalign.results.admit import AdmitResult
+from numalign.results.verdict import FailOn, fails
+from numalign.tasks.admit import admit
+from numalign.tasks.requests import KubeletRequest, PodsRequest
+from numalign.tasks.setup import LoadedPods, load_pods, load_setup
 
 
 @click.command("admit")
@@ -36,24 +33,18 @@ if TYPE_CHECKING:
 @click.option(
     "--only", type=click.Choice(["managers"]), help="Stop after the managers: no check of the node as a whole."
 )
-@click.option(
-    "--fail-on",
-    type=click.Choice(FAIL_ON),
-    default="rejected",
-    show_default=True,
-    help="What makes the exit status 1.",
-)
+@fail_on_option
 @output_option("table", "wide", "json", "yaml", "name", "junit", "github")
 @quiet_option
 def command(
-    pods: PodArguments,
+    pods: PodsRequest,
     machine: str | None,
-    kubelet: KubeletFlags,
+    kubelet: KubeletRequest,
     only: str | None,
-    fail_on: str,
+    fail_on: FailOn,
     output: str,
     quiet: bool,
-) -> int:
+) -> ExitStatus:
     """Admit PODs in order on a machine, as the kubelet would, and print what each container gets.
 
     A POD is a manifest (Pod, Deployment, Job, List, …), a folder of them, or `-`. The exit status is 0 when every pod
@@ -65,79 +56,48 @@ def command(
       numalign admit deploy.yaml --replicas 8 --machine hgx-h100 --policy restricted -o json
       kubectl get pod web-0 -o json | numalign admit - --machine node-a.yaml --kubelet-config config.yaml
     """
-    on = setting(machine, kubelet)
-    up = read_pods(pods)
-    check_choices(on, (*up.beside, *up.tried))
-    session = open_session(Setup(on.machine, on.config, on.base, on.profile), fit_check=only is None)
-    order = admit_in_order(session, (*up.beside, *up.tried), started=pods.started)
-    outcomes = list(counted(order, "pods"))
-    tried = outcomes[len(up.beside) :]
-    notices = (
-        *on.notices,
-        *up.notices,
-        *odd_from_the_start(session),
-        *_absent(outcomes[: len(up.beside)]),
-        *(notice for outcome in outcomes for notice in outcome.notices),
+    on, up = load_setup(machine, kubelet), load_pods(pods)
+    result = admit(
+        on.setup,
+        counted(up.tried, "pods"),
+        beside=up.beside,
+        started=pods.started,
+        fit_check=only is None,
+        reasons=output in ("table", "wide"),
+        occupants=output == "wide",
+        impossible=fail_on == "impossible",
     )
+    notices = (*on.notices, *up.notices, *result.notices)
     tell(notices)
-    if output in ("junit", "github") and not quiet:
-        _print_checks(output, session, tried, up.sources, fail_on)
-    elif not quiet:
-        _print(output, on, session, tried, notices)
-    if any(outcome.stage in ("panic", "hang") for outcome in outcomes):
-        return KUBELET_FAILS
-    return int(any(fails(outcome, fail_on) for outcome in tried))
-
-
-def _absent(beside: Sequence[Outcome]) -> Iterator[Notice]:
-    """Warn of pods that are said to be there and that this node refuses: the answer is about a node without them."""
-    for outcome in beside:
-        if not outcome.admit:
-            reason = outcome.reason or outcome.stage
-            yield Notice("beside-refused", f"{reason} on this node, so it is not beside the pods", outcome.pod.name)
+    if not quiet:
+        _print(output, result, on.origin, up, notices, fail_on)
+    if result.fatal:
+        return ExitStatus.KUBELET_FAILS
+    return ExitStatus.NO if any(fails(pod, fail_on) for pod in result.pods) else ExitStatus.DONE
 
 
 def _print(
-    output: str, setting: Setting, session: Session, tried: Sequence[Outcome], notices: Sequence[Notice]
+    output: str, result: AdmitResult, origin: str, up: LoadedPods, notices: Sequence[Notice], fail_on: FailOn
 ) -> None:
     if output in ("json", "yaml"):
         from numalign.cli.printing import print_data
         from numalign.render.json.admit import admit_json
 
-        print_data(output, admit_json(session.node, setting.base, tried, notices))
+        print_data(output, admit_json(result, notices))
+    elif output in ("junit", "github"):
+        from numalign.cli.printing import print_checks
+        from numalign.render.ci.admit import admit_checks
+
+        print_checks(output, "admit", admit_checks(result, up.places, fail_on))
+    elif output == "name":
+        from numalign.render.text.admit import admit_names
+
+        click.echo("".join(f"{name}\n" for name in admit_names(result.pods)), nl=False)
     else:
-        _print_text(output, setting, session, tried)
-
-
-def _print_checks(
-    output: str, session: Session, tried: Sequence[Outcome], sources: Sequence[PodSource], fail_on: str
-) -> None:
-    from numalign.cli.printing import print_checks
-    from numalign.render.ci.admit import admit_check
-
-    print_checks(
-        output,
-        "admit",
-        [
-            admit_check(
-                session.node, outcome, file_of(source), source.document.line(source.path), fails(outcome, fail_on)
-            )
-            for outcome, source in zip(tried, sources, strict=False)  # none after one that the kubelet does not survive
-        ],
-    )
-
-
-def _print_text(output: str, setting: Setting, session: Session, tried: Sequence[Outcome]) -> None:
-    from numalign.render.text import admit as view
-
-    if output == "name":
-        click.echo("".join(f"{name}\n" for name in view.admit_names(tried)), nl=False)
-        return
-    from numalign.render.page.document import show
-
-    document = view.admit_document(session.node, setting.base, setting.origin, tried)
-    if output == "wide":
         from shutil import get_terminal_size
 
-        document = [*document, *view.drawing(session.node, tried, get_terminal_size().columns)]
-    show(document)
+        from numalign.render.page.document import show
+        from numalign.render.text.admit import admit_document, drawing
+
+        document = admit_document(result, origin)
+        show([*document, *drawing(result, get_terminal_size().columns)] if output == "wide" else document)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import click
 
-from numalign.analysis.compare.table import run, variants
 from numalign.analysis.whatif.settings import OPTIONS
-from numalign.cli.inputs import Pods, Setting, check_choices, load_machine, profile, read_pods, setting
 from numalign.cli.options import (
-    KubeletFlags,
-    PodArguments,
     beyond_options,
     kubelet_options,
     machine_option,
@@ -19,9 +15,14 @@ from numalign.cli.options import (
     pods_arguments,
     quiet_option,
 )
+from numalign.cli.printing import print_data, print_document
 from numalign.cli.stderr import tell
-from numalign.errors import InputError, Notice
-from numalign.render.text.compare import Tried
+from numalign.errors import InputError
+from numalign.exit_status import ExitStatus
+from numalign.render.text import compare as view
+from numalign.tasks.compare import compare
+from numalign.tasks.requests import KubeletRequest, PodsRequest
+from numalign.tasks.setup import load_machine, load_pods, load_setup, profile
 
 NEED = ("any", "all")
 
@@ -59,16 +60,16 @@ NEED = ("any", "all")
 @output_option("table", "wide", "json", "yaml", "markdown")
 @quiet_option
 def command(
-    pods: PodArguments,
+    pods: PodsRequest,
     machine: Sequence[str],
-    kubelet: KubeletFlags,
+    kubelet: KubeletRequest,
     options: Sequence[str],
     need: str | None,
     hints: str | None,
     preferred_sets: str | None,
     output: str,
     quiet: bool,
-) -> int:
+) -> ExitStatus:
     """Compare what PODs get under every policy and scope, with options that you name, and on several machines.
 
     A row a variant: admitted or the reason, the hint, whether what the pods get is aligned, how many copies of them
@@ -85,50 +86,38 @@ def command(
     special = _history(pods, machine, kubelet, hints, preferred_sets, output, quiet=quiet)
     if special is not None:
         return special
-    settings = [setting(one, kubelet) for one in machine or (None,)]
-    up = read_pods(pods)
-    for on in settings:
-        check_choices(on, (*up.beside, *up.tried))
-    tried = [_tried(on, up, options, started=pods.started) for on in settings]
-    found = [one for on in tried for one in on.comparisons]
-    odd = (notice for on in tried for notice in _odd(on, several=len(tried) > 1))
-    notices = tuple(dict.fromkeys((*(notice for on in settings for notice in on.notices), *up.notices, *odd)))
+    settings = [load_setup(one, kubelet) for one in machine or (None,)]
+    up = load_pods(pods)
+    result = compare(
+        [on.setup for on in settings],
+        up.tried,
+        beside=up.beside,
+        started=pods.started,
+        options=options,
+        reasons=output not in ("json", "yaml"),
+    )
+    seen = (*(notice for on in settings for notice in on.notices), *up.notices, *result.notices)
+    notices = tuple(dict.fromkeys(seen))
     tell(notices)
     if not quiet:
-        _print(output, tried, notices)
-    return int(need is not None and not {"any": any, "all": all}[need](one.admit for one in found))
-
-
-def _tried(on: Setting, up: Pods, options: Sequence[str], *, started: bool) -> Tried:
-    found = variants(on.config, on.machine, ideal=on.base == "ideal", profile=on.profile, options=options)
-    comparisons = [run(variant, up.tried, up.beside, started=started) for variant in found]
-    return Tried(on.machine, on.origin, on.base, comparisons)
-
-
-def _odd(tried: Tried, *, several: bool) -> Iterator[Notice]:
-    """Warn of pods that are said to be there and are refused under some policy, and of what the first set met."""
-    where = f" on {tried.machine.name}" if several else ""
-    refused: dict[str, dict[str, None]] = {}
-    for one in tried.comparisons:
-        for outcome in one.absent:
-            refused.setdefault(outcome.pod.name, {})[one.variant.config.topology_manager_policy] = None
-        for outcome in one.outcomes:
-            yield from (notice._replace(path=f"{notice.path}{where}") for notice in outcome.notices)
-    for name, policies in refused.items():
-        text = f"refused under {', '.join(policies)}, so it is not beside the pods there"
-        yield Notice("beside-refused", text, f"{name}{where}")
+        if output in ("json", "yaml"):
+            print_data(output, view.compare_json(result, notices))
+        else:
+            print_document(output, view.compare_document(result, [on.origin for on in settings], wide=output == "wide"))
+    enough = need is None or {"any": any, "all": all}[need](one.admit for one in result.rows)
+    return ExitStatus.DONE if enough else ExitStatus.NO
 
 
 def _history(
-    pods: PodArguments,
+    pods: PodsRequest,
     machines: Sequence[str],
-    kubelet: KubeletFlags,
+    kubelet: KubeletRequest,
     hints: str | None,
     preferred_sets: str | None,
     output: str,
     *,
     quiet: bool,
-) -> int | None:
+) -> ExitStatus | None:
     """Answer what is asked about history (docs/history.md); None: nothing is."""
     versions = kubelet.version or ""
     if hints is None and preferred_sets is None and "," not in versions:
@@ -141,25 +130,6 @@ def _history(
     if hints is not None:
         return compare_history.compare_hints(hints, profile(kubelet), output, quiet=quiet)
     if preferred_sets is not None:
-        return compare_history.compare_sets(preferred_sets, load_machine(machine)[0], output, quiet=quiet)
-    on = setting(machine, kubelet._replace(version=None))
-    up = read_pods(pods)
-    check_choices(on, (*up.beside, *up.tried))
-    return compare_history.compare_versions(versions, on, up, output, started=pods.started, quiet=quiet)
-
-
-def _print(output: str, tried: Sequence[Tried], notices: Sequence[Notice]) -> None:
-    from numalign.render.text import compare as view
-
-    if output in ("json", "yaml"):
-        from numalign.cli.printing import print_data
-
-        print_data(output, view.compare_json(tried, notices))
-    elif output == "markdown":
-        from numalign.render.page.markdown import markdown
-
-        click.echo(markdown(view.compare_document(tried)), nl=False)
-    else:
-        from numalign.render.page.document import show
-
-        show(view.compare_document(tried, wide=output == "wide"))
+        return compare_history.compare_sets(preferred_sets, load_machine(machine).machine, output, quiet=quiet)
+    on = load_setup(machine, kubelet._replace(version=None))
+    return compare_history.compare_versions(versions, on, load_pods(pods), output, started=pods.started, quiet=quiet)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-import click
-
-from numalign.cli.inputs import Pods, Setting
+from numalign.cli.printing import print_data, print_document
 from numalign.cli.stderr import tell
-from numalign.errors import InputError, Notice
+from numalign.errors import InputError
+from numalign.exit_status import ExitStatus
 from numalign.kubelet.profile import Profile
 from numalign.model.machine import Machine
-from numalign.render.page.document import Document, show
+from numalign.render.page.document import Document
+from numalign.tasks.setup import LoadedPods, LoadedSetup
 
 EVERY = "every"
 """What `--hints` alone means: every pair of hints on two NUMA nodes."""
@@ -20,7 +19,7 @@ EVERY = "every"
 MOST_DEVICES = 1024
 
 
-def compare_hints(given: str, profile: Profile, output: str, *, quiet: bool) -> int:
+def compare_hints(given: str, profile: Profile, output: str, *, quiet: bool) -> ExitStatus:
     """Print what every policy makes of hints.
 
     Args:
@@ -48,10 +47,10 @@ def compare_hints(given: str, profile: Profile, output: str, *, quiet: bool) -> 
         _print(output, view.policies_document(compared, nodes, profile), quiet=quiet)
     else:
         _print(output, view.policies_json(compared, nodes, profile), quiet=quiet)
-    return 0
+    return ExitStatus.DONE
 
 
-def compare_sets(asked: str, machine: Machine, output: str, *, quiet: bool) -> int:
+def compare_sets(asked: str, machine: Machine, output: str, *, quiet: bool) -> ExitStatus:
     """Print which sets of devices a plugin prefers, and the hints with and without them.
 
     Args:
@@ -64,9 +63,9 @@ def compare_sets(asked: str, machine: Machine, output: str, *, quiet: bool) -> i
         InputError: no such resource, or too large a machine.
     """
     from numalign.analysis.compare.preferred_sets import preferred_sets
-    from numalign.cli.history import check_size
     from numalign.kubelet.profile import REFERENCE
     from numalign.render.text import preferred_sets as view
+    from numalign.tasks.history import check_size
 
     resource, _, number = asked.rpartition("=")
     if not (number.isascii() and number.isdigit()) or not 1 <= int(number) <= MOST_DEVICES:
@@ -77,15 +76,17 @@ def compare_sets(asked: str, machine: Machine, output: str, *, quiet: bool) -> i
         _print(output, view.sets_document(found), quiet=quiet)
     else:
         _print(output, view.sets_json(found, machine.name), quiet=quiet)
-    return 0
+    return ExitStatus.DONE
 
 
-def compare_versions(versions: str, on: Setting, pods: Pods, output: str, *, started: bool, quiet: bool) -> int:
+def compare_versions(
+    versions: str, on: LoadedSetup, pods: LoadedPods, output: str, *, started: bool, quiet: bool
+) -> ExitStatus:
     """Print what an upgrade of the kubelet changes for pods.
 
     Args:
         versions: two versions joined by a comma.
-        on: machine and settings; its profile says what is beyond the kubelet.
+        on: machine and settings; its kubelet says what is beyond any kubelet.
         pods: who is there and who comes.
         output: table, wide, json or yaml.
         started: see `--started`.
@@ -94,37 +95,23 @@ def compare_versions(versions: str, on: Setting, pods: Pods, output: str, *, sta
     Raises:
         InputError: not two versions.
     """
-    from numalign.analysis.compare.upgrade import changes, run
-    from numalign.analysis.whatif.situation import Situation, arrivals
-    from numalign.kubelet.releases import parse_release, profile_of
     from numalign.render.text import upgrade as view
+    from numalign.tasks.upgrade import compare_versions as compare
 
-    releases = sorted({parse_release(text) for text in versions.split(",")})
-    if len(releases) != 2:
-        raise InputError(f"--kubelet-version: expected two different versions like 1.23,1.24, got {versions!r}")
-    beyond = {field: getattr(on.profile, field) for field in ("policies", "preferred_allocation", "per_pod_policy")}
-    situation = Situation(on.config, on.machine, ideal=on.base == "ideal", past=arrivals(pods.beside, started=started))
-    runs = [run(situation, pods.tried, profile_of(release)._replace(**beyond), started=started) for release in releases]
-    found = changes(situation, pods.tried, runs[0], runs[1], started=started)
-    label = Notice("history-kubelet-version", f"history: kubelet {versions} as they decided", "--kubelet-version")
-    notices = (*on.notices, *pods.notices, label)
+    result = compare(on.setup, versions, pods.tried, beside=pods.beside, started=started)
+    notices = (*on.notices, *pods.notices, *result.notices)
     tell(notices)
     if output in ("table", "wide"):
-        _print(output, view.upgrade_document(runs, found, on.base, on.origin), quiet=quiet)
+        _print(output, view.upgrade_document(result, on.origin), quiet=quiet)
     else:
-        data = view.upgrade_json(on.config, on.machine.name, on.base, runs, found, notices)
-        _print(output, data, quiet=quiet)
-    return 0
+        _print(output, view.upgrade_json(result, notices), quiet=quiet)
+    return ExitStatus.DONE
 
 
 def _print(output: str, result: Document | dict[str, Any], *, quiet: bool) -> None:
     if quiet:
         return
-    if not isinstance(result, dict):
-        show(result)
-    elif output == "json":
-        click.echo(json.dumps(result, indent=2))
+    if isinstance(result, dict):
+        print_data(output, result)
     else:
-        import yaml
-
-        click.echo(yaml.safe_dump(result, sort_keys=False, allow_unicode=True), nl=False)
+        print_document(output, result)

@@ -6,21 +6,16 @@ from collections.abc import Sequence
 
 import click
 
-from numalign.analysis.lint.check import Report, check_code, ground, lint, reaches
-from numalign.analysis.lint.finding import Ground
-from numalign.cli.inputs import file_of, passed_over, setting
-from numalign.cli.options import (
-    KubeletFlags,
-    kubelet_options,
-    machine_option,
-    output_option,
-    quiet_option,
-    shared_option,
-)
+from numalign.analysis.lint.check import reaches
+from numalign.cli.options import kubelet_options, machine_option, output_option, quiet_option, shared_option
 from numalign.cli.stderr import tell
-from numalign.errors import InputError, Notice
-from numalign.render.text.lint import Linted
-from numalign.sources.pods.manifest import PodSource, read
+from numalign.errors import Notice
+from numalign.exit_status import ExitStatus
+from numalign.results.lint import LintResult
+from numalign.sources.pods.manifest import read
+from numalign.tasks.lint import lint
+from numalign.tasks.requests import KubeletRequest
+from numalign.tasks.setup import load_setup, passed_over
 
 FAIL_ON = ("unaligned", "rejected", "impossible", "nothing")
 """Values of `--fail-on`: any finding but notes; only what gets the pod refused; only what nothing can run; never."""
@@ -50,10 +45,10 @@ def command(
     ignore: tuple[str, ...],
     fail_on: str,
     machine: str | None,
-    kubelet: KubeletFlags,
+    kubelet: KubeletRequest,
     output: str,
     quiet: bool,
-) -> int:
+) -> ExitStatus:
     """Tell what in the manifests of PODs keeps them from being aligned, and what to write instead.
 
     No machine is needed. With --machine the kubelet's flags count too, and rules that depend on them become certain.
@@ -67,58 +62,35 @@ def command(
     """
     if not (pod or files):
         raise click.UsageError("name at least one POD: a file, a folder, or - for standard input")
-    for code in ignore:
-        check_code(code, "--ignore")
-    on, notices = _ground(machine, kubelet)
+    on = None if machine is None else load_setup(machine, kubelet)
     given = read((*pod, *files))
-    linted = [_linted(source, on, ignore) for source in given.sources]
-    notices = (*notices, *passed_over(given))
+    result = lint(given.sources, on=on and on.setup, ignore=ignore)
+    notices = (*(on.notices if on else _unused(kubelet)), *passed_over(given))
     tell(notices)
     if not quiet:
-        _print(output, linted, on.name if on else None, notices, fail_on)
-    return int(any(reaches(finding, fail_on) for one in linted for finding in one.report.findings))
+        _print(output, result, notices, fail_on)
+    bad = any(reaches(finding, fail_on) for one in result.pods for finding in one.findings)
+    return ExitStatus.NO if bad else ExitStatus.DONE
 
 
-def _ground(machine: str | None, kubelet: KubeletFlags) -> tuple[Ground | None, tuple[Notice, ...]]:
-    """Start a kubelet on the machine, if there is one."""
-    if machine is None:
-        given = bool(kubelet.config or kubelet.config_dir or kubelet.settings)
-        unused = Notice("kubelet-unused", "the kubelet's flags count only with --machine")
-        return None, (unused,) * given
-    from numalign.kubelet.admission import open_session
-    from numalign.kubelet.setup import Setup
-
-    on = setting(machine, kubelet)
-    return ground(open_session(Setup(on.machine, on.config, on.base))), on.notices
+def _unused(kubelet: KubeletRequest) -> tuple[Notice, ...]:
+    if kubelet == KubeletRequest():
+        return ()
+    return (Notice("kubelet-unused", "the kubelet's flags count only with --machine"),)
 
 
-def _linted(source: PodSource, on: Ground | None, ignore: Sequence[str]) -> Linted:
-    document = source.document
-
-    def place(path: str) -> str:
-        return f"{source.path}.{path}" if source.path else path
-
-    try:
-        report: Report = lint(source.pod, on, ignore)
-    except InputError as error:
-        raise document.error(error.message, place(error.where)) from None
-    lines = tuple(document.line(place(finding.path)) for finding in report.findings)
-    line = document.line(source.path)
-    return Linted(report, source.kind, source.owner, document.name, file_of(source) is not None, line, lines)
-
-
-def _print(output: str, linted: Sequence[Linted], machine: str | None, notices: Sequence[Notice], fail_on: str) -> None:
+def _print(output: str, result: LintResult, notices: Sequence[Notice], fail_on: str) -> None:
     from numalign.render.text import lint as view
 
     if output == "table":
         from numalign.render.page.document import show
 
-        show(view.lint_document(linted, machine))
+        show(view.lint_document(result))
     elif output in ("junit", "github"):
         from numalign.cli.printing import print_checks
 
-        print_checks(output, "lint", view.lint_checks(linted, machine, fail_on))
+        print_checks(output, "lint", view.lint_checks(result, fail_on))
     else:
         from numalign.cli.printing import print_data
 
-        print_data(output, view.lint_json(linted, machine, notices))
+        print_data(output, view.lint_json(result, notices))

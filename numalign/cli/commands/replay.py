@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import json
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import click
 
 from numalign.cli.options import quiet_option
 from numalign.cli.stderr import counted, say
 from numalign.errors import InputError
-from numalign.render.json.replay import replay
+from numalign.exit_status import ExitStatus
+from numalign.kubelet.setup import Setup
+from numalign.render.json.replay import replay_json
 from numalign.sources.recorded import scenario
+from numalign.tasks.replay import replay
 
 
 @click.command("replay")
 @click.argument("file", type=click.File("rb"))
 @quiet_option
-def command(file: BinaryIO, quiet: bool) -> int:
+def command(file: BinaryIO, quiet: bool) -> ExitStatus:
     """Replay the scenarios in FILE (`-`: standard input), plain or gzip, one JSON object a line.
 
     Each result is one line, in order, as soon as it is there: the scenario's id and what the kubelet decided, step by
@@ -28,21 +31,26 @@ def command(file: BinaryIO, quiet: bool) -> int:
     Example:
       numalign replay scenarios.jsonl.gz > decisions.jsonl
     """
-    done = broken = 0
+    good = broken = 0
     for number, line in counted(scenario.lines(file), "scenarios"):
         try:
-            if isinstance(line, InputError):
-                raise line
-            one = scenario.read(line)
-            decided = {"startError": one.start_error} if one.start_error else replay(one.config, one.machine, one.steps)
-            answer = {"id": one.id, **decided}
-            done += 1
+            answer = _answer(line)
+            good += 1
         except InputError as error:
             answer = {"line": number, "error": str(error)}
             broken += 1
         if not quiet:
             click.echo(json.dumps(answer, separators=(",", ":")))
     if not broken:
-        return 0
-    say(f'{broken} of {broken + done} lines {"is" if broken == 1 else "are"} no scenario; see "error" in the result')
-    return 2
+        return ExitStatus.DONE
+    say(f'{broken} of {broken + good} lines {"is" if broken == 1 else "are"} no scenario; see "error" in the result')
+    return ExitStatus.WRONG_INPUT
+
+
+def _answer(line: bytes | InputError) -> dict[str, Any]:
+    if isinstance(line, InputError):
+        raise line
+    one = scenario.read(line)
+    if one.start_error:
+        return {"id": one.id, "startError": one.start_error}
+    return {"id": one.id, **replay_json(replay(Setup(one.machine, one.config, "kubelet"), one.steps))}

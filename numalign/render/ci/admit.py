@@ -2,35 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
-from numalign.analysis.alignment import alignment
-from numalign.kubelet.admission import Outcome
-from numalign.kubelet.node import Node
 from numalign.render.ci.checks import Check, Problem
 from numalign.render.page.document import text_of
 from numalign.render.text.admit import alignment_text
+from numalign.results.verdict import FailOn, fails
+
+if TYPE_CHECKING:
+    from numalign.results.admit import AdmitResult, PodResult
+
+Place = tuple[str | None, int]
+"""File (None: standard input, which has no name) and line."""
 
 NOT_ALIGNED = "NotAligned"
 """Title of what an admitted container got: numalign's own word, the kubelet has none."""
 
 
-def admit_check(node: Node, outcome: Outcome, file: str | None, line: int, fails: bool) -> Check:
-    """Make the check of one pod; `fails` says whether it makes the answer no."""
-    group = f"{node.machine.name}.{node.policy}"
-    problems = [_refusal(outcome, fails)] if not outcome.admit else _unaligned(node, outcome, fails)
-    return Check(group, outcome.pod.name, file, line, tuple(problems))
+def admit_checks(result: AdmitResult, places: Iterable[Place], fail_on: FailOn) -> list[Check]:
+    """Make a check a pod.
+
+    Args:
+        result: what became of the pods.
+        places: where each of them stands.
+        fail_on: what makes the answer no.
+    """
+    group = f"{result.setup.machine.name}.{result.setup.config.topology_manager_policy}"
+    checks = []
+    for pod, (file, line) in zip(result.pods, places, strict=False):  # none after one that the kubelet does not survive
+        failed = fails(pod, fail_on)
+        problems = _unaligned(pod, failed) if pod.admitted else [_refusal(pod, failed)]
+        checks.append(Check(group, pod.name, file, line, tuple(problems)))
+    return checks
 
 
-def _refusal(outcome: Outcome, fails: bool) -> Problem:
-    who = f"container {outcome.result.container}: " if outcome.result.container else ""
-    reason = outcome.reason or outcome.stage
-    return Problem("error" if fails else "warning", reason, f"{who}{outcome.message or reason}", fails)
+def _refusal(pod: PodResult, fails: bool) -> Problem:
+    who = f"container {pod.refused_at}: " if pod.refused_at else ""
+    reason = pod.reason or pod.stage
+    return Problem("error" if fails else "warning", reason, f"{who}{pod.message or reason}", fails)
 
 
-def _unaligned(node: Node, outcome: Outcome, fails: bool) -> Iterator[Problem]:
-    for container in outcome.demand.containers:
-        judged = alignment(node, outcome.after, outcome.demand.uid, container)
-        if judged.aligned is False:
-            places = text_of(alignment_text(judged)).removeprefix("NO: ")
+def _unaligned(pod: PodResult, fails: bool) -> Iterator[Problem]:
+    for container in pod.containers:
+        if container.aligned is False:
+            places = text_of(alignment_text(container.alignment)).removeprefix("NO: ")
             yield Problem("error" if fails else "warning", NOT_ALIGNED, f"container {container.name}: {places}", fails)

@@ -3,68 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from numalign.analysis.alternatives import alternatives
-from numalign.analysis.explanation import Explanation
-from numalign.analysis.matrix import Matrix
-from numalign.analysis.merging import merging
-from numalign.analysis.placement import Placement
-from numalign.analysis.refusal import Refusal
-from numalign.analysis.whatif.changes import Change
-from numalign.errors import Notice, StartError
-from numalign.kubelet.config import KubeletConfig
-from numalign.kubelet.node import Node
 from numalign.model.cpuset import ids
-from numalign.model.machine import Machine
 from numalign.render.json.admit import pod_json, settings_json
 from numalign.render.text.details import alternatives_json, merging_json
-from numalign.render.text.explain import Advice, More, change_text, quantity_text
+from numalign.render.text.explain import Advice, change_text, quantity_text
 from numalign.render.text.refusal import why
 
+if TYPE_CHECKING:
+    from numalign.analysis.matrix import Matrix
+    from numalign.analysis.placement import Placement
+    from numalign.analysis.refusal import Refusal
+    from numalign.analysis.whatif.changes import Change
+    from numalign.errors import Notice, StartError
+    from numalign.kubelet.config import KubeletConfig
+    from numalign.kubelet.setup import Setup
+    from numalign.results.explain import ExplainedPod, ExplainResult
 
-def explain_json(
-    node: Node,
-    base: str,
-    told: Sequence[Explanation],
-    advice: Sequence[Advice],
-    notices: Sequence[Notice],
-    more: More,
-) -> dict[str, Any]:
+
+def explain_json(result: ExplainResult, advice: Sequence[Advice], notices: Sequence[Notice]) -> dict[str, Any]:
     """Write the result of `explain` (keys are only ever added)."""
+    config = result.setup.config
     return {
         "apiVersion": "numalign/v1",
         "kind": "ExplainResult",
-        "machine": node.machine.name,
-        "base": base,
-        "kubelet": settings_json(node.config),
+        "machine": result.setup.machine.name,
+        "base": result.setup.base,
+        "kubelet": settings_json(config),
         "startError": None,
-        "pods": [{**_pod(node, one, commands), **_more(one, more)} for one, commands in zip(told, advice, strict=True)],
+        "pods": [
+            {**_pod(config, one, commands), **_more(one)} for one, commands in zip(result.pods, advice, strict=True)
+        ],
         "warnings": [notice._asdict() for notice in notices],
     }
 
 
-def _pod(node: Node, told: Explanation, advice: Advice) -> dict[str, Any]:
+def _pod(config: KubeletConfig, told: ExplainedPod, advice: Advice) -> dict[str, Any]:
     return {
-        **pod_json(node, told.outcome),
+        **pod_json(told.pod),
         "decisions": [matrix_json(table) for table in told.matrices],
-        "refusal": None if told.refusal is None else _refusal(node, told.refusal),
+        "refusal": None if told.refusal is None else _refusal(told.refusal),
         "changes": [
-            _change(node, change, command) for change, command in zip(told.changes, advice.changes, strict=True)
+            _change(config, change, command) for change, command in zip(told.changes, advice.changes, strict=True)
         ],
         "placements": [_placement(one) for one in told.placements],
         "next": None if told.refusal is None else (*advice.changes, advice.otherwise)[0],
     }
 
 
-def start_json(machine: Machine, config: KubeletConfig, base: str, error: StartError, check: str) -> dict[str, Any]:
+def start_json(setup: Setup, error: StartError, check: str) -> dict[str, Any]:
     """Write that the kubelet does not start; `check` is the command that goes on from here."""
     return {
         "apiVersion": "numalign/v1",
         "kind": "ExplainResult",
-        "machine": machine.name,
-        "base": base,
-        "kubelet": settings_json(config),
+        "machine": setup.machine.name,
+        "base": setup.base,
+        "kubelet": settings_json(setup.config),
         "startError": error.message,
         "next": check,
         "pods": [],
@@ -72,15 +67,14 @@ def start_json(machine: Machine, config: KubeletConfig, base: str, error: StartE
     }
 
 
-def _more(told: Explanation, more: More) -> dict[str, Any]:
-    node = told.outcome.before.node
-    pairs = list(zip(told.decisions, told.matrices, strict=True))
+def _more(told: ExplainedPod) -> dict[str, Any]:
     written: dict[str, Any] = {}
-    if more.details:
-        written["details"] = [merging_json(merging(node, decision)) for decision, _ in pairs]
-    if more.alternatives:
+    if told.details is not None:
+        written["details"] = [merging_json(steps) for steps in told.details]
+    if told.alternatives is not None:
         written["alternatives"] = [
-            alternatives_json(decision.container, alternatives(node, decision, table)) for decision, table in pairs
+            alternatives_json(table.container, found)
+            for table, found in zip(told.matrices, told.alternatives, strict=True)
         ]
     return written
 
@@ -106,22 +100,22 @@ def matrix_json(table: Matrix) -> dict[str, Any]:
     }
 
 
-def _refusal(node: Node, refusal: Refusal) -> dict[str, Any]:
+def _refusal(refusal: Refusal) -> dict[str, Any]:
     return {
         "stage": refusal.stage,
         "reason": refusal.reason,
         "message": refusal.message,
         "container": refusal.container,
         "resources": [row.resource for row in refusal.culprits],
-        "why": list(why(refusal, node)),
+        "why": list(why(refusal)),
         "never": refusal.never,
     }
 
 
-def _change(node: Node, change: Change, command: str) -> dict[str, Any]:
+def _change(config: KubeletConfig, change: Change, command: str) -> dict[str, Any]:
     return {
         "kind": change.kind,
-        "text": change_text(change, node),
+        "text": change_text(change, config),
         "aligned": change.aligned,
         "pods": [pod.name for pod in change.pods],
         "fewest": change.fewest,

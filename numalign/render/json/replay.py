@@ -2,65 +2,53 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from numalign.errors import StartError
-from numalign.kubelet import node as twin
-from numalign.kubelet.config import KubeletConfig
-from numalign.kubelet.demand import read
-from numalign.kubelet.setup import Setup
 from numalign.model.cpuset import format_set
-from numalign.model.machine import Machine
-from numalign.model.pod import Pod
-from numalign.render.json.admit import final_state_json, shared_pool, step_json
+from numalign.render.json.admit import cpus_json, hint_json, holding_json
+
+if TYPE_CHECKING:
+    from numalign.results.replay import FinalState, ReplayResult, StepResult
 
 
-class Step(Protocol):
-    """One event of a scenario (`sources.recorded.scenario.Step`)."""
-
-    @property
-    def op(self) -> str:
-        """`admit`, `start` or `remove`."""
-
-    @property
-    def name(self) -> str:
-        """The pod's name."""
-
-    @property
-    def pod(self) -> Pod | None:
-        """The pod that comes up for admission."""
-
-
-def replay(config: KubeletConfig, machine: Machine, steps: tuple[Step, ...]) -> dict[str, Any]:
-    """Run a scenario from an empty node and write what happened, step by step.
-
-    The kubelet base always holds. A refusal to start, a crash and an endless loop are answers like any other.
-    """
-    try:
-        node, state = twin.start(Setup(machine, config, "kubelet"))
-    except StartError as error:
-        return {"startError": error.message}
+def replay_json(result: ReplayResult) -> dict[str, Any]:
+    """Write what happened, step by step."""
+    if result.start_error:
+        return {"startError": result.start_error}
+    if result.hang:
+        return {"hang": True}
     answer: dict[str, Any] = {}
-    if node.cpu.static:
-        answer["reservedCPUs"] = format_set(node.cpu.reserved)
-    answer["steps"] = written = []
-    names: dict[str, str] = {}
-    uids: dict[str, str] = {}
-    for step in steps:
-        if step.pod is None:
-            uid = uids.get(step.name, "")
-            change = twin.remove if step.op == "remove" else twin.start_containers
-            state = change(node, state, uid)
-            written.append({"sharedPool": shared_pool(node, state)})
-            continue
-        demand = read(step.pod)
-        names[demand.uid], uids[step.name] = step.name, demand.uid
-        state, result = twin.admit(node, state, demand)
-        if result.stage == "hang":
-            return {"hang": True}
-        state = twin.collect(node, state)
-        written.append(step_json(node, state, demand, step.pod.qos, result))
-        if result.stage == "panic":
-            return answer
-    answer["finalState"] = final_state_json(node, state, names)
+    if result.reserved_cpus is not None:
+        answer["reservedCPUs"] = format_set(result.reserved_cpus)
+    answer["steps"] = [_step(step) for step in result.steps]
+    if result.final is not None:
+        answer["finalState"] = _final(result.final)
     return answer
+
+
+def _step(step: StepResult) -> dict[str, Any]:
+    if step.panic is not None:
+        return {"panic": step.panic}
+    pool = cpus_json(step.shared_pool)
+    if step.qos is None:
+        return {"sharedPool": pool}
+    answer: dict[str, Any] = {"admit": step.admitted, "qos": step.qos}
+    if step.admitted:
+        answer["containers"] = {
+            one.name: {"hint": hint_json(one.hint), **holding_json(one.holding)} for one in step.containers
+        }
+    else:
+        answer["reason"], answer["message"] = step.reason, step.message
+    answer["sharedPool"] = pool
+    return answer
+
+
+def _final(state: FinalState) -> dict[str, Any]:
+    return {
+        "memory": dict(state.memory),
+        "pods": {
+            pod: {name: holding_json(held) for name, held in containers.items()}
+            for pod, containers in state.pods.items()
+        },
+        "sharedPool": cpus_json(state.shared_pool),
+    }

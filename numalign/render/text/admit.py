@@ -3,100 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from numalign.analysis.alignment import Alignment, alignment
-from numalign.kubelet import device
-from numalign.kubelet.admission import Outcome
-from numalign.kubelet.demand import ContainerDemand
-from numalign.kubelet.node import Node, NodeState
-from numalign.kubelet.profile import REFERENCE, REFERENCE_RELEASE, Profile, version
-from numalign.kubelet.topology.hints import TopologyHint
+from numalign.kubelet.profile import REFERENCE_RELEASE, version
 from numalign.model.cpuset import format_set
-from numalign.model.machine import Machine
 from numalign.render.page.document import Cell, Document, Line, Style, Styled, Table
 from numalign.render.text.amounts import bytes_text, nodes_text
-from numalign.render.text.drawing import draw, seats
+from numalign.render.text.drawing import draw
+
+if TYPE_CHECKING:
+    from numalign.analysis.alignment import Alignment
+    from numalign.analysis.holding import Holding
+    from numalign.kubelet.profile import Profile
+    from numalign.kubelet.setup import Setup
+    from numalign.kubelet.topology.hints import TopologyHint
+    from numalign.model.machine import Machine
+    from numalign.results.admit import AdmitResult, PodResult, RefusedAlike
 
 COLUMNS = ("POD", "RESULT", "QOS", "CONTAINER", "HINT", "CPUS", "DEVICES", "MEMORY", "ALIGNED")
 NOTHING = "-"
 
 
-def admit_document(node: Node, base: str, origin: str, outcomes: Sequence[Outcome]) -> Document:
+def admit_document(result: AdmitResult, origin: str) -> Document:
     """Build the table and, below it, why pods were refused; last how many of several are in, and where to read on."""
-    rows = [row for outcome in outcomes for row in outcome_rows(node, outcome)]
+    pods = result.pods
+    rows = [row for pod in pods for row in pod_rows(pod, exclusive_cpus=result.exclusive_cpus)]
     document: list[Line | Table] = [
-        *(Line(text, "dim") for text in header(node, base, origin)),
+        *(Line(text, "dim") for text in header(result.setup, origin, result.reserved_cpus)),
         Line(),
         Table(COLUMNS, tuple(rows)),
     ]
-    document += _refusals(node, outcomes)
-    several, refused = len(outcomes) > 1, not all(outcome.admit for outcome in outcomes)
+    for group in result.refusals:
+        document += [Line(), *refusal_document(group)]
+    several, refused = len(pods) > 1, not all(pod.admitted for pod in pods)
     if several or refused:
         document.append(Line())
     if several:
-        document.append(Line(_summary(node, outcomes), "bold"))
+        document.append(Line(_summary(pods), "bold"))
     if refused:
         document.append(Line("What would change that: numalign explain with the same pods, machine and flags", "dim"))
     return document
 
 
-def _refusals(node: Node, outcomes: Sequence[Outcome]) -> Iterable[Line | Table]:
-    """Tell the refusals; pods in a row that are refused alike are told once."""
-    groups: list[tuple[Outcome, int]] = []
-    for outcome in outcomes:
-        if outcome.admit:
-            continue
-        if groups and _alike(groups[-1][0], outcome):
-            groups[-1] = (groups[-1][0], groups[-1][1] + 1)
-        else:
-            groups.append((outcome, 1))
-    for first, count in groups:
-        yield Line()
-        yield from refusal(node, first, count)
+def _summary(pods: Sequence[PodResult]) -> str:
+    admitted = [pod for pod in pods if pod.admitted]
+    apart = sum(pod.aligned is False for pod in admitted)
+    return f"{len(admitted)} of {len(pods)} pods admitted" + (f", {apart} of them not aligned" if apart else "")
 
 
-def _alike(one: Outcome, other: Outcome) -> bool:
-    """Tell whether two refused pods asked for the same and found the same."""
-    return (one.demand.containers, one.message, one.before.state) == (
-        other.demand.containers,
-        other.message,
-        other.before.state,
-    )
-
-
-def _summary(node: Node, outcomes: Sequence[Outcome]) -> str:
-    admitted = [outcome for outcome in outcomes if outcome.admit]
-    apart = sum(
-        any(
-            alignment(node, outcome.after, outcome.demand.uid, container).aligned is False
-            for container in outcome.demand.containers
-        )
-        for outcome in admitted
-    )
-    return f"{len(admitted)} of {len(outcomes)} pods admitted" + (f", {apart} of them not aligned" if apart else "")
-
-
-def drawing(node: Node, outcomes: Sequence[Outcome], width: int) -> Document:
+def drawing(result: AdmitResult, width: int) -> Document:
     """Draw where the containers of the admitted pods sit after the last admission."""
-    state = outcomes[-1].then.state
-    drawn = seats(
-        node,
-        state,
-        (
-            (outcome.demand.uid, container.name, f"{outcome.pod.name}/{container.name}")
-            for outcome in outcomes
-            if outcome.admit
-            for container in outcome.demand.containers
-        ),
-    )
-    return [Line(), *map(Line, draw(node, state, drawn, width))]
-
-
-def lacking(outcome: Outcome) -> tuple[str, ...]:
-    """Name the devices that a pod asks for and that this machine has no plugin of: it runs without them."""
-    plugins = outcome.before.node.device.resources
-    asked = (amount for container in outcome.demand.containers for amount in container.devices)
-    return tuple(name for name, amount in asked if amount and name not in plugins)
+    return [Line(), *map(Line, draw(result.setup.machine, result.reserved_cpus, result.occupants, width))]
 
 
 def machine_line(machine: Machine, origin: str) -> str:
@@ -105,24 +62,24 @@ def machine_line(machine: Machine, origin: str) -> str:
     return f"machine: {machine.name} ({origin}), {nodes} NUMA node{'s' * (nodes != 1)}, {cpus} CPUs"
 
 
-def header(node: Node, base: str, origin: str) -> tuple[str, ...]:
+def header(setup: Setup, origin: str, reserved_cpus: int) -> tuple[str, ...]:
     """Name the machine on one line, the base and the settings in force on the next; then what is no kubelet's today."""
-    config = node.config
+    config = setup.config
     settings = [
         f"policy {config.topology_manager_policy}, scope {config.topology_manager_scope}",
         f"CPU manager {config.cpu_manager_policy}",
         f"memory manager {config.memory_manager_policy}",
     ]
-    if node.cpu.reserved:
-        settings.append(f"reserved CPUs {format_set(node.cpu.reserved)}")
+    if reserved_cpus:
+        settings.append(f"reserved CPUs {format_set(reserved_cpus)}")
     return (
-        machine_line(node.machine, origin),
-        f"kubelet: {base} base, {', '.join(settings)}",
-        *(_labels(node.profile) if node.profile is not REFERENCE else ()),
+        machine_line(setup.machine, origin),
+        f"kubelet: {setup.base} base, {', '.join(settings)}",
+        *labels(setup.kubelet),
     )
 
 
-def _labels(profile: Profile) -> Iterable[str]:
+def labels(profile: Profile) -> Iterable[str]:
     """Say in how far this is not today's kubelet."""
     if profile.release != REFERENCE_RELEASE:
         yield f"history: as kubelet {version(profile.release)} decided"
@@ -134,25 +91,28 @@ def _labels(profile: Profile) -> Iterable[str]:
         yield "beyond the kubelet: pods choose policy and scope by annotations"
 
 
-def outcome_rows(node: Node, outcome: Outcome) -> Iterable[tuple[Cell, ...]]:
-    """Lay one pod out under `COLUMNS`: a row a container, one for a refusal."""
-    name = outcome.pod.name
-    if not outcome.admit:
-        failed = outcome.result.container or NOTHING
-        yield (name, Styled(outcome.reason or outcome.stage, "bad"), outcome.pod.qos, failed, *[NOTHING] * 5)
+def pod_rows(pod: PodResult, *, exclusive_cpus: bool) -> Iterable[tuple[Cell, ...]]:
+    """Lay one pod out under `COLUMNS`: a row a container, one for a refusal.
+
+    Args:
+        pod: what became of it.
+        exclusive_cpus: whether the CPU manager gives out CPUs at all.
+    """
+    if not pod.admitted:
+        failed = pod.refused_at or NOTHING
+        yield (pod.name, Styled(pod.reason or pod.stage, "bad"), pod.qos, failed, *[NOTHING] * 5)
         return
-    for container in outcome.demand.containers:
-        judged = alignment(node, outcome.after, outcome.demand.uid, container)
+    for container in pod.containers:
         yield (
-            name,
+            pod.name,
             Styled("admitted", "good"),
-            outcome.pod.qos,
+            pod.qos,
             container.name if container.kind == "app" else f"{container.name} ({container.kind})",
-            hint_text(outcome.result.hints[container.name]),
-            cpus_text(node, outcome.after, outcome.demand.uid, container),
-            devices_text(node, outcome.after, outcome.demand.uid, container),
-            memory_text(outcome.after, outcome.demand.uid, container),
-            alignment_text(judged),
+            hint_text(container.hint),
+            (container.cpus or "shared pool") if exclusive_cpus else "all",
+            devices_text(container.holding),
+            memory_text(container.holding),
+            alignment_text(container.alignment),
         )
 
 
@@ -163,33 +123,19 @@ def hint_text(hint: TopologyHint) -> str:
     return nodes_text(hint.numa_affinity) + ("" if hint.preferred else ", not preferred")
 
 
-def cpus_text(node: Node, state: NodeState, uid: str, container: ContainerDemand) -> str:
-    """Write a container's exclusive CPUs, or that it runs in the shared pool."""
-    if not node.cpu.static:
-        return "all"
-    cpus = state.cpu.assigned(uid, container.name)
-    return "shared pool" if cpus is None else format_set(cpus)
-
-
-def devices_text(node: Node, state: NodeState, uid: str, container: ContainerDemand) -> str:
+def devices_text(holding: Holding) -> str:
     """Write a container's devices, resource by resource: `nvidia.com/gpu [gpu0,gpu1]`."""
-    held = state.device.holdings.get(uid, {}).get(container.name, {})
-    parts = []
-    for name, amount in container.devices:
-        if name in held:
-            parts.append(f"{name} [{','.join(device.device_ids(node.device.resources[name], held[name]))}]")
-        elif name not in node.device.resources and amount:
-            parts.append(f"{name} [none here]")
-    return ", ".join(parts) or NOTHING
+    parts = {held.resource: ",".join(held.ids) for held in holding.devices}
+    parts |= dict.fromkeys(holding.missing, "none here")
+    return ", ".join(f"{name} [{parts[name]}]" for name in sorted(parts)) or NOTHING
 
 
-def memory_text(state: NodeState, uid: str, container: ContainerDemand) -> str:
+def memory_text(holding: Holding) -> str:
     """Write a container's pinned memory and huge pages with the nodes they come from."""
-    blocks = state.memory.blocks(uid, container.name) or ()
     return (
         ", ".join(
             f"{bytes_text(block.size)}{'' if block.type == 'memory' else ' ' + block.type} on {nodes_text(block.mask)}"
-            for block in blocks
+            for block in holding.memory
         )
         or NOTHING
     )
@@ -212,23 +158,22 @@ def alignment_text(judged: Alignment) -> Cell:
     return Styled(where, style)
 
 
-def refusal(node: Node, outcome: Outcome, count: int = 1) -> Document:
-    """Tell one refusal so that a person can act on it; `count` pods are refused alike."""
-    from numalign.analysis.refusal import refusal as take_apart
+def refusal_document(group: RefusedAlike) -> Document:
+    """Tell one refusal so that a person can act on it."""
     from numalign.render.text.matrix import matrix_table
     from numalign.render.text.refusal import why
 
-    told = take_apart(outcome)
-    more = f" and {count - 1} more" if count > 1 else ""
+    told = group.refusal
+    more = f" and {group.number - 1} more" if group.number > 1 else ""
     where = f", container {told.container}" if told.container else ""
-    document: list[Line | Table] = [Line(f"{outcome.pod.name}{more}{where}: {told.reason or told.stage}", "bad")]
+    document: list[Line | Table] = [Line(f"{group.first.name}{more}{where}: {told.reason or told.stage}", "bad")]
     if told.reason and told.message:
         document.append(Line(f"  {told.message}"))
     if told.matrix is not None and told.matrix.rows:
         document.append(matrix_table(told.matrix))
-    return [*document, *(Line(f"  {text}") for text in why(told, node))]
+    return [*document, *(Line(f"  {text}") for text in why(told))]
 
 
-def admit_names(outcomes: Sequence[Outcome]) -> list[str]:
+def admit_names(pods: Iterable[PodResult]) -> list[str]:
     """Name the admitted pods, as `kubectl -o name` does."""
-    return [f"pod/{outcome.pod.name}" for outcome in outcomes if outcome.admit]
+    return [f"pod/{pod.name}" for pod in pods if pod.admitted]

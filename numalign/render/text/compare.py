@@ -3,80 +3,75 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from numalign.analysis.compare.table import Comparison, Left, Variant
-from numalign.analysis.refusal import refusal
-from numalign.errors import Notice
-from numalign.kubelet.admission import Outcome
-from numalign.kubelet.demand import PodDemand
-from numalign.model.machine import Machine
 from numalign.render.json.admit import pod_json, settings_json
 from numalign.render.page.document import Cell, Document, Line, Styled, Table
-from numalign.render.text.admit import header, hint_text, lacking, machine_line
+from numalign.render.text.admit import hint_text, labels, machine_line
 from numalign.render.text.amounts import amount_text, nodes_text
 from numalign.render.text.refusal import why
+from numalign.results.compare import ComparedRow
+
+if TYPE_CHECKING:
+    from numalign.analysis.compare.table import Left
+    from numalign.errors import Notice
+    from numalign.results.admit import PodResult
+    from numalign.results.compare import CompareResult
 
 NOTHING = "-"
-FEW = 3
-"""So many different hints of a set of pods are shown in a row; `wide` shows all."""
+MAX_HINTS_SHOWN = 3
+"""How many different hints of a set of pods a row shows; `wide` shows all."""
 
 
-class Tried(NamedTuple):
-    """All that was tried on one machine."""
+def compare_document(result: CompareResult, origins: Sequence[str], *, wide: bool = False) -> Document:
+    """Build the header, the table, and below it what the rows have no room for.
 
-    machine: Machine
-    origin: str
-    """Where the machine came from."""
-    base: str
-    """`ideal` or `kubelet`."""
-    comparisons: Sequence[Comparison]
-
-
-def compare_document(tried: Sequence[Tried], *, wide: bool = False) -> Document:
-    """Build the header, the table, and below it what the rows have no room for."""
-    everything = [one for machine in tried for one in machine.comparisons]
-    document: list[Line | Table] = [Line(text, "dim") for text in _header(tried)]
-    document += [Line(), _table(everything, wide=wide, machines=len(tried) > 1)]
-    if any(one.variant.present for one in everything):
+    Args:
+        result: the comparison, with refusals taken apart.
+        origins: where each machine came from.
+        wide: leave nothing out of a row.
+    """
+    rows = result.rows
+    document: list[Line | Table] = [Line(text, "dim") for text in _header(result, origins)]
+    document += [Line(), _table(rows, wide=wide, machines=len(result.machines) > 1)]
+    if any(one.present for one in rows):
         document.append(Line("* the settings as given", "dim"))
-    document += [*_told(_start_errors(everything), everything), *_told(_refusals(everything), everything)]
-    return [*document, Line(), Line(_difference(everything), "bold")]
+    document += [*_told(_start_errors(rows), rows), *_told(_refusals(rows), rows)]
+    return [*document, Line(), Line(_difference(rows), "bold")]
 
 
-def _header(tried: Sequence[Tried]) -> Iterator[str]:
-    labels: dict[str, None] = {}
-    for machine, origin, base, comparisons in tried:
-        config = comparisons[0].variant.config
-        yield machine_line(machine, origin)
+def _header(result: CompareResult, origins: Sequence[str]) -> Iterator[str]:
+    found: dict[str, None] = {}
+    for machine, origin in zip(result.machines, origins, strict=True):
+        config = machine.rows[0].setup.config
+        yield machine_line(machine.setup.machine, origin)
         settings = [f"CPU manager {config.cpu_manager_policy}", f"memory manager {config.memory_manager_policy}"]
         if config.reserved_system_cpus:
             settings.append(f"reserved CPUs {config.reserved_system_cpus}")
         given = {**(config.topology_manager_policy_options or {}), **(config.cpu_manager_policy_options or {})}
         settings += [f"{name}={value}" for name, value in given.items()]
-        yield f"kubelet: {base} base, {', '.join(settings)}"
-        started = next((one.outcomes[0].before.node for one in comparisons if one.outcomes), None)
-        if started is not None:
-            labels.update(dict.fromkeys(header(started, base, origin)[2:]))
-    yield from labels
+        yield f"kubelet: {machine.setup.base} base, {', '.join(settings)}"
+        if any(one.pods for one in machine.rows):
+            found.update(dict.fromkeys(labels(machine.setup.kubelet)))
+    yield from found
 
 
-def _table(comparisons: Sequence[Comparison], *, wide: bool, machines: bool) -> Table:
-    options = any(one.variant.option for one in comparisons)
+def _table(rows: Sequence[ComparedRow], *, wide: bool, machines: bool) -> Table:
+    options = any(one.option for one in rows)
     columns = ("", "POLICY", "SCOPE", "RESULT", "HINT", "ALIGNED", "REPLICAS", "THEN", "STRANDED")
-    rows = []
-    for one in comparisons:
+    laid_out = []
+    for one in rows:
         row = list(_row(one, wide=wide))
-        row[1:1] = [one.variant.machine.name] * machines
-        row[3 + machines : 3 + machines] = [one.variant.option or NOTHING] * options
-        rows.append(tuple(row))
+        row[1:1] = [one.setup.machine.name] * machines
+        row[3 + machines : 3 + machines] = [one.option or NOTHING] * options
+        laid_out.append(tuple(row))
     titles = [*columns[:1], *["MACHINE"] * machines, *columns[1:3], *["OPTION"] * options, *columns[3:]]
-    return Table(tuple(titles), tuple(rows))
+    return Table(tuple(titles), tuple(laid_out))
 
 
-def _row(one: Comparison, *, wide: bool) -> Iterator[Cell]:
-    config = one.variant.config
-    yield "*" if one.variant.present else ""
+def _row(one: ComparedRow, *, wide: bool) -> Iterator[Cell]:
+    config = one.setup.config
+    yield "*" if one.present else ""
     yield config.topology_manager_policy
     yield NOTHING if config.topology_manager_policy == "none" else config.topology_manager_scope
     if one.error:
@@ -84,39 +79,32 @@ def _row(one: Comparison, *, wide: bool) -> Iterator[Cell]:
         yield from [NOTHING] * 5
         return
     yield _result(one)
-    yield _hints(one.outcomes, wide=wide)
+    yield _hints(one.pods, wide=wide)
     yield _aligned(one.aligned)
     yield _replicas(one)
     yield _then(one)
     yield stranded_text(one, wide=wide)
 
 
-def _result(one: Comparison) -> Cell:
-    admitted, pods = sum(outcome.admit for outcome in one.outcomes), len(one.outcomes)
+def _result(one: ComparedRow) -> Cell:
+    admitted, pods = sum(pod.admitted for pod in one.pods), len(one.pods)
     if one.refused is None:
         text = "admitted" if pods == 1 else f"all {pods} admitted"
-        missing = ", ".join(dict.fromkeys(name for outcome in one.outcomes for name in lacking(outcome)))
+        missing = ", ".join(one.missing)
         return Styled(f"{text} WITHOUT {missing}", "warn") if missing else Styled(text, "good")
     reason = reason_text(one.refused)
     return Styled(reason if pods <= 1 else f"{admitted} of {pods}, {reason}", "bad")
 
 
-def reason_text(outcome: Outcome) -> str:
+def reason_text(pod: PodResult) -> str:
     """Name a refusal: the kubelet's reason, or that the kubelet itself fails."""
-    return outcome.reason or {"panic": "kubelet crashes", "hang": "kubelet hangs"}[outcome.stage]
+    return pod.reason or {"panic": "kubelet crashes", "hang": "kubelet hangs"}[pod.stage]
 
 
-def _hints(outcomes: Iterable[Outcome], *, wide: bool) -> str:
-    texts = list(
-        dict.fromkeys(
-            hint_text(outcome.result.hints[container.name])
-            for outcome in outcomes
-            if outcome.admit
-            for container in outcome.demand.containers
-        )
-    )
-    more = len(texts) - FEW
-    shown = texts if wide or more <= 0 else [*texts[:FEW], f"{more} more"]
+def _hints(pods: Iterable[PodResult], *, wide: bool) -> str:
+    texts = list(dict.fromkeys(hint_text(container.hint) for pod in pods for container in pod.containers))
+    more = len(texts) - MAX_HINTS_SHOWN
+    shown = texts if wide or more <= 0 else [*texts[:MAX_HINTS_SHOWN], f"{more} more"]
     return "; ".join(shown) or NOTHING
 
 
@@ -126,25 +114,25 @@ def _aligned(aligned: bool | None) -> Cell:
     return Styled("yes", "good") if aligned else Styled("NO", "warn")
 
 
-def _replicas(one: Comparison) -> Cell:
-    number = f"{one.replicas}{'' if one.refusal else ' or more'}"
+def _replicas(one: ComparedRow) -> Cell:
+    number = f"{one.replicas}{'' if one.ended else ' or more'}"
     if one.aligned_replicas == one.replicas:
         return number
     return Styled(f"{number}, {one.aligned_replicas} aligned", "warn")
 
 
-def _then(one: Comparison) -> str:
+def _then(one: ComparedRow) -> str:
     """Say what ends the count, where RESULT does not say it."""
-    if one.refusal is None or not one.replicas:
+    if one.ended is None or not one.replicas:
         return NOTHING
-    return "evicts a pod" if one.refusal.admit else reason_text(one.refusal)
+    return "evicts a pod" if one.ended.admitted else reason_text(one.ended)
 
 
-def stranded_text(one: Comparison, *, wide: bool = False) -> str:
+def stranded_text(one: ComparedRow, *, wide: bool = False) -> str:
     """Say what is left on which nodes: of the resources that the pods take exclusively, or of all."""
-    if one.refusal is None:
+    if one.ended is None:
         return NOTHING
-    asked = {name for outcome in one.outcomes for name in _exclusive(outcome.demand)}
+    asked = one.exclusive
     places: dict[str, list[int | None]] = {}
     for numa, free in one.stranded:
         amounts = (
@@ -160,110 +148,103 @@ def stranded_text(one: Comparison, *, wide: bool = False) -> str:
     )
 
 
-def _exclusive(demand: PodDemand) -> Iterator[str]:
-    for container in demand.containers:
-        if container.cpus:
-            yield "cpu"
-        yield from (name for name, amount in (*container.devices, *(container.memory or ())) if amount)
-
-
 def _place(numas: Sequence[int | None]) -> str:
     mask = sum(1 << numa for numa in numas if numa is not None and numa >= 0)
     odd = ["without a node" if numa is None else f"node {numa}" for numa in numas if numa is None or numa < 0]
     return " and ".join([*([nodes_text(mask)] if mask else []), *odd])
 
 
-_Groups = Mapping[tuple[str, ...], list[Variant]]
-"""Lines of text -> the variants they hold for."""
+_Groups = Mapping[tuple[str, ...], list[ComparedRow]]
+"""Lines of text -> the rows they hold for."""
 
 
-def _start_errors(comparisons: Iterable[Comparison]) -> _Groups:
-    groups: dict[tuple[str, ...], list[Variant]] = {}
-    for one in comparisons:
+def _start_errors(rows: Iterable[ComparedRow]) -> _Groups:
+    groups: dict[tuple[str, ...], list[ComparedRow]] = {}
+    for one in rows:
         if one.error:
-            groups.setdefault(("the kubelet does not start", one.error), []).append(one.variant)
+            groups.setdefault(("the kubelet does not start", one.error), []).append(one)
     return groups
 
 
-def _refusals(comparisons: Iterable[Comparison]) -> _Groups:
-    groups: dict[tuple[str, ...], list[Variant]] = {}
-    for one in comparisons:
-        if one.refused is not None:
-            reasons = list(why(refusal(one.refused), one.refused.before.node)) or [one.refused.message]
-            groups.setdefault((f"{one.refused.pod.name} is refused", *reasons), []).append(one.variant)
+def _refusals(rows: Iterable[ComparedRow]) -> _Groups:
+    groups: dict[tuple[str, ...], list[ComparedRow]] = {}
+    for one in rows:
+        if one.refused is not None and one.refusal is not None:
+            reasons = list(why(one.refusal)) or [one.refused.message]
+            groups.setdefault((f"{one.refused.name} is refused", *reasons), []).append(one)
     return groups
 
 
-def _told(groups: _Groups, comparisons: Sequence[Comparison]) -> Iterator[Line]:
-    for (title, *lines), variants in groups.items():
+def _told(groups: _Groups, everything: Sequence[ComparedRow]) -> Iterator[Line]:
+    for (title, *lines), rows in groups.items():
         yield Line()
-        yield Line(f"{title} under {_names(variants, comparisons)}:", "bad")
+        yield Line(f"{title} under {_names(rows, everything)}:", "bad")
         yield from (Line(f"  {text}") for text in lines)
 
 
-def _names(variants: Sequence[Variant], comparisons: Sequence[Comparison]) -> str:
+def _names(rows: Sequence[ComparedRow], everything: Sequence[ComparedRow]) -> str:
     """Name variants, those of a machine and an option together; a policy alone stands for all its scopes."""
-    everything = [one.variant for one in comparisons]
-    if len(variants) == len(everything):
+    if len(rows) == len(everything):
         return "every variant"
-    several = len({variant.machine.name for variant in everything}) > 1
+    several = len({one.setup.machine.name for one in everything}) > 1
     names = []
-    for machine, option in dict.fromkeys((variant.machine.name, variant.option) for variant in variants):
-        there = [variant for variant in everything if (variant.machine.name, variant.option) == (machine, option)]
+    for machine, option in dict.fromkeys((one.setup.machine.name, one.option) for one in rows):
+        there = [one for one in everything if (one.setup.machine.name, one.option) == (machine, option)]
         where = f" with {option}" * bool(option) + f" on {machine}" * several
-        names.append(f"{_policies([variant for variant in variants if variant in there], there)}{where}")
+        names.append(f"{_policies([one for one in rows if one in there], there)}{where}")
     return "; ".join(names)
 
 
-def _policies(variants: Sequence[Variant], there: Sequence[Variant]) -> str:
-    if len(variants) == len(there):
+def _policies(rows: Sequence[ComparedRow], there: Sequence[ComparedRow]) -> str:
+    if len(rows) == len(there):
         return "every policy"
+    named = [one.setup.config for one in rows]
     names = []
-    for policy in dict.fromkeys(variant.config.topology_manager_policy for variant in variants):
-        scopes = [one.config.topology_manager_scope for one in variants if one.config.topology_manager_policy == policy]
-        all_scopes = sum(one.config.topology_manager_policy == policy for one in there)
+    for policy in dict.fromkeys(config.topology_manager_policy for config in named):
+        scopes = [one.topology_manager_scope for one in named if one.topology_manager_policy == policy]
+        all_scopes = sum(one.setup.config.topology_manager_policy == policy for one in there)
         names.append(policy if len(scopes) == all_scopes else f"{policy} in scope {scopes[0]}")
     return ", ".join(names)
 
 
-def _difference(comparisons: Sequence[Comparison]) -> str:
+def _difference(rows: Sequence[ComparedRow]) -> str:
     """Say which variants are best; those without a device that is asked for only where all are without one."""
-    if not any(one.replicas for one in comparisons):
+    if not any(one.replicas for one in rows):
         return "no variant admits everything"
-    whole = [one for one in comparisons if one.replicas and not any(lacking(outcome) for outcome in one.outcomes)]
-    most = max(one.aligned_replicas for one in whole or comparisons)
-    best = [one.variant for one in whole or comparisons if one.aligned_replicas == most]
-    kind = "replicas" if all(one.aligned is None for one in comparisons) else "aligned replicas"
-    return f"most {kind}: {most} under {_names(best, comparisons)}"
+    whole = [one for one in rows if one.replicas and not one.missing]
+    most = max(one.aligned_replicas for one in whole or rows)
+    best = [one for one in whole or rows if one.aligned_replicas == most]
+    kind = "replicas" if all(one.aligned is None for one in rows) else "aligned replicas"
+    return f"most {kind}: {most} under {_names(best, rows)}"
 
 
-def compare_json(tried: Sequence[Tried], notices: Iterable[Notice]) -> dict[str, Any]:
+def compare_json(result: CompareResult, notices: Iterable[Notice]) -> dict[str, Any]:
     """Write the comparison for programs."""
     return {
         "apiVersion": "numalign/v1",
         "kind": "CompareResult",
-        "variants": [_variant_json(one, machine.base) for machine in tried for one in machine.comparisons],
+        "variants": [_row_json(one) for one in result.rows],
         "warnings": [notice._asdict() for notice in notices],
     }
 
 
-def _variant_json(one: Comparison, base: str) -> dict[str, Any]:
-    ended = one.refusal
+def _row_json(one: ComparedRow) -> dict[str, Any]:
+    ended = one.ended
     return {
-        "machine": one.variant.machine.name,
-        "base": base,
-        "kubelet": settings_json(one.variant.config),
-        "option": one.variant.option or None,
-        "present": one.variant.present,
+        "machine": one.setup.machine.name,
+        "base": one.setup.base,
+        "kubelet": settings_json(one.setup.config),
+        "option": one.option or None,
+        "present": one.present,
         "startError": one.error or None,
         "admit": one.admit,
         "aligned": one.aligned,
-        "pods": [pod_json(outcome.before.node, outcome) for outcome in one.outcomes],
+        "pods": [pod_json(pod) for pod in one.pods],
         "replicas": one.replicas,
         "alignedReplicas": one.aligned_replicas,
         "moreReplicas": not one.error and ended is None,
         "refusal": ended
-        and {"pod": ended.pod.name, "stage": ended.stage, "reason": ended.reason, "message": ended.message},
+        and {"pod": ended.name, "stage": ended.stage, "reason": ended.reason, "message": ended.message},
         "stranded": [_left_json(left) for left in one.stranded],
     }
 

@@ -6,21 +6,23 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from numalign.analysis.config.check import ConfigReport
 from numalign.analysis.config.reserve import MemorySum, Part
 from numalign.analysis.config.suggest import Suggestion
 from numalign.errors import Notice
 from numalign.kubelet.config import FIELD_NAMES, KubeletConfig, MemoryReservation
 from numalign.model.cpuset import format_set
+from numalign.render.json.admit import settings_json
 from numalign.render.page.document import Document, Line, Table
+from numalign.results.config import ConfigCheckResult
 
 HEADER = ("apiVersion: kubelet.config.k8s.io/v1beta1", "kind: KubeletConfiguration")
 _DEFAULTS = KubeletConfig()
 
 
-def check_document(report: ConfigReport, machine: str, origin: str, base: str) -> Document:
+def check_document(result: ConfigCheckResult, origin: str) -> Document:
     """Show whether the kubelet starts; if not, what stops it and the nearest configuration that starts."""
-    parts: list[Line | Table] = [Line(f"Machine {machine} ({origin}), {base} base", "dim")]
+    setup, report = result
+    parts: list[Line | Table] = [Line(f"Machine {setup.machine.name} ({origin}), {setup.base} base", "dim")]
     if report.starts:
         parts.append(Line("The kubelet starts with this configuration.", "good"))
     else:
@@ -64,17 +66,16 @@ def _memory_parts(memory: MemorySum) -> list[Line | Table]:
     return parts
 
 
-def check_json(
-    report: ConfigReport, machine: str, base: str, settings: Mapping[str, Any], notices: tuple[Notice, ...]
-) -> dict[str, Any]:
+def check_json(result: ConfigCheckResult, notices: tuple[Notice, ...]) -> dict[str, Any]:
     """Write the answer of `config check` for programs."""
+    setup, report = result
     memory = report.memory
     return {
         "apiVersion": "numalign/v1",
         "kind": "ConfigCheckResult",
-        "machine": machine,
-        "base": base,
-        "kubelet": dict(settings),
+        "machine": setup.machine.name,
+        "base": setup.base,
+        "kubelet": settings_json(setup.config),
         "starts": report.starts,
         "startError": report.steps[0].error if report.steps else None,
         "steps": [

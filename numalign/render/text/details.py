@@ -9,7 +9,6 @@ from typing import Any
 from numalign.analysis.alternatives import LISTED, Alternatives
 from numalign.analysis.merging import LISTED as LISTED_COMBINATIONS
 from numalign.analysis.merging import Merging, Said
-from numalign.kubelet.node import Node
 from numalign.kubelet.topology.hints import TopologyHint
 from numalign.render.json.admit import hint_json
 from numalign.render.page.document import Cell, Line, Styled, Table
@@ -31,37 +30,37 @@ RULES: Mapping[str, str] = {
 }
 
 
-def details(node: Node, steps: Merging) -> Iterator[Line | Table]:
+def details(steps: Merging) -> Iterator[Line | Table]:
     """Write one decision, step by step."""
     yield Line()
     whom = "the whole pod" if steps.container is None else f"container {steps.container}"
     yield Line(f"  details of {whom}: masks as {{binary, node 0 last: preferred}}", "bold")
-    rows = [(said.provider, said.resource or "-", _said(node, said)) for said in steps.said]
+    rows = [(said.provider, said.resource or "-", _said(steps.nodes, said)) for said in steps.said]
     yield Table(("PROVIDER", "RESOURCE", "HINTS"), tuple(rows), indent=2)
-    yield from _walk(node, steps)
-    if node.policy_of(steps.container) == "none":
+    yield from _walk(steps)
+    if steps.policy == "none":
         yield Line("  policy none asks nobody: what the providers would say is shown, and nothing is merged")
         return
     verdict = "admits" if steps.admit else "refuses"
-    yield Line(f"  the merge gives {_winner(node, steps)}; policy {node.policy_of(steps.container)} {verdict}")
+    yield Line(f"  the merge gives {_winner(steps)}; policy {steps.policy} {verdict}")
     if steps.admit and steps.runner_up is not None and steps.rule is not None:
-        yield Line(f"  it beat {hint_text(node, steps.runner_up)}: {RULES[steps.rule]}")
+        yield Line(f"  it beat {hint_text(steps.nodes, steps.runner_up)}: {RULES[steps.rule]}")
 
 
-def _winner(node: Node, steps: Merging) -> str:
+def _winner(steps: Merging) -> str:
     mask = steps.winner.numa_affinity
     if not steps.admit:
         return "nothing preferred"
     where = "" if mask is None else f" ({nodes_text(mask)})"
-    return f"{hint_text(node, steps.winner)}{where}"
+    return f"{hint_text(steps.nodes, steps.winner)}{where}"
 
 
-def hint_text(node: Node, hint: TopologyHint) -> str:
-    """Write a hint as the announcement of the Topology Manager does: `{01: True}`."""
-    return announced_hint(hint, max(node.numa.full.bit_length(), 1))
+def hint_text(nodes: int, hint: TopologyHint) -> str:
+    """Write a hint as the announcement of the Topology Manager does, `{01: True}`; `nodes` is the mask of all nodes."""
+    return announced_hint(hint, max(nodes.bit_length(), 1))
 
 
-def _said(node: Node, said: Said) -> str:
+def _said(nodes: int, said: Said) -> str:
     if said.opinion != "hints":
         return {"no preference": "no preference", "cannot fit": "none: no set of nodes has enough"}[said.opinion]
     if said.hints is None:
@@ -69,21 +68,23 @@ def _said(node: Node, said: Said) -> str:
     shown = (
         said.hints if said.number <= MOST_HINTS else tuple(hint for hint in said.hints if hint.preferred)[:MOST_HINTS]
     )
-    text = " ".join(hint_text(node, hint) for hint in shown) or "none preferred"
+    text = " ".join(hint_text(nodes, hint) for hint in shown) or "none preferred"
     return text if len(shown) == said.number else f"{text} and {said.number - len(shown)} more"
 
 
-def _walk(node: Node, steps: Merging) -> Iterator[Line | Table]:
+def _walk(steps: Merging) -> Iterator[Line | Table]:
     """The cross product: all of it where it is small, else how large it is."""
-    if node.policy_of(steps.container) == "none":
+    if steps.policy == "none":
         return
     if steps.table and steps.resources:
         yield Line()
         rows: list[tuple[Cell, ...]] = []
         for entry in steps.table:
-            merged = hint_text(node, entry.merged)
+            merged = hint_text(steps.nodes, entry.merged)
             wins = entry.merged == steps.winner and steps.admit
-            rows.append((*(hint_text(node, hint) for hint in entry.hints), Styled(merged, "good") if wins else merged))
+            rows.append(
+                (*(hint_text(steps.nodes, hint) for hint in entry.hints), Styled(merged, "good") if wins else merged)
+            )
         yield Table((*steps.resources, "MERGED"), tuple(rows), indent=2)
         return
     count = f"{steps.combinations:,}".replace(",", " ")

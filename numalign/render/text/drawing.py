@@ -7,10 +7,13 @@ NUMA nodes as blocks. Plain characters, so that it survives a log, a pipe and a 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from numalign.kubelet.node import Node, NodeState
 from numalign.model.cpuset import format_set, ids
+
+if TYPE_CHECKING:
+    from numalign.model.machine import Machine
+    from numalign.results.admit import Occupant
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqstuvwxyz"
 """One for each container drawn; `r` is kept for reserved CPUs. With more containers than letters they start again."""
@@ -27,20 +30,27 @@ class Seat(NamedTuple):
     cpus: int
 
 
-def seats(node: Node, state: NodeState, containers: Iterable[tuple[str, str, str]]) -> list[Seat]:
-    """Give every container with exclusive CPUs a letter; `containers` are (pod UID, container name, label)."""
+def seats(occupants: Iterable[Occupant]) -> list[Seat]:
+    """Give every container that came up and holds exclusive CPUs a letter."""
     found: list[Seat] = []
-    for uid, name, label in containers:
-        cpus = state.cpu.assigned(uid, name) if node.cpu.static else None
-        if cpus:
-            found.append(Seat(LETTERS[len(found) % len(LETTERS)], label, cpus))
+    for one in occupants:
+        if one.tried and one.holding.cpus:
+            found.append(Seat(LETTERS[len(found) % len(LETTERS)], f"{one.pod}/{one.container}", one.holding.cpus))
     return found
 
 
-def draw(node: Node, state: NodeState, drawn: Sequence[Seat], width: int) -> list[str]:
-    """Draw the machine with its CPUs' holders, and a legend, no line longer than `width` where a core fits."""
-    signs = _signs(node, state, drawn)
-    blocks = [_block(node, numa.id, numa.cpus, signs, width) for numa in node.machine.numa_nodes if numa.cpus]
+def draw(machine: Machine, reserved: int, occupants: Sequence[Occupant], width: int) -> list[str]:
+    """Draw the machine with its CPUs' holders, and a legend, no line longer than `width` where a core fits.
+
+    Args:
+        machine: the machine.
+        reserved: CPUs that are never given out, as a set.
+        occupants: who is there.
+        width: of the drawing.
+    """
+    drawn = seats(occupants)
+    signs = _signs(machine, reserved, occupants, drawn)
+    blocks = [_block(machine, numa.id, numa.cpus, signs, width) for numa in machine.numa_nodes if numa.cpus]
     lines: list[str] = []
     row: list[list[str]] = []
     for block in blocks:
@@ -58,24 +68,23 @@ def draw(node: Node, state: NodeState, drawn: Sequence[Seat], width: int) -> lis
     return [*lines, "  ".join(legend) + "; a column is a core, a blank sets caches apart"]
 
 
-def _signs(node: Node, state: NodeState, drawn: Sequence[Seat]) -> Mapping[int, str]:
+def _signs(machine: Machine, reserved: int, occupants: Iterable[Occupant], drawn: Sequence[Seat]) -> Mapping[int, str]:
     """Choose the character of every CPU. Where containers share one (init and app), the later one shows."""
-    signs = dict.fromkeys(ids(node.machine.cpus), FREE)
-    for cpu in ids(node.cpu.reserved):
+    signs = dict.fromkeys(ids(machine.cpus), FREE)
+    for cpu in ids(reserved):
         signs[cpu] = RESERVED
-    for containers in state.cpu.assignments.values():
-        for cpus in containers.values():
-            signs.update(dict.fromkeys(ids(cpus), OTHER))
+    for one in occupants:
+        signs.update(dict.fromkeys(ids(one.holding.cpus or 0), OTHER))
     for seat in drawn:
         signs.update(dict.fromkeys(ids(seat.cpus), seat.letter))
     return signs
 
 
-def _block(node: Node, numa: int, cpus: int, signs: Mapping[int, str], width: int) -> list[str]:
+def _block(machine: Machine, numa: int, cpus: int, signs: Mapping[int, str], width: int) -> list[str]:
     """Draw one NUMA node: a title, then for each thread of its cores a row that starts with its first CPU id."""
-    groups = _caches(node, cpus)
+    groups = _caches(machine, cpus)
     depth = max(len(core) for group in groups for core in group)
-    digits = len(str(node.machine.cpus.bit_length() - 1))
+    digits = len(str(machine.cpus.bit_length() - 1))
     lines = [f"node {numa}"]
     for strip in _strips(groups, width - digits - 1):
         for thread in range(depth):
@@ -93,20 +102,20 @@ def _block(node: Node, numa: int, cpus: int, signs: Mapping[int, str], width: in
 Core = list[int]
 
 
-def _caches(node: Node, cpus: int) -> list[list[Core]]:
+def _caches(machine: Machine, cpus: int) -> list[list[Core]]:
     """Group a NUMA node's cores by uncore cache, each core as its threads ascending."""
-    caches = [cache.cpus & cpus for cache in node.machine.uncore_caches if cache.cpus & cpus]
+    caches = [cache.cpus & cpus for cache in machine.uncore_caches if cache.cpus & cpus]
     groups: dict[int, list[Core]] = {}
-    for core in _cores(node, cpus):
+    for core in _cores(machine, cpus):
         bit = 1 << core[0]
         place = next((index for index, cache in enumerate(caches) if cache & bit), len(caches))
         groups.setdefault(place, []).append(core)
     return [groups[place] for place in sorted(groups)]
 
 
-def _cores(node: Node, cpus: int) -> Iterable[Core]:
+def _cores(machine: Machine, cpus: int) -> Iterable[Core]:
     left = cpus
-    for core in sorted(node.machine.cores, key=lambda one: one & -one):
+    for core in sorted(machine.cores, key=lambda one: one & -one):
         if core & cpus:
             left &= ~core
             yield list(ids(core & cpus))

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from numalign.analysis.alternatives import alternatives
-from numalign.analysis.explanation import Explanation
-from numalign.analysis.merging import merging
-from numalign.analysis.placement import Placement
-from numalign.analysis.refusal import Refusal
-from numalign.analysis.whatif.changes import Change
 from numalign.analysis.whatif.settings import POLICY, SCOPE
-from numalign.errors import StartError
-from numalign.kubelet.admission import Outcome
-from numalign.kubelet.demand import NANO
-from numalign.kubelet.node import Node
-from numalign.model.machine import Machine
-from numalign.model.quantity import Quantity, canonical
+from numalign.model.quantity import NANO, Quantity, canonical
 from numalign.render.page.document import Cell, Document, Line, Styled, Table
-from numalign.render.text.admit import alignment_text, header, lacking, machine_line
+from numalign.render.text.admit import alignment_text, header, machine_line
 from numalign.render.text.amounts import nodes_text
 from numalign.render.text.details import alternatives_lines, details
 from numalign.render.text.matrix import matrix_table
 from numalign.render.text.refusal import why
+
+if TYPE_CHECKING:
+    from numalign.analysis.placement import Placement
+    from numalign.analysis.refusal import Refusal
+    from numalign.analysis.whatif.changes import Change
+    from numalign.errors import StartError
+    from numalign.kubelet.config import KubeletConfig
+    from numalign.model.machine import Machine
+    from numalign.results.admit import PodResult
+    from numalign.results.explain import ExplainedPod, ExplainResult
 
 VERDICTS = {
     True: "never on this machine with these settings: an empty machine refuses it, too",
@@ -40,20 +39,12 @@ class Advice(NamedTuple):
     """The command where no change was found."""
 
 
-class More(NamedTuple):
-    """What else is wanted."""
-
-    details: bool = False
-    alternatives: bool = False
-
-
-def explain_document(
-    node: Node, base: str, origin: str, told: Sequence[Explanation], advice: Sequence[Advice], more: More
-) -> Document:
+def explain_document(result: ExplainResult, origin: str, advice: Sequence[Advice]) -> Document:
     """Tell all pods, under the header that names machine and settings."""
-    document: list[Line | Table] = [Line(text, "dim") for text in header(node, base, origin)]
-    for one, next_commands in zip(told, advice, strict=True):
-        document += [Line(), *explanation(node, one, next_commands), *_more(one, more)]
+    head = header(result.setup, origin, result.reserved_cpus)
+    document: list[Line | Table] = [Line(text, "dim") for text in head]
+    for one, next_commands in zip(result.pods, advice, strict=True):
+        document += [Line(), *explanation(result.setup.config, one, next_commands), *_more(one)]
     return document
 
 
@@ -69,35 +60,32 @@ def start_document(machine: Machine, origin: str, error: StartError, check: str)
     ]
 
 
-def _more(told: Explanation, more: More) -> Iterator[Line | Table]:
-    # The policy that held for this pod, which its annotations may have chosen.
-    node = told.outcome.before.node
-    for decision, table in zip(told.decisions, told.matrices, strict=True):
-        if more.details:
-            yield from details(node, merging(node, decision))
-        if more.alternatives:
-            yield from alternatives_lines(decision.container, alternatives(node, decision, table))
+def _more(told: ExplainedPod) -> Iterator[Line | Table]:
+    for place, table in enumerate(told.matrices):
+        if told.details is not None:
+            yield from details(told.details[place])
+        if told.alternatives is not None:
+            yield from alternatives_lines(table.container, told.alternatives[place])
 
 
-def explanation(node: Node, told: Explanation, advice: Advice) -> Document:
+def explanation(config: KubeletConfig, told: ExplainedPod, advice: Advice) -> Document:
     """Tell one pod."""
-    name = told.outcome.pod.name
     if told.refusal is None:
-        return [_admitted(told.outcome), *_matrices(told), *_placements(told.placements)]
+        return [_admitted(told.pod), *_matrices(told), *_placements(told.placements)]
     return [
-        Line(f"{name}: refused, {VERDICTS[told.refusal.never]}", "bad"),
-        *(Line(f"  {text}", "bold") for text in why(told.refusal, node)),
+        Line(f"{told.pod.name}: refused, {VERDICTS[told.refusal.never]}", "bad"),
+        *(Line(f"  {text}", "bold") for text in why(told.refusal)),
         Line(f"  {_kubelet_says(told.refusal)}"),
         *_matrices(told),
-        *_changes(node, told, advice),
+        *_changes(config, told, advice),
     ]
 
 
-def _admitted(outcome: Outcome) -> Line:
-    missing = ", ".join(lacking(outcome))
+def _admitted(pod: PodResult) -> Line:
+    missing = ", ".join(pod.missing)
     if missing:
-        return Line(f"{outcome.pod.name}: admitted WITHOUT {missing}", "warn")
-    return Line(f"{outcome.pod.name}: admitted", "good")
+        return Line(f"{pod.name}: admitted WITHOUT {missing}", "warn")
+    return Line(f"{pod.name}: admitted", "good")
 
 
 DOING: Mapping[str, str] = {
@@ -118,7 +106,7 @@ def _kubelet_says(refusal: Refusal) -> str:
     return f"the kubelet says, {where}: {said}"
 
 
-def _matrices(told: Explanation) -> Iterator[Line | Table]:
+def _matrices(told: ExplainedPod) -> Iterator[Line | Table]:
     for table in told.matrices:
         yield Line()
         if not table.rows:
@@ -132,7 +120,7 @@ def _whom(container: str | None) -> str:
     return "the whole pod" if container is None else f"container {container}"
 
 
-def _changes(node: Node, told: Explanation, advice: Advice) -> Iterator[Line]:
+def _changes(config: KubeletConfig, told: ExplainedPod, advice: Advice) -> Iterator[Line]:
     yield Line()
     if not told.changes:
         yield Line("  No single change of pods, requests, policy, scope or option admits it here.")
@@ -141,17 +129,13 @@ def _changes(node: Node, told: Explanation, advice: Advice) -> Iterator[Line]:
         return
     yield Line("  Each of these admits it (tried, the nearest first):")
     for number, (change, command) in enumerate(zip(told.changes, advice.changes, strict=True), start=1):
-        yield Line(f"  {number}. {change_text(change, node, _containers(told))}")
+        yield Line(f"  {number}. {change_text(change, config, told.containers)}")
         yield Line(f"     {command}", "dim")
 
 
-def _containers(told: Explanation) -> int:
-    return len(told.outcome.pod.containers)
-
-
-def change_text(change: Change, node: Node, containers: int = 1) -> str:
+def change_text(change: Change, config: KubeletConfig, containers: int = 1) -> str:
     """Say what to change, and whether the pod is aligned then."""
-    return f"{_what(change, node, containers)}{ALIGNED[change.aligned]}"
+    return f"{_what(change, config, containers)}{ALIGNED[change.aligned]}"
 
 
 ALIGNED: Mapping[bool | None, str] = {
@@ -161,7 +145,7 @@ ALIGNED: Mapping[bool | None, str] = {
 }
 
 
-def _what(change: Change, node: Node, containers: int) -> str:
+def _what(change: Change, config: KubeletConfig, containers: int) -> str:
     if change.kind == "machine":
         return f"run it on machine {change.machine}"
     if change.kind == "pods":
@@ -177,9 +161,9 @@ def _what(change: Change, node: Node, containers: int) -> str:
             for (container, resource), nano in change.amounts.items()
         )
     if POLICY in change.flags:
-        return f"policy {change.flags[POLICY]} instead of {node.config.topology_manager_policy}"
+        return f"policy {change.flags[POLICY]} instead of {config.topology_manager_policy}"
     if SCOPE in change.flags:
-        return f"scope {change.flags[SCOPE]} instead of {node.config.topology_manager_scope}"
+        return f"scope {change.flags[SCOPE]} instead of {config.topology_manager_scope}"
     return "set " + " ".join(f"--{flag} {value}" for flag, value in change.flags.items())
 
 

@@ -3,48 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from numalign.analysis.lint.check import Report, reaches
-from numalign.analysis.lint.finding import Finding
-from numalign.errors import Notice
+from numalign.analysis.lint.check import reaches
 from numalign.render.ci.checks import Check, Level, Problem, printable
 from numalign.render.page.document import Cell, Document, Line, Style, Styled, Table
 
-
-class Linted(NamedTuple):
-    """A report and where its pod stands."""
-
-    report: Report
-    kind: str
-    """Of the object that carries the pod."""
-    owner: str
-    """That object's name."""
-    file: str
-    is_file: bool
-    """False: standard input."""
-    line: int
-    lines: tuple[int, ...]
-    """A line a finding."""
-
-    @property
-    def found(self) -> Iterable[tuple[Finding, int]]:
-        """The findings with their lines."""
-        return zip(self.report.findings, self.lines, strict=True)
+if TYPE_CHECKING:
+    from numalign.analysis.lint.finding import Finding
+    from numalign.errors import Notice
+    from numalign.results.lint import LintResult
 
 
 COLUMNS = ("WHERE", "CODE", "EFFECT", "CONTAINER", "WHAT, AND WHAT TO WRITE INSTEAD")
 _STYLES: dict[str, Style] = {"note": "dim", "unaligned": "warn", "rejected": "bad", "impossible": "bad"}
 
 
-def lint_document(linted: Sequence[Linted], machine: str | None) -> Document:
+def lint_document(result: LintResult) -> Document:
     """Build the table, two rows a finding, and a closing line that counts."""
+    linted = result.pods
     rows = [row for one in linted for finding, line in one.found for row in _rows(one.file, finding, line)]
-    ignored = sum(len(one.report.ignored) for one in linted)
+    ignored = sum(len(one.ignored) for one in linted)
     told = [f"{_many(len(linted), 'pod')}, {_many(len(rows) // 2, 'finding')}"]
     if ignored:
         told.append(f"{_many(ignored, 'rule')} ignored")
-    told.append(f"judged on {machine}" if machine is not None else "judged without a machine")
+    told.append(f"judged on {result.machine}" if result.machine is not None else "judged without a machine")
     closing = Line("; ".join(told), "dim")
     return [Table(COLUMNS, tuple(rows)), Line(), closing] if rows else [closing]
 
@@ -66,25 +49,25 @@ def severity(finding: Finding) -> str:
     return "note" if finding.effect == "note" else "warning"
 
 
-def lint_json(linted: Sequence[Linted], machine: str | None, notices: Sequence[Notice]) -> dict[str, Any]:
+def lint_json(result: LintResult, notices: Sequence[Notice]) -> dict[str, Any]:
     """Write the result for programs (keys are only ever added)."""
     return {
         "apiVersion": "numalign/v1",
         "kind": "LintResult",
-        "machine": machine,
+        "machine": result.machine,
         "pods": [
             {
-                "name": one.report.pod.name,
-                "namespace": one.report.pod.namespace,
+                "name": one.name,
+                "namespace": one.namespace,
                 "kind": one.kind,
                 "owner": one.owner,
                 "file": one.file,
                 "line": one.line,
-                "qos": one.report.pod.qos,
+                "qos": one.qos,
                 "findings": [_finding_json(finding, line) for finding, line in one.found],
-                "ignored": list(one.report.ignored),
+                "ignored": list(one.ignored),
             }
-            for one in linted
+            for one in result.pods
         ],
         "warnings": [notice._asdict() for notice in notices],
     }
@@ -103,9 +86,9 @@ def _finding_json(finding: Finding, line: int) -> dict[str, Any]:
     }
 
 
-def lint_checks(linted: Sequence[Linted], machine: str | None, bar: str) -> list[Check]:
+def lint_checks(result: LintResult, bar: str) -> list[Check]:
     """Make a check a pod, held against a machine or none; what reaches the bar of `--fail-on` fails."""
-    group = "lint" if machine is None else f"lint.{machine}"
+    group = "lint" if result.machine is None else f"lint.{result.machine}"
     return [
         Check(
             group,
@@ -114,7 +97,7 @@ def lint_checks(linted: Sequence[Linted], machine: str | None, bar: str) -> list
             one.line,
             tuple(_problem(finding, line, bar) for finding, line in one.found),
         )
-        for one in linted
+        for one in result.pods
     ]
 
 

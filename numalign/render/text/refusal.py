@@ -8,7 +8,6 @@ from numalign.analysis.matrix import Matrix, Row
 from numalign.analysis.refusal import Refusal
 from numalign.kubelet.cpu.allocate import SMT_ALIGNMENT_ERROR
 from numalign.kubelet.fit.check import Shortage
-from numalign.kubelet.node import Node
 from numalign.render.text.amounts import amount_text, nodes_text
 from numalign.render.text.matrix import mask_of
 
@@ -16,15 +15,15 @@ MOST_NODES = 4
 """So many nodes are listed one by one; of more the best one is told."""
 
 
-def why(refusal: Refusal, node: Node) -> Iterator[str]:
+def why(refusal: Refusal) -> Iterator[str]:
     """Say why, a sentence a line."""
-    yield from _why(refusal, node)
+    yield from _why(refusal)
     if refusal.empty is not None:
-        for text in _why(refusal.empty, node):
+        for text in _why(refusal.empty):
             yield f"on an empty machine: {text}"
 
 
-def _why(refusal: Refusal, node: Node) -> Iterator[str]:
+def _why(refusal: Refusal) -> Iterator[str]:
     rows, table = refusal.culprits, refusal.matrix
     if refusal.stage == "panic":
         for resource, amount in refusal.missing:
@@ -44,7 +43,7 @@ def _why(refusal: Refusal, node: Node) -> Iterator[str]:
     elif refusal.stage == "merge" or (len(rows) > 1 and all(map(_alone_somewhere, rows))):
         yield from _never_meet(rows, table)
     elif refusal.reason == SMT_ALIGNMENT_ERROR:
-        yield _whole_cores(rows[0], node)
+        yield _whole_cores(rows[0], refusal.threads)
     else:
         for row in rows:
             yield _too_little(row, table)
@@ -136,9 +135,8 @@ def _never_meet(rows: Sequence[Row], table: Matrix) -> Iterator[str]:
     yield "each could be had alone, but not from the same nodes"
 
 
-def _whole_cores(row: Row, node: Node) -> str:
+def _whole_cores(row: Row, threads: int) -> str:
     """`full-pcpus-only` refused."""
-    threads = max(core.bit_count() for core in node.cpu.topology.cores.values())
     if row.requested % threads:
         return f"{_asked(row)}, but with full-pcpus-only CPUs are given out as whole cores of {threads}"
     return (

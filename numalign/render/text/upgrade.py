@@ -2,35 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
-from numalign.analysis.compare.upgrade import Change, Run, decision
-from numalign.errors import Notice
-from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.profile import version
 from numalign.render.json.admit import pod_json, settings_json
 from numalign.render.page.document import Cell, Document, Line, Styled, Table
-from numalign.render.text.admit import COLUMNS, NOTHING, header, outcome_rows
+from numalign.render.text.admit import COLUMNS, NOTHING, header, pod_rows
+
+if TYPE_CHECKING:
+    from numalign.errors import Notice
+    from numalign.results.compare import UpgradeResult, VersionResult
 
 
-def upgrade_document(runs: Sequence[Run], changes: Sequence[Change], base: str, origin: str) -> Document:
+def upgrade_document(result: UpgradeResult, origin: str) -> Document:
     """Build the header, the table of decisions, a sentence a pod, and the table of differences, decisive ones first."""
-    names = [version(run.profile.release) for run in runs]
+    runs = (result.older, result.newer)
+    names = [run.version for run in runs]
     rows = [row for run in runs for row in _rows(run)]
-    started = next((run.session for run in runs if run.session is not None), None)
+    started = next((run for run in runs if not run.error), None)
+    head = header(result.setup, origin, started.reserved_cpus)[:2] if started else ()
     document: list[Line | Table] = [
-        *(Line(text, "dim") for text in (header(started.node, base, origin)[:2] if started else ())),
+        *(Line(text, "dim") for text in head),
         Line(f"history: kubelet {' and '.join(names)} as they decided", "dim"),
         Line(),
         Table(("KUBELET", *COLUMNS), tuple(rows)),
         Line(),
-        *map(Line, _sentences(runs)),
+        *map(Line, _sentences(result)),
         Line(),
     ]
-    if not changes:
+    if not result.differences:
         return [*document, Line(f"nothing that numalign replays changed from {names[0]} to {names[-1]}")]
-    ordered = sorted(changes, key=lambda change: not change.decides)
+    ordered = sorted(result.differences, key=lambda change: not change.decides)
     table = Table(
         ("SINCE", "DECIDES HERE", "TOPIC", "BEFORE", "SINCE THEN"),
         tuple(
@@ -47,55 +50,43 @@ def upgrade_document(runs: Sequence[Run], changes: Sequence[Change], base: str, 
     return [*document, Line(f"what changed from {names[0]} to {names[-1]}:"), table]
 
 
-def _rows(run: Run) -> Iterable[tuple[Cell, ...]]:
-    name = version(run.profile.release)
-    if run.session is None:
-        yield (name, NOTHING, Styled(f"does not start: {run.error}", "bad"), *[NOTHING] * (len(COLUMNS) - 2))
-    for outcome in run.outcomes:
-        for row in outcome_rows(outcome.before.node, outcome):
-            yield (name, *row)
+def _rows(run: VersionResult) -> Iterable[tuple[Cell, ...]]:
+    if run.error:
+        yield (run.version, NOTHING, Styled(f"does not start: {run.error}", "bad"), *[NOTHING] * (len(COLUMNS) - 2))
+    for pod in run.pods:
+        for row in pod_rows(pod, exclusive_cpus=run.exclusive_cpus):
+            yield (run.version, *row)
 
 
-def _sentences(runs: Sequence[Run]) -> Iterable[str]:
+def _sentences(result: UpgradeResult) -> Iterable[str]:
     """Say for each pod what the upgrade changes."""
-    older, newer = runs[0], runs[-1]
-    if older.session is None or newer.session is None:
+    if result.older.error or result.newer.error:
         yield "the kubelet does not start with these settings in both versions"
         return
-    for before, after in zip(older.outcomes, newer.outcomes, strict=True):
-        if before.admit != after.admit:
-            text = f"{'admitted' if before.admit else 'refused'} before, {'admitted' if after.admit else 'REFUSED'} now"
-        elif decision(before) == decision(after):
+    for before, after, same in zip(result.older.pods, result.newer.pods, result.same, strict=True):
+        if before.admitted != after.admitted:
+            was, now = "admitted" if before.admitted else "refused", "admitted" if after.admitted else "REFUSED"
+            text = f"{was} before, {now} now"
+        elif same:
             text = "the same in both"
-        elif before.admit:
+        elif before.admitted:
             text = "admitted by both, with another hint or other resources"
         else:
             text = "refused by both, in other words"
-        yield f"{before.pod.name}: {text}"
+        yield f"{before.name}: {text}"
 
 
-def upgrade_json(
-    config: KubeletConfig,
-    machine: str,
-    base: str,
-    runs: Sequence[Run],
-    changes: Iterable[Change],
-    notices: Iterable[Notice],
-) -> dict[str, Any]:
+def upgrade_json(result: UpgradeResult, notices: Iterable[Notice]) -> dict[str, Any]:
     """Write the comparison for programs."""
     return {
         "apiVersion": "numalign/v1",
         "kind": "UpgradeComparison",
-        "machine": machine,
-        "base": base,
-        "kubelet": settings_json(config),
+        "machine": result.setup.machine.name,
+        "base": result.setup.base,
+        "kubelet": settings_json(result.setup.config),
         "versions": [
-            {
-                "version": version(run.profile.release),
-                "startError": run.error or None,
-                "pods": [pod_json(outcome.before.node, outcome) for outcome in run.outcomes],
-            }
-            for run in runs
+            {"version": run.version, "startError": run.error or None, "pods": [pod_json(pod) for pod in run.pods]}
+            for run in (result.older, result.newer)
         ],
         "differences": [
             {
@@ -105,7 +96,7 @@ def upgrade_json(
                 "after": change.difference.newer,
                 "decides": change.decides,
             }
-            for change in changes
+            for change in result.differences
         ],
         "warnings": [notice._asdict() for notice in notices],
     }

@@ -1,33 +1,35 @@
-"""The flags about earlier kubelets and about proposals that no kubelet carries out."""
+"""Earlier kubelets, and proposals that no kubelet carries out: which one is asked for, and what to say about it."""
 
 from __future__ import annotations
 
-from typing import cast
+from typing import TYPE_CHECKING
 
-from numalign.cli.options import KubeletFlags
 from numalign.errors import InputError, Notice
 from numalign.kubelet.config import KubeletConfig
-from numalign.kubelet.profile import FEEDBACK_POLICIES, REFERENCE, REFERENCE_RELEASE, Allocation, Profile, version
+from numalign.kubelet.profile import FEEDBACK_POLICIES, REFERENCE, REFERENCE_RELEASE, Profile, version
 from numalign.kubelet.proposals.per_pod import choice
 from numalign.kubelet.releases import parse_release, profile_of
 from numalign.model.machine import Machine
 from numalign.model.pod import Pod
 
+if TYPE_CHECKING:
+    from numalign.tasks.requests import KubeletRequest
+
 MOST_NODES = 16
 """The proposals list every set of NUMA nodes, 2^n of them."""
 
 
-def profile_asked(flags: KubeletFlags) -> Profile:
-    """Put the flags together.
+def profile_asked(request: KubeletRequest) -> Profile:
+    """Put what is asked together.
 
     Raises:
-        InputError: `--kubelet-version` names a release that numalign does not know.
+        InputError: the version is not a release that numalign knows.
     """
-    profile = REFERENCE if flags.version is None else profile_of(parse_release(flags.version))
+    profile = REFERENCE if request.version is None else profile_of(parse_release(request.version))
     beyond = profile._replace(
-        policies=FEEDBACK_POLICIES if flags.settings.get("topology-manager-policy") in FEEDBACK_POLICIES else (),
-        preferred_allocation=cast(Allocation, flags.preferred_allocation),
-        per_pod_policy=flags.per_pod_policy,
+        policies=FEEDBACK_POLICIES if request.settings.get("topology-manager-policy") in FEEDBACK_POLICIES else (),
+        preferred_allocation=request.preferred_allocation,
+        per_pod_policy=request.per_pod_policy,
     )
     return REFERENCE if beyond == REFERENCE else beyond
 

@@ -1,0 +1,58 @@
+"""What a container holds, read once from a node's state: exclusive CPUs, devices with their NUMA nodes, memory.
+
+Everybody above the kubelet looks at holdings through this one value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from numalign.kubelet import device
+
+if TYPE_CHECKING:
+    from numalign.kubelet.demand import ContainerDemand
+    from numalign.kubelet.device.state import Resource
+    from numalign.kubelet.memory import Block
+    from numalign.kubelet.node import Node, NodeState
+
+
+class HeldDevices(NamedTuple):
+    """The devices of one resource that a container holds."""
+
+    resource: str
+    ids: tuple[str, ...]
+    """In natural order: `gpu-2` before `gpu-10`."""
+    per_numa: Mapping[int, int]
+    """NUMA node id -> how many of them; a device with several nodes counts on each, one without under -1."""
+    members: int
+    """The same devices as a set of the resource's (see `kubelet.device.Resource`)."""
+
+
+class Holding(NamedTuple):
+    """What one container holds."""
+
+    cpus: int | None
+    """Its exclusive CPUs as a set; None: it runs in the shared pool."""
+    devices: tuple[HeldDevices, ...]
+    """Sorted by resource name."""
+    memory: tuple[Block, ...]
+    """Pinned memory and huge pages, sorted by resource; empty: nothing is pinned."""
+    missing: tuple[str, ...] = ()
+    """Device resources it asks for that the node has no plugin of, sorted: it runs without them."""
+
+
+def holding(node: Node, state: NodeState, uid: str, container: ContainerDemand) -> Holding:
+    """Read what a container of a pod holds."""
+    plugins = node.device.resources
+    held = state.device.holdings.get(uid, {}).get(container.name, {})
+    return Holding(
+        state.cpu.assigned(uid, container.name),
+        tuple([_held(plugins[name], name, held[name]) for name in sorted(held)]),
+        state.memory.blocks(uid, container.name) or (),
+        tuple([name for name, amount in container.devices if amount and name not in plugins]),
+    )
+
+
+def _held(resource: Resource, name: str, members: int) -> HeldDevices:
+    return HeldDevices(name, tuple(device.device_ids(resource, members)), device.per_numa(resource, members), members)

@@ -1,0 +1,102 @@
+"""The result of a comparison: the same pods under other settings and on other machines, a row a variant."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from numalign.analysis.compare.table import Left
+    from numalign.analysis.compare.upgrade import TriedDifference
+    from numalign.analysis.refusal import Refusal
+    from numalign.errors import Notice
+    from numalign.kubelet.setup import Setup
+    from numalign.results.admit import PodResult
+
+
+class ComparedRow(NamedTuple):
+    """What one variant does with the pods."""
+
+    setup: Setup
+    option: str
+    """The policy option that is on here beside those of the configuration; empty: none."""
+    present: bool
+    """It is the configuration as given."""
+    error: str
+    """Why the kubelet would not start; empty: it starts."""
+    pods: tuple[PodResult, ...]
+    """The pods as given; none after one that the kubelet does not survive."""
+    refused: PodResult | None
+    """The first of them that is refused, or the pod there already at which the kubelet fails."""
+    refusal: Refusal | None
+    """Why, if that was asked."""
+    replicas: int
+    """How many whole sets fit."""
+    aligned_replicas: int
+    """How many of them have nothing that is not aligned."""
+    ended: PodResult | None
+    """What ended the count: a refused pod, or an admitted one that evicts another; None: nothing did, or no start."""
+    stranded: tuple[Left, ...]
+    """What the last pod found free, by ascending NUMA node id; last, what has no node."""
+    exclusive: frozenset[str]
+    """Resources that the pods take exclusively: `cpu`, memory, huge pages, devices."""
+
+    @property
+    def admit(self) -> bool:
+        """Tell whether all pods as given are admitted."""
+        return bool(self.pods) and self.refused is None
+
+    @property
+    def aligned(self) -> bool | None:
+        """Tell whether the admitted pods as given are aligned; None: there is nothing to align."""
+        known = [pod.aligned for pod in self.pods if pod.aligned is not None]
+        return all(known) if known else None
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Device resources that admitted pods run without."""
+        return tuple(dict.fromkeys(name for pod in self.pods for name in pod.missing))
+
+
+class ComparedMachine(NamedTuple):
+    """All that was tried on one machine."""
+
+    setup: Setup
+    """As given."""
+    rows: tuple[ComparedRow, ...]
+
+
+class CompareResult(NamedTuple):
+    """The whole comparison."""
+
+    machines: tuple[ComparedMachine, ...]
+    notices: tuple[Notice, ...]
+
+    @property
+    def rows(self) -> tuple[ComparedRow, ...]:
+        """The rows of all machines."""
+        return tuple(row for machine in self.machines for row in machine.rows)
+
+
+class VersionResult(NamedTuple):
+    """One kubelet version's decisions."""
+
+    version: str
+    error: str
+    """Why it does not start; empty: it starts."""
+    exclusive_cpus: bool
+    """Whether the CPU manager gives out CPUs at all."""
+    reserved_cpus: int
+    """CPUs that are never given out exclusively, as a set."""
+    pods: tuple[PodResult, ...]
+
+
+class UpgradeResult(NamedTuple):
+    """What another kubelet version decides about the same pods, and which difference makes it so."""
+
+    setup: Setup
+    older: VersionResult
+    newer: VersionResult
+    same: tuple[bool, ...]
+    """Pod by pod, whether both versions decide alike; empty where one of them does not start."""
+    differences: tuple[TriedDifference, ...]
+    notices: tuple[Notice, ...]

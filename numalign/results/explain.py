@@ -1,0 +1,51 @@
+"""The result of an explanation: what the managers said, what is in the way, what would help, where everything lies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from numalign.analysis.alternatives import Alternatives
+    from numalign.analysis.matrix import Matrix
+    from numalign.analysis.merging import Merging
+    from numalign.analysis.placement import Placement
+    from numalign.analysis.refusal import Refusal
+    from numalign.analysis.whatif.changes import Change
+    from numalign.errors import Notice
+    from numalign.kubelet.setup import Setup
+    from numalign.results.admit import PodResult
+
+
+class ExplainedPod(NamedTuple):
+    """One pod's admission, told."""
+
+    pod: PodResult
+    containers: int
+    """How many containers the pod has."""
+    matrices: tuple[Matrix, ...]
+    """One for each decision, container by container or for the whole pod, up to a refusal."""
+    refusal: Refusal | None
+    changes: tuple[Change, ...]
+    """Of a refused pod: what would admit it, the nearest first."""
+    placements: tuple[Placement, ...]
+    """Of an admitted pod: where its containers are."""
+    details: tuple[Merging, ...] | None = None
+    """Each decision step by step; None: not asked."""
+    alternatives: tuple[tuple[Alternatives, ...], ...] | None = None
+    """For each decision all aligned allocations, nodes by nodes; None: not asked."""
+
+
+class ExplainResult(NamedTuple):
+    """The pods that were explained, in order."""
+
+    setup: Setup
+    reserved_cpus: int
+    """CPUs that are never given out exclusively, as a set."""
+    pods: tuple[ExplainedPod, ...]
+    """None after one that the kubelet does not survive."""
+    notices: tuple[Notice, ...]
+
+    @property
+    def fatal(self) -> bool:
+        """Whether the kubelet itself would crash or hang on the way."""
+        return any(one.pod.fatal for one in self.pods)

@@ -1,0 +1,44 @@
+"""The result of `lint`: what in each manifest keeps its pods from being aligned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from numalign.analysis.lint.finding import Finding
+    from numalign.model.pod import QoS
+
+
+class LintedPod(NamedTuple):
+    """One pod or template, and where it stands."""
+
+    name: str
+    namespace: str
+    qos: QoS
+    kind: str
+    """Of the object that carries the pod."""
+    owner: str
+    """That object's name."""
+    file: str
+    is_file: bool
+    """False: standard input."""
+    line: int
+    findings: tuple[Finding, ...]
+    lines: tuple[int, ...]
+    """A line a finding."""
+    ignored: tuple[str, ...]
+    """Codes that would have been found, had nobody said to pass over them."""
+
+    @property
+    def found(self) -> Iterable[tuple[Finding, int]]:
+        """The findings with their lines."""
+        return zip(self.findings, self.lines, strict=True)
+
+
+class LintResult(NamedTuple):
+    """All manifests."""
+
+    machine: str | None
+    """The machine they were judged by; None: judged without one."""
+    pods: tuple[LintedPod, ...]

@@ -1,0 +1,58 @@
+"""The result of a replay: what the kubelet decided at each step of a scenario, and what pods hold in the end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from numalign.analysis.holding import Holding
+    from numalign.kubelet.topology.hints import TopologyHint
+    from numalign.model.pod import QoS
+
+
+class ReplayedContainer(NamedTuple):
+    """What one container of an admitted pod got."""
+
+    name: str
+    hint: TopologyHint
+    holding: Holding
+
+
+class StepResult(NamedTuple):
+    """What one step came to."""
+
+    shared_pool: int | None
+    """The shared pool after it, as a set of CPUs; None with CPU manager `none`."""
+    qos: QoS | None = None
+    """Of the pod that came up; None: a pod's containers started, or it ended."""
+    admitted: bool = False
+    reason: str = ""
+    message: str = ""
+    containers: tuple[ReplayedContainer, ...] = ()
+    panic: str | None = None
+    """The Go error with which the kubelet crashes in this step; None: it survives."""
+
+
+class FinalState(NamedTuple):
+    """What pods hold after the last step."""
+
+    memory: Mapping[str, Any]
+    """The Memory Manager's tables as plain data (see `kubelet.memory.machine_state`)."""
+    pods: Mapping[str, Mapping[str, Holding]]
+    """Pod -> container -> what it holds."""
+    shared_pool: int | None
+
+
+class ReplayResult(NamedTuple):
+    """What became of one scenario."""
+
+    start_error: str = ""
+    """Why the kubelet does not start; nothing else is known then."""
+    hang: bool = False
+    """The kubelet would not come back from a step; nothing else is known then."""
+    reserved_cpus: int | None = None
+    """CPUs that are never given out exclusively, as a set; None with CPU manager `none`."""
+    steps: tuple[StepResult, ...] = ()
+    final: FinalState | None = None
+    """None: the kubelet crashed on the way."""

@@ -1,0 +1,23 @@
+"""When the answer is no: what `--fail-on` asks about the result of a pod (exit status 1)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, get_args
+
+if TYPE_CHECKING:
+    from numalign.results.admit import PodResult
+
+FailOn = Literal["rejected", "unaligned", "impossible", "nothing"]
+"""What makes the answer no: a pod is refused; or what it got is not aligned; only a pod that an empty node refuses too
+(the result has to know, see `tasks.admit`); never."""
+
+FAIL_ON: tuple[FailOn, ...] = get_args(FailOn)
+
+
+def fails(pod: PodResult, fail_on: FailOn) -> bool:
+    """Tell whether what became of a pod makes the answer no."""
+    if fail_on == "nothing":
+        return False
+    if not pod.admitted:
+        return fail_on != "impossible" or pod.impossible is not False
+    return fail_on == "unaligned" and pod.aligned is False

@@ -1,0 +1,39 @@
+"""Kubelet configurations against a machine: would the kubelet start, and one that would."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from numalign.analysis.config.check import report
+from numalign.analysis.config.suggest import Suggestion, suggest
+from numalign.errors import StartError
+from numalign.results.config import ConfigCheckResult
+
+if TYPE_CHECKING:
+    from numalign.kubelet.setup import Setup
+    from numalign.model.machine import Machine
+
+
+def check_config(setup: Setup) -> ConfigCheckResult:
+    """Check a configuration on its machine, and work out the nearest one that starts."""
+    return ConfigCheckResult(setup, report(setup))
+
+
+def suggest_config(machine: Machine, settings: Mapping[str, str]) -> Suggestion:
+    """Write a configuration for a machine that aligns what can be aligned.
+
+    Args:
+        machine: the machine.
+        settings: flags of the kubelet, without dashes -> text; kept where the kubelet accepts them.
+
+    Raises:
+        InputError: a flag's text cannot be read.
+        StartError: no configuration was found that starts there.
+    """
+    from numalign.sources.kubelet.flags import read_flags
+
+    suggestion = suggest(machine, read_flags(settings))
+    if suggestion.error:
+        raise StartError(suggestion.error)
+    return suggestion

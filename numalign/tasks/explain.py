@@ -1,0 +1,95 @@
+"""Explain what the kubelet decides about pods: what is in the way, what would admit them, where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from numalign.analysis.alternatives import alternatives
+from numalign.analysis.explanation import Explanation, explain_outcome
+from numalign.analysis.merging import merging
+from numalign.analysis.whatif.situation import Event, Situation, arrivals, played
+from numalign.errors import Notice
+from numalign.kubelet.admission import Session, admit, odd_from_the_start
+from numalign.results.explain import ExplainedPod, ExplainResult
+from numalign.tasks.pod_result import pod_result
+from numalign.tasks.setup import check_choices
+
+if TYPE_CHECKING:
+    from numalign.kubelet.setup import Setup
+    from numalign.model.pod import Pod
+
+
+def explain(
+    setup: Setup,
+    pods: Sequence[Pod],
+    *,
+    beside: Sequence[Pod] = (),
+    started: bool = False,
+    gone: Sequence[Pod] = (),
+    elsewhere: Sequence[tuple[str, Setup]] = (),
+    details: bool = False,
+    all_alternatives: bool = False,
+) -> ExplainResult:
+    """Admit pods one after another on an empty node, and explain each admission.
+
+    Args:
+        setup: the machine, the settings, the kubelet.
+        pods: in the order in which they come up.
+        beside: pods that are there already, admitted first.
+        started: the containers of an admitted pod start before the next pod comes.
+        gone: pods that end before the last one comes up.
+        elsewhere: (name, setup) pairs of further machines where a refused pod is tried, with the same past.
+        details: tell every step of each decision.
+        all_alternatives: tell every aligned allocation there is.
+
+    Raises:
+        StartError: the kubelet would refuse to start.
+        KubeletPanicError: it would crash, or hang, on the pods that are there.
+        InputError: a pod chooses its policy by an annotation that is wrong.
+    """
+    for one in (setup, *(other for _, other in elsewhere)):
+        check_choices(one, (*beside, *pods))
+    situation = Situation(setup, past=arrivals(beside, started=started))
+    session = situation.session()
+    notices = [*odd_from_the_start(session), *_absent(beside, session)]
+    told: list[ExplainedPod] = []
+    for pod in pods:
+        if pod is pods[-1]:
+            ends = tuple(Event("end", one) for one in gone)
+            situation = situation._replace(past=situation.past + ends)
+            session = played(session, ends)
+        outcome = admit(session, pod)
+        others = [(name, Situation(other, past=situation.past)) for name, other in elsewhere]
+        explained = explain_outcome(situation, outcome, others)
+        told.append(_told(explained, details=details, all_alternatives=all_alternatives))
+        notices += outcome.notices
+        if told[-1].pod.fatal:
+            break
+        events = arrivals((pod,), started=started)
+        situation = situation._replace(past=situation.past + events)
+        session = played(outcome.then, events[1:])
+    return ExplainResult(setup, session.node.cpu.reserved, tuple(told), tuple(notices))
+
+
+def _absent(beside: Iterable[Pod], session: Session) -> Iterator[Notice]:
+    there = {pod.uid for pod in session.pods}
+    for pod in beside:
+        if pod.uid not in there:
+            yield Notice("beside-refused", "refused on this node, so it is not beside the pods", pod.name)
+
+
+def _told(told: Explanation, *, details: bool, all_alternatives: bool) -> ExplainedPod:
+    # The node with the policy that held for this pod, which its annotations may have chosen.
+    node = told.outcome.before.node
+    pairs = list(zip(told.decisions, told.matrices, strict=True))
+    return ExplainedPod(
+        pod=pod_result(told.outcome)._replace(impossible=told.refusal and told.refusal.never),
+        containers=len(told.outcome.pod.containers),
+        matrices=told.matrices,
+        refusal=told.refusal,
+        changes=told.changes,
+        placements=told.placements,
+        details=tuple(merging(node, decision) for decision, _ in pairs) if details else None,
+        alternatives=tuple(alternatives(node, *pair) for pair in pairs) if all_alternatives else None,
+    )

@@ -1,0 +1,38 @@
+"""From the twin's outcome of an admission to the result that every output shows: worked out once, here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from numalign.analysis.alignment import alignment
+from numalign.analysis.holding import holding
+from numalign.results.admit import ContainerResult, PodResult
+
+if TYPE_CHECKING:
+    from numalign.kubelet.admission import Outcome
+
+
+def pod_result(outcome: Outcome) -> PodResult:
+    """Work out what became of a pod; the result keeps none of the node's states."""
+    pod, node, then = outcome.pod, outcome.before.node, outcome.then
+    return PodResult(
+        name=pod.name,
+        namespace=pod.namespace,
+        qos=pod.qos,
+        admitted=outcome.admit,
+        stage=outcome.stage,
+        reason=outcome.reason,
+        message=outcome.message,
+        refused_at=None if outcome.admit else outcome.result.container,
+        containers=_containers(outcome) if outcome.admit else (),
+        shared_pool=then.state.cpu.default if node.cpu.static else None,
+    )
+
+
+def _containers(outcome: Outcome) -> tuple[ContainerResult, ...]:
+    node, found = outcome.before.node, []
+    for container in outcome.demand.containers:
+        held = holding(node, outcome.after, outcome.demand.uid, container)
+        hint = outcome.result.hints[container.name]
+        found.append(ContainerResult(container.name, container.kind, hint, held, alignment(node, held)))
+    return tuple(found)

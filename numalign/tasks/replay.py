@@ -1,0 +1,79 @@
+"""Replay a scenario from an empty node, step by step, as the recorded decisions were made: by the managers alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from numalign.analysis.holding import holding
+from numalign.errors import StartError
+from numalign.kubelet import memory
+from numalign.kubelet import node as twin
+from numalign.kubelet.demand import read
+from numalign.results.replay import FinalState, ReplayedContainer, ReplayResult, StepResult
+
+if TYPE_CHECKING:
+    from numalign.kubelet.demand import PodDemand
+    from numalign.kubelet.node import AdmitResult, Node, NodeState
+    from numalign.kubelet.setup import Setup
+    from numalign.model.pod import QoS
+    from numalign.sources.recorded.scenario import Step
+
+
+def replay(setup: Setup, steps: Iterable[Step]) -> ReplayResult:
+    """Run a scenario. A refusal to start, a crash and an endless loop are answers like any other."""
+    try:
+        node, state = twin.start(setup)
+    except StartError as error:
+        return ReplayResult(start_error=error.message)
+    reserved = node.cpu.reserved if node.cpu.static else None
+    done: list[StepResult] = []
+    names: dict[str, str] = {}
+    uids: dict[str, str] = {}
+    for step in steps:
+        if step.pod is None:
+            uid = uids.get(step.name, "")
+            change = twin.remove if step.op == "remove" else twin.start_containers
+            state = change(node, state, uid)
+            done.append(StepResult(_shared_pool(node, state)))
+            continue
+        demand = read(step.pod)
+        names[demand.uid], uids[step.name] = step.name, demand.uid
+        state, result = twin.admit(node, state, demand)
+        if result.stage == "hang":
+            return ReplayResult(hang=True)
+        state = twin.collect(node, state)
+        done.append(_admission(node, state, demand, step.pod.qos, result))
+        if result.stage == "panic":
+            return ReplayResult(reserved_cpus=reserved, steps=tuple(done))
+    return ReplayResult(reserved_cpus=reserved, steps=tuple(done), final=_final(node, state, names))
+
+
+def _admission(node: Node, state: NodeState, pod: PodDemand, qos: QoS, result: AdmitResult) -> StepResult:
+    pool = _shared_pool(node, state)
+    if result.stage == "panic":
+        return StepResult(pool, qos, panic=result.message)
+    if not result.admit:
+        return StepResult(pool, qos, False, result.reason, result.message)
+    containers = tuple(
+        [
+            ReplayedContainer(container.name, result.hints[container.name], holding(node, state, pod.uid, container))
+            for container in pod.containers
+        ]
+    )
+    return StepResult(pool, qos, True, containers=containers)
+
+
+def _shared_pool(node: Node, state: NodeState) -> int | None:
+    return state.cpu.default if node.cpu.static else None
+
+
+def _final(node: Node, state: NodeState, names: Mapping[str, str]) -> FinalState:
+    return FinalState(
+        memory.machine_state(node.memory, state.memory),
+        {
+            names[uid]: {container.name: holding(node, state, uid, container) for container in pod.containers}
+            for uid, pod in state.pods.items()
+        },
+        _shared_pool(node, state),
+    )

@@ -1,0 +1,54 @@
+"""What is asked for by name, before anything is read: which kubelet, which pods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Literal, NamedTuple
+
+
+class KubeletRequest(NamedTuple):
+    """A kubelet's settings as they are given: files by name, single settings as text."""
+
+    config: str | None = None
+    """A file with a KubeletConfiguration."""
+    config_dir: str | None = None
+    """A folder of drop-ins over `config`."""
+    settings: Mapping[str, str] = {}
+    """Flag of the kubelet, without dashes -> text."""
+    version: str | None = None
+    """`1.32`; None: the reference release."""
+    per_pod_policy: bool = False
+    """Beyond the kubelet: pods choose policy and scope by annotations."""
+    preferred_allocation: Literal["kubelet", "proposal"] = "kubelet"
+    """Beyond the kubelet: `proposal` uses devices' preferred sets as proposed in 2019."""
+
+
+class PodsRequest(NamedTuple):
+    """Which pods come up for admission."""
+
+    names: tuple[str, ...]
+    """Files, folders, or `-` for standard input."""
+    beside: str | None = None
+    """A file of the pods that are there already."""
+    replicas: int | None = None
+    """How many pods of each template; None: one."""
+    started: bool = False
+    """Pods start before the next one comes."""
+
+
+class WhatIfRequest(NamedTuple):
+    """What is asked to be different from the pods as given."""
+
+    pod: str | None = None
+    """This pod alone is asked about; those before it count as there."""
+    without: tuple[str, ...] = ()
+    """Pods that are gone when the last one comes up."""
+    amounts: tuple[str, ...] = ()
+    """CONTAINER:RESOURCE=AMOUNT: what a container of the last pod asks for instead."""
+
+    def flags(self, *, but: Iterable[str] = ()) -> list[tuple[str, str]]:
+        """Write it as (flag, value) pairs, without amounts of the (container:resource) keys in `but`."""
+        replaced = set(but)
+        flags = [("pod", self.pod)] if self.pod else []
+        flags += [("without", name) for name in self.without]
+        return flags + [("set", text) for text in self.amounts if text.partition("=")[0] not in replaced]

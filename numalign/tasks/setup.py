@@ -1,0 +1,182 @@
+"""From names to values: the machine, the kubelet on it and the pods that come up, with what was odd about them.
+
+Everything is read and checked before the first admission, so that wrong input (status 2) beats a refusal (status 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from numalign.errors import InputError, Notice
+from numalign.kubelet.config import IDEAL, KubeletConfig
+from numalign.kubelet.profile import FEEDBACK_POLICIES, REFERENCE, Profile
+from numalign.kubelet.setup import Base, Setup
+from numalign.model.machine import Machine
+from numalign.model.pod import Pod
+
+if TYPE_CHECKING:
+    from numalign.sources.pods.manifest import PodInput, PodSource
+    from numalign.tasks.requests import KubeletRequest, PodsRequest
+
+
+class LoadedMachine(NamedTuple):
+    """A machine that was read."""
+
+    machine: Machine
+    origin: str
+    """Where it came from: `bundled`, a file's name, `short form`, `this host`."""
+    notices: tuple[Notice, ...]
+
+
+class LoadedSetup(NamedTuple):
+    """A machine and the kubelet on it, read and put together."""
+
+    setup: Setup
+    origin: str
+    """Where the machine came from."""
+    notices: tuple[Notice, ...]
+
+
+class LoadedPods(NamedTuple):
+    """The pods of an invocation."""
+
+    beside: tuple[Pod, ...]
+    """There already, oldest first."""
+    tried: tuple[Pod, ...]
+    """Up for admission, in order."""
+    notices: tuple[Notice, ...]
+    sources: tuple[PodSource, ...] = ()
+    """Where those of `tried` come from."""
+
+    @property
+    def places(self) -> Iterator[tuple[str | None, int]]:
+        """File (None: standard input) and line of each of `tried`."""
+        return ((file_of(source), source.document.line(source.path)) for source in self.sources)
+
+
+def load_setup(machine: str | None, request: KubeletRequest) -> LoadedSetup:
+    """Read the machine and the settings: a flag beats the file, the file beats the machine's own section.
+
+    Raises:
+        InputError: something is wrong with them.
+        HostError: the live host cannot be read.
+        StartError: the kubelet would not accept the configuration.
+    """
+    found, origin, notices = load_machine(machine)
+    config, base, more = load_config(found, origin, request)
+    asked = profile(request)
+    setup = Setup(found, config, base, asked)
+    if asked is REFERENCE:
+        return LoadedSetup(setup, origin, (*notices, *more))
+    from numalign.tasks.history import check_size, notices_of
+
+    check_size(asked, found)
+    return LoadedSetup(setup, origin, (*notices, *more, *notices_of(asked, config)))
+
+
+def profile(request: KubeletRequest) -> Profile:
+    """Return the kubelet that is asked for: v1.32 unless another is named, or something beyond any kubelet.
+
+    Raises:
+        InputError: the version is not a release that numalign knows.
+    """
+    policy = request.settings.get("topology-manager-policy")
+    if (
+        request.version is None
+        and not request.per_pod_policy
+        and request.preferred_allocation == "kubelet"
+        and policy not in FEEDBACK_POLICIES
+    ):
+        return REFERENCE
+    from numalign.tasks.history import profile_asked
+
+    return profile_asked(request)
+
+
+def load_machine(name: str | None) -> LoadedMachine:
+    """Read one machine; None: the live host.
+
+    Raises:
+        InputError: there is no such machine, or its file is wrong.
+        HostError: the live host cannot be read.
+    """
+    if name is None:
+        from numalign.sources.host.discovery import live_machine
+
+        live = live_machine()
+        return LoadedMachine(live.machine, "this host", tuple(Notice("host", text) for text in live.warnings))
+    from numalign.sources.machine.file import load_machine as load
+
+    loaded = load(name)
+    return LoadedMachine(loaded.machine, loaded.origin, loaded.warnings)
+
+
+def load_config(
+    machine: Machine, origin: str, request: KubeletRequest
+) -> tuple[KubeletConfig, Base, tuple[Notice, ...]]:
+    """Read the settings for a machine; returns them with their base and what was odd.
+
+    Raises:
+        InputError: a file or a setting is wrong.
+        StartError: the kubelet would not accept the file.
+    """
+    base: Base = "ideal"
+    config = IDEAL
+    warnings: tuple[Notice, ...] = ()
+    if request.config is not None or request.config_dir is not None or machine.kubelet is not None:
+        from numalign.sources.kubelet import configuration as kubelet_file
+
+        base = "kubelet"
+        if request.config is not None:
+            config, warnings = kubelet_file.load(request.config, request.config_dir)
+        elif request.config_dir is not None:
+            raise InputError("--config-dir goes with --kubelet-config")
+        else:
+            config, warnings = kubelet_file.from_data(machine.kubelet or {}, f"{origin}: kubelet")
+    if request.settings:
+        from numalign.sources.kubelet.flags import apply_flags
+
+        config = apply_flags(config, request.settings)
+    return config, base, warnings
+
+
+def load_pods(request: PodsRequest) -> LoadedPods:
+    """Read and check all pods.
+
+    Raises:
+        InputError: a pod the API server would refuse, or an input without a pod.
+    """
+    from numalign.sources.pods import manifest
+
+    beside = manifest.read_beside(request.beside) if request.beside else ()
+    given = manifest.read(request.names, replicas=request.replicas, beside=beside)
+    notices = [Notice("replicas", text) for text in given.notes]
+    return LoadedPods(tuple(beside), given.pods, (*notices, *passed_over(given)), given.sources)
+
+
+def passed_over(given: PodInput) -> Iterator[Notice]:
+    """Say how many documents have no pod in them."""
+    if given.passed_over:
+        many = given.passed_over != 1
+        yield Notice("no-pod", f"{given.passed_over} document{'s' * many} without a pod passed over")
+
+
+def file_of(source: PodSource) -> str | None:
+    """Return the name of the file that a pod comes from; None: standard input."""
+    from numalign.sources.text.yaml import STDIN
+
+    return None if source.document.name == STDIN else source.document.name
+
+
+def check_choices(setup: Setup, pods: Iterable[Pod]) -> None:
+    """Check the pods' annotations where the setup honours them.
+
+    Raises:
+        InputError: an annotation cannot be read, or asks for too much of a large machine.
+    """
+    if setup.kubelet.per_pod_policy:
+        from numalign.tasks.history import check_pod
+
+        for pod in pods:
+            check_pod(pod, setup.machine)
