@@ -9,19 +9,21 @@ from typing import Any
 
 import pytest
 
-from numalign.analysis.config.check import report
 from numalign.errors import InputError, Notice
-from numalign.kubelet.admission import Outcome, admit_in_order, open_session
 from numalign.kubelet.config import IDEAL, KubeletConfig, MemoryReservation
 from numalign.kubelet.setup import Setup
-from numalign.render.json.admit import admit_json, settings_json
-from numalign.render.json.replay import replay
+from numalign.render.json.admit import admit_json
+from numalign.render.json.replay import replay_json
 from numalign.render.text.config import check_json
 from numalign.render.text.machines import machines_json
+from numalign.results.admit import AdmitResult
 from numalign.sources.machine import bundled
 from numalign.sources.machine.file import load_machine
 from numalign.sources.pods import manifest
 from numalign.sources.recorded import scenario
+from numalign.tasks.admit import admit
+from numalign.tasks.config import check_config
+from numalign.tasks.replay import replay
 from tests.cli.running import in_process
 from tests.conformance import cases
 from tests.conftest import VECTORS
@@ -35,11 +37,9 @@ DOCUMENT = (ROOT / "docs" / "json.md").read_text(encoding="utf-8")
 CAMEL_CASE = re.compile(r"[a-z]+([A-Z][a-z0-9]*|CPUs)*")
 
 
-def answer(config: KubeletConfig, machine: str, *, ideal: bool = True) -> tuple[dict[str, Any], list[Outcome]]:
-    session = open_session(Setup(load_machine(machine).machine, config, "ideal" if ideal else "kubelet"))
-    outcomes = list(admit_in_order(session, PODS))
-    notices = [notice for outcome in outcomes for notice in outcome.notices]
-    return json.loads(json.dumps(admit_json(session.node, "ideal", outcomes, notices))), outcomes
+def answer(config: KubeletConfig, machine: str, *, ideal: bool = True) -> tuple[dict[str, Any], AdmitResult]:
+    result = admit(Setup(load_machine(machine).machine, config, "ideal" if ideal else "kubelet"), PODS)
+    return json.loads(json.dumps(admit_json(result, result.notices))), result
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
@@ -54,10 +54,10 @@ def test_every_pod_on_every_machine_gives_a_described_answer(machine: str, polic
     options = {"max-allowable-numa-nodes": "64"} if machine == "gb200" else None
     config = IDEAL._replace(topology_manager_policy=policy, topology_manager_policy_options=options)
 
-    found, outcomes = answer(config, machine)
+    found, result = answer(config, machine)
 
     strictly("admit-result").validate(found)
-    assert [pod["admit"] for pod in found["pods"]] == [outcome.admit for outcome in outcomes]
+    assert [pod["admit"] for pod in found["pods"]] == [pod.admitted for pod in result.pods]
 
 
 def test_pinned_memory_and_a_kubelet_with_every_setting_are_described() -> None:
@@ -88,7 +88,11 @@ def test_scenarios_and_what_replay_answers_are_described(family: str) -> None:
     for case in list(cases(VECTORS / f"{family}.jsonl.gz"))[::10]:
         validator("scenario").validate(case)
         one = scenario.read(json.dumps(case).encode())
-        decided = {"startError": one.start_error} if one.start_error else replay(one.config, one.machine, one.steps)
+        decided = (
+            {"startError": one.start_error}
+            if one.start_error
+            else replay_json(replay(Setup(one.machine, one.config, "kubelet"), one.steps))
+        )
         strictly("replay-result").validate({"id": one.id, **json.loads(json.dumps(decided))})
         seen.update(decided)
     assert seen >= {"startError", "steps", "finalState", "reservedCPUs"}
@@ -136,8 +140,8 @@ def test_results_describe_what_they_share_alike() -> None:
 
 
 def test_warnings_are_described() -> None:
-    session = open_session(Setup(load_machine("figure-1").machine, IDEAL, "ideal"))
-    strictly("admit-result").validate(admit_json(session.node, "ideal", (), (Notice("fit", "text", "web"),)))
+    result = admit(Setup(load_machine("figure-1").machine, IDEAL, "ideal"), ())
+    strictly("admit-result").validate(admit_json(result, (Notice("fit", "text", "web"),)))
 
 
 @pytest.mark.parametrize(
@@ -154,10 +158,10 @@ def test_warnings_are_described() -> None:
 )
 @pytest.mark.parametrize("machine", ["figure-1", "gb200"])
 def test_what_config_check_answers_is_described(config: KubeletConfig, machine: str) -> None:
-    found = report(config, load_machine(machine).machine)
+    found = check_config(Setup(load_machine(machine).machine, config, "kubelet"))
     notices = (Notice("fit", "text"),)
 
-    written = json.loads(json.dumps(check_json(found, machine, "kubelet", settings_json(config), notices)))
+    written = json.loads(json.dumps(check_json(found, notices)))
 
     strictly("config-check-result").validate(written)
 

@@ -17,10 +17,7 @@ from numalign.kubelet.node import Decision, Node
 from numalign.kubelet.topology.hints import HintFamily
 from numalign.model.cpuset import ids
 
-LISTED = 100
-"""So many allocations are written out at most."""
-
-MOST_NODES = 8
+MAX_NODES_COMBINED = 8
 """On machines with more nodes only single nodes are looked at."""
 
 
@@ -77,7 +74,7 @@ def alternatives(node: Node, decision: Decision, table: Matrix) -> tuple[Alterna
         return ()
     families = [said for said in hints.values() if isinstance(said, HintFamily)]
     width = max((family.width for family in families), default=1)
-    if width > 1 and len(table.nodes) > MOST_NODES:
+    if width > 1 and len(table.nodes) > MAX_NODES_COMBINED:
         return ()
     found = []
     for some in combinations(table.nodes, width):

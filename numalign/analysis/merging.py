@@ -11,6 +11,7 @@ from itertools import product
 from math import prod
 from typing import Literal, NamedTuple
 
+from numalign.analysis.limits import MAX_COMBINATIONS_SHOWN
 from numalign.kubelet.node import PROVIDERS, Decision, Node
 from numalign.kubelet.profile import REFERENCE
 from numalign.kubelet.proposals.feedback_policies import combine, prefer_single_nodes
@@ -18,11 +19,8 @@ from numalign.kubelet.topology.hints import NO_PREFERENCE, HintFamily, HintList,
 from numalign.kubelet.topology.merge.lists import non_preferred_key, preferred_key, target_width
 from numalign.kubelet.topology.policy import explicit, single_numa_filter
 
-LISTED_NODES = 8
-"""Up to so many nodes hints are written out."""
-
-LISTED = 64
-"""Up to so many combinations are shown."""
+MAX_NODES_LISTED = 8
+"""How many NUMA nodes a machine may have for its hints to be written out."""
 
 SECONDS_PER_COMBINATION = 0.24e-6
 """What the kubelet takes for one, compiled and without logging: 16 ms for two resources on eight nodes (65 025
@@ -75,7 +73,7 @@ class Merging(NamedTuple):
     seconds: float
     """About how long that takes the kubelet."""
     table: tuple[Entry, ...]
-    """All of them; empty where there are more than `LISTED`."""
+    """All of them; empty where there are more than `MAX_COMBINATIONS_SHOWN`."""
     winner: TopologyHint
     admit: bool
     runner_up: TopologyHint | None
@@ -99,7 +97,7 @@ def merging(node: Node, decision: Decision) -> Merging:
     # The order decides nothing; cpu first reads best.
     said.sort(key=lambda one: (place(one.resource), one.resource))
     lists.sort(key=lambda one: (place(one[0]), one[0]))
-    if width > LISTED_NODES:
+    if width > MAX_NODES_LISTED:
         single = node.policy_of(decision.container) == "single-numa-node"
         count = prod(
             _single_hints(hints, node) if single else 2**width - 1
@@ -125,7 +123,7 @@ def place(resource: str) -> int:
 def _said(provider: str, resource: str, hints: Hints, width: int) -> Said:
     if isinstance(hints, str):
         return Said(provider, resource, None, hints, 0)
-    if isinstance(hints, HintFamily) and width > LISTED_NODES:
+    if isinstance(hints, HintFamily) and width > MAX_NODES_LISTED:
         return Said(provider, resource, None, "hints", 2**width - 1)
     listed = explicit([hints])[0]
     return Said(provider, resource, listed, "hints", len(listed))
@@ -160,7 +158,7 @@ def _written(node: Node, decision: Decision, begun: Merging, answers: Sequence[t
     table: tuple[Entry, ...] = ()
     runner_up, rule = None, None
     needed = target_width(lists)
-    if count <= LISTED:
+    if count <= MAX_COMBINATIONS_SHOWN:
         table = tuple(Entry(hints, combine(node.profile, policy, hints, node.numa.full)) for hints in product(*lists))
     if node.profile is REFERENCE:
         ranked = sorted(_candidates(lists, node), key=lambda hint: _key(hint, node, needed))[:2]

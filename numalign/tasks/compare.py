@@ -46,12 +46,13 @@ def compare(
     notices: list[Notice] = []
     for setup in setups:
         tried = [run(variant, pods, beside, started=started) for variant in variants(setup, options=options)]
-        machines.append(ComparedMachine(setup, tuple(_row(one, reasons=reasons) for one in tried)))
+        machines.append(ComparedMachine(setup, tuple(compared_row(one, reasons=reasons) for one in tried)))
         notices += _odd(tried, f" on {setup.machine.name}" if len(setups) > 1 else "")
     return CompareResult(tuple(machines), tuple(notices))
 
 
-def _row(one: Comparison, *, reasons: bool) -> ComparedRow:
+def compared_row(one: Comparison, *, reasons: bool = False) -> ComparedRow:
+    """Work out what every output needs of a variant; the row keeps none of its states."""
     refused = one.refused
     return ComparedRow(
         setup=one.variant.setup,

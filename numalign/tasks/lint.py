@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from numalign.analysis.lint.check import check_code, ground
+from numalign.analysis.lint.check import check_code
 from numalign.analysis.lint.check import lint as lint_pod
 from numalign.errors import InputError
 from numalign.results.lint import LintedPod, LintResult
 from numalign.tasks.setup import file_of
 
 if TYPE_CHECKING:
-    from numalign.analysis.lint.finding import Ground
+    from numalign.kubelet.admission import Session
     from numalign.kubelet.setup import Setup
     from numalign.sources.pods.manifest import PodSource
 
@@ -31,17 +31,17 @@ def lint(sources: Sequence[PodSource], *, on: Setup | None = None, ignore: Seque
     """
     for code in ignore:
         check_code(code, "--ignore")
-    found = None if on is None else _ground(on)
-    return LintResult(on.machine.name if on else None, tuple(_linted(source, found, ignore) for source in sources))
+    session = None if on is None else _empty_node(on)
+    return LintResult(on.machine.name if on else None, tuple(_linted(source, session, ignore) for source in sources))
 
 
-def _ground(on: Setup) -> Ground:
+def _empty_node(on: Setup) -> Session:
     from numalign.kubelet.admission import open_session
 
-    return ground(open_session(on))
+    return open_session(on)
 
 
-def _linted(source: PodSource, on: Ground | None, ignore: Sequence[str]) -> LintedPod:
+def _linted(source: PodSource, on: Session | None, ignore: Sequence[str]) -> LintedPod:
     document = source.document
 
     def place(path: str) -> str:

@@ -10,6 +10,7 @@ from numalign.analysis.merging import merging
 from numalign.analysis.whatif.situation import Situation, arrivals
 from numalign.kubelet.admission import admit
 from numalign.kubelet.config import IDEAL
+from numalign.kubelet.setup import Setup
 from numalign.kubelet.topology.hints import TopologyHint
 from numalign.model.pod import Pod
 from tests.analysis.test_refusal import GPU, NIC, machine, pod
@@ -19,7 +20,7 @@ ALIGNED = pod("aligned", 2, gpu=1, nic=1)
 
 def steps(policy: str, asked: Pod, *before: Pod, name: str = "figure-1"):
     settings = IDEAL._replace(topology_manager_policy=policy)
-    situation = Situation(settings, machine(name), ideal=True, past=arrivals(before))
+    situation = Situation(Setup(machine(name), settings, "ideal"), past=arrivals(before))
     outcome = admit(situation.session(), asked)
     [decision] = outcome.result.decisions
     return outcome.before.node, decision, matrix(outcome.before.node, outcome.demand, decision)

@@ -13,6 +13,7 @@ from numalign.analysis.whatif.situation import Situation, arrivals, with_amounts
 from numalign.kubelet.admission import admit
 from numalign.kubelet.config import IDEAL, KubeletConfig, MemoryReservation
 from numalign.kubelet.demand import NANO
+from numalign.kubelet.setup import Setup
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.machine import Machine
 from numalign.model.pod import Pod
@@ -121,7 +122,7 @@ CROSSED = (pod("left", 3), pod("right", 2, gpu=1))
 def test_stage_and_culprits(
     settings: KubeletConfig, before: tuple[Pod, ...], asked: Pod, stage: str, resources: list[str], never: bool
 ) -> None:
-    situation = Situation(settings, machine("figure-1"), ideal=True, past=arrivals(before))
+    situation = Situation(Setup(machine("figure-1"), settings, "ideal"), past=arrivals(before))
     outcome = admit(situation.session(), asked)
     assert not outcome.admit
     found = refusal(outcome)
@@ -130,7 +131,7 @@ def test_stage_and_culprits(
 
 
 def test_a_pod_that_will_never_fit_tells_what_an_empty_machine_lacks_where_that_differs() -> None:
-    situation = Situation(config("single-numa-node"), machine("figure-1"), ideal=True, past=arrivals(CROSSED))
+    situation = Situation(Setup(machine("figure-1"), config("single-numa-node"), "ideal"), past=arrivals(CROSSED))
     found = refusal(admit(situation.session(), pod("p", 6, gpu=1, nic=2)))
     assert found.never
     assert [row.resource for row in found.culprits] == ["cpu"]
@@ -142,7 +143,7 @@ def test_a_pod_that_will_never_fit_tells_what_an_empty_machine_lacks_where_that_
 def test_the_fewest_pods_go_and_the_youngest_of_those() -> None:
     """Node 0 has four pods of one CPU, node 1 one of four: for three CPUs one is enough."""
     there = (*(pod(name) for name in ("first", "second", "third", "fourth")), pod("whole", 4))
-    situation = Situation(config("single-numa-node"), machine("figure-1"), ideal=True, past=arrivals(there))
+    situation = Situation(Setup(machine("figure-1"), config("single-numa-node"), "ideal"), past=arrivals(there))
     session = situation.session()
     found = moved(session, pod("p", 3))
     assert found is not None
@@ -153,7 +154,7 @@ def test_the_fewest_pods_go_and_the_youngest_of_those() -> None:
 def test_among_many_pods_a_set_is_found_that_none_can_be_left_out_of() -> None:
     """Sixty pods of four CPUs on eight nodes: six have to go from one node, more than are tried one by one."""
     there = tuple(pod(f"p{number}", 4) for number in range(60))
-    situation = Situation(config("single-numa-node"), machine("xeon-8s"), ideal=True, past=arrivals(there))
+    situation = Situation(Setup(machine("xeon-8s"), config("single-numa-node"), "ideal"), past=arrivals(there))
     session, asked = situation.session(), pod("p", 28)
     found = moved(session, asked)
     assert found is not None
@@ -164,7 +165,9 @@ def test_among_many_pods_a_set_is_found_that_none_can_be_left_out_of() -> None:
 
 
 def test_the_largest_request_is_the_largest() -> None:
-    situation = Situation(config("single-numa-node"), machine("figure-1"), ideal=True, past=arrivals((pod("left", 3),)))
+    situation = Situation(
+        Setup(machine("figure-1"), config("single-numa-node"), "ideal"), past=arrivals((pod("left", 3),))
+    )
     session, asked = situation.session(), pod("p", 7)
     [change] = [one for one in changes(situation, admit(session, asked)) if one.kind == "request"]
     assert change.amounts == {("app", "cpu"): 4 * NANO}

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from numalign.cli.inputs import load_machine, read_pods, setting
 
 from numalign.cli.commands.compare_history import EVERY, compare_hints, compare_sets, compare_versions
-from numalign.cli.options import KubeletFlags, PodArguments
 from numalign.errors import InputError
 from numalign.kubelet.profile import REFERENCE
 from numalign.kubelet.releases import profile_of
+from numalign.tasks.requests import KubeletRequest, PodsRequest
+from numalign.tasks.setup import load_machine, load_pods, load_setup
 from tests.schemas import strictly
 
 
@@ -22,8 +22,8 @@ def printed(capsys: pytest.CaptureFixture[str]) -> Any:
 
 
 def upgrade(versions: str, *pods: str, settings: dict[str, str] | None = None, output: str = "json") -> int:
-    on = setting("figure-1", KubeletFlags(None, None, {"topology-manager-policy": "restricted", **(settings or {})}))
-    up = read_pods(PodArguments(tuple(f"pods/history/{name}.yaml" for name in pods), None, None, False))
+    on = load_setup("figure-1", KubeletRequest(settings={"topology-manager-policy": "restricted", **(settings or {})}))
+    up = load_pods(PodsRequest(tuple(f"pods/history/{name}.yaml" for name in pods)))
     return compare_versions(versions, on, up, output, started=False, quiet=False)
 
 
@@ -121,7 +121,7 @@ class TestHints:
 
 class TestPreferredSets:
     def test_the_ten_pairs_are_described(self, capsys: pytest.CaptureFixture[str]) -> None:
-        compare_sets("nvidia.com/gpu=2", load_machine("dgx-1")[0], "json", quiet=False)
+        compare_sets("nvidia.com/gpu=2", load_machine("dgx-1").machine, "json", quiet=False)
 
         found = printed(capsys)
         strictly("preferred-sets").validate(found)
@@ -131,7 +131,7 @@ class TestPreferredSets:
         assert found["hints"]["kubelet"][-1] == {"numaNodes": [0, 1], "preferred": False}
 
     def test_no_preference(self, capsys: pytest.CaptureFixture[str]) -> None:
-        compare_sets("mellanox.com/ib=2", load_machine("dgx-1")[0], "json", quiet=False)
+        compare_sets("mellanox.com/ib=2", load_machine("dgx-1").machine, "json", quiet=False)
 
         found = printed(capsys)
         strictly("preferred-sets").validate(found)
@@ -148,12 +148,12 @@ class TestPreferredSets:
     @pytest.mark.parametrize(("asked", "text"), WRONG, ids=[case[0] for case in WRONG])
     def test_wrong(self, asked: str, text: str) -> None:
         with pytest.raises(InputError) as error:
-            compare_sets(asked, load_machine("dgx-1")[0], "json", quiet=False)
+            compare_sets(asked, load_machine("dgx-1").machine, "json", quiet=False)
         assert str(error.value).startswith(text)
 
     def test_a_large_machine_is_refused(self) -> None:
         with pytest.raises(InputError, match="work on machines of up to 16 NUMA nodes"):
-            compare_sets("nvidia.com/gpu=2", load_machine("gb200")[0], "json", quiet=False)
+            compare_sets("nvidia.com/gpu=2", load_machine("gb200").machine, "json", quiet=False)
 
 
 class TestVersions:

@@ -11,7 +11,8 @@ from itertools import product
 from math import prod
 from typing import NamedTuple
 
-from numalign.analysis.merging import LISTED, Entry
+from numalign.analysis.limits import MAX_COMBINATIONS_SHOWN
+from numalign.analysis.merging import Entry
 from numalign.kubelet.profile import FEEDBACK_POLICIES, REFERENCE, Profile
 from numalign.kubelet.proposals.feedback_policies import combine, merge_as
 from numalign.kubelet.topology.hints import CANNOT_FIT, HintList, ProviderAnswer, TopologyHint, masks_by_width
@@ -57,7 +58,7 @@ def compare(providers: Providers, nodes: int, profile: Profile = REFERENCE) -> C
     ]
     lists = explicit([hints for answer in answers for hints in answer.values()])
     entries: tuple[Entry, ...] = ()
-    if prod(map(len, lists)) <= LISTED:
+    if prod(map(len, lists)) <= MAX_COMBINATIONS_SHOWN:
         entries = tuple(Entry(hints, combine(REFERENCE, "best-effort", hints, numa.full)) for hints in product(*lists))
     return Compared(providers, tuple(verdicts), entries)
 

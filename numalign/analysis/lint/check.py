@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from numalign.analysis.lint import in_manifest as lint_manifest
 from numalign.analysis.lint import on_machine as lint_machine
-from numalign.analysis.lint.finding import EFFECTS, Effect, Finding, Ground, Subject, subject
+from numalign.analysis.lint.finding import Effect, Finding
+from numalign.analysis.lint.subject import Subject, subject
 from numalign.errors import InputError
 from numalign.kubelet.admission import Session
 from numalign.model.path import child
@@ -57,20 +58,12 @@ class Report(NamedTuple):
     """Codes that would have been found, had nobody said to pass over them."""
 
 
-def ground(session: Session) -> Ground:
-    """Take from a session what the rules look at."""
-    node, view = session.node, session.view
-    if view is None:
-        raise ValueError("a session without the fit check")
-    return Ground(node.machine.name, node.scope, node.cpu, node.device, node.memory, view)
-
-
-def lint(pod: Pod, on: Ground | None = None, ignore: Collection[str] = ()) -> Report:
+def lint(pod: Pod, on: Session | None = None, ignore: Collection[str] = ()) -> Report:
     """Examine one pod.
 
     Args:
         pod: as the API server accepts it.
-        on: the machine to judge by; None: what depends on it is a note.
+        on: an empty node with a kubelet, to judge by; None: what depends on it is a note.
         ignore: codes to pass over, beside those of the pod's own annotation.
 
     Raises:
@@ -87,11 +80,6 @@ def lint(pod: Pod, on: Ground | None = None, ignore: Collection[str] = ()) -> Re
         elif found:
             ignored.append(rule.code)
     return Report(pod, tuple(findings), tuple(ignored))
-
-
-def reaches(finding: Finding, bar: str) -> bool:
-    """Tell whether a finding is at least as bad as an effect; `nothing` is never reached."""
-    return bar in EFFECTS and EFFECTS.index(finding.effect) >= EFFECTS.index(bar)
 
 
 def _annotated(pod: Pod) -> Sequence[str]:

@@ -1,22 +1,14 @@
-"""What the rules of `lint` look at, and what they find."""
+"""What the rules of `lint` find."""
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
-
-from numalign.kubelet.cpu import CPUManager
-from numalign.kubelet.demand import ContainerDemand, PodDemand, read
-from numalign.kubelet.device.state import DeviceManager
-from numalign.kubelet.fit.check import NodeView
-from numalign.kubelet.memory import MemoryManager
-from numalign.model.path import child
-from numalign.model.pod import Container, Pod
+from typing import Literal, NamedTuple, get_args
 
 Effect = Literal["note", "unaligned", "rejected", "impossible"]
 """What comes of it, mildest first: something to know; the kubelet leaves CPUs, memory or a device out of the alignment;
 the pod is refused on a node that another pod could use; no node, or not the given machine, can ever run it."""
 
-EFFECTS: tuple[str, ...] = ("note", "unaligned", "rejected", "impossible")
+EFFECTS: tuple[Effect, ...] = get_args(Effect)
 
 
 class Finding(NamedTuple):
@@ -35,54 +27,6 @@ class Finding(NamedTuple):
     """Stable, kebab-case; filled in by `lint`."""
 
 
-class Ground(NamedTuple):
-    """A machine, empty, with a kubelet on it."""
-
-    name: str
-    scope: str
-    cpu: CPUManager
-    device: DeviceManager
-    memory: MemoryManager
-    view: NodeView
-
-
-class Part(NamedTuple):
-    """One container."""
-
-    container: Container
-    demand: ContainerDemand
-    path: str
-    """`spec.containers[0]`."""
-
-    def field(self, which: str, resource: str = "") -> str:
-        """Return the path of `requests` or `limits`, or of one amount in it."""
-        path = f"{self.path}.resources.{which}"
-        return child(path, resource) if resource else path
-
-
-class Subject(NamedTuple):
-    """One pod under examination."""
-
-    pod: Pod
-    demand: PodDemand
-    parts: tuple[Part, ...]
-    """The containers, in the kubelet's order."""
-    ground: Ground | None
-    """None: no machine was named."""
-
-    @property
-    def guaranteed(self) -> bool:
-        """Tell whether CPU and Memory Manager serve the pod at all."""
-        return self.demand.guaranteed
-
-
-def subject(pod: Pod, ground: Ground | None) -> Subject:
-    """Read a pod for the rules."""
-    demand = read(pod)
-    paths = [
-        child(f"spec.{which}", index)
-        for which in ("initContainers", "containers")
-        for index in range(len(pod.spec.get(which) or ()))
-    ]
-    parts = tuple(Part(*both) for both in zip(pod.containers, demand.containers, paths, strict=True))
-    return Subject(pod, demand, parts, ground)
+def reaches(finding: Finding, bar: str) -> bool:
+    """Tell whether a finding is at least as bad as an effect; `nothing` is never reached."""
+    return bar in EFFECTS and EFFECTS.index(finding.effect) >= EFFECTS.index(bar)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from numalign.analysis.lint.finding import Finding, Part, Subject
+from numalign.analysis.lint.finding import Finding
+from numalign.analysis.lint.subject import Part, Subject
 from numalign.model.quantity import NANO, QuantityError, canonical, from_int, parse
 
 MILLI = 10**6

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from numalign.analysis.lint.finding import Finding, Ground, Part, Subject
+from numalign.analysis.lint.finding import Finding
+from numalign.analysis.lint.subject import Part, Subject
 from numalign.kubelet.demand import ContainerDemand, PodDemand, effective
 from numalign.kubelet.memory.hints import narrowest
+from numalign.kubelet.node import Node
 from numalign.model.quantity import canonical
 
 MANY_CPUS = 16
@@ -19,15 +21,15 @@ THREADS = 2
 
 def odd_cpus(subject: Subject) -> Iterator[Finding]:
     """With `full-pcpus-only` the kubelet hands out whole cores and refuses any other count (SMTAlignmentError)."""
-    ground = subject.ground
-    threads = ground.cpu.topology.cpus_per_core if ground else THREADS
-    if threads < 2 or (ground and not ground.cpu.static):
+    node = subject.on.node if subject.on else None
+    threads = node.cpu.topology.cpus_per_core if node else THREADS
+    if threads < 2 or (node and not node.cpu.static):
         return
-    strict = bool(ground and ground.cpu.options.full_pcpus_only)
+    strict = bool(node and node.cpu.options.full_pcpus_only)
     for part in subject.parts:
         cpus = part.demand.cpus
         if cpus % threads:
-            who = f"{ground.name} refuses" if ground and strict else "nodes with full-pcpus-only refuse"
+            who = f"{node.machine.name} refuses" if node and strict else "nodes with full-pcpus-only refuse"
             yield Finding(
                 f"{cpus} CPU{'s' * (cpus > 1)}, no multiple of a core's {threads} threads: {who} the pod",
                 f"set limits.cpu to {cpus + -cpus % threads}",
@@ -39,26 +41,26 @@ def odd_cpus(subject: Subject) -> Iterator[Finding]:
 
 def unequal_widths(subject: Subject) -> Iterator[Finding]:
     """`restricted` wants one set of NUMA nodes that all resources prefer; each prefers as few nodes as it needs."""
-    if subject.ground is None:
+    if subject.on is None:
         for part in subject.parts:
             yield from _perhaps_unequal(part)
-    elif subject.ground.scope == "pod":
-        yield from _unequal(subject.ground, subject.demand, "spec", "")
+    elif subject.on.node.scope == "pod":
+        yield from _unequal(subject.on.node, subject.demand, "spec", "")
     else:
         for part in subject.parts:
-            yield from _unequal(subject.ground, part.demand, part.field("limits"), part.container.name)
+            yield from _unequal(subject.on.node, part.demand, part.field("limits"), part.container.name)
 
 
-def _unequal(ground: Ground, demand: PodDemand | ContainerDemand, path: str, container: str) -> Iterator[Finding]:
-    found = widths(ground, demand)
+def _unequal(node: Node, demand: PodDemand | ContainerDemand, path: str, container: str) -> Iterator[Finding]:
+    found = widths(node, demand)
     if len({width for _, _, width in found}) < 2:
         return
     needs = ", ".join(f"{amount} {name} on {width}" for name, amount, width in found)
     most = max(width for _, _, width in found)
     few = ", ".join(name for name, _, width in found if width < most)
     yield Finding(
-        f"restricted and single-numa-node always refuse this on {ground.name}, where resources take different numbers "
-        f"of NUMA nodes: {needs}",
+        f"restricted and single-numa-node always refuse this on {node.machine.name}, where resources take different "
+        f"numbers of NUMA nodes: {needs}",
         f"ask less of what takes {most} nodes, or so much of {few} that it takes {most} too; or split the container",
         path,
         "rejected",
@@ -66,23 +68,23 @@ def _unequal(ground: Ground, demand: PodDemand | ContainerDemand, path: str, con
     )
 
 
-def widths(ground: Ground, demand: PodDemand | ContainerDemand) -> list[tuple[str, str, int]]:
+def widths(node: Node, demand: PodDemand | ContainerDemand) -> list[tuple[str, str, int]]:
     """List what takes part in the alignment: resource, amount as text, and how few nodes hold it when empty.
 
     What the whole machine has too little of is left out; `exceeds_machine` tells it.
     """
     found = []
     # With align-by-socket the CPU Manager prefers sets of several widths, so its width says nothing.
-    counted = ground.cpu.static and not ground.cpu.options.align_by_socket
-    if counted and 0 < demand.cpus <= ground.cpu.topology.num_cpus:
-        found.append(("cpu", str(demand.cpus), ground.cpu.minimal_width(demand.cpus)))
+    counted = node.cpu.static and not node.cpu.options.align_by_socket
+    if counted and 0 < demand.cpus <= node.cpu.topology.num_cpus:
+        found.append(("cpu", str(demand.cpus), node.cpu.minimal_width(demand.cpus)))
     memory = demand.memory or ()
-    if memory and ground.memory.policy == "Static" and all(name in ground.memory.places for name, _ in memory):
-        found.append(("memory", "all its", narrowest(ground.memory, memory)))
+    if memory and node.memory.policy == "Static" and all(name in node.memory.places for name, _ in memory):
+        found.append(("memory", "all its", narrowest(node.memory, memory)))
     for name, amount in demand.devices:
-        resource = ground.device.resources.get(name)
+        resource = node.device.resources.get(name)
         if amount and resource and resource.aware and amount <= len(resource.devices):
-            found.append((name, str(amount), resource.width(amount, ground.device.nodes)))
+            found.append((name, str(amount), resource.width(amount, node.device.nodes)))
     return found
 
 
@@ -104,17 +106,17 @@ def _perhaps_unequal(part: Part) -> Iterator[Finding]:
 
 def exceeds_machine(subject: Subject) -> Iterator[Finding]:
     """A pod that asks more than the whole machine has never runs there."""
-    if subject.ground is None:
+    if subject.on is None or subject.on.view is None:
         return
-    there = subject.ground.view.allocatable
-    unjudged = subject.ground.view.unjudged
+    there = subject.on.view.allocatable
+    unjudged = subject.on.view.unjudged
     for name, nano in sorted(effective(subject.pod, "requests").items()):
         has = there[name].nano if name in there else 0
         if nano <= has or name in unjudged:
             continue
         text = canonical(there[name]) if name in there else "none"
         yield Finding(
-            f"asks for more {name} than all of {subject.ground.name} has for pods: {text}",
+            f"asks for more {name} than all of {subject.on.node.machine.name} has for pods: {text}",
             f"ask for at most {text}" if has else f"leave {name} out, or choose another machine",
             "spec",
             "impossible",

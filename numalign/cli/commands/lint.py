@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from numalign.analysis.lint.check import reaches
+from numalign.analysis.lint.finding import reaches
 from numalign.cli.options import kubelet_options, machine_option, output_option, quiet_option, shared_option
 from numalign.cli.stderr import tell
 from numalign.errors import Notice

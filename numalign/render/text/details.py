@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from numalign.analysis.alternatives import LISTED, Alternatives
-from numalign.analysis.merging import LISTED as LISTED_COMBINATIONS
-from numalign.analysis.merging import Merging, Said
-from numalign.kubelet.topology.hints import TopologyHint
+from numalign.analysis.limits import MAX_ALLOCATIONS_SHOWN, MAX_COMBINATIONS_SHOWN
 from numalign.render.json.admit import hint_json
 from numalign.render.page.document import Cell, Line, Styled, Table
 from numalign.render.text.amounts import nodes_text
 from numalign.render.text.hint_policies import announced_hint
 
-MOST_HINTS = 16
-"""Up to so many hints are written in a line; of more only the preferred ones, and how many there are."""
+if TYPE_CHECKING:
+    from numalign.analysis.alternatives import Alternatives
+    from numalign.analysis.merging import Merging, Said
+    from numalign.kubelet.topology.hints import TopologyHint
+
+MAX_HINTS_LISTED = 16
+"""How many hints a line holds; of more only the preferred ones are written, and how many there are."""
 
 RULES: Mapping[str, str] = {
     "preferred": "a preferred hint beats one that is not",
@@ -65,9 +67,9 @@ def _said(nodes: int, said: Said) -> str:
         return {"no preference": "no preference", "cannot fit": "none: no set of nodes has enough"}[said.opinion]
     if said.hints is None:
         return f"up to {said.number}, too many to list"
-    shown = (
-        said.hints if said.number <= MOST_HINTS else tuple(hint for hint in said.hints if hint.preferred)[:MOST_HINTS]
-    )
+    shown = said.hints
+    if said.number > MAX_HINTS_LISTED:
+        shown = tuple(hint for hint in said.hints if hint.preferred)[:MAX_HINTS_LISTED]
     text = " ".join(hint_text(nodes, hint) for hint in shown) or "none preferred"
     return text if len(shown) == said.number else f"{text} and {said.number - len(shown)} more"
 
@@ -88,7 +90,7 @@ def _walk(steps: Merging) -> Iterator[Line | Table]:
         yield Table((*steps.resources, "MERGED"), tuple(rows), indent=2)
         return
     count = f"{steps.combinations:,}".replace(",", " ")
-    if steps.combinations > LISTED_COMBINATIONS:
+    if steps.combinations > MAX_COMBINATIONS_SHOWN:
         yield Line(f"  the kubelet walks {count} combinations, which takes it about {duration(steps.seconds)}")
     elif not steps.combinations:
         yield Line("  there is no combination: some resource has no hint that the policy keeps")
@@ -113,7 +115,7 @@ def alternatives_lines(container: str | None, found: Sequence[Alternatives]) -> 
         yield Line(f"  no aligned allocation for {whom} now")
         return
     yield Line(f"  {total} aligned allocation{'s' * (total != 1)} for {whom}:")
-    if total <= LISTED:
+    if total <= MAX_ALLOCATIONS_SHOWN:
         for one in found:
             yield from (Line(f"    {_set(chosen)}") for chosen in one.listed())
         return
@@ -161,8 +163,8 @@ def merging_json(steps: Merging) -> dict[str, Any]:
 
 
 def alternatives_json(container: str | None, found: Sequence[Alternatives]) -> dict[str, Any]:
-    """Write the aligned allocations for programs, the first `LISTED` of them."""
-    listed = islice(chain.from_iterable(one.listed() for one in found), LISTED)
+    """Write the aligned allocations for programs, the first `MAX_ALLOCATIONS_SHOWN` of them."""
+    listed = islice(chain.from_iterable(one.listed() for one in found), MAX_ALLOCATIONS_SHOWN)
     return {
         "container": container,
         "count": sum(one.ways for one in found),

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from numalign.analysis.compare.hint_policies import Compared, Verdict
-from numalign.kubelet.profile import FEEDBACK_POLICIES, Profile, version
-from numalign.kubelet.topology.hints import TopologyHint
+from numalign.kubelet.profile import FEEDBACK_POLICIES, version
 from numalign.render.json.admit import hint_json
 from numalign.render.page.document import Cell, Document, Line, Styled, Table
+
+if TYPE_CHECKING:
+    from numalign.analysis.compare.hint_policies import Compared, Verdict
+    from numalign.kubelet.profile import Profile
+    from numalign.kubelet.topology.hints import TopologyHint
 
 TITLES = {"preferred": "Best-Effort", "strict": "Strict", "proposed-strict": "Proposed Strict"}
 """The document's names. Its `preferred` is what it wants to be called best-effort."""

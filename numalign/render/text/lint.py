@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from numalign.analysis.lint.check import reaches
+from numalign.analysis.lint.finding import reaches
 from numalign.render.ci.checks import Check, Level, Problem, printable
 from numalign.render.page.document import Cell, Document, Line, Style, Styled, Table
 

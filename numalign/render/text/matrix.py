@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from numalign.analysis.matrix import Cell as MatrixCell
-from numalign.analysis.matrix import Matrix, Row
 from numalign.render.page.document import Cell, Style, Styled, Table
 from numalign.render.text.amounts import amount_text, nodes_text
 
+if TYPE_CHECKING:
+    from numalign.analysis.matrix import Cell as MatrixCell
+    from numalign.analysis.matrix import Matrix, Row
+
 SIGNS: dict[str, tuple[str, Style]] = {"enough": ("✓", "good"), "together": ("~", "warn"), "no": ("✗", "bad")}
-FEW_NODES = 4
-"""So many columns are read at a glance."""
+MAX_COLUMNS_APART = 4
+"""How many NUMA nodes have a column each; more share one where they are alike."""
 
 
 def matrix_table(table: Matrix, *, verdict: bool = False) -> Table:
@@ -39,7 +42,7 @@ def matrix_table(table: Matrix, *, verdict: bool = False) -> Table:
 
 def alike(table: Matrix) -> list[list[int]]:
     """Group the places of nodes that have the same of everything; a few nodes stay apart."""
-    if len(table.nodes) <= FEW_NODES:
+    if len(table.nodes) <= MAX_COLUMNS_APART:
         return [[place] for place in range(len(table.nodes))]
     groups: dict[tuple[MatrixCell, ...], list[int]] = {}
     for place in range(len(table.nodes)):

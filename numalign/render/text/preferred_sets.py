@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from numalign.analysis.compare.preferred_sets import PreferredSets
-from numalign.kubelet.topology.hints import HintList
 from numalign.model.cpuset import ids
 from numalign.render.json.admit import hint_json
 from numalign.render.page.document import Document, Line, Table
 from numalign.render.text.amounts import nodes_text
 from numalign.render.text.hint_policies import short_hint
+
+if TYPE_CHECKING:
+    from numalign.analysis.compare.preferred_sets import PreferredSets
+    from numalign.kubelet.topology.hints import HintList
 
 LABEL = "beyond the kubelet: GetPreferredAllocations as proposed in 2019"
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from numalign.analysis.matrix import Matrix, Row
-from numalign.analysis.refusal import Refusal
 from numalign.kubelet.cpu.allocate import SMT_ALIGNMENT_ERROR
 from numalign.kubelet.fit.check import Shortage
 from numalign.render.text.amounts import amount_text, nodes_text
 from numalign.render.text.matrix import mask_of
 
-MOST_NODES = 4
-"""So many nodes are listed one by one; of more the best one is told."""
+if TYPE_CHECKING:
+    from numalign.analysis.matrix import Matrix, Row
+    from numalign.analysis.refusal import Refusal
+
+MAX_NODES_NAMED = 4
+"""How many NUMA nodes are named one by one; of more the best one is told."""
 
 
 def why(refusal: Refusal) -> Iterator[str]:
@@ -75,7 +78,7 @@ def _too_little(row: Row, table: Matrix) -> str:
 
 def _each(row: Row, table: Matrix) -> str:
     """List what the nodes have."""
-    if len(table.nodes) <= MOST_NODES:
+    if len(table.nodes) <= MAX_NODES_NAMED:
         return ", ".join(f"node {numa}: {_of(row, place)}" for place, numa in enumerate(table.nodes))
     return f"most of it on {_best(row, table)}"
 

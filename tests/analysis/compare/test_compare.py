@@ -12,12 +12,15 @@ from numalign.analysis.compare import table as compare
 from numalign.analysis.compare.table import Comparison, Left, Variant, left, run, variants
 from numalign.kubelet.admission import admit_in_order, open_session
 from numalign.kubelet.config import IDEAL, KubeletConfig
+from numalign.kubelet.profile import REFERENCE, Profile
 from numalign.kubelet.releases import profile_of
 from numalign.kubelet.setup import Setup
 from numalign.model.machine import Device, Machine
 from numalign.model.pod import Container, Pod
 from numalign.model.quantity import parse
+from numalign.results.compare import ComparedRow
 from numalign.sources.machine.file import load_machine
+from numalign.tasks.compare import compared_row
 
 FIGURE = load_machine("figure-1").machine
 GPU, NIC = "gpu-vendor.com/gpu", "nic-vendor.com/nic"
@@ -36,13 +39,19 @@ ALIGNED = pod({"cpu": "2", "memory": "200Mi", GPU: "1", NIC: "1"})
 def tried(
     *pods: Pod, config: KubeletConfig = SINGLE, machine: Machine = FIGURE, beside: tuple[Pod, ...] = ()
 ) -> Comparison:
-    return run(Variant(config, machine, ideal=True), pods, beside)
+    return run(Variant(Setup(machine, config, "ideal")), pods, beside)
 
 
-def rows(config: KubeletConfig = IDEAL, **more: object) -> list[tuple[str, str, str, bool]]:
+def row(found: Comparison) -> ComparedRow:
+    return compared_row(found)
+
+
+def rows(
+    config: KubeletConfig = IDEAL, kubelet: Profile = REFERENCE, options: tuple[str, ...] = ()
+) -> list[tuple[str, str, str, bool]]:
     return [
-        (one.config.topology_manager_policy, one.config.topology_manager_scope, one.option, one.present)
-        for one in variants(config, FIGURE, ideal=True, **more)
+        (one.setup.config.topology_manager_policy, one.setup.config.topology_manager_scope, one.option, one.present)
+        for one in variants(Setup(FIGURE, config, "ideal", kubelet), options=options)
     ]
 
 
@@ -61,40 +70,42 @@ class TestVariants:
         assert [row for row in rows(given) if row[3]] == [(policy, scope, "", True)]
 
     def test_an_option_adds_rows_with_its_feature_gate(self) -> None:
-        found = list(variants(IDEAL, FIGURE, ideal=True, options=["align-by-socket"]))
+        found = list(variants(Setup(FIGURE, IDEAL, "ideal"), options=["align-by-socket"]))
 
         assert [one.option for one in found] == [""] * 7 + ["align-by-socket"] * 7
-        assert found[-1].config.cpu_manager_policy_options == {"align-by-socket": "true"}
-        assert found[-1].config.feature_gates == {"CPUManagerPolicyAlphaOptions": True}
+        assert found[-1].setup.config.cpu_manager_policy_options == {"align-by-socket": "true"}
+        assert found[-1].setup.config.feature_gates == {"CPUManagerPolicyAlphaOptions": True}
         not_started = [one for one in found if run(one, [ALIGNED]).error]
-        assert not_started == [one for one in found[7:] if one.config.topology_manager_policy == "single-numa-node"]
+        assert not_started == [
+            one for one in found[7:] if one.setup.config.topology_manager_policy == "single-numa-node"
+        ]
 
     def test_none_does_not_read_the_topology_manager_s_options(self) -> None:
-        added = [row for row in rows(options=["prefer-closest-numa-nodes"]) if row[2]]
+        added = [row for row in rows(options=("prefer-closest-numa-nodes",)) if row[2]]
 
         assert len(added) == 6
         assert "none" not in {policy for policy, *_ in added}
 
     def test_an_option_stands_beside_those_that_are_on(self) -> None:
         given = IDEAL._replace(cpu_manager_policy_options={"full-pcpus-only": "true"})
-        last = list(variants(given, FIGURE, options=["align-by-socket"]))[-1]
+        last = list(variants(Setup(FIGURE, given, "kubelet"), options=["align-by-socket"]))[-1]
 
-        assert last.config.cpu_manager_policy_options == {"full-pcpus-only": "true", "align-by-socket": "true"}
+        assert last.setup.config.cpu_manager_policy_options == {"full-pcpus-only": "true", "align-by-socket": "true"}
 
     def test_an_option_that_is_on_already_makes_that_row_the_present_one_too(self) -> None:
         given = IDEAL._replace(cpu_manager_policy_options={"full-pcpus-only": "true"})
 
-        assert [row[2] for row in rows(given, options=["full-pcpus-only"]) if row[3]] == ["", "full-pcpus-only"]
+        assert [row[2] for row in rows(given, options=("full-pcpus-only",)) if row[3]] == ["", "full-pcpus-only"]
 
     def test_a_kubelet_without_pod_scope_has_one_scope(self) -> None:
-        assert {scope for _, scope, *_ in rows(profile=profile_of((1, 17)))} == {"container"}
+        assert {scope for _, scope, *_ in rows(kubelet=profile_of((1, 17)))} == {"container"}
 
 
 class TestReplicas:
     def test_the_announcement_s_machine_takes_two_and_strands_cpus(self) -> None:
         found = tried(ALIGNED)
 
-        assert (found.admit, found.aligned, found.replicas, found.aligned_replicas) == (True, True, 2, 2)
+        assert (row(found).admit, row(found).aligned, found.replicas, found.aligned_replicas) == (True, True, 2, 2)
         assert found.refusal is not None
         assert (found.refusal.pod.name, found.refusal.reason) == ("web-copy-3", "TopologyAffinityError")
         assert found.stranded == (Left(0, {"cpu": 2, GPU: 0, NIC: 0}), Left(1, {"cpu": 2, GPU: 0, NIC: 0}))
@@ -118,7 +129,7 @@ class TestReplicas:
     def test_what_a_set_that_does_not_fit_as_a_whole_holds_is_not_stranded(self) -> None:
         found = tried(ALIGNED, ALIGNED._replace(name="b", uid="b"), ALIGNED._replace(name="c", uid="c"))
 
-        assert not found.admit
+        assert not row(found).admit
         assert [outcome.admit for outcome in found.outcomes] == [True, True, False]
         assert found.refused is found.outcomes[2]
         assert found.replicas == 0
@@ -127,13 +138,13 @@ class TestReplicas:
     def test_a_refused_pod_has_no_replicas(self) -> None:
         found = tried(pod({"cpu": "6", "memory": "1Mi"}))
 
-        assert (found.admit, found.aligned, found.replicas) == (False, None, 0)
+        assert (row(found).admit, row(found).aligned, found.replicas) == (False, None, 0)
         assert found.refusal is found.refused is found.outcomes[0]
 
     def test_pods_that_ask_for_nothing_stop_at_the_node_s_pods(self) -> None:
         found = tried(Pod("idle", "idle", "BestEffort", (Container("app", "app", {}, {}),)))
 
-        assert (found.replicas, found.aligned, found.aligned_replicas) == (110, None, 110)
+        assert (found.replicas, row(found).aligned, found.aligned_replicas) == (110, None, 110)
         assert found.refusal is not None
         assert found.refusal.reason == "OutOfpods"
 
@@ -157,10 +168,10 @@ class TestReplicas:
         assert [victim.name for victim in found.refusal.fit.preempted] == ["idle"]
 
     def test_a_kubelet_that_does_not_start_is_an_answer(self) -> None:
-        found = run(Variant(SINGLE, FIGURE, ideal=False), [ALIGNED])
+        found = run(Variant(Setup(FIGURE, SINGLE, "kubelet")), [ALIGNED])
 
         assert found.error == "[cpumanager] unable to determine reserved CPU resources for static policy"
-        assert (found.admit, found.outcomes, found.replicas, found.refused) == (False, (), 0, None)
+        assert (row(found).admit, found.outcomes, found.replicas, found.refused) == (False, (), 0, None)
 
 
 class TestBeside:
@@ -183,7 +194,7 @@ class TestBeside:
 
         found = tried(ALIGNED, beside=(crash.pod,))
 
-        assert (found.admit, found.replicas, found.outcomes) == (False, 0, ())
+        assert (row(found).admit, found.replicas, found.outcomes) == (False, 0, ())
         assert found.refused is found.refusal is crash
 
 

@@ -35,7 +35,7 @@ def test_every_recorded_refusal_can_be_repaired(family: str) -> None:
     for case in cases(VECTORS / f"{family}.jsonl.gz"):
         if "startError" in case["expect"]:
             scenario = read(json.dumps(case).encode())
-            repaired = repair(scenario.config, scenario.machine)
+            repaired = repair(Setup(scenario.machine, scenario.config, "kubelet"))
             assert repaired.steps[0].error == case["expect"]["startError"]
             assert repaired.starts, case["id"]
             check(Setup(scenario.machine, repaired.config, "kubelet"))
@@ -106,21 +106,21 @@ CHANGES: dict[str, tuple[dict[str, Any], str, Any]] = {
 
 @pytest.mark.parametrize(("fields", "field", "value"), CHANGES.values(), ids=CHANGES)
 def test_nearest_change(fields: dict[str, Any], field: str, value: Any) -> None:
-    (step,) = repair(KubeletConfig(**fields), TWO).steps
+    (step,) = repair(Setup(TWO, KubeletConfig(**fields), "kubelet")).steps
     assert step.change is not None
     assert (step.change.field, step.change.value) == (field, value)
 
 
 def test_more_nodes_than_allowed() -> None:
     config = KubeletConfig(topology_manager_policy="restricted")
-    (step,) = repair(config, regular(nodes=9, cores=1)).steps
+    (step,) = repair(Setup(regular(nodes=9, cores=1), config, "kubelet")).steps
     assert step.change is not None
     assert step.change.value == {"max-allowable-numa-nodes": "9"}
 
 
 def test_ids_beyond_the_mask_leave_policy_none() -> None:
     far = Machine("far", (NUMANode(0, 1, GI), NUMANode(64, 2, GI)))
-    (step,) = repair(KubeletConfig(topology_manager_policy="restricted"), far).steps
+    (step,) = repair(Setup(far, KubeletConfig(topology_manager_policy="restricted"), "kubelet")).steps
     assert step.change is not None
     assert step.change.value == "none"
 
@@ -132,7 +132,7 @@ def test_the_sum_names_its_parts() -> None:
         system_reserved={"memory": "500M"},
         reserved_memory=(MemoryReservation(1, {"memory": "1Gi"}),),
     )
-    memory = report(config, TWO).memory
+    memory = report(Setup(TWO, config, "kubelet")).memory
     assert memory is not None
     assert [(part.source, part.text, part.bytes) for part in memory.wanted] == [
         ("systemReserved.memory", "500M", 500_000_000),
@@ -174,7 +174,7 @@ FINDINGS: dict[str, tuple[dict[str, Any], Machine, list[str]]] = {
 
 @pytest.mark.parametrize(("fields", "machine", "codes"), FINDINGS.values(), ids=FINDINGS)
 def test_finding(fields: dict[str, Any], machine: Machine, codes: list[str]) -> None:
-    found = report(KubeletConfig(**fields), machine)
+    found = report(Setup(machine, KubeletConfig(**fields), "kubelet"))
     assert found.starts
     assert [finding.code for finding in found.findings] == codes
 
@@ -194,11 +194,11 @@ def test_suggestion_starts(name: str) -> None:
     machine = load_machine(MACHINES[name]).machine
     suggestion = suggest(machine, {})
     assert suggestion.error == ""
-    assert start_error(suggestion.config, machine) is None
+    assert start_error(Setup(machine, suggestion.config, "kubelet")) is None
     defaults = KubeletConfig()
     changed = {field for field, value in suggestion.config._asdict().items() if value != getattr(defaults, field)}
     assert changed <= suggestion.reasons.keys()
-    codes = {finding.code for finding in report(suggestion.config, machine).findings}
+    codes = {finding.code for finding in report(Setup(machine, suggestion.config, "kubelet")).findings}
     assert codes <= {"nothing-left"}
 
 
@@ -227,7 +227,7 @@ def test_calculated_section_is_accepted(nodes: int, memory: int, kube: int, syst
         kube_reserved={"memory": str(kube)},
         system_reserved={"memory": f"{system}"},
     )
-    found = report(config, machine).memory
+    found = report(Setup(machine, config, "kubelet")).memory
     assert found is not None
     if found.accepted is None:
         assert found.total_wanted > nodes * memory
@@ -238,18 +238,16 @@ def test_calculated_section_is_accepted(nodes: int, memory: int, kube: int, syst
 @pytest.mark.parametrize("field", ["kube_reserved", "system_reserved"])
 def test_half_a_core_is_put_down_to_the_setting_it_comes_from(field: str) -> None:
     settings: dict[str, Any] = {"cpu_manager_policy": "static", field: {"cpu": "500m"}}
-    (finding,) = report(KubeletConfig(**settings), TWO).findings
+    (finding,) = report(Setup(TWO, KubeletConfig(**settings), "kubelet")).findings
 
     assert (finding.code, finding.field) == ("split-cores", field.replace("_r", "R"))
 
 
 def test_what_stops_the_kubelet_does_not_hide_the_rest() -> None:
-    stopped = report(
-        KubeletConfig(
-            cpu_manager_policy="static", cpu_manager_policy_options={"full-pcpu-only": "true"}, reserved_system_cpus="0"
-        ),
-        TWO,
+    config = KubeletConfig(
+        cpu_manager_policy="static", cpu_manager_policy_options={"full-pcpu-only": "true"}, reserved_system_cpus="0"
     )
+    stopped = report(Setup(TWO, config, "kubelet"))
 
     assert not stopped.starts
     assert stopped.reserved_cpus is None

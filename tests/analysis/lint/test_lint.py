@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from numalign.analysis.lint.check import CODES, RULES, ground, lint, reaches
-from numalign.analysis.lint.finding import EFFECTS, Ground
+from numalign.analysis.lint.check import CODES, RULES, lint
+from numalign.analysis.lint.finding import EFFECTS, reaches
 from numalign.errors import InputError
-from numalign.kubelet.admission import admit, open_session
+from numalign.kubelet.admission import Session, admit, open_session
 from numalign.kubelet.config import IDEAL, KubeletConfig, MemoryReservation
 from numalign.kubelet.setup import Setup
 from numalign.model.apiserver.defaulting import read_pod
@@ -32,8 +32,8 @@ def pod(*apps: dict[str, Any], init: Any = (), ignore: str | None = None, **spec
     return read_pod({"metadata": metadata, "spec": {"initContainers": list(init), "containers": list(apps), **spec}})
 
 
-def on(machine: str, config: KubeletConfig = IDEAL) -> Ground:
-    return ground(open_session(Setup(load_machine(machine).machine, config, "ideal")))
+def on(machine: str, config: KubeletConfig = IDEAL) -> Session:
+    return open_session(Setup(load_machine(machine).machine, config, "ideal"))
 
 
 GOOD = {"cpu": 2, "memory": "1Gi"}
@@ -150,8 +150,8 @@ def test_every_rule_has_a_case() -> None:
 def test_no_finding_is_worse_than_its_rule_says() -> None:
     worst = {rule.code: rule.effect for rule in RULES}
     for _, one, _ in CASES:
-        for ground_ in (None, on("figure-1"), on("xeon-2s-snc4", IDEAL._replace(**FULL))):
-            for finding in lint(one, ground_).findings:
+        for node in (None, on("figure-1"), on("xeon-2s-snc4", IDEAL._replace(**FULL))):
+            for finding in lint(one, node).findings:
                 assert EFFECTS.index(finding.effect) <= EFFECTS.index(worst[finding.code])
 
 
@@ -201,7 +201,7 @@ def test_what_is_said_to_be_refused_is_refused(
             for index, (cpus, devices, size) in enumerate(asked)
         )
     )
-    said = [finding for finding in lint(one, ground(session)).findings if reaches(finding, "rejected")]
+    said = [finding for finding in lint(one, session).findings if reaches(finding, "rejected")]
     if said:
         assert not admit(session, one).admit, said
 

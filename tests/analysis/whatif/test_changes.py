@@ -23,10 +23,12 @@ from numalign.analysis.whatif.situation import Event, Situation
 from numalign.errors import StartError
 from numalign.kubelet.admission import admit
 from numalign.kubelet.demand import NANO
+from numalign.kubelet.setup import Setup
 from numalign.model.pod import Pod
 from numalign.model.quantity import Quantity, canonical
-from numalign.render.json.replay import replay
+from numalign.render.json.replay import replay_json
 from numalign.sources.recorded import scenario
+from numalign.tasks.replay import replay
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "e2e.jsonl.gz"
 SHARES = 10
@@ -50,7 +52,7 @@ def every_tenth(share: int) -> Iterator[dict[str, Any]]:
 
 def played(data: dict[str, Any]) -> dict[str, Any]:
     one = scenario.read(json.dumps(data).encode())
-    return replay(one.config, one.machine, one.steps)
+    return replay_json(replay(Setup(one.machine, one.config, "kubelet"), one.steps))
 
 
 def with_change(data: dict[str, Any], index: int, change: Change) -> tuple[dict[str, Any], int]:
@@ -89,7 +91,7 @@ def write_amounts(resources: dict[str, Any], container: str, change: Change) -> 
 def test_each_change_is_admitted_by_replay_and_never_means_an_empty_machine_refuses(share: int) -> None:
     for data in every_tenth(share):
         one = scenario.read(json.dumps(data).encode())
-        start = Situation(one.config, one.machine, fit_check=False)
+        start = Situation(Setup(one.machine, one.config, "kubelet"), fit_check=False)
         try:
             start.session()
         except StartError:

@@ -7,11 +7,13 @@ import json
 import pytest
 
 from numalign.analysis.config.suggest import suggest
-from numalign.render.json.replay import replay
+from numalign.kubelet.setup import Setup
+from numalign.render.json.replay import replay_json
 from numalign.render.text.config import suggestion_json
 from numalign.sources.kubelet import configuration as kubelet_file
 from numalign.sources.machine import bundled
 from numalign.sources.machine.file import load_machine
+from numalign.tasks.replay import replay
 
 
 @pytest.mark.parametrize("name", bundled.names())
@@ -21,7 +23,7 @@ def test_a_suggested_configuration_starts(name: str) -> None:
     written = json.loads(json.dumps(suggestion_json(suggest(machine, {}))))
     config, _ = kubelet_file.from_data(written, name)
 
-    answer = replay(config, machine, ())
+    answer = replay_json(replay(Setup(machine, config, "kubelet"), ()))
 
     assert "startError" not in answer
     assert answer["finalState"]["pods"] == {}
