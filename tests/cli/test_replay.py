@@ -173,7 +173,7 @@ def test_a_broken_line_is_told_with_its_number_and_the_rest_goes_on(case: str) -
 
 
 def test_a_line_over_the_bound_is_told_and_the_rest_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("numalign.sources.recorded.scenario.LONGEST_LINE", 4096)
+    monkeypatch.setattr("numalign.sources.recorded.scenario.MAX_LINE_BYTES", 4096)
     done, results = replay(lines(scenario("a"), b"x" * 4096, b"x" * 4097, b" " * 50_000, scenario("b")))
     assert done.status == 2
     assert [kept(result) for result in results] == ["a", "2", "3", "4", "b"]

@@ -64,10 +64,12 @@ def command(
         return 0
     rules = _rules(device_rules, requested)
     if capture:
-        from numalign.sources.host.capture import capture as write_capture
+        from numalign.sources.host.capture import capture as take_notes
+        from numalign.store.archive import compression, write_archive
 
-        found, notices = write_capture(sysfs_root, capture, rules)
-        tell(notices)
+        compression(capture)  # A name that cannot be written should not cost a discovery first.
+        found, entries = take_notes(sysfs_root, rules)
+        tell(write_archive(capture, entries))
         say(f"captured {found.name} in {capture}")
     else:
         from numalign.sources.host.discovery import discover

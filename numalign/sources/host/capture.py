@@ -1,24 +1,20 @@
-"""Small anonymous snapshots of a machine: an archive of exactly what discovery reads, and nothing that names anybody.
+"""Small anonymous snapshots of a machine: exactly what discovery reads, and nothing that names anybody.
 
-Discovery runs over a tree that takes notes, and what it read is written down: a snapshot reads back to the same machine
+Discovery runs over a tree that takes notes of what is read: a snapshot reads back to the same machine
 by construction. Lines of /proc that could name a machine or a user are cut, hardware addresses in names are replaced.
 """
 
 from __future__ import annotations
 
-import io
 import re
-import tarfile
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import BinaryIO
 
-from numalign.errors import InputError, Notice
 from numalign.model.cpuset import format_set, from_ids
 from numalign.sources.host.device_rules import DeviceRule
 from numalign.sources.host.discovery import Discovery, discover
 from numalign.sources.tree.folder import Tree
-from numalign.store.atomic import write_whole
+from numalign.store.archive import Entry
 
 _ADDRESS_NAME = re.compile(r"\b(enx|ibx|rocex|wlx|wwx)[0-9a-f]{12,16}\b")
 """Interface names that udev makes from hardware addresses."""
@@ -28,34 +24,25 @@ _PRIVATE = ("proc/self/", "proc/mounts", "sys/fs/cgroup", "dev/")
 """Paths that are written anew from what was understood: cgroup paths name pods, users and sessions."""
 
 
-def capture(
-    root: str | Tree, target: str, rules: Sequence[DeviceRule] | None = None
-) -> tuple[Discovery, tuple[Notice, ...]]:
-    """Discover a machine and write a snapshot of it that `--sysfs-root` reads back.
+def capture(root: str | Tree, rules: Sequence[DeviceRule] | None = None) -> tuple[Discovery, dict[str, Entry]]:
+    """Discover a machine, and give what a snapshot of it holds that `--sysfs-root` reads back.
 
     Args:
         root: path of the tree, or an open one.
-        target: the archive; its ending (`.tar`, `.tar.gz`, `.tar.bz2`, `.tar.xz`) says how it is compressed.
         rules: which device is which resource; None: the default rules.
 
     Returns:
-        what was found, and what a person should know about the file that was replaced.
+        what was found, and the entries of the snapshot by path (`store.archive.write_archive` writes them).
 
     Raises:
-        InputError: the tree cannot be opened, or the target cannot be written.
+        InputError: the tree cannot be opened.
         HostError: neither view of the machine finds any CPU.
     """
     from numalign.sources.tree.folder import open_tree
 
-    mode = _compression(target)
     notes = _NotingTree(open_tree(root) if isinstance(root, str) else root)
     found = discover(notes, rules)
-    entries = notes.entries() | _limits(found)
-    return found, write_whole(target, lambda file: _write(file, mode, entries))
-
-
-Entry = str | None | tuple[str]
-"""A file's text, None for a directory, or a tuple with the target of a link."""
+    return found, notes.entries() | _limits(found)
 
 
 class _NotingTree:
@@ -129,43 +116,3 @@ def _limits(found: Discovery) -> dict[str, Entry]:
     if allowed.memory is not None:
         result["sys/fs/cgroup/memory.max"] = f"{allowed.memory}\n"
     return result
-
-
-def _write(file: BinaryIO, mode: str, entries: dict[str, Entry]) -> None:
-    with tarfile.open(fileobj=file, mode=mode, format=tarfile.PAX_FORMAT) as archive:  # type: ignore[call-overload]
-        directories: set[str] = set()
-        for name, entry in sorted(entries.items()):
-            if not name:
-                continue
-            parts = name.split("/")
-            for depth in range(1, len(parts) + (entry is None)):
-                above = "/".join(parts[:depth])
-                if above not in directories and not isinstance(entries.get(above), tuple):
-                    directories.add(above)
-                    archive.addfile(_member(above, tarfile.DIRTYPE))
-            if isinstance(entry, tuple):
-                member = _member(name, tarfile.SYMTYPE)
-                member.linkname = entry[0]
-                archive.addfile(member)
-            elif entry is not None:
-                data = entry.encode("utf-8", "replace")
-                member = _member(name, tarfile.REGTYPE)
-                member.size = len(data)
-                archive.addfile(member, io.BytesIO(data))
-
-
-def _member(name: str, kind: bytes) -> tarfile.TarInfo:
-    """Return a member that says nothing about who wrote it, or when."""
-    member = tarfile.TarInfo(name)
-    member.type = kind
-    member.mode = 0o755 if kind == tarfile.DIRTYPE else 0o644
-    return member
-
-
-def _compression(path: str) -> str:
-    for endings, mode in (((".gz", ".tgz"), "w:gz"), ((".bz2", ".tbz2"), "w:bz2"), ((".xz", ".txz"), "w:xz")):
-        if path.endswith(endings):
-            return mode
-    if path.endswith(".tar"):
-        return "w"
-    raise InputError("expected a name that ends in .tar, .tar.gz, .tar.bz2 or .tar.xz", path)

@@ -16,6 +16,19 @@ from numalign.sources.host.kubelet_view import KubeletView
 def differences(hardware: Hardware, machine: Machine, view: KubeletView) -> Iterator[Notice]:
     """Yield everything in which the kubelet's view is not what the machine is."""
     yield from view_notes(view)
+    yield from _cpu_notes(hardware, machine, view)
+    yield from _group_notes(hardware, machine, view)
+    yield from _memory_notes(hardware)
+    yield from _distance_notes(machine)
+    yield from _cache_notes(hardware, machine, view)
+    yield from _limits(machine)
+    for finding in machine_checks.errors(machine):
+        path = ".".join(map(str, finding.path))
+        yield Notice("inconsistent", f"{path}: {finding.message}; a file of this machine will not be accepted")
+
+
+def _cpu_notes(hardware: Hardware, machine: Machine, view: KubeletView) -> Iterator[Notice]:
+    """CPUs that the kubelet does not see, or counts though they are offline."""
     outside = hardware.online & ~machine.cpus
     if outside:
         yield Notice(
@@ -27,6 +40,10 @@ def differences(hardware: Hardware, machine: Machine, view: KubeletView) -> Iter
             "cpu-count",
             f"the kubelet counts {view.num_cpus} CPUs, offline ones included; {machine.cpus.bit_count()} can be used",
         )
+
+
+def _group_notes(hardware: Hardware, machine: Machine, view: KubeletView) -> Iterator[Notice]:
+    """Sockets and cores that the kubelet counts or groups in another way."""
     if view.num_sockets != len(machine.sockets):
         yield Notice(
             "socket-count",
@@ -44,6 +61,10 @@ def differences(hardware: Hardware, machine: Machine, view: KubeletView) -> Iter
             f"the kubelet sees sockets {_ids(unit.id for unit in machine.sockets)}; "
             f"the hardware has {len(hardware.packages)} packages",
         )
+
+
+def _memory_notes(hardware: Hardware) -> Iterator[Notice]:
+    """Memory that nobody tells."""
     unread = [node.id for node in hardware.nodes if node.memory is None]
     if unread:
         yield Notice("memory-unknown", f"NUMA nodes {_ids(unread)} tell no memory: the kubelet takes it as 0")
@@ -52,12 +73,6 @@ def differences(hardware: Hardware, machine: Machine, view: KubeletView) -> Iter
             "total-memory-unknown",
             "/proc/meminfo is missing: the machine's memory is taken as the sum of its nodes",
         )
-    yield from _distance_notes(machine)
-    yield from _cache_notes(hardware, machine, view)
-    yield from _limits(machine)
-    for finding in machine_checks.errors(machine):
-        path = ".".join(map(str, finding.path))
-        yield Notice("inconsistent", f"{path}: {finding.message}; a file of this machine will not be accepted")
 
 
 def view_notes(view: KubeletView) -> Iterator[Notice]:

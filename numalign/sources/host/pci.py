@@ -98,52 +98,65 @@ def order(address: str) -> tuple[int, ...]:
 
 
 def _device(tree: Tree, address: str, class_names: Mapping[str, set[str]]) -> PCIDevice:
-    place = tree.resolve(f"{DEVICES}/{address}")
-    here = tree.names(place)
-    present = frozenset(here)
-
-    def hexadecimal(name: str) -> str | None:
-        text = read_or_none(tree, f"{place}/{name}") if name in present else None
-        return text.strip().removeprefix("0x").lower() if text else None
-
-    def linked(name: str) -> str | None:
-        try:
-            return tree.target(f"{place}/{name}").rpartition("/")[2]
-        except OSError:
-            return None
-
-    found = {
-        kind: sorted(
-            {name for name in _under(tree, f"{place}/{kind}", kind in present) if _is_device(kind, name)}
-            | class_names.get(kind, set())
-        )
-        for kind in _CLASSES
-        if kind in present or kind in class_names
-    }
-    class_text = hexadecimal("class")
+    files = _Files(tree, tree.resolve(f"{DEVICES}/{address}"))
+    names = _names(files, class_names)
+    class_id = files.hexadecimal("class")
     return PCIDevice(
         address=address,
-        class_id=class_text[:4] if class_text else None,
-        vendor=hexadecimal("vendor"),
-        device=hexadecimal("device"),
-        numa_node=read_int(tree, f"{place}/numa_node") if "numa_node" in present else None,
-        driver=linked("driver") if "driver" in present else None,
-        names=tuple(name for names in found.values() for name in names),
-        infiniband=tuple(found.get("infiniband", ())),
-        path=tuple(part for part in place.split("/")[2:-1] if part.startswith("pci") or _ADDRESS.fullmatch(part)),
-        total_vfs=read_int(tree, f"{place}/sriov_totalvfs") if "sriov_totalvfs" in present else None,
-        num_vfs=read_int(tree, f"{place}/sriov_numvfs") if "sriov_numvfs" in present else None,
-        vfs=tuple(
-            target
-            for name in sorted((name for name in here if name.startswith("virtfn")), key=lambda n: (len(n), n))
-            if (target := linked(name)) is not None
-        ),
-        pf=linked("physfn") if "physfn" in present else None,
+        class_id=class_id[:4] if class_id else None,
+        vendor=files.hexadecimal("vendor"),
+        device=files.hexadecimal("device"),
+        numa_node=files.number("numa_node"),
+        driver=files.linked("driver"),
+        names=tuple(name for found in names.values() for name in found),
+        infiniband=tuple(names.get("infiniband", ())),
+        path=tuple(part for part in files.place.split("/")[2:-1] if part.startswith("pci") or _ADDRESS.fullmatch(part)),
+        total_vfs=files.number("sriov_totalvfs"),
+        num_vfs=files.number("sriov_numvfs"),
+        vfs=files.virtual_functions(),
+        pf=files.linked("physfn"),
     )
 
 
-def _under(tree: Tree, path: str, there: bool) -> list[str]:
-    return (names_or_none(tree, path) or []) if there else []
+class _Files:
+    """The files of one device; a file that is not there is not asked for."""
+
+    def __init__(self, tree: Tree, place: str) -> None:
+        self.tree = tree
+        self.place = place
+        self.present = frozenset(tree.names(place))
+
+    def hexadecimal(self, name: str) -> str | None:
+        text = read_or_none(self.tree, f"{self.place}/{name}") if name in self.present else None
+        return text.strip().removeprefix("0x").lower() if text else None
+
+    def number(self, name: str) -> int | None:
+        return read_int(self.tree, f"{self.place}/{name}") if name in self.present else None
+
+    def linked(self, name: str) -> str | None:
+        """Give the last name of what a link leads to."""
+        if name not in self.present:
+            return None
+        try:
+            return self.tree.target(f"{self.place}/{name}").rpartition("/")[2]
+        except OSError:
+            return None
+
+    def names(self, kind: str) -> list[str]:
+        return (names_or_none(self.tree, f"{self.place}/{kind}") or []) if kind in self.present else []
+
+    def virtual_functions(self) -> tuple[str, ...]:
+        links = sorted((name for name in self.present if name.startswith("virtfn")), key=lambda name: (len(name), name))
+        return tuple(target for name in links if (target := self.linked(name)) is not None)
+
+
+def _names(files: _Files, class_names: Mapping[str, set[str]]) -> dict[str, list[str]]:
+    """Kind -> names, from the device's own folders and from the classes."""
+    return {
+        kind: sorted({name for name in files.names(kind) if _is_device(kind, name)} | class_names.get(kind, set()))
+        for kind in _CLASSES
+        if kind in files.present or kind in class_names
+    }
 
 
 def _is_device(kind: str, name: str) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 from numalign.model.cpuset import ids
 from numalign.model.machine import Device, NodeObject, NUMANode, Taint, Unit
+from numalign.model.resources import NATIVE, is_hugepages
 from numalign.sources.text import fields
 from numalign.sources.text.fields import FieldError, Path
 
@@ -16,7 +17,7 @@ MAX_NODES = 1024
 HARDWARE = ("numaNodes", "sockets", "cores", "uncoreCaches")
 """The sections that say what CPUs and memory there are."""
 
-_NATIVE = ("cpu", "memory", "ephemeral-storage", "pods", "storage")
+_NOT_DEVICES = (*NATIVE, "pods", "storage")
 
 
 def numa_nodes(value: object, path: Path) -> tuple[NUMANode, ...]:
@@ -34,11 +35,11 @@ def _numa_node(value: object, path: Path) -> NUMANode:
         raise FieldError((*path, "id"), "expected the NUMA node's id, got nothing")
     given = data.get("hugepages")
     return NUMANode(
-        fields.integer(data["id"], (*path, "id"), -fields.MAX_NODE_ID, fields.MAX_NODE_ID, "a NUMA node id"),
-        fields.cpus(data.get("cpus", ""), (*path, "cpus")),
-        fields.amount(data.get("memory", 0), (*path, "memory")),
-        fields.hugepages(given, (*path, "hugepages")) if given is not None else {},
-        _distances(data.get("distances"), (*path, "distances")),
+        id=_node_id(data["id"], (*path, "id")),
+        cpus=fields.cpus(data.get("cpus", ""), (*path, "cpus")),
+        memory=fields.amount(data.get("memory", 0), (*path, "memory")),
+        hugepages=fields.hugepages(given, (*path, "hugepages")) if given is not None else {},
+        distances=_distances(data.get("distances"), (*path, "distances")),
     )
 
 
@@ -102,7 +103,7 @@ def resource_name(resource: str, path: Path) -> Path:
     """Check that a name can be an extended resource's; give the path to it."""
     here = (*path, resource)
     domain, slash, rest = resource.partition("/")
-    if resource in _NATIVE or resource.startswith("hugepages-") or not (slash and domain and rest):
+    if resource in _NOT_DEVICES or is_hugepages(resource) or not (slash and domain and rest):
         raise FieldError(here, 'expected the name of an extended resource like "nvidia.com/gpu"')
     fields.text(resource, here)
     return here
@@ -218,10 +219,10 @@ def node_object(value: object, path: Path) -> NodeObject:
     label = data.get("name")
     labels = data.get("labels")
     return NodeObject(
-        None if label is None else fields.text(label, (*path, "name"), "the node's name"),
-        None if labels is None else _labels(labels, (*path, "labels")),
-        _taints(data.get("taints") or (), (*path, "taints")),
-        _extended(data.get("extendedResources") or {}, (*path, "extendedResources")),
+        name=None if label is None else fields.text(label, (*path, "name"), "the node's name"),
+        labels=None if labels is None else _labels(labels, (*path, "labels")),
+        taints=_taints(data.get("taints") or (), (*path, "taints")),
+        extended_resources=_extended(data.get("extendedResources") or {}, (*path, "extendedResources")),
     )
 
 

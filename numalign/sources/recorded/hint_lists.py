@@ -16,8 +16,8 @@ from numalign.kubelet.topology.hints import HintList, TopologyHint
 from numalign.sources.text import fields, yaml
 from numalign.sources.text.fields import FieldError, Path
 
-MOST_NODES = 16
-MOST_HINTS = 1 << MOST_NODES
+MAX_NODES = 16
+MAX_HINTS = 1 << MAX_NODES
 EXAMPLE = "a hint like 01:T or 11:F (a digit a NUMA node, T for preferred), or nil:T"
 
 
@@ -71,8 +71,8 @@ def _from_data(data: object) -> HintLists:
             providers[provider] = (TopologyHint(None, True),)
             continue
         listed = fields.sequence(value, (provider,), "a list of hints")
-        if len(listed) > MOST_HINTS:
-            raise FieldError((provider,), f"expected at most {MOST_HINTS} hints")
+        if len(listed) > MAX_HINTS:
+            raise FieldError((provider,), f"expected at most {MAX_HINTS} hints")
         hints = [_element(one, (provider, place)) for place, one in enumerate(listed)]
         providers[provider] = tuple(hint for hint, _ in hints)
         nodes = max([nodes, *(width for _, width in hints)])
@@ -91,14 +91,14 @@ def _element(value: Any, path: Path) -> tuple[TopologyHint, int]:
         return TopologyHint(None, preferred), 1
     here = (*path, "numaNodes")
     ids = [
-        fields.integer(node, (*here, place), 0, MOST_NODES - 1, "a NUMA node's id")
+        fields.integer(node, (*here, place), 0, MAX_NODES - 1, "a NUMA node's id")
         for place, node in enumerate(fields.sequence(data["numaNodes"], here, "a list of NUMA nodes"))
     ]
     return TopologyHint(sum(1 << node for node in set(ids)), preferred), max(ids, default=0) + 1
 
 
 def _hint(word: str, path: Path) -> tuple[TopologyHint, int]:
-    match = re.fullmatch(rf"([01]{{1,{MOST_NODES}}}|nil):(t(?:rue)?|f(?:alse)?)", word, re.IGNORECASE | re.ASCII)
+    match = re.fullmatch(rf"([01]{{1,{MAX_NODES}}}|nil):(t(?:rue)?|f(?:alse)?)", word, re.IGNORECASE | re.ASCII)
     if match is None:
         raise FieldError(path, f"expected {EXAMPLE}, got {fields.shown(word)}")
     preferred = match[2][0] in "tT"

@@ -17,7 +17,7 @@ from numalign.model.pod import Pod
 from numalign.sources.kubelet import configuration as kubelet_file
 from numalign.sources.machine.file import machine_from_scenario
 
-LONGEST_LINE = 64 * 1024 * 1024
+MAX_LINE_BYTES = 64 * 1024 * 1024
 """A line may have this many bytes."""
 
 FAMILIES = ("e2e", "lifecycle")
@@ -47,15 +47,15 @@ class Scenario(NamedTuple):
 def lines(stream: BinaryIO) -> Iterator[tuple[int, bytes | InputError]]:
     """Yield (number, line) of a plain or gzip stream, blank lines left out; one line is in memory at a time.
 
-    In place of a line over `LONGEST_LINE` comes an error, and then the next line; damaged gzip data, or what cannot be
-    read, ends with one.
+    In place of a line over `MAX_LINE_BYTES` comes an error, and then the next line; damaged gzip data, or what cannot
+    be read, ends with one.
     """
     number = 0
     try:
         for line in _decompressed(stream):
             number += 1
-            if len(line) > LONGEST_LINE:
-                yield number, InputError(f"a line may have at most {LONGEST_LINE} bytes")
+            if len(line) > MAX_LINE_BYTES:
+                yield number, InputError(f"a line may have at most {MAX_LINE_BYTES} bytes")
             elif not line.isspace():
                 yield number, line
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
@@ -68,11 +68,11 @@ def _decompressed(stream: BinaryIO) -> Iterator[bytes]:
     """Yield the lines; of one that is too long only so much that this can be seen."""
     buffered = stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(cast(io.RawIOBase, stream))
     packed = buffered.peek(2)[:2] == b"\x1f\x8b"
-    source: BinaryIO = gzip.GzipFile(fileobj=buffered) if packed else buffered  # type: ignore[assignment]
-    while line := source.readline(LONGEST_LINE + 1):
+    source = cast(BinaryIO, gzip.GzipFile(fileobj=buffered) if packed else buffered)
+    while line := source.readline(MAX_LINE_BYTES + 1):
         yield line
-        while len(line) > LONGEST_LINE and not line.endswith(b"\n"):
-            line = source.readline(LONGEST_LINE + 1)
+        while len(line) > MAX_LINE_BYTES and not line.endswith(b"\n"):
+            line = source.readline(MAX_LINE_BYTES + 1)
 
 
 def read(line: bytes) -> Scenario:
@@ -107,11 +107,11 @@ def read(line: bytes) -> Scenario:
     if not isinstance(steps, list):
         raise InputError("steps: expected a list")
     return Scenario(
-        str(data.get("id", "")),
-        config,
-        machine,
-        tuple(_step(step, index) for index, step in enumerate(steps)),
-        start_error,
+        id=str(data.get("id", "")),
+        config=config,
+        machine=machine,
+        steps=tuple(_step(step, index) for index, step in enumerate(steps)),
+        start_error=start_error,
     )
 
 

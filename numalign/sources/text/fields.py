@@ -17,7 +17,7 @@ MAX_NODE_ID = cpuset.MAX_ID
 """Largest NUMA node, socket and cache id."""
 MAX_BYTES = 2**63 - 1
 
-_LONGEST_SHOWN = 60
+_MAX_SHOWN = 60
 
 
 class FieldError(Exception):
@@ -52,7 +52,7 @@ def shown(value: object) -> str:
         return str(value) if value.bit_length() < 1000 else "a huge number"
     text = f'"{value}"' if isinstance(value, str) else str(value)
     text = text.encode("unicode_escape").decode("ascii") if not text.isprintable() else text
-    return text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + '…"'
+    return text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + '…"'
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:

@@ -12,9 +12,17 @@ from numalign.sources.host.capture import capture
 from numalign.sources.host.discovery import Discovery, discover
 from numalign.sources.machine.dump import to_json, to_yaml
 from numalign.sources.machine.file import load_machine
+from numalign.store.archive import write_archive
 from tests.sources.host import snapshots
 
 ALL = snapshots.names()
+
+
+def captured(root: str, target: Path) -> Discovery:
+    """Discover a machine and write its snapshot."""
+    found, entries = capture(root)
+    write_archive(str(target), entries)
+    return found
 
 
 def nameless(found: Discovery) -> Discovery:
@@ -25,7 +33,7 @@ def nameless(found: Discovery) -> Discovery:
 @pytest.mark.parametrize("name", [name for name in ALL if name != "gen-uv-1792c-32n"])
 def test_a_snapshot_reads_back_to_the_same_machine(name: str, tmp_path: Path) -> None:
     target = tmp_path / "m.tar.gz"
-    found, _ = capture(str(snapshots.FOLDER / f"{name}.tar.xz"), str(target))
+    found = captured(str(snapshots.FOLDER / f"{name}.tar.xz"), target)
 
     assert found == snapshots.discovered(name)
     assert nameless(discover(str(target))) == nameless(found)
@@ -33,7 +41,7 @@ def test_a_snapshot_reads_back_to_the_same_machine(name: str, tmp_path: Path) ->
 
 def test_a_snapshot_of_this_host_reads_back_to_the_same_machine(tmp_path: Path) -> None:
     target = tmp_path / "m.tar.xz"
-    found, _ = capture("/", str(target))
+    found = captured("/", target)
     again = discover(str(target))
 
     assert found.machine is not None
@@ -72,7 +80,7 @@ def test_a_snapshot_names_nobody(tmp_path: Path) -> None:
     (root / "sys/class/net/enx0123456789ab").symlink_to(f"../../../{pci}/net/enx0123456789ab")
     (root / "sys/class/net/acme-vpn").symlink_to("../../../sys/devices/virtual/net/acme-vpn")
     target = tmp_path / "m.tar"
-    found, _ = capture(str(root), str(target))
+    found = captured(str(root), target)
 
     content = target.read_bytes().lower()
     for secret in (b"secret", b"cafe", b"0123456789ab", b"01:23:45", b"acme", b"4711", b"pod12345"):
@@ -85,7 +93,7 @@ def test_a_snapshot_names_nobody(tmp_path: Path) -> None:
 @pytest.mark.parametrize("target", ["m.zip", "missing/m.tar.xz"], ids=["another ending", "no such folder"])
 def test_a_snapshot_that_cannot_be_written_leaves_nothing(target: str, tmp_path: Path) -> None:
     with pytest.raises(InputError):
-        capture(str(snapshots.FOLDER / "gcp-vm-2c.tar.xz"), str(tmp_path / target))
+        captured(str(snapshots.FOLDER / "gcp-vm-2c.tar.xz"), tmp_path / target)
     assert list(tmp_path.iterdir()) == []
 
 
