@@ -19,6 +19,7 @@ from numalign.kubelet.fit.check import Shortage
 from numalign.kubelet.fit.predicates import Refusal as Predicate
 from numalign.kubelet.node import Decision, Node
 from numalign.kubelet.topology.hints import CANNOT_FIT
+from numalign.model.resources import HUGEPAGES
 
 Stage = Literal["hints", "merge", "policy", "allocation", "fit", "panic", "hang"]
 """Where it went wrong. `hints`: a resource is to be had on no set of nodes. `policy`: one can be had, but never, or not
@@ -195,7 +196,7 @@ def _kind(node: Node, decision: Decision, culprits: Sequence[Row]) -> Stage:
     )
 
 
-_PROVIDED = {"cpu": ("cpu",), "memory": ("memory", "hugepages-")}
+_PROVIDED = {"cpu": ("cpu",), "memory": ("memory", HUGEPAGES)}
 
 
 def _not_handed_out(outcome: Outcome, table: Matrix) -> tuple[Row, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from numalign.model.pod import Container, ContainerKind, Pod
+from numalign.model.resources import HUGEPAGES, MEMORY, NATIVE
 
 Amounts = tuple[tuple[str, int], ...]
 """(resource, amount) pairs, sorted by resource name."""
@@ -68,7 +69,7 @@ def _container(container: Container, guaranteed: bool) -> ContainerDemand:
         for name, quantity in container.requests.items():
             if name == "cpu":
                 cpus = _exclusive(quantity.nano)
-            elif name == "memory" or name.startswith("hugepages-"):
+            elif name == MEMORY or name.startswith(HUGEPAGES):
                 if quantity.int64 is None:
                     memory = None
                 elif memory is not None:
@@ -78,7 +79,7 @@ def _container(container: Container, guaranteed: bool) -> ContainerDemand:
     devices = [
         (name, -(-quantity.nano // NANO))
         for name, quantity in container.limits.items()
-        if name not in _NOT_DEVICES and not name.startswith("hugepages-")
+        if name not in _NOT_DEVICES and not name.startswith(HUGEPAGES)
     ]
     devices.sort()
     return ContainerDemand(
@@ -90,7 +91,7 @@ def _container(container: Container, guaranteed: bool) -> ContainerDemand:
     )
 
 
-_NOT_DEVICES = frozenset({"cpu", "memory", "ephemeral-storage"})
+_NOT_DEVICES = frozenset(NATIVE)
 
 
 def _exclusive(nano: int) -> int:
@@ -134,7 +135,7 @@ def _pod_devices(pod: Pod) -> Amounts:
     return tuple(
         (name, -(-nano // NANO))
         for name, nano in sorted(effective(pod, "limits").items())
-        if name not in _NOT_DEVICES and not name.startswith("hugepages-")
+        if name not in _NOT_DEVICES and not name.startswith(HUGEPAGES)
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from numalign.analysis.lint.finding import Finding
 from numalign.analysis.lint.subject import Part, Subject
 from numalign.model.quantity import NANO, QuantityError, canonical, from_int, parse
+from numalign.model.resources import is_hugepages, page_size
 
 MILLI = 10**6
 """Billionths in a thousandth."""
@@ -132,7 +133,7 @@ def hugepages_name(subject: Subject) -> Iterator[Finding]:
     """Nodes offer huge pages under one name a size, and names are compared as text (memory-manager.md 19)."""
     for part in subject.parts:
         for name in _huge_pages(part):
-            size = name.removeprefix("hugepages-")
+            size = page_size(name)
             try:
                 known = canonical(from_int(parse(size).nano // NANO, "BinarySI"))
             except QuantityError:
@@ -160,7 +161,7 @@ def _limit_to_set(part: Part, name: str) -> str:
 
 
 def _huge_pages(part: Part) -> list[str]:
-    return sorted(name for name in part.container.requests if name.startswith("hugepages-"))
+    return sorted(name for name in part.container.requests if is_hugepages(name))
 
 
 def _manifests(subject: Subject) -> list[Any]:

@@ -18,6 +18,7 @@ from numalign.kubelet.topology.hints import masks_by_width
 from numalign.model.cpuset import ids
 from numalign.model.pod import Container, Pod
 from numalign.model.quantity import parse, value
+from numalign.model.resources import is_hugepages, is_memory, page_size
 
 MOST_NODES = 8
 """Up to so many NUMA nodes all their sets are looked at for amounts of memory."""
@@ -92,7 +93,7 @@ def _passes(outcome: Outcome, container: Container, resource: str, nano: int) ->
 def _amounts(outcome: Outcome, container: Container, resource: str) -> Sequence[int]:
     """List the amounts worth a try instead of what a container asks for, in billionths, the nearest first."""
     asked = container.requests[resource].nano
-    if resource == "memory" or resource.startswith("hugepages-"):
+    if is_memory(resource):
         return _memory_amounts(outcome, resource, asked)
     if asked % NANO or resource not in ("cpu", *outcome.before.node.device.resources):
         return [left for left in (_left_on_the_node(outcome, resource, asked),) if 0 < left < asked]
@@ -210,4 +211,4 @@ def _asked_by_others(outcome: Outcome, resource: str, asked: int) -> int:
 
 def _page(resource: str) -> int:
     """Huge pages come in whole pages, memory in KiB."""
-    return value(parse(resource.removeprefix("hugepages-"))) if resource.startswith("hugepages-") else 1024
+    return value(parse(page_size(resource))) if is_hugepages(resource) else 1024

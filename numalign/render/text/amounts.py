@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from numalign.model.cpuset import format_set
+from numalign.model.resources import is_bytes
 
 _UNITS = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 
@@ -24,7 +25,7 @@ def bytes_text(amount: int) -> str:
 
 def amount_text(resource: str, amount: int) -> str:
     """Write an amount of a resource: bytes for memory, storage and huge pages, a count for the rest."""
-    if resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-"):
+    if is_bytes(resource):
         return bytes_text(amount)
     return str(amount)
 

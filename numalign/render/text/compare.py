@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from numalign.model.resources import is_memory
 from numalign.render.json.admit import pod_json, settings_json
 from numalign.render.page.document import Cell, Document, Line, Styled, Table
 from numalign.render.text.admit import hint_text, labels, machine_line
@@ -250,7 +251,7 @@ def _row_json(one: ComparedRow) -> dict[str, Any]:
 
 
 def _left_json(left: Left) -> dict[str, Any]:
-    memory = {name: amount for name, amount in left.free.items() if name == "memory" or name.startswith("hugepages-")}
+    memory = {name: amount for name, amount in left.free.items() if is_memory(name)}
     return {
         "numaNode": left.numa,
         "cpus": left.free.get("cpu"),

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from numalign.errors import Notice
 from numalign.model.cpuset import format_set, from_ids, ids
 from numalign.model.hardware import Allowed
+from numalign.model.resources import page_size
 from numalign.sources.host.confinement import read_allowed
 from numalign.sources.host.kubelet_view import CPUS, HUGEPAGES, NODES
 from numalign.sources.host.pci import PCIDevice, read_pci
@@ -319,7 +320,7 @@ class _Reader:
             return None
         result = {}
         for name in names:
-            size = name.removeprefix("hugepages-").removesuffix("kB")
+            size = page_size(name).removesuffix("kB")
             count = read_int(self.tree, f"{path}/{name}/nr_hugepages")
             if size.isascii() and size.isdecimal() and len(size) < 16 and count is not None:
                 result[int(size)] = count

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from numalign.model.cpuset import from_ids, ids
 from numalign.model.machine import Machine, NUMANode, Unit
+from numalign.model.resources import page_size
 from numalign.sources.host.text import cpu_list, cpu_map, numbered, page_name
 from numalign.sources.tree.folder import Tree
 
@@ -189,7 +190,7 @@ class _Walk:
         """Rule 1.9: page size in kB -> `nr_hugepages`."""
         result = {}
         for name in self._names(path):
-            size = name.removeprefix("hugepages-").removesuffix("kB")
+            size = page_size(name).removesuffix("kB")
             if not (size.isascii() and size.isdecimal() and len(size) < 16):
                 raise KubeletError(f"/{path}/{name}: expected hugepages-<size>kB")
             result[int(size)] = self._required(f"{path}/{name}/nr_hugepages")

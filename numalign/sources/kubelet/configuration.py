@@ -115,8 +115,7 @@ def _merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     result = dict(base)
     for field, value in over.items():
         old = result.get(field)
-        both = isinstance(old, Mapping) and isinstance(value, Mapping)
-        result[field] = _merge(old, value) if both else value  # type: ignore[arg-type]
+        result[field] = _merge(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
     return result
 
 
