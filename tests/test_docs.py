@@ -1,8 +1,8 @@
 """The documents stay true: their examples run, and every command has help and stands in the README.
 
-A fenced block marked `console` is run: each line `$ numalign …` as a real process in the repository's root, and what
-follows it must be exactly what it prints on standard output. `NUMALIGN_UPDATE_GOLDEN=1` writes the outputs anew; read
-what changed before you commit it.
+A fenced block marked `console` is run: each line `$ numalign …` in the repository's root, and what follows it must be
+exactly what it prints on standard output. `NUMALIGN_UPDATE_GOLDEN=1` writes the outputs anew; read what changed before
+you commit it.
 """
 
 from __future__ import annotations
@@ -11,19 +11,16 @@ import ast
 import os
 import re
 import shlex
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from numalign.cli import COMMANDS
 from numalign.kubelet import admission as session
+from tests.cli.running import ROOT, Done, in_process
 
-ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-ENVIRONMENT = {"PATH": os.environ["PATH"], "COLUMNS": "120", "NO_COLOR": "1", "LC_ALL": "C.UTF-8"}
+ENVIRONMENT = {"COLUMNS": "120", "NO_COLOR": "1"}
 
 
 def examples() -> Iterator[tuple[str, str, str]]:
@@ -33,10 +30,9 @@ def examples() -> Iterator[tuple[str, str, str]]:
                 yield document.name, command, output
 
 
-def run(words: list[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", *words], cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True, encoding="utf-8"
-    )
+def run(words: list[str]) -> Done:
+    assert words[0] == "numalign"
+    return in_process(*words[1:], env=ENVIRONMENT)
 
 
 @pytest.mark.parametrize(
@@ -45,21 +41,20 @@ def run(words: list[str]) -> subprocess.CompletedProcess[str]:
 )
 def test_an_example_prints_what_the_document_shows(document: str, command: str, output: str) -> None:
     words = shlex.split(command)
-    assert words[0] == "numalign", document
     done = run(words)
-    if os.environ.get("NUMALIGN_UPDATE_GOLDEN") and done.stdout != output:
+    if os.environ.get("NUMALIGN_UPDATE_GOLDEN") and done.out != output:
         path = next(path for path in DOCUMENTS if path.name == document)
         text = path.read_text(encoding="utf-8")
-        path.write_text(text.replace(f"$ {command}\n{output}", f"$ {command}\n{done.stdout}"), encoding="utf-8")
-        output = done.stdout
-    assert done.stdout == output, done.stderr
+        path.write_text(text.replace(f"$ {command}\n{output}", f"$ {command}\n{done.out}"), encoding="utf-8")
+        output = done.out
+    assert done.out == output, done.err
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_has_help_with_an_example_and_stands_in_the_readme(command: str) -> None:
     done = run(["numalign", command, "--help"])
-    assert done.returncode == 0, done.stderr
-    assert "numalign " in done.stdout.split("\n", 2)[2], "the help has no example"
+    assert done.status == 0, done.err
+    assert "numalign " in done.out.split("\n", 2)[2], "the help has no example"
     assert f"`{command}" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.running import ROOT, numalign
+from tests.cli.running import ROOT, in_process
 
 GOLDEN = ROOT / "tests" / "golden"
 REFUSALS = [
@@ -36,7 +36,7 @@ def test_a_refusal_is_told_without_the_words_of_the_machinery(golden: Path) -> N
 def test_each_command_that_is_suggested_is_admitted(golden: Path) -> None:
     text = golden.with_suffix(".out").read_text(encoding="utf-8")
     for command in re.findall(r"^     numalign ((?:explain|compare) .*)$", text, re.M):
-        done = numalign(*shlex.split(command))
+        done = in_process(*shlex.split(command))
         assert done.status == 0, (command, done.err)
 
 
@@ -57,7 +57,7 @@ def test_eight_nodes_and_forty_pods_take_less_than_two_seconds(tmp_path: Path) -
     asked.write_text(json.dumps(a_pod("asked", limits)), encoding="utf-8")
     memory = ("--memory-manager-policy", "Static", "--kube-reserved", "memory=1Gi", "--reserved-memory", "0:memory=1Gi")
     start = perf_counter()
-    done = numalign("explain", asked, "--beside", beside, "--machine", "xeon-8s", "--policy", "restricted", *memory)
+    done = in_process("explain", asked, "--beside", beside, "--machine", "xeon-8s", "--policy", "restricted", *memory)
     taken = perf_counter() - start
     assert done.status == 1, done.err
     assert "move " in done.out
@@ -86,7 +86,7 @@ def a_pod(name: str, limits: dict[str, str]) -> dict[str, Any]:
     ],
 )
 def test_a_wrong_what_if_is_an_error_that_names_the_flag(flags: tuple[str, ...], message: str) -> None:
-    done = numalign("explain", *FIGURE, *flags)
+    done = in_process("explain", *FIGURE, *flags)
     assert (done.status, done.out) == (2, "")
     assert done.err.startswith(f"numalign: {message}")
 
@@ -100,18 +100,18 @@ def test_a_wrong_what_if_is_an_error_that_names_the_flag(flags: tuple[str, ...],
     ],
 )
 def test_fail_on_moves_the_bar(fail_on: str, policy: str, status: int) -> None:
-    done = numalign("explain", FIGURE[0], "--machine", "figure-1", "--policy", policy, "--fail-on", fail_on)
+    done = in_process("explain", FIGURE[0], "--machine", "figure-1", "--policy", policy, "--fail-on", fail_on)
     assert done.status == status
 
 
 def test_not_aligned_fails_only_when_asked() -> None:
     apart = ("explain", "tests/golden/apart.yaml", "--machine", "figure-1", "--policy", "best-effort")
-    assert numalign(*apart).status == 0
-    assert numalign(*apart, "--fail-on", "unaligned").status == 1
+    assert in_process(*apart).status == 0
+    assert in_process(*apart, "--fail-on", "unaligned").status == 1
 
 
 def test_json_of_a_kubelet_that_does_not_start() -> None:
-    done = numalign(
+    done = in_process(
         "explain", "pods/limits-only.yaml", "--machine", "figure-1", "--memory-manager-policy", "Static", "-o", "json"
     )
     assert done.status == 4
@@ -122,5 +122,5 @@ def test_json_of_a_kubelet_that_does_not_start() -> None:
 def test_a_pod_that_runs_without_a_device_it_asks_for_is_not_just_admitted(tmp_path: Path) -> None:
     pod = tmp_path / "pod.yaml"
     pod.write_text((ROOT / "pods/announcement.yaml").read_text(encoding="utf-8").split("---")[0], encoding="utf-8")
-    told = numalign("explain", pod, "--machine", "xeon-4s")
+    told = in_process("explain", pod, "--machine", "xeon-4s")
     assert "numa-aligned-1: admitted WITHOUT gpu-vendor.com/gpu, nic-vendor.com/nic\n" in told.out

@@ -133,6 +133,10 @@ ANYTHING = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
     max_leaves=6,
 )
+ODD_OR_ANYTHING = ODD | ANYTHING
+KINDS = st.sampled_from([*["tweak"] * 6, "change", "remove", "double", "rename", "move"])
+ANY = st.integers(0, 1 << 16)
+"""Which of a list, counted round it: a strategy made anew for each list would cost more than what it draws."""
 
 
 def places(data: Any) -> Iterator[tuple[Any, Any]]:
@@ -164,12 +168,13 @@ def mutated(draw: st.DrawFn, good: list[Any], changes: int = 3) -> Any:
         found = list(places(data))
         if not found:
             break
-        holder, key = draw(st.sampled_from(found))
-        match draw(st.sampled_from([*["tweak"] * 6, "change", "remove", "double", "rename", "move"])):
+        holder, key = found[draw(ANY) % len(found)]
+        match draw(KINDS):
             case "tweak":
-                holder[key] = copy.deepcopy(draw(st.sampled_from(tweaks(holder[key]))))
+                near = tweaks(holder[key])
+                holder[key] = copy.deepcopy(near[draw(ANY) % len(near)])
             case "change":
-                holder[key] = draw(ODD | ANYTHING)
+                holder[key] = draw(ODD_OR_ANYTHING)
             case "remove":
                 del holder[key]
             case "double" if isinstance(holder, list):
@@ -177,7 +182,7 @@ def mutated(draw: st.DrawFn, good: list[Any], changes: int = 3) -> Any:
             case "rename" if isinstance(holder, dict):
                 holder[str(draw(ODD))] = holder.pop(key)
             case "move":
-                other, place = draw(st.sampled_from(found))
+                other, place = found[draw(ANY) % len(found)]
                 other[place] = copy.deepcopy(holder[key])
     return data
 
