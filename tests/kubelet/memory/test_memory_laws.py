@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from hypothesis import given, settings
@@ -24,31 +25,55 @@ from tests.kubelet.memory.nodes import GI, listed, pod_of
 WORD = 1 << 64
 NAMES = ("p", "q", "r", "s")
 
+# Strategies are made once: checking a new one costs more than drawing from it.
+BOOLEANS = st.booleans()
+NODE_IDS = st.sets(st.integers(0, 6), min_size=1, max_size=5).map(sorted)
+PAGES = st.integers(0, 4)
+MEMORY = st.integers(4, 16)
+KEPT = st.sampled_from([1, 1, 1, 2, 40])
+KINDS = st.tuples(
+    st.lists(st.sampled_from(["init", "sidecar"]), max_size=2), st.sampled_from([["app"], ["app", "app"]])
+)
+ASKED = st.sampled_from([0.5, 1, 2, 4, 7, 12])
+ASKED_PAGES = st.sampled_from([0, 1, 2, 5])
+LENGTHS = st.integers(0, 12)
+WHO = st.sampled_from(NAMES)
+STEPS = st.sampled_from(["take", "take", "take", "remove", "start"])
+
+
+@cache
+def one_of(count: int) -> st.SearchStrategy[int]:
+    return st.integers(0, count - 1)
+
+
+@cache
+def some_of(node_ids: tuple[int, ...]) -> st.SearchStrategy[set[int] | None]:
+    return st.one_of(st.none(), st.sets(st.sampled_from(node_ids), min_size=1))
+
 
 @st.composite
 def managers(draw: st.DrawFn) -> MemoryManager:
     """Machines of 1 to 5 nodes, gaps in the ids included; some reserve more than a node has, so that tables wrap."""
-    node_ids = sorted(draw(st.sets(st.integers(0, 6), min_size=1, max_size=5)))
-    pages = draw(st.booleans())
+    node_ids = draw(NODE_IDS)
+    pages = draw(BOOLEANS)
     nodes = []
     for node in node_ids:
-        hugepages = {"1Gi": draw(st.integers(0, 4)) * GI} if pages else {}
-        nodes.append(NUMANode(node, memory=draw(st.integers(4, 16)) * GI, hugepages=hugepages))
-    kept = draw(st.sampled_from([1, 1, 1, 2, 40]))
-    reserved = (MemoryReservation(draw(st.sampled_from(node_ids)), {"memory": f"{kept}Gi"}),)
+        hugepages = {"1Gi": draw(PAGES) * GI} if pages else {}
+        nodes.append(NUMANode(node, memory=draw(MEMORY) * GI, hugepages=hugepages))
+    kept = draw(KEPT)
+    reserved = (MemoryReservation(node_ids[draw(one_of(len(node_ids)))], {"memory": f"{kept}Gi"}),)
     return start(
         Machine("any", tuple(nodes)), "Static", read_reserved_memory(reserved), {"memory": quantity.parse(f"{kept}Gi")}
     )
 
 
-@st.composite
-def pods(draw: st.DrawFn, name: str, resources: tuple[str, ...]) -> PodDemand:
-    kinds = draw(st.lists(st.sampled_from(["init", "sidecar"]), max_size=2)) + ["app"] * draw(st.integers(1, 2))
+def a_pod(draw: st.DrawFn, name: str, resources: tuple[str, ...]) -> PodDemand:
+    before, apps = draw(KINDS)
     containers: dict[str, Any] = {}
-    for number, kind in enumerate(kinds):
-        amounts = {"memory": draw(st.sampled_from([0.5, 1, 2, 4, 7, 12]))}
-        if "hugepages-1Gi" in resources and draw(st.booleans()):
-            amounts["hugepages_1Gi"] = draw(st.sampled_from([0, 1, 2, 5]))
+    for number, kind in enumerate([*before, *apps]):
+        amounts = {"memory": draw(ASKED)}
+        if "hugepages-1Gi" in resources and draw(BOOLEANS):
+            amounts["hugepages_1Gi"] = draw(ASKED_PAGES)
         containers[f"c{number}"] = (kind, amounts)
     return pod_of(name, containers)
 
@@ -56,29 +81,31 @@ def pods(draw: st.DrawFn, name: str, resources: tuple[str, ...]) -> PodDemand:
 @st.composite
 def histories(draw: st.DrawFn) -> tuple[MemoryManager, list[MemoryState], dict[str, PodDemand]]:
     """Give a manager and the states it goes through, pods coming, starting and going in any order."""
-    manager = draw(managers())
-    known = {name: draw(pods(name, manager.resources)) for name in NAMES}
+    manager = draw(MANAGERS)
+    known = {name: a_pod(draw, name, manager.resources) for name in NAMES}
     states = [initial_state(manager)]
-    for _ in range(draw(st.integers(0, 12))):
-        states.append(draw(successors(manager, states[-1], known)))
+    for _ in range(draw(LENGTHS)):
+        states.append(successor(draw, manager, states[-1], known))
     return manager, states, known
 
 
-@st.composite
-def successors(draw: st.DrawFn, manager: MemoryManager, state: MemoryState, known: dict[str, PodDemand]) -> MemoryState:
-    pod = known[draw(st.sampled_from(NAMES))]
-    step = draw(st.sampled_from(["take", "take", "take", "remove", "start"]))
-    container = draw(st.sampled_from(pod.containers))
+def successor(draw: st.DrawFn, manager: MemoryManager, state: MemoryState, known: dict[str, PodDemand]) -> MemoryState:
+    pod = known[draw(WHO)]
+    step = draw(STEPS)
+    container = pod.containers[draw(one_of(len(pod.containers)))]
     if step == "remove":
         return remove(manager, state, pod.uid, container.name)
     if step == "start":
         return started(manager, state, pod)
-    nodes = draw(st.one_of(st.none(), st.sets(st.sampled_from(manager.node_ids), min_size=1)))
+    nodes = draw(some_of(manager.node_ids))
     mask = None if nodes is None else sum(1 << node for node in nodes)
     try:
-        return allocate(manager, state, pod, container, TopologyHint(mask, draw(st.booleans())))
+        return allocate(manager, state, pod, container, TopologyHint(mask, draw(BOOLEANS)))
     except AllocationError:
         return state
+
+
+MANAGERS = managers()
 
 
 def by_the_rule(

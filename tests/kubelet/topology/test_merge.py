@@ -414,9 +414,15 @@ def test_ands_by_counting_are_the_ands_of_all_combinations(offers: list[set[int]
 
 
 @settings(max_examples=100)
-@given(st.lists(st.lists(st.integers(1, 63), min_size=20, max_size=60), min_size=2, max_size=3))
-def test_long_lists_merge_as_walked(lists: list[list[int]]) -> None:
-    """So long that pairs are not tried one by one."""
+@given(
+    *[st.lists(st.integers(1, 63), min_size=20, max_size=60)] * 2,
+    st.lists(st.integers(1, 63), max_size=5),
+    st.booleans(),
+)
+def test_long_lists_merge_as_walked(one: list[int], other: list[int], short: list[int], ahead: bool) -> None:
+    """Two lists so long that pairs are not tried one by one; a short one before or after them."""
+    more = [short] if short else []
+    lists = [*more, one, other] if ahead else [one, other, *more]
     listed = [tuple(TopologyHint(mask, False) for mask in masks) for masks in lists]
 
     flat = numa_info(range(6), dict.fromkeys(range(6), (10,) * 6))
