@@ -10,7 +10,7 @@ demo: $(STAMP)
 	$(BIN)/numalign admit pods/announcement.yaml --machine figure-1 --policy single-numa-node || test $$? -eq 1
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .

@@ -5,21 +5,19 @@ from __future__ import annotations
 import json
 import os
 import stat
-import subprocess
-import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
 import yaml
 
+from tests.cli.running import Done, in_process, numalign
 from tests.schemas import strictly
 from tests.sources.host import snapshots
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "numalign", "discover", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+def run(*arguments: str) -> Done:
+    return in_process("discover", *arguments)
 
 
 def captured(name: str) -> str:
@@ -35,9 +33,9 @@ def broken(tmp_path: Path) -> str:
 
 
 def test_this_host_is_a_machine() -> None:
-    done = run("-o", "json")
-    assert done.returncode == 0
-    data = json.loads(done.stdout)
+    done = numalign("discover", "-o", "json")
+    assert done.status == 0
+    data = json.loads(done.out)
     assert data["kind"] == "Machine"
     assert data["numaNodes"]
 
@@ -45,7 +43,7 @@ def test_this_host_is_a_machine() -> None:
 def test_json_and_yaml_are_the_same_machine() -> None:
     name = captured("vm-linux61-40c-6n-sriov")
     as_json, as_yaml = run("--sysfs-root", name, "-o", "json"), run("--sysfs-root", name, "-o", "yaml")
-    data = json.loads(as_json.stdout)
+    data = json.loads(as_json.out)
     assert data["numaNodes"][4] == {
         "id": 4,
         "cpus": "",
@@ -54,69 +52,69 @@ def test_json_and_yaml_are_the_same_machine() -> None:
         "distances": [25, 26, 24, 25, 10, 24],
     }
     assert data["uncoreCaches"][2] == {"id": 3, "cpus": "30-38"}
-    assert yaml.safe_load(as_yaml.stdout)["hardware"] == data["hardware"]
+    assert yaml.safe_load(as_yaml.out)["hardware"] == data["hardware"]
 
 
 @pytest.mark.parametrize("suffix", ["yaml", "json"])
 def test_a_saved_machine_is_read_back(suffix: str, tmp_path: Path) -> None:
     path = str(tmp_path / f"m.{suffix}")
-    assert run("--sysfs-root", captured("worker-32c-2n"), "--save", path).returncode == 0
+    assert run("--sysfs-root", captured("worker-32c-2n"), "--save", path).status == 0
     again = run("--machine", path, "-o", suffix)
-    assert again.stdout == Path(path).read_text("utf-8")
+    assert again.out == Path(path).read_text("utf-8")
     assert [item.name for item in tmp_path.iterdir()] == [f"m.{suffix}"]
 
 
 def test_a_snapshot_of_a_snapshot_is_the_same_machine(tmp_path: Path) -> None:
     path = str(tmp_path / "xeon-32c-8ve.tar.xz")
-    assert run("--sysfs-root", captured("xeon-32c-8ve"), "--capture", path).returncode == 0
-    first, second = (run("--sysfs-root", root, "-o", "json").stdout for root in (captured("xeon-32c-8ve"), path))
+    assert run("--sysfs-root", captured("xeon-32c-8ve"), "--capture", path).status == 0
+    first, second = (run("--sysfs-root", root, "-o", "json").out for root in (captured("xeon-32c-8ve"), path))
     assert first == second
 
 
 def test_the_picture_of_a_bundled_machine_is_svg() -> None:
     done = run("--machine", "figure-1", "-o", "svg")
-    assert ET.fromstring(done.stdout).tag == "{http://www.w3.org/2000/svg}svg"
+    assert ET.fromstring(done.out).tag == "{http://www.w3.org/2000/svg}svg"
 
 
 def test_the_tree_and_the_table_name_the_machine() -> None:
     for output in ("tree", "table", "wide", "name"):
         done = run("--sysfs-root", captured("gcp-vm-2c"), "-o", output)
-        assert done.returncode == 0
-        assert done.stdout.startswith("gcp-vm-2c")
+        assert done.status == 0
+        assert done.out.startswith("gcp-vm-2c")
 
 
 def test_differences_are_warnings_on_standard_error() -> None:
     done = run("--sysfs-root", captured("s390-20c-books"), "-o", "json")
-    assert done.returncode == 0
-    assert "numalign: warning: /sys has no NUMA nodes" in done.stderr
-    assert len(json.loads(done.stdout)["hardware"]["sockets"]) == 8
+    assert done.status == 0
+    assert "numalign: warning: /sys has no NUMA nodes" in done.err
+    assert len(json.loads(done.out)["hardware"]["sockets"]) == 8
 
 
 def test_quiet_prints_no_result() -> None:
-    assert run("--sysfs-root", captured("gcp-vm-2c"), "-q").stdout == ""
+    assert run("--sysfs-root", captured("gcp-vm-2c"), "-q").out == ""
 
 
 def test_requested_devices_come_with_their_rules() -> None:
     done = run("--sysfs-root", captured("worker-112c-2n"), "--with", "nvme", "-o", "json")
-    assert [device["numaNodes"] for device in json.loads(done.stdout)["devices"]["nvme.storage/disk"]] == [[1]] * 4
+    assert [device["numaNodes"] for device in json.loads(done.out)["devices"]["nvme.storage/disk"]] == [[1]] * 4
 
 
 @pytest.mark.parametrize("output", ["table", "json", "yaml"])
 def test_where_the_kubelet_fails_the_hardware_is_shown_and_the_status_is_3(output: str, broken: str) -> None:
     done = run("--sysfs-root", broken, "-o", output)
-    assert done.returncode == 3
-    assert done.stderr.count("\n") == 1
-    assert 'core_id: strconv.Atoi: parsing "x": invalid syntax' in done.stderr
-    assert "0-1" in done.stdout
+    assert done.status == 3
+    assert done.err.count("\n") == 1
+    assert 'core_id: strconv.Atoi: parsing "x": invalid syntax' in done.err
+    assert "0-1" in done.out
     if output != "table":
-        found = yaml.safe_load(done.stdout)
+        found = yaml.safe_load(done.out)
         strictly("hardware").validate(found)
         assert found["kind"] == "Hardware"
 
 
 def test_nothing_is_saved_where_the_kubelet_fails(broken: str, tmp_path: Path) -> None:
     path = tmp_path / "m.yaml"
-    assert run("--sysfs-root", broken, "--save", str(path)).returncode == 3
+    assert run("--sysfs-root", broken, "--save", str(path)).status == 3
     assert not path.exists()
 
 
@@ -134,8 +132,8 @@ def test_only_regular_files_are_written(flag: str, kind: str, tmp_path: Path) ->
         (os.mkfifo if kind == "pipe" else os.mkdir)(target)
     before = target.stat()
     done = run("--sysfs-root", captured("gcp-vm-2c"), flag, str(target))
-    assert done.returncode == 2
-    assert f"numalign: {target}: is a {kind}; " in done.stderr.splitlines()[-1]
+    assert done.status == 2
+    assert f"numalign: {target}: is a {kind}; " in done.err.splitlines()[-1]
     assert (target.stat().st_ino, target.stat().st_mode) == (before.st_ino, before.st_mode)
     assert os.listdir(tmp_path) == ["m.tar"]
 
@@ -147,9 +145,9 @@ def test_a_saved_machine_replaces_the_content_and_nothing_else(tmp_path: Path) -
     os.link(target, other)
     link.symlink_to(target)
     done = run("--machine", "figure-1", "--save", str(link))
-    assert done.returncode == 0
-    assert "warning" in done.stderr
-    assert "had 1 other name (hard links), which keep the old content" in done.stderr
+    assert done.status == 0
+    assert "warning" in done.err
+    assert "had 1 other name (hard links), which keep the old content" in done.err
     assert link.is_symlink()
     assert target.read_text().startswith("apiVersion:")
     assert target.stat().st_mode & 0o777 == 0o640
@@ -170,6 +168,6 @@ WRONG = [
 @pytest.mark.parametrize(("arguments", "message"), WRONG, ids=[" ".join(case[0])[:40] for case in WRONG])
 def test_wrong_input_is_one_line_and_status_2(arguments: list[str], message: str) -> None:
     done = run(*arguments)
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr
+    assert done.status == 2
+    assert message in done.err
+    assert "Traceback" not in done.err

@@ -68,7 +68,7 @@ def texts(root: ET.Element) -> list[Box]:
     return boxes
 
 
-@pytest.mark.parametrize("name", [*CAPTURED, *BUNDLED])
+@pytest.mark.parametrize("name", snapshots.each([*CAPTURED, *BUNDLED]))
 def test_no_two_texts_overlap(name: str) -> None:
     boxes = sorted(texts(picture(name)), key=lambda box: box.top)
     for index, box in enumerate(boxes):
@@ -78,7 +78,7 @@ def test_no_two_texts_overlap(name: str) -> None:
             assert not box.overlaps(other), (box, other)
 
 
-@pytest.mark.parametrize("name", [*CAPTURED, *BUNDLED])
+@pytest.mark.parametrize("name", snapshots.each([*CAPTURED, *BUNDLED]))
 def test_everything_is_inside_the_frame(name: str) -> None:
     root = picture(name)
     _, _, width, height = (float(number) for number in root.attrib["viewBox"].split())
@@ -97,7 +97,7 @@ def test_everything_is_inside_the_frame(name: str) -> None:
             assert y + high <= height, item.attrib
 
 
-@pytest.mark.parametrize("name", [*CAPTURED, *BUNDLED])
+@pytest.mark.parametrize("name", snapshots.each([*CAPTURED, *BUNDLED]))
 def test_the_smallest_text_has_9_pixels_at_a_width_of_1200(name: str) -> None:
     root = picture(name)
 

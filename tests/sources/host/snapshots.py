@@ -5,10 +5,15 @@ from __future__ import annotations
 import functools
 import json
 import tarfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import pytest
+from _pytest.mark import ParameterSet
+
 from numalign.sources.host.discovery import Discovery, discover
+from numalign.sources.tree.folder import Tree, open_tree
 
 FOLDER = Path(__file__).parents[2] / "sysfs"
 
@@ -22,10 +27,29 @@ def facts(name: str, folder: Path = FOLDER) -> dict[str, Any]:
     return data
 
 
-@functools.cache
+def each(chosen: Iterable[str]) -> list[ParameterSet]:
+    """Give the machines as parameters of a test; where tests run in several processes, one takes all of a machine's."""
+    return [pytest.param(name, id=name, marks=pytest.mark.xdist_group(name)) for name in chosen]
+
+
+def tree(name: str, folder: Path = FOLDER) -> Tree:
+    """Unpack a captured machine, which takes most of the time, and keep it for the next test."""
+    return _tree(folder / f"{name}.tar.xz")
+
+
 def discovered(name: str, folder: Path = FOLDER) -> Discovery:
     """Read a captured machine once for all tests."""
-    return discover(str(folder / f"{name}.tar.xz"))
+    return _discovered(folder / f"{name}.tar.xz")
+
+
+@functools.lru_cache(maxsize=2)
+def _tree(path: Path) -> Tree:
+    return open_tree(str(path))
+
+
+@functools.cache
+def _discovered(path: Path) -> Discovery:
+    return discover(_tree(path))
 
 
 def tool_output(name: str, tool: str, folder: Path = FOLDER) -> bytes | None:

@@ -3,26 +3,45 @@
 from __future__ import annotations
 
 import tarfile
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from numalign.errors import InputError
+from numalign.model.machine import Machine
 from numalign.sources.host.capture import capture
 from numalign.sources.host.discovery import Discovery, discover
 from numalign.sources.machine.dump import to_json, to_yaml
 from numalign.sources.machine.file import load_machine
+from numalign.sources.tree.folder import Tree
 from numalign.store.archive import write_archive
 from tests.sources.host import snapshots
 
 ALL = snapshots.names()
 
 
-def captured(root: str, target: Path) -> Discovery:
+def captured(root: str | Tree, target: Path) -> Discovery:
     """Discover a machine and write its snapshot."""
     found, entries = capture(root)
     write_archive(str(target), entries)
     return found
+
+
+@cache
+def saved(name: str) -> str:
+    machine = snapshots.discovered(name).machine
+    assert machine is not None
+    return to_yaml(machine)
+
+
+@cache
+def read_back(name: str) -> Machine:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "m.yaml"
+        path.write_text(saved(name), encoding="utf-8")
+        return load_machine(str(path)).machine
 
 
 def nameless(found: Discovery) -> Discovery:
@@ -30,10 +49,10 @@ def nameless(found: Discovery) -> Discovery:
     return found._replace(name="", machine=None if machine is None else machine._replace(name=""))
 
 
-@pytest.mark.parametrize("name", [name for name in ALL if name != "gen-uv-1792c-32n"])
+@pytest.mark.parametrize("name", snapshots.each(name for name in ALL if name != "gen-uv-1792c-32n"))
 def test_a_snapshot_reads_back_to_the_same_machine(name: str, tmp_path: Path) -> None:
     target = tmp_path / "m.tar.gz"
-    found = captured(str(snapshots.FOLDER / f"{name}.tar.xz"), target)
+    found = captured(snapshots.tree(name), target)
 
     assert found == snapshots.discovered(name)
     assert nameless(discover(str(target))) == nameless(found)
@@ -97,21 +116,19 @@ def test_a_snapshot_that_cannot_be_written_leaves_nothing(target: str, tmp_path:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", snapshots.each(ALL))
 def test_a_machine_file_is_read_back_byte_for_byte(name: str, tmp_path: Path) -> None:
     machine = snapshots.discovered(name).machine
     assert machine is not None
-    for suffix, write in ((".yaml", to_yaml), (".json", to_json)):
-        path = tmp_path / f"m{suffix}"
-        path.write_text(write(machine), encoding="utf-8")
-        assert write(load_machine(str(path)).machine) == path.read_text("utf-8")
+    assert to_yaml(read_back(name)) == saved(name)
+    path = tmp_path / "m.json"
+    path.write_text(to_json(machine), encoding="utf-8")
+    assert to_json(load_machine(str(path)).machine) == path.read_text("utf-8")
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_a_machine_file_is_the_same_machine(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", snapshots.each(ALL))
+def test_a_machine_file_is_the_same_machine(name: str) -> None:
     machine = snapshots.discovered(name).machine
     assert machine is not None
-    path = tmp_path / "m.yaml"
-    path.write_text(to_yaml(machine), encoding="utf-8")
-    again = load_machine(str(path)).machine
+    again = read_back(name)
     assert again._replace(hardware=None) == machine._replace(hardware=None)

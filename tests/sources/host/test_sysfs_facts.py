@@ -20,7 +20,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     folder = Path(option) if option else snapshots.FOLDER
     if "snapshot" in metafunc.fixturenames:
         chosen = snapshots.names(folder)
-        metafunc.parametrize("snapshot", [(name, folder) for name in chosen], ids=chosen)
+        metafunc.parametrize(
+            "snapshot",
+            [pytest.param((name, folder), id=name, marks=pytest.mark.xdist_group(name)) for name in chosen],
+        )
 
 
 @pytest.fixture

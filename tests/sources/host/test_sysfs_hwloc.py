@@ -29,7 +29,7 @@ def from_xml(name: str) -> Machine:
     return machine_from_xml(data, f"{name}.xml", name)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", snapshots.each(NAMES))
 def test_the_xml_is_the_same_machine_as_the_tree(name: str) -> None:
     tree, xml = snapshots.discovered(name).machine, from_xml(name)
 
@@ -49,7 +49,7 @@ def test_the_xml_is_the_same_machine_as_the_tree(name: str) -> None:
             assert got.distances == expected.distances or len(xml.numa_nodes) == 1
 
 
-@pytest.mark.parametrize("name", ["worker-112c-2n", "xeon-16c-2n-mic-ib-dax", "xeon-32c-8ve"])
+@pytest.mark.parametrize("name", snapshots.each(["worker-112c-2n", "xeon-16c-2n-mic-ib-dax", "xeon-32c-8ve"]))
 def test_pci_devices_keep_their_place(name: str) -> None:
     tree, xml = snapshots.discovered(name).machine, from_xml(name)
     assert tree is not None

@@ -155,13 +155,12 @@ def test_files_that_vanish_while_read_are_no_traceback() -> None:
     assert found.machine is None or found.warnings
 
 
-@pytest.mark.parametrize("name", ["vm-linux61-40c-6n-sriov", "s390-20c-books", "em64t-16c-offlines"])
+@pytest.mark.parametrize("name", snapshots.each(["vm-linux61-40c-6n-sriov", "s390-20c-books", "em64t-16c-offlines"]))
 def test_any_single_file_may_be_unreadable(name: str) -> None:
     """Whatever file of a machine cannot be read, there is an answer: a machine, the hardware, or a clear error."""
     from numalign.sources.host.capture import _NotingTree
-    from numalign.sources.tree.folder import open_tree
 
-    tree = _NotingTree(open_tree(str(snapshots.FOLDER / f"{name}.tar.xz")))
+    tree = _NotingTree(snapshots.tree(name))
     discover(tree)
     paths = [path for path, entry in tree._entries.items() if isinstance(entry, str)]
     for path in paths[:: max(len(paths) // 60, 1)]:

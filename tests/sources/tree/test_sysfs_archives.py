@@ -56,7 +56,9 @@ def test_a_folder_that_wraps_the_tree_is_looked_through(tmp_path: Path) -> None:
     assert discover(str(path)).hardware.online == 1
 
 
-@pytest.mark.parametrize("name", ["vm-linux61-40c-6n-sriov", "gen-hgx-h100-224c-2n", "xeon-16c-2n-mic-ib-dax"])
+@pytest.mark.parametrize(
+    "name", snapshots.each(["vm-linux61-40c-6n-sriov", "gen-hgx-h100-224c-2n", "xeon-16c-2n-mic-ib-dax"])
+)
 def test_a_folder_and_its_archive_are_the_same_machine(name: str, tmp_path: Path) -> None:
     folder = snapshots.unpack(name, tmp_path / name)
     assert discover(str(folder)) == snapshots.discovered(name)
