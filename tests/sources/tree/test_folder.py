@@ -45,16 +45,27 @@ FILES = [
 ]
 
 
+@pytest.fixture(scope="module")
+def worker(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A captured machine in a folder; a test leaves it as it was."""
+    return snapshots.unpack("worker-32c-2n", tmp_path_factory.mktemp("worker"))
+
+
+@pytest.mark.xdist_group("worker-32c-2n")
 @pytest.mark.parametrize("make", [case[1] for case in ODD], ids=[case[0] for case in ODD])
 @pytest.mark.parametrize("name", FILES)
-def test_what_is_no_file_is_like_a_missing_one(name: str, make: Callable[[Path], None], tmp_path: Path) -> None:
-    root = snapshots.unpack("worker-32c-2n", tmp_path / "root")
-    path = root / name
-    path.unlink(missing_ok=True)
-    missing = discover(str(root))
+def test_what_is_no_file_is_like_a_missing_one(name: str, make: Callable[[Path], None], worker: Path) -> None:
+    path = worker / name
+    kept = path.rename(worker / "kept") if path.exists() else None
+    missing = discover(str(worker))
     path.parent.mkdir(parents=True, exist_ok=True)
     make(path)
-    assert discover(str(root)).hardware == missing.hardware
+    found = discover(str(worker))
+    path.rmdir() if path.is_dir() else path.unlink()
+    path.with_name("a-pipe").unlink(missing_ok=True)
+    if kept is not None:
+        kept.rename(path)
+    assert found.hardware == missing.hardware
 
 
 def test_a_pipe_with_a_writer_is_not_even_opened(tmp_path: Path) -> None:
