@@ -122,11 +122,11 @@ def _report(pod: Pod, others: Sequence[Pod], shortages: list[Shortage], refusals
         return FitResult(True, failures=failures, preempted=evicted)
     missing = "".join(f"(res: {resource}, q: {number}), " for resource, number in rest.items())
     return FitResult(
-        False,
-        "UnexpectedAdmissionError",
-        "Unexpected error while attempting to recover from admission failure: preemption: error finding a set of pods "
-        f"to preempt: no set of running pods found to reclaim resources: [{missing}]",
-        failures,
+        admit=False,
+        reason="UnexpectedAdmissionError",
+        message="Unexpected error while attempting to recover from admission failure: preemption: error finding a set "
+        f"of pods to preempt: no set of running pods found to reclaim resources: [{missing}]",
+        failures=failures,
     )
 
 
@@ -157,13 +157,13 @@ def _shortages(requested: Mapping[str, int], others: Sequence[Pod], have: Mappin
     """Make the checks of 3.4 in their order."""
     result = []
     if len(others) + 1 > have.get("pods", 0):
-        result.append(Shortage("pods", 1, len(others), have.get("pods", 0)))
+        result.append(Shortage(resource="pods", requested=1, used=len(others), capacity=have.get("pods", 0)))
     wanted = {resource for resource, amount in requested.items() if amount > 0}
     used = _used(others, wanted)
     for resource, amount in requested.items():
         capacity = have.get(resource, 0)
         if resource in wanted and amount > capacity - used[resource]:
-            result.append(Shortage(resource, amount, used[resource], capacity))
+            result.append(Shortage(resource=resource, requested=amount, used=used[resource], capacity=capacity))
     return result
 
 

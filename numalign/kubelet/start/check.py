@@ -87,7 +87,7 @@ def check(setup: Setup) -> Started:
     )
     check_capacity(reservation, machine)  # row 12
     _check_numa_ids(config, machine, profile)
-    return Started(options, cpu_manager, memory_manager, reservation)
+    return Started(options=options, cpu=cpu_manager, memory=memory_manager, reservation=reservation)
 
 
 def validate(config: KubeletConfig, policies: Sequence[str] = topology.POLICIES) -> ValidSettings:

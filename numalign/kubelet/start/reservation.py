@@ -97,7 +97,7 @@ def reserve(config: KubeletConfig, machine: Machine, reserved_cpus: int) -> Rese
         amount = add(parts)
         if amount.quantity.nano:
             total[resource] = amount
-    return Reservation(system, kube, eviction, total)
+    return Reservation(system=system, kube=kube, eviction=eviction, total=total)
 
 
 def readable_reservation(config: KubeletConfig, machine: Machine) -> Reservation | None:

@@ -67,7 +67,7 @@ def discover(
         notes += discovery_notes.device_notes(hardware, machine)
         section = hardware_of(hardware, machine)
         machine = machine._replace(hardware=None if section == NOTHING_KNOWN else section)
-    return Discovery(name, machine, hardware, tuple(notes), error)
+    return Discovery(name=name, machine=machine, hardware=hardware, warnings=tuple(notes), kubelet_error=error)
 
 
 class LiveMachine(NamedTuple):

@@ -265,7 +265,7 @@ def to_machine(view: KubeletView, name: str) -> Machine:
                 # The CPU manager looks at the first cache only (rule 1.12).
                 caches[core.uncore[0]] = caches.get(core.uncore[0], 0) | members
         pages = {page_name(kb): kb * 1024 * count for kb, count in sorted(node.hugepages.items())}
-        nodes.append(NUMANode(node.id, cpus, node.memory, pages, node.distances))
+        nodes.append(NUMANode(id=node.id, cpus=cpus, memory=node.memory, hugepages=pages, distances=node.distances))
     return Machine(
         name=name,
         numa_nodes=tuple(nodes),

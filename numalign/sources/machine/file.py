@@ -142,13 +142,15 @@ def _hardware(data: Mapping[str, Any], path: Path) -> Machine:
     nodes = machine_sections.numa_nodes(data["numaNodes"], (*path, "numaNodes"))
     sockets, cores, caches = (data.get(key) for key in machine_sections.HARDWARE[1:])
     return Machine(
-        "",
-        nodes,
-        machine_sections.default_sockets(nodes)
+        name="",
+        numa_nodes=nodes,
+        sockets=machine_sections.default_sockets(nodes)
         if sockets is None
         else machine_sections.units(sockets, (*path, "sockets")),
-        machine_sections.default_cores(nodes) if cores is None else machine_sections.cores(cores, (*path, "cores")),
-        machine_sections.units(caches or (), (*path, "uncoreCaches")),
+        cores=machine_sections.default_cores(nodes)
+        if cores is None
+        else machine_sections.cores(cores, (*path, "cores")),
+        uncore_caches=machine_sections.units(caches or (), (*path, "uncoreCaches")),
     )
 
 
@@ -160,7 +162,12 @@ def _regular(data: Mapping[str, Any]) -> Machine:
             raise FieldError((key,), "expected either regular: or the sections in full, got both")
     regular = machine_regular.read(data["regular"], ("regular",))
     return Machine(
-        "", regular.numa_nodes, regular.sockets, regular.cores, regular.uncore_caches, devices=regular.devices
+        name="",
+        numa_nodes=regular.numa_nodes,
+        sockets=regular.sockets,
+        cores=regular.cores,
+        uncore_caches=regular.uncore_caches,
+        devices=regular.devices,
     )
 
 

@@ -97,7 +97,7 @@ class _Document:
         if self._open == 1:
             self._check_version(tag, attributes)
         elif tag == "object":
-            item = Object(attributes.get("type", ""), attributes, [], {}, {})
+            item = Object(kind=attributes.get("type", ""), attributes=attributes, children=[], pages={}, infos={})
             if self._stack:
                 self._stack[-1].children.append(item)
             elif self.root is None:
@@ -182,7 +182,13 @@ class _Reading:
                     distances=self.distances.get(number) if len(self.distances) == len(self.nodes) else None,
                 )
             )
-        view = KubeletView(tuple(nodes), self.online.bit_count(), len(self.packages), None, {})
+        view = KubeletView(
+            nodes=tuple(nodes),
+            num_cpus=self.online.bit_count(),
+            num_sockets=len(self.packages),
+            memory=None,
+            hugepages={},
+        )
         machine = to_machine(view, name)
         hardware = self._hardware(members)
         devices = [device for device in hardware.pci if device.class_id and not device.class_id.startswith("06")]
@@ -243,7 +249,12 @@ class _Reading:
             package = next((number for number, members in self.packages if members >> cpu & 1), -1)
             groups[-1 - cpu, package] = 1 << cpu
         return tuple(
-            Core(number, package, tuple(ids(members)), self._uncore(members, len(groups) * members.bit_count()))
+            Core(
+                id=number,
+                socket=package,
+                threads=tuple(ids(members)),
+                uncore=self._uncore(members, len(groups) * members.bit_count()),
+            )
             for (number, package), members in groups.items()
         )
 

@@ -92,11 +92,18 @@ def read(value: object, path: Path) -> Regular:
     rows = _distances(data.get("distances"), (*path, "distances"), shape)
     per_node = [_union(group) for group in _groups(cores, shape.cores_per_node)]
     return Regular(
-        tuple([NUMANode(index, cpus, memory, pages, rows[index]) for index, cpus in enumerate(per_node)]),
-        tuple([Unit(index, _union(group)) for index, group in enumerate(_groups(cores, shape.cores_per_socket))]),
-        cores,
-        _uncore_caches(data, path, shape, cores),
-        _devices(data.get("devices", {}), (*path, "devices"), shape.nodes),
+        numa_nodes=tuple(
+            [
+                NUMANode(id=index, cpus=cpus, memory=memory, hugepages=pages, distances=rows[index])
+                for index, cpus in enumerate(per_node)
+            ]
+        ),
+        sockets=tuple(
+            [Unit(index, _union(group)) for index, group in enumerate(_groups(cores, shape.cores_per_socket))]
+        ),
+        cores=cores,
+        uncore_caches=_uncore_caches(data, path, shape, cores),
+        devices=_devices(data.get("devices", {}), (*path, "devices"), shape.nodes),
     )
 
 
@@ -130,7 +137,7 @@ def _shape(data: Mapping[str, Any], path: Path) -> _Shape:
     if numbering not in NUMBERINGS:
         wanted = ", ".join(NUMBERINGS)
         raise FieldError((*path, "cpuNumbering"), f"expected one of {wanted}, got {fields.shown(numbering)}")
-    return _Shape(sockets, nodes, cores, threads, numbering)
+    return _Shape(sockets=sockets, nodes=nodes, cores_per_node=cores, threads=threads, numbering=numbering)
 
 
 def _groups(cores: tuple[int, ...], size: int) -> Iterator[tuple[int, ...]]:
