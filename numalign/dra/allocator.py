@@ -1,0 +1,358 @@
+"""Finds devices for the claims of a pod on one node, as the scheduler does (docs/rules/dra.md 4).
+
+First fit with full backtracking: claims in the order of the pod, requests in the order of the claim, the devices of a
+request one after the other; the first complete solution is taken. The search keeps its own stack, so that no number of
+devices can exhaust Python's, and is stopped at a bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from enum import Enum
+from typing import Final, NamedTuple
+
+from numalign.dra.capacity import added, fits, taken_of
+from numalign.dra.constraints import constraint
+from numalign.dra.counters import Counters
+from numalign.dra.features import Features
+from numalign.dra.outcome import Grip, claim_allocation
+from numalign.dra.plan import Planner, Wanted
+from numalign.dra.pools import Pool, Published, pools_of
+from numalign.dra.result import AllocatedDevice, Gate, Outcome, Rejections
+from numalign.dra.selection import AllocationError, Candidate, RequestKey, Selection, candidates
+from numalign.dra.taints import tolerated
+from numalign.dra.usage import Usage
+from numalign.dra.values import MAX_RESULTS, Claim, DeviceClass, DeviceID, Node
+from numalign.model.quantity import Quantity
+
+MAX_STEPS: Final = 200_000
+"""How often a search may be entered on one node; about a second here. The scheduler stops after 10 seconds."""
+MAX_TRIES: Final = 4_000_000
+"""How many devices a search may look at on one node."""
+MAX_SELECTOR_COST: Final = 20_000_000
+"""What all selectors together may cost on one node."""
+
+
+def allocate(
+    node: Node,
+    cluster: Published,
+    classes: Mapping[str, DeviceClass],
+    claims: Sequence[Claim],
+    used: Usage,
+    features: Features,
+) -> Outcome:
+    """Try to allocate all claims on a node.
+
+    Args:
+        node: the node that is tried.
+        cluster: every ResourceSlice there is.
+        classes: DeviceClasses by name.
+        claims: the claims of the pod that have no devices yet, in its order.
+        used: what other claims hold.
+        features: what the allocator may use.
+
+    Raises:
+        InputError: a selector uses what numalign does not follow.
+    """
+    pools = pools_of(node, cluster, features)
+    selection = Selection(node, features)
+    try:
+        wanted = Planner(pools, classes, selection, used, features).plan(claims)
+    except AllocationError as error:
+        return Outcome(error=str(error))
+    search = _Search(claims, wanted, pools, used, features, selection)
+    try:
+        done = search.run()
+    except AllocationError as error:
+        return Outcome(error=str(error), steps=search.steps)
+    except _GaveUpError:
+        return Outcome(gave_up=True, stuck=search.stuck, steps=search.steps)
+    if not done:
+        if any(pool.invalid for pool in pools) and features.release != "1.34":
+            return Outcome(error="invalid resource pools were encountered", stuck=search.stuck, steps=search.steps)
+        return Outcome(stuck=search.stuck, steps=search.steps)
+    results = tuple(
+        claim_allocation(node, index, claim, wanted, search.taken[index]) for index, claim in enumerate(claims)
+    )
+    return Outcome(claims=results, steps=search.steps, chosen=search.chosen)
+
+
+class _GaveUpError(Exception):
+    """The search was stopped at its bound."""
+
+
+class _Found(Enum):
+    """What a part of the search gives."""
+
+    YES = "a complete solution"
+    NO = "no solution from here"
+    TOO_MANY = "no solution from here: the claim would have too many devices (D-9)"
+
+
+class _Place(NamedTuple):
+    """Where the search is: the device of a request that is looked for next."""
+
+    key: RequestKey
+    position: int = 0
+    start: int = 0
+    """Before this device nothing is tried (D-6a)."""
+    in_alternative: bool = False
+    """Whether an alternative of the request has been chosen."""
+
+
+_Part = Generator[_Place, _Found, _Found]
+"""A part of the search: yields the part it needs next, is sent what that gave."""
+
+
+class _Search:
+    """One attempt: what is taken so far, and what is left to do."""
+
+    def __init__(
+        self,
+        claims: Sequence[Claim],
+        wanted: Mapping[RequestKey, Wanted],
+        pools: Sequence[Pool],
+        used: Usage,
+        features: Features,
+        selection: Selection,
+    ) -> None:
+        self._claims = claims
+        self._wanted = wanted
+        self._used = used
+        self._features = features
+        self._selection = selection
+        self._pools = pools
+        self._devices = [(pool, one) for pool in pools for one in candidates(pool)]
+        self._counters = Counters(pools, used.holds)
+        self._amounts = dict(used.amounts)
+        self._holders: dict[DeviceID, list[int]] = {}
+        """Device -> the claims of this attempt that hold it."""
+        self._constraints = [
+            [made for written in claim.constraints if (made := constraint(written, features)) is not None]
+            for claim in claims
+        ]
+        self.taken: list[list[Grip]] = [[] for _ in claims]
+        self.chosen: dict[RequestKey, int] = {}
+        self.stuck: Rejections | None = None
+        self.steps = 0
+        self._tries = 0
+        self._refused_by: int | None = None
+
+    def run(self) -> bool:
+        """Search; true if all claims got their devices."""
+        stack: list[_Part] = [self._part(_Place(RequestKey(0, 0)))]
+        self.steps = 1
+        sent: _Found | None = None
+        while stack:
+            try:
+                place = stack[-1].send(sent) if sent is not None else next(stack[-1])
+            except StopIteration as stop:
+                sent = stop.value
+                stack.pop()
+                continue
+            self.steps += 1
+            if self.steps > MAX_STEPS or self._selection.cost > MAX_SELECTOR_COST:
+                raise _GaveUpError
+            stack.append(self._part(place))
+            sent = None
+        return sent is _Found.YES
+
+    def _part(self, place: _Place) -> _Part:
+        """Find everything from one place on (D-5)."""
+        key = place.key
+        if key.claim >= len(self._claims):
+            return _Found.YES
+        if key.request >= len(self._claims[key.claim].requests):
+            found = yield _Place(RequestKey(key.claim + 1, 0))
+            return _Found.NO if found is _Found.TOO_MANY else found
+        wanted = self._wanted[key]
+        if wanted.name.alternative and not place.in_alternative:
+            return (yield from self._alternatives(key))
+        if wanted.all_devices == ():
+            self._record(place, {}, None)
+            return _Found.NO
+        if place.position >= wanted.number:
+            return (yield _Place(RequestKey(key.claim, key.request + 1)))
+        if len(self.taken[key.claim]) + wanted.number - place.position > MAX_RESULTS:
+            return _Found.TOO_MANY
+        if wanted.all_devices is not None:
+            return (yield from self._next_of_all(place, wanted, wanted.all_devices))
+        return (yield from self._next_of_some(place, wanted))
+
+    def _alternatives(self, key: RequestKey) -> _Part:
+        """Try the alternatives of a request in their order (D-8)."""
+        index, failed = 0, _Found.NO
+        while (alternative := key._replace(alternative=index)) in self._wanted:
+            self.chosen[key._replace(alternative=0)] = index
+            found = yield _Place(alternative, in_alternative=True)
+            if found is _Found.YES:
+                return found
+            if found is _Found.TOO_MANY:
+                failed = found
+            index += 1
+        return failed
+
+    def _next_of_all(self, place: _Place, wanted: Wanted, devices: Sequence[Candidate]) -> _Part:
+        """Take the next of all devices: each of them is needed (D-7)."""
+        candidate = devices[place.position]
+        gate = self._take(place.key, wanted, candidate, must=True)
+        if gate is not None:
+            self._record(place, {gate: 1}, None)
+            return _Found.NO
+        following = place.key if self._features.release == "1.36" else place.key._replace(alternative=0)
+        found = yield place._replace(key=following, position=place.position + 1)
+        if found is not _Found.YES:
+            self._give_back(place.key, wanted)
+        return found
+
+    def _next_of_some(self, place: _Place, wanted: Wanted) -> _Part:
+        """Take the first device that leads to a solution (D-6)."""
+        gates: dict[Gate, int] = {}
+        constraint_index: int | None = None
+        start = place.start if self._features.release != "1.34" else 0
+        for index in range(start, len(self._devices)):
+            pool, candidate = self._devices[index]
+            self._tries += 1
+            if self._tries > MAX_TRIES:
+                raise _GaveUpError
+            gate = self._pool_gate(pool) or self._gate(place.key, wanted, candidate)
+            if gate is None:
+                gate = self._take(place.key, wanted, candidate, must=False)
+            if gate is not None:
+                gates[gate] = gates.get(gate, 0) + 1
+                if gate == "constraint" and constraint_index is None:
+                    constraint_index = self._refused_by
+                continue
+            found = yield place._replace(position=place.position + 1, start=index + 1)
+            if found is _Found.YES:
+                return found
+            self._give_back(place.key, wanted)
+            if found is _Found.TOO_MANY:
+                return found
+        self._record(place, gates, constraint_index)
+        return _Found.NO
+
+    def _pool_gate(self, pool: Pool) -> Gate | None:
+        """Refuse devices of a pool that cannot be used (D-4, D-4a)."""
+        if pool.invalid and self._features.release == "1.34":
+            raise AllocationError(f"pool {pool.name} is invalid: {pool.invalid}")
+        if pool.invalid or (pool.incomplete and self._features.release != "1.34"):
+            return "pool"
+        return None
+
+    def _gate(self, key: RequestKey, wanted: Wanted, candidate: Candidate) -> Gate | None:
+        """Look at what needs no bookkeeping: is it free, is it selected (D-6a)."""
+        if not self._is_free(key, wanted, candidate):
+            return "in use"
+        if candidate.device.binding_conditions and not self._features.binding:
+            return "pool"
+        if candidate.device.consumes and not self._features.partitionable:
+            return "pool"
+        claim = self._claims[key.claim].full_name
+        if not self._selection.selects(candidate, key, wanted.request, wanted.class_, claim):
+            return "selector"
+        return None
+
+    def _is_free(self, key: RequestKey, wanted: Wanted, candidate: Candidate) -> bool:
+        """Tell whether a device may be taken (again) by a request (D-6, D-10, D-10a)."""
+        identity = candidate.identity
+        holders = self._holders.get(identity, ())
+        if wanted.request.admin:
+            return key.claim not in holders
+        return identity not in self._used.whole and not holders
+
+    def _take(self, key: RequestKey, wanted: Wanted, candidate: Candidate, *, must: bool) -> Gate | None:
+        """Take a device, or name the gate it failed at (D-6, D-7, D-11 to D-13)."""
+        identity, device, _ = candidate
+        if not self._is_free(key, wanted, candidate):
+            return "in use"
+        counts = self._counts(candidate)
+        if counts and not self._counters.take(device, identity):
+            return "counter"
+        gate = self._take_uncounted(key, wanted, candidate, must=must)
+        if gate is not None and counts:
+            self._counters.give_back(device, identity)
+        return gate
+
+    def _counts(self, candidate: Candidate) -> bool:
+        """Tell whether a device uses up counters: not if it is in use already, by shares (D-12a)."""
+        if not self._features.partitionable or not candidate.device.consumes:
+            return False
+        return not (candidate.device.shared and self._is_shared_out(candidate.identity))
+
+    def _is_shared_out(self, identity: DeviceID) -> bool:
+        return identity in self._used.shared or any(
+            grip.candidate.identity == identity for grips in self.taken for grip in grips
+        )
+
+    def _take_uncounted(self, key: RequestKey, wanted: Wanted, candidate: Candidate, *, must: bool) -> Gate | None:
+        identity, device, _ = candidate
+        if self._features.taints and not tolerated(device.taints, wanted.request.tolerations):
+            return "taint"
+        consumed: Mapping[str, Quantity] = {}
+        if self._features.consumable:
+            taken = taken_of(device, wanted.request.capacity)
+            if taken is None or not fits(device, taken, self._amounts.get(identity, {})):
+                return "capacity"
+            consumed = taken
+        if not self._meets_constraints(key, wanted, candidate, must=must):
+            return "constraint"
+        shared = device.shared and self._features.consumable
+        if shared:
+            self._amounts[identity] = added(self._amounts.get(identity, {}), consumed)
+        else:
+            self._holders.setdefault(identity, []).append(key.claim)
+        binds = self._features.binding
+        self.taken[key.claim].append(
+            Grip(
+                candidate,
+                AllocatedDevice(
+                    request=wanted.result_name,
+                    device=identity,
+                    admin=wanted.request.admin,
+                    shared=shared,
+                    consumed=consumed if shared else {},
+                    tolerations=wanted.request.tolerations if self._features.taints else (),
+                    binding_conditions=device.binding_conditions if binds else (),
+                    binding_failure_conditions=device.binding_failure_conditions if binds else (),
+                ),
+            )
+        )
+        return None
+
+    def _meets_constraints(self, key: RequestKey, wanted: Wanted, candidate: Candidate, *, must: bool) -> bool:
+        """Take a device into all constraints of its claim, or into none."""
+        made = self._constraints[key.claim]
+        for index, one in enumerate(made):
+            if one.add(wanted.name, candidate.device, candidate.identity):
+                continue
+            if must:
+                raise AllocationError(
+                    f"claim {self._claims[key.claim].full_name}, request {wanted.request.name}: cannot add device "
+                    f"{candidate.identity} because a claim constraint would not be satisfied"
+                )
+            for earlier in made[:index]:
+                earlier.remove(wanted.name)
+            self._refused_by = index
+            return False
+        return True
+
+    def _give_back(self, key: RequestKey, wanted: Wanted) -> None:
+        """Undo the last `_take` of a claim."""
+        candidate, result = self.taken[key.claim].pop()
+        for one in self._constraints[key.claim]:
+            one.remove(wanted.name)
+        if result.shared:
+            amounts = self._amounts[candidate.identity]
+            self._amounts[candidate.identity] = added(amounts, result.consumed, -1)
+        else:
+            self._holders[candidate.identity].pop()
+        if self._counts(candidate):
+            self._counters.give_back(candidate.device, candidate.identity)
+
+    def _record(self, place: _Place, gates: Mapping[Gate, int], constraint_index: int | None) -> None:
+        """Remember where the search got furthest."""
+        here = (place.key.claim, place.key.request, place.position)
+        stuck = self.stuck
+        if stuck is None or here > (stuck.key.claim, stuck.key.request, stuck.position):
+            self.stuck = Rejections(place.key, place.position, dict(gates), constraint_index)

@@ -1,0 +1,228 @@
+"""The tree of an expression from its words, by precedence climbing."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from numalign.dra.cel.errors import CompileError, UnsupportedError
+from numalign.dra.cel.macros import expand
+from numalign.dra.cel.syntax import (
+    MAX_NESTING,
+    Call,
+    Choice,
+    Constant,
+    Index,
+    ListNode,
+    Logic,
+    MapNode,
+    Name,
+    Node,
+    Select,
+)
+from numalign.dra.cel.tokens import Token, tokens
+from numalign.dra.cel.values import INT_MAX
+
+MAX_TEXT: Final = 10 * 1024
+"""Longest expression, in bytes: what the API allows (docs/rules/dra.md 1)."""
+
+_BINARY: Final = {
+    **dict.fromkeys(("<", "<=", ">", ">=", "==", "!=", "in"), 1),
+    **dict.fromkeys(("+", "-"), 2),
+    **dict.fromkeys(("*", "/", "%"), 3),
+}
+_CONSTANTS: Final[dict[str, object]] = {"true": True, "false": False, "null": None}
+_RESERVED: Final = frozenset(
+    """
+    as break const continue else for function if import let loop package namespace return var void while
+    """.split()  # noqa: SIM905  # one name a line would be a page
+)
+
+
+def parse(text: str) -> Node:
+    """Read an expression.
+
+    Raises:
+        CompileError: it is no expression, is too long or nested too deep.
+    """
+    if len(text) > MAX_TEXT or len(text.encode("utf-8", "replace")) > MAX_TEXT:
+        raise CompileError(f"an expression may have {MAX_TEXT} bytes", 0)
+    reader = _Reader(tokens(text))
+    node = reader.expression()
+    reader.take("end")
+    return node
+
+
+class _Reader:
+    """The words, and how far we are."""
+
+    __slots__ = ("at", "nesting", "words")
+
+    def __init__(self, words: list[Token]) -> None:
+        self.words = words
+        self.at = 0
+        self.nesting = 0
+
+    def take(self, text: str) -> Token:
+        """Go past an operator (or the end), or refuse what is there."""
+        token = self.words[self.at]
+        if token.text != text and not (text == "end" and token.kind == "end"):
+            wanted = "the end" if text == "end" else f"'{text}'"
+            raise CompileError(f"Syntax error: expected {wanted}, got '{token.text}'", token.position)
+        self.at += 1
+        return token
+
+    def next_is(self, text: str) -> bool:
+        """Go past an operator if it is the next word."""
+        token = self.words[self.at]
+        if token.text == text and token.kind in ("operator", "name"):
+            self.at += 1
+            return True
+        return False
+
+    def expression(self) -> Node:
+        """Read `a ? b : c` and everything that binds tighter."""
+        self.nesting += 1
+        if self.nesting > MAX_NESTING:
+            raise UnsupportedError(f"nested deeper than {MAX_NESTING} levels", self.words[self.at].position)
+        node = self.logic("||")
+        token = self.words[self.at]
+        if self.next_is("?"):
+            yes = self.logic("||")
+            self.take(":")
+            node = Choice(node, yes, self.expression(), token.position)
+        self.nesting -= 1
+        return node
+
+    def logic(self, operator: str) -> Node:
+        """Read a chain of `||`, of which each part is a chain of `&&`."""
+        position = self.words[self.at].position
+        parts = [self.logic("&&") if operator == "||" else self.binary(1)]
+        while self.next_is(operator):
+            parts.append(self.logic("&&") if operator == "||" else self.binary(1))
+        return Logic(operator, tuple(parts), position) if len(parts) > 1 else parts[0]
+
+    def binary(self, level: int) -> Node:
+        """Read comparisons, sums and products."""
+        node = self.unary()
+        while True:
+            token = self.words[self.at]
+            binds = _BINARY.get(token.text, 0) if token.kind in ("operator", "name") else 0
+            if binds < level:
+                return node
+            self.at += 1
+            node = Call(token.text, None, (node, self.binary(binds + 1)), token.position)
+
+    def unary(self) -> Node:
+        """Read `!x` and `-x`; two of a kind cancel each other."""
+        token = self.words[self.at]
+        if token.kind != "operator" or token.text not in "!-":
+            return self.member()
+        count = 0
+        while self.words[self.at].text == token.text and self.words[self.at].kind == "operator":
+            self.at += 1
+            count += 1
+        number = self.words[self.at]
+        if token.text == "-" and number.kind == "value" and type(number.value) in (int, float):
+            self.words[self.at] = number._replace(value=-number.value)  # type: ignore[operator]  # an int or float
+            count -= 1
+        node = self.member()
+        return Call(f"{token.text}_", None, (node,), token.position) if count % 2 else node
+
+    def member(self) -> Node:
+        """Read what stands alone, and the fields, indexes and methods behind it."""
+        node = self.primary()
+        while True:
+            token = self.words[self.at]
+            if self.next_is("."):
+                node = self.field(node, token.position)
+            elif self.next_is("[?"):
+                node = Index(node, self.expression(), True, token.position)
+                self.take("]")
+            elif self.next_is("["):
+                node = Index(node, self.expression(), False, token.position)
+                self.take("]")
+            else:
+                return node
+
+    def field(self, operand: Node, position: int) -> Node:
+        """Read a field, an optional field or a method."""
+        optional = self.next_is("?")
+        name = self.name()
+        if optional or not self.next_is("("):
+            return Select(operand, name.text, optional, position)
+        arguments = self.list_until(")")
+        return expand(name.text, operand, arguments, position) or Call(name.text, operand, arguments, position)
+
+    def name(self) -> Token:
+        """Take an identifier."""
+        token = self.words[self.at]
+        if token.kind != "name" or token.text in _CONSTANTS or token.text == "in":
+            raise CompileError(f"Syntax error: expected a name, got '{token.text}'", token.position)
+        self.at += 1
+        return token
+
+    def primary(self) -> Node:
+        """Read a literal, a name, a call, or something in brackets."""
+        token = self.words[self.at]
+        if token.kind == "value":
+            self.at += 1
+            if type(token.value) is int and token.value > INT_MAX:
+                raise CompileError("Syntax error: invalid int literal", token.position)
+            return Constant(token.value, token.position)
+        if token.kind == "name" and token.text in _CONSTANTS:
+            self.at += 1
+            return Constant(_CONSTANTS[token.text], token.position)
+        if self.next_is("("):
+            node = self.expression()
+            self.take(")")
+            return node
+        if self.next_is("["):
+            return self.list_literal(token.position)
+        if self.next_is("{"):
+            return self.map_literal(token.position)
+        self.next_is(".")
+        name = self.name()
+        if self.next_is("("):
+            arguments = self.list_until(")")
+            return expand(name.text, None, arguments, name.position) or Call(name.text, None, arguments, name.position)
+        if name.text in _RESERVED:
+            raise CompileError(f"reserved identifier: {name.text}", name.position)
+        return Name(name.text, name.position)
+
+    def list_until(self, end: str) -> tuple[Node, ...]:
+        """Read expressions up to a closing bracket."""
+        if self.next_is(end):
+            return ()
+        found = [self.expression()]
+        while self.next_is(","):
+            found.append(self.expression())
+        self.take(end)
+        return tuple(found)
+
+    def list_literal(self, position: int) -> Node:
+        """Read the rest of `[a, ?b]`."""
+        items: list[Node] = []
+        optional: set[int] = set()
+        while not self.next_is("]"):
+            if self.next_is("?"):
+                optional.add(len(items))
+            items.append(self.expression())
+            if not self.next_is(","):
+                self.take("]")
+                break
+        return ListNode(tuple(items), frozenset(optional), position)
+
+    def map_literal(self, position: int) -> Node:
+        """Read the rest of `{a: b}`."""
+        entries: list[tuple[Node, Node]] = []
+        optional: set[int] = set()
+        while not self.next_is("}"):
+            if self.next_is("?"):
+                optional.add(len(entries))
+            key = self.expression()
+            self.take(":")
+            entries.append((key, self.expression()))
+            if not self.next_is(","):
+                self.take("}")
+                break
+        return MapNode(tuple(entries), frozenset(optional), position)

@@ -1,0 +1,165 @@
+"""What the devices of a claim must have in common, or not (docs/rules/dra.md 5).
+
+A constraint keeps what it has seen; `add` takes a device in or refuses it, `remove` undoes `add`, with the quirks of
+the scheduler's own (D-17, D-18a).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from numalign.dra.features import Features
+from numalign.dra.values import Attribute, Device, DeviceID
+from numalign.dra.values import Constraint as Written
+
+
+class RequestName(NamedTuple):
+    """The request a device is for: the main one, and the alternative."""
+
+    main: str
+    alternative: str = ""
+
+
+class Constraint(Protocol):
+    """What a search asks of a constraint."""
+
+    def add(self, request: RequestName, device: Device, identity: DeviceID) -> bool:
+        """Take a device in; False if that would break the constraint."""
+
+    def remove(self, request: RequestName) -> None:
+        """Give up the device that was taken in last."""
+
+
+def lookup(device: Device, driver: str, name: str) -> Attribute | None:
+    """Find an attribute under its full name, or without the domain if that is the driver's (D-15)."""
+    found = device.attributes.get(name)
+    if found is None:
+        domain, slash, short = name.partition("/")
+        if slash and domain == driver:
+            found = device.attributes.get(short)
+    return found
+
+
+def covers(written: Written, request: RequestName) -> bool:
+    """Tell whether a constraint is about a request (D-14)."""
+    if not written.requests or request.main in written.requests:
+        return True
+    return bool(request.alternative) and f"{request.main}/{request.alternative}" in written.requests
+
+
+def constraint(written: Written, features: Features) -> Constraint | None:
+    """Make a constraint; None for a kind that is not known."""
+    if written.match is not None:
+        if features.copy == "experimental" and features.list_constraints:
+            return MatchLists(written, written.match)
+        return Match(written, written.match)
+    if written.distinct is not None:
+        return Distinct(written, written.distinct, features)
+    return None
+
+
+class Match:
+    """`matchAttribute` with single values: the first device fixes the value (D-16)."""
+
+    def __init__(self, written: Written, name: str) -> None:
+        self._written = written
+        self._name = name
+        self._count = 0
+        self._value: Attribute | None = None
+
+    def add(self, request: RequestName, device: Device, identity: DeviceID) -> bool:
+        """Take a device in if it has the value."""
+        if not covers(self._written, request):
+            return True
+        found = lookup(device, identity.driver, self._name)
+        if found is None:
+            return False
+        if self._count == 0:
+            self._value = found
+        elif _is_odd(found) or found != self._value:
+            return False
+        self._count += 1
+        return True
+
+    def remove(self, request: RequestName) -> None:
+        """Give up a device; the value stays until the first one goes."""
+        if covers(self._written, request):
+            self._count -= 1
+
+
+def _is_odd(attribute: Attribute) -> bool:
+    """Tell whether a value is none that can be compared: accepted as the first one, never as another (D-1a)."""
+    return attribute.is_list or attribute.kind == "unknown"
+
+
+class MatchLists:
+    """`matchAttribute` with sets: what all devices have in common must not become empty (D-17).
+
+    Stepping back does not widen the set again while other devices remain: a quirk, kept.
+    """
+
+    def __init__(self, written: Written, name: str) -> None:
+        self._written = written
+        self._name = name
+        self._count = 0
+        self._common: frozenset[tuple[str, object]] = frozenset()
+
+    def add(self, request: RequestName, device: Device, identity: DeviceID) -> bool:
+        """Take a device in if it shares a value with all before it."""
+        if not covers(self._written, request):
+            return True
+        found = lookup(device, identity.driver, self._name)
+        if found is None:
+            return False
+        values = _value_set(found)
+        common = values if self._count == 0 else self._common & values
+        if self._count and not common:
+            return False
+        self._common = common
+        self._count += 1
+        return True
+
+    def remove(self, request: RequestName) -> None:
+        """Give up a device; the set is not widened."""
+        if covers(self._written, request):
+            self._count -= 1
+
+
+def _value_set(attribute: Attribute) -> frozenset[tuple[str, object]]:
+    if attribute.is_list:
+        return frozenset((attribute.kind[:-1], value) for value in attribute.value)
+    return frozenset({(attribute.kind, attribute.value)})
+
+
+class Distinct:
+    """`distinctAttribute`: no value twice; only the last value of each request is remembered (D-18, D-18a)."""
+
+    def __init__(self, written: Written, name: str, features: Features) -> None:
+        self._written = written
+        self._name = name
+        self._presence_only = features.release == "1.34"
+        self._lists = features.list_constraints
+        self._values: dict[str, Attribute] = {}
+
+    def add(self, request: RequestName, device: Device, identity: DeviceID) -> bool:
+        """Take a device in if no request has its value."""
+        if not covers(self._written, request):
+            return True
+        found = lookup(device, identity.driver, self._name)
+        if found is None:
+            return False
+        if not self._presence_only and any(self._collides(found, other) for other in self._values.values()):
+            return False
+        self._values[request.main] = found
+        return True
+
+    def _collides(self, found: Attribute, other: Attribute) -> bool:
+        """Tell whether two values have something in common; what cannot be compared counts as the same."""
+        if self._lists:
+            return not _value_set(found).isdisjoint(_value_set(other))
+        return _is_odd(found) or found == other
+
+    def remove(self, request: RequestName) -> None:
+        """Forget the request's value altogether."""
+        if covers(self._written, request):
+            self._values.pop(request.main, None)

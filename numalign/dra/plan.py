@@ -1,0 +1,137 @@
+"""What has to be found before the search begins: each request with its class, its count and, for `All`, its devices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from numalign.dra.capacity import fits, taken_of
+from numalign.dra.constraints import RequestName
+from numalign.dra.features import Features
+from numalign.dra.pools import Pool
+from numalign.dra.selection import AllocationError, Candidate, RequestKey, Selection, candidates
+from numalign.dra.usage import Usage
+from numalign.dra.values import MAX_RESULTS, Claim, DeviceClass, DeviceRequest, Request
+
+
+class Wanted(NamedTuple):
+    """One request or alternative, ready to be searched for."""
+
+    request: DeviceRequest
+    class_: DeviceClass
+    name: RequestName
+    number: int
+    """How many devices."""
+    all_devices: tuple[Candidate, ...] | None = None
+    """The devices of mode `All`; None for a count."""
+
+    @property
+    def result_name(self) -> str:
+        """The name that results carry."""
+        return f"{self.name.main}/{self.name.alternative}" if self.name.alternative else self.name.main
+
+
+class Planner(NamedTuple):
+    """What requests are judged by."""
+
+    pools: Sequence[Pool]
+    classes: Mapping[str, DeviceClass]
+    selection: Selection
+    usage: Usage
+    features: Features
+
+    def plan(self, claims: Sequence[Claim]) -> dict[RequestKey, Wanted]:
+        """Look at every request of every claim.
+
+        Raises:
+            AllocationError: a request that no node can satisfy as it is written.
+        """
+        found: dict[RequestKey, Wanted] = {}
+        for index, claim in enumerate(claims):
+            least = 0
+            for number, request in enumerate(claim.requests):
+                forms = list(self._forms(claim, request, RequestKey(index, number)))
+                found.update(forms)
+                least += min(wanted.number for _, wanted in forms)
+            if least > MAX_RESULTS:
+                raise AllocationError(
+                    f"claim {claim.full_name}: number of requested devices {least} exceeds the claim limit "
+                    f"of {MAX_RESULTS}"
+                )
+            for position, written in enumerate(claim.constraints):
+                if written.match is None and written.distinct is None:
+                    raise AllocationError(
+                        f"claim {claim.full_name}, constraint #{position}: empty constraint "
+                        "(unsupported constraint type?)"
+                    )
+        return found
+
+    def _forms(self, claim: Claim, request: Request, key: RequestKey) -> Iterator[tuple[RequestKey, Wanted]]:
+        """Yield a request, or each of its alternatives."""
+        if not request.alternatives:
+            form = request.exactly or DeviceRequest(request.name, "")
+            where = f"claim {claim.full_name}, request {request.name}"
+            yield key, self._wanted(claim, form, RequestName(request.name), key, where)
+            return
+        if not self.features.prioritized_list:
+            raise AllocationError(
+                f"claim {claim.full_name}, request {request.name}: has subrequests, "
+                "but the DRAPrioritizedList feature is disabled"
+            )
+        for index, form in enumerate(request.alternatives):
+            own = key._replace(alternative=index)
+            # 1.34 and 1.35 remember the answers for a list of `All` one place too early (D-7a).
+            remembered = (
+                own if self.features.release == "1.36" else key._replace(alternative=-1 if index < 2 else index)
+            )
+            where = f"claim {claim.full_name}, subrequest {form.name}"
+            if self.features.release == "1.34":
+                where = f"claim {claim.full_name}, request {request.name}"
+            yield own, self._wanted(claim, form, RequestName(request.name, form.name), remembered, where)
+
+    def _wanted(
+        self,
+        claim: Claim,
+        form: DeviceRequest,
+        name: RequestName,
+        remembered: RequestKey,
+        where: str,
+    ) -> Wanted:
+        if form.admin and not self.features.admin_access:
+            raise AllocationError(f"{where}: admin access is requested, but the feature is disabled")
+        if form.capacity is not None and not self.features.consumable:
+            raise AllocationError(f"{where}: has capacity requests, but the DRAConsumableCapacity feature is disabled")
+        for index, selector in enumerate(form.selectors):
+            if selector is None:
+                raise AllocationError(f"{where}, selector #{index}: CEL expression empty (unsupported selector type?)")
+        if not form.device_class:
+            raise AllocationError(f"{where}: missing device class name (unsupported request type?)")
+        class_ = self.classes.get(form.device_class)
+        if class_ is None:
+            raise AllocationError(
+                f"{where}: could not retrieve device class {form.device_class}: "
+                f'deviceclasses "{form.device_class}" not found'
+            )
+        wanted = Wanted(form, class_, name, form.number)
+        if form.mode == "ExactCount":
+            return wanted
+        if form.mode != "All":
+            raise AllocationError(f"{where}: unsupported count mode {form.mode}")
+        devices = tuple(self._all_devices(claim, wanted, remembered, where))
+        return wanted._replace(number=len(devices), all_devices=devices)
+
+    def _all_devices(self, claim: Claim, wanted: Wanted, key: RequestKey, where: str) -> Iterator[Candidate]:
+        """Yield the devices that a request for all of them means, in use or not (D-7, D-7a)."""
+        for pool in self.pools:
+            if not pool.is_usable:
+                why = "being updated" if pool.incomplete else "invalid"
+                raise AllocationError(f"{where}: asks for all devices, but resource pool {pool} is currently {why}")
+            for candidate in candidates(pool):
+                if self.selection.selects(candidate, key, wanted.request, wanted.class_, claim.full_name):
+                    if self.features.consumable and not self._has_capacity(candidate, wanted.request):
+                        continue
+                    yield candidate
+
+    def _has_capacity(self, candidate: Candidate, request: DeviceRequest) -> bool:
+        taken = taken_of(candidate.device, request.capacity)
+        return taken is not None and fits(candidate.device, taken, self.usage.amounts.get(candidate.identity, {}))

@@ -1,0 +1,78 @@
+"""What an attempt to allocate claims on a node gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+from numalign.dra.selection import RequestKey
+from numalign.dra.values import Config, DeviceID, NodeSelector, Toleration
+from numalign.model.quantity import Quantity
+
+Gate = Literal["in use", "selector", "counter", "taint", "capacity", "constraint", "pool"]
+"""What a device can fail at; `pool`: its pool is incomplete or invalid."""
+
+
+class AllocatedDevice(NamedTuple):
+    """A device that a request got."""
+
+    request: str
+    """`request`, or `request/alternative`."""
+    device: DeviceID
+    admin: bool = False
+    shared: bool = False
+    """Whether this is a share of a device that may serve others too."""
+    consumed: Mapping[str, Quantity] = {}
+    tolerations: tuple[Toleration, ...] = ()
+    binding_conditions: tuple[str, ...] = ()
+    binding_failure_conditions: tuple[str, ...] = ()
+
+
+class ConfigFrom(NamedTuple):
+    """Parameters for a driver, and where they come from."""
+
+    source: Literal["FromClass", "FromClaim"]
+    config: Config
+
+
+class ClaimAllocation(NamedTuple):
+    """What a claim gets."""
+
+    claim: str
+    devices: tuple[AllocatedDevice, ...]
+    config: tuple[ConfigFrom, ...] = ()
+    node_selector: NodeSelector | None = None
+    """From which nodes the devices can be used; None: from all."""
+
+
+class Rejections(NamedTuple):
+    """Where a search got stuck: the request it could not complete, and what its devices failed at."""
+
+    key: RequestKey
+    position: int
+    """How many devices of the request had been found."""
+    gates: Mapping[Gate, int]
+    constraint: int | None = None
+    """The first constraint that refused a device, by its place in the claim."""
+
+
+class Outcome(NamedTuple):
+    """The result of one attempt: exactly one of `claims`, `error` and `stuck` or `gave_up` says what happened."""
+
+    claims: tuple[ClaimAllocation, ...] | None = None
+    """What each claim gets, if all get something."""
+    error: str = ""
+    """The allocator's error."""
+    stuck: Rejections | None = None
+    """Where the search got furthest without success."""
+    gave_up: bool = False
+    """The search was stopped at its bound: there may be a solution."""
+    steps: int = 0
+    """How often the search was entered."""
+    chosen: Mapping[RequestKey, int] = {}
+    """For requests with alternatives, the index of the one that was taken."""
+
+    @property
+    def allocated(self) -> bool:
+        """Whether all claims got their devices."""
+        return self.claims is not None

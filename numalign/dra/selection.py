@@ -1,0 +1,115 @@
+"""Which devices a request's selectors choose, asked once per device and request (docs/rules/dra.md D-6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from numalign.dra.cel.device import DeviceValue, Selector, compile_selector, device_value
+from numalign.dra.cel.errors import CompileError, EvaluationError, UnsupportedError, line_and_column
+from numalign.dra.features import Features
+from numalign.dra.placement import matches
+from numalign.dra.pools import Pool
+from numalign.dra.values import Device, DeviceClass, DeviceID, DeviceRequest, Node, Slice
+from numalign.errors import InputError
+
+
+class AllocationError(Exception):
+    """The allocator's error: the claims cannot be tried on this node at all."""
+
+
+class Candidate(NamedTuple):
+    """A device of a usable pool, with what a search asks of it."""
+
+    identity: DeviceID
+    device: Device
+    slice: Slice
+
+
+class RequestKey(NamedTuple):
+    """Names a request, or one of its alternatives, of the claims of a pod."""
+
+    claim: int
+    request: int
+    alternative: int = 0
+
+
+class Selection:
+    """The answers of all selectors of one attempt, remembered per device and request."""
+
+    def __init__(self, node: Node, features: Features) -> None:
+        self._node = node
+        self._features = features
+        self._answers: dict[tuple[DeviceID, RequestKey], bool] = {}
+        self._values: dict[DeviceID, DeviceValue | EvaluationError] = {}
+        self.cost = 0
+        """What all selectors have cost so far."""
+
+    def selects(
+        self, candidate: Candidate, key: RequestKey, request: DeviceRequest, class_: DeviceClass, claim: str
+    ) -> bool:
+        """Tell whether the class's and then the request's selectors are all true (D-6, D-20a, D-3a).
+
+        Raises:
+            AllocationError: a selector does not compile, or fails on this device.
+            InputError: a selector uses what numalign does not follow.
+        """
+        remembered = self._answers.get((candidate.identity, key))
+        if remembered is not None:
+            return remembered
+        answer = (
+            self._all_true(class_.selectors, candidate, f"class {class_.name}")
+            and self._all_true(request.selectors, candidate, f"claim {claim}")
+            and (not candidate.slice.per_device or matches(candidate.device.placement, self._node))
+        )
+        self._answers[candidate.identity, key] = answer
+        return answer
+
+    def _all_true(self, texts: Sequence[str | None], candidate: Candidate, owner: str) -> bool:
+        for index, text in enumerate(texts):
+            place = f"{owner}: selector #{index}"
+            selector = self._compiled(text or "", place)
+            try:
+                value = self._value(candidate)
+                answer, cost = selector.matches(value)
+            except EvaluationError as error:
+                raise AllocationError(f"{place}: CEL runtime error: {error}") from None
+            self.cost += cost
+            if not answer:
+                return False
+        return True
+
+    def _compiled(self, text: str, place: str) -> Selector:
+        try:
+            return compile_selector(
+                text, lists=self._features.lists, includes=self._features.release not in ("1.34", "1.35")
+            )
+        except UnsupportedError as error:
+            line, column = line_and_column(text, error.position)
+            raise InputError(f"{error.message} (line {line}, column {column})", place) from None
+        except CompileError as error:
+            line, column = line_and_column(text, error.position)
+            raise AllocationError(
+                f"{place}: CEL compile error: compilation failed: ERROR: <input>:{line}:{column}: {error.message}"
+            ) from None
+
+    def _value(self, candidate: Candidate) -> DeviceValue:
+        found = self._values.get(candidate.identity)
+        if found is None:
+            try:
+                found = device_value(candidate.device, candidate.identity.driver, lists=self._features.lists)
+            except EvaluationError as error:
+                found = error
+            self._values[candidate.identity] = found
+        if isinstance(found, EvaluationError):
+            raise found
+        return found
+
+
+def candidates(pool: Pool) -> list[Candidate]:
+    """Give a pool's devices in the order in which they are tried."""
+    return [
+        Candidate(DeviceID(pool.driver, pool.name, device.name), device, slice_)
+        for slice_ in pool.slices
+        for device in slice_.devices
+    ]
