@@ -25,10 +25,9 @@ from numalign.dra.usage import Usage
 from numalign.dra.values import MAX_RESULTS, Claim, DeviceClass, DeviceID, Node
 from numalign.model.quantity import Quantity
 
-MAX_STEPS: Final = 200_000
-"""How often a search may be entered on one node; about a second here. The scheduler stops after 10 seconds."""
-MAX_TRIES: Final = 4_000_000
-"""How many devices a search may look at on one node."""
+MAX_WORK: Final = 2_000_000
+"""How many devices a search may look at on one node, each again as often as it is tried: about a second here. The
+scheduler stops after 10 seconds."""
 MAX_SELECTOR_COST: Final = 20_000_000
 """What all selectors together may cost on one node."""
 
@@ -40,6 +39,8 @@ def allocate(
     claims: Sequence[Claim],
     used: Usage,
     features: Features,
+    *,
+    work: int = MAX_WORK,
 ) -> Outcome:
     """Try to allocate all claims on a node.
 
@@ -50,6 +51,7 @@ def allocate(
         claims: the claims of the pod that have no devices yet, in its order.
         used: what other claims hold.
         features: what the allocator may use.
+        work: how much may be tried before the search gives up.
 
     Raises:
         InputError: a selector uses what numalign does not follow.
@@ -60,7 +62,7 @@ def allocate(
         wanted = Planner(pools, classes, selection, used, features).plan(claims)
     except AllocationError as error:
         return Outcome(error=str(error))
-    search = _Search(claims, wanted, pools, used, features, selection)
+    search = _Search(claims, wanted, pools, used, features, selection, work)
     try:
         done = search.run()
     except AllocationError as error:
@@ -115,6 +117,7 @@ class _Search:
         used: Usage,
         features: Features,
         selection: Selection,
+        work: int,
     ) -> None:
         self._claims = claims
         self._wanted = wanted
@@ -135,7 +138,7 @@ class _Search:
         self.chosen: dict[RequestKey, int] = {}
         self.stuck: Rejections | None = None
         self.steps = 0
-        self._tries = 0
+        self._work = work
         self._refused_by: int | None = None
 
     def run(self) -> bool:
@@ -151,11 +154,16 @@ class _Search:
                 stack.pop()
                 continue
             self.steps += 1
-            if self.steps > MAX_STEPS or self._selection.cost > MAX_SELECTOR_COST:
-                raise _GaveUpError
+            self._spend()
             stack.append(self._part(place))
             sent = None
         return sent is _Found.YES
+
+    def _spend(self) -> None:
+        """Count one more thing tried."""
+        self._work -= 1
+        if self._work < 0 or self._selection.cost > MAX_SELECTOR_COST:
+            raise _GaveUpError
 
     def _part(self, place: _Place) -> _Part:
         """Find everything from one place on (D-5)."""
@@ -212,9 +220,7 @@ class _Search:
         start = place.start if self._features.release != "1.34" else 0
         for index in range(start, len(self._devices)):
             pool, candidate = self._devices[index]
-            self._tries += 1
-            if self._tries > MAX_TRIES:
-                raise _GaveUpError
+            self._spend()
             gate = self._pool_gate(pool) or self._gate(place.key, wanted, candidate)
             if gate is None:
                 gate = self._take(place.key, wanted, candidate, must=False)

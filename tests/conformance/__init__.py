@@ -1,7 +1,8 @@
 """The recorded decisions of the kubelet as the judge.
 
-One module a family in `families`, each with `decide(case) -> answer`, in the shape of the case's `expect`; this module
-knows how an answer is compared with what was recorded (tests/vectors, flags included).
+One module a family in `families`, each with `decide(case) -> answer`, in the shape of the case's `expect` (or, where a
+case records several results, of the family's `expect(case)`); this module knows how an answer is compared with what was
+recorded (tests/vectors, flags included).
 """
 
 from __future__ import annotations
@@ -10,12 +11,15 @@ import gzip
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 FAMILIES = (
     "cpu",
     "cpuhints",
     "cpuset",
+    "dra_alloc",
+    "dra_cel",
     "e2e",
     "fit",
     "lifecycle",
@@ -60,6 +64,11 @@ def family_files(folder: Path) -> Iterator[tuple[str, Path]]:
             yield family, path
         elif ".jsonl" in path.name:
             UNKNOWN.append(path.name)
+
+
+def expected(module: ModuleType, case: Case) -> Any:
+    """Give what a case records: its `expect`, or what its family makes of several results."""
+    return module.expect(case) if hasattr(module, "expect") else case["expect"]
 
 
 def matches(expect: dict[str, Any], answer: Any) -> bool:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from numalign.dra.cel.checker import Checker, Environment
 from numalign.dra.cel.errors import CompileError, EvaluationError
+from numalign.dra.cel.frame import Evaluate, Frame
 from numalign.dra.cel.parser import parse
-from numalign.dra.cel.program import Compiler, Evaluate, Frame
+from numalign.dra.cel.program import Compiler
 from numalign.dra.cel.types import ANY, BOOL, DEVICE, DYN, QUANTITY, STRING, is_dynamic, map_of
-from numalign.dra.cel.values import Domains, parse_semver, type_name
+from numalign.dra.cel.values import Domains, Value, parse_semver, type_name
 from numalign.dra.values import Attribute, Device
 
-DeviceValue = Mapping[str, Any]
+DeviceValue = Mapping[str, Value]
 """The variable `device`."""
 
 

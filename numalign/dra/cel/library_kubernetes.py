@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from numalign.dra.cel.errors import EvaluationError
 from numalign.dra.cel.overload import Overload, Table, text_cost
 from numalign.dra.cel.types import BOOL, CIDR, DOUBLE, INT, IP, QUANTITY, SEMVER, STRING, URL, Type
-from numalign.dra.cel.values import Semver, compare_semver, parse_semver
+from numalign.dra.cel.values import Semver, Value, compare_semver, parse_semver
 from numalign.model import quantity
 from numalign.model.quantity import NANO, Quantity
 
@@ -52,7 +52,7 @@ def _is_semver(text: str, normalize: bool = False) -> bool:
     return parse_semver(text, normalize=normalize) is not None
 
 
-def _address(text: str) -> Any:
+def _address(text: str) -> Value:
     import ipaddress
 
     try:
@@ -66,7 +66,7 @@ def _address(text: str) -> Any:
     return found
 
 
-def _network(text: str) -> Any:
+def _network(text: str) -> Value:
     import ipaddress
 
     try:
@@ -77,7 +77,7 @@ def _network(text: str) -> Any:
         raise EvaluationError(f'network address parse error during conversion from string: "{text}"') from None
 
 
-def _readable(read: Any) -> Any:
+def _readable(read: Value) -> Value:
     """Make a test out of a reader."""
 
     def test(text: str) -> bool:
@@ -90,21 +90,21 @@ def _readable(read: Any) -> Any:
     return test
 
 
-def _contains_address(network: Any, address: Any) -> bool:
+def _contains_address(network: Value, address: Value) -> bool:
     found = _address(address) if isinstance(address, str) else address
     return found.version == network.version and found in network.network
 
 
-def _contains_network(network: Any, other: Any) -> bool:
+def _contains_network(network: Value, other: Value) -> bool:
     found = _network(other) if isinstance(other, str) else other
     return found.version == network.version and bool(found.network.subnet_of(network.network))
 
 
-def _masked(network: Any) -> Any:
+def _masked(network: Value) -> Value:
     return _network(str(network.network))
 
 
-def _url(text: str) -> Any:
+def _url(text: str) -> Value:
     from urllib.parse import urlsplit
 
     try:
@@ -117,21 +117,21 @@ def _url(text: str) -> Any:
     return parts
 
 
-def _host(parts: Any) -> str:
+def _host(parts: Value) -> str:
     return str(parts.netloc.rpartition("@")[2])
 
 
-def _query(parts: Any) -> dict[str, list[str]]:
+def _query(parts: Value) -> dict[str, list[str]]:
     from urllib.parse import parse_qs
 
     return parse_qs(parts.query, keep_blank_values=True, max_num_fields=1000)
 
 
-def _one(params: tuple[Type, ...], result: Type, run: Any) -> tuple[Overload, ...]:
+def _one(params: tuple[Type, ...], result: Type, run: Value) -> tuple[Overload, ...]:
     return (Overload(params, result, run),)
 
 
-def _read(result: Type, run: Any) -> tuple[Overload, ...]:
+def _read(result: Type, run: Value) -> tuple[Overload, ...]:
     """Make a function that reads a text."""
     return (Overload((STRING,), result, run, text_cost),)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from numalign.dra.cel.errors import NO_OVERLOAD, EvaluationError
 from numalign.dra.cel.overload import Overload, Table, size_of, traversal_cost
 from numalign.dra.cel.types import BOOL, BYTES, DOUBLE, DYN, INT, STRING, UINT, A, Type, list_of, optional_of
-from numalign.dra.cel.values import INT_MAX, INT_MIN, NOTHING, Optional, Semver, Uint, equal
+from numalign.dra.cel.values import INT_MAX, INT_MIN, NOTHING, Optional, Semver, Uint, Value, equal
 from numalign.model.quantity import Quantity
 
 MAX_INCLUDES: Final = 48
@@ -17,24 +17,24 @@ MAX_INCLUDES: Final = 48
 _ORDERED: Final = (INT, UINT, DOUBLE, BOOL, STRING, BYTES)
 
 
-def _is_sorted(items: list[Any]) -> bool:
+def _is_sorted(items: list[Value]) -> bool:
     return all(one <= other for one, other in itertools.pairwise(items))
 
 
-def _least(items: list[Any]) -> Any:
+def _least(items: list[Value]) -> Value:
     if not items:
         raise EvaluationError("min called on empty list")
     return min(items)
 
 
-def _greatest(items: list[Any]) -> Any:
+def _greatest(items: list[Value]) -> Value:
     if not items:
         raise EvaluationError("max called on empty list")
     return max(items)
 
 
-def _sum(kind: Callable[[Any], Any]) -> Callable[[list[Any]], Any]:
-    def run(items: list[Any]) -> Any:
+def _sum(kind: Callable[[Value], Value]) -> Callable[[list[Value]], Value]:
+    def run(items: list[Value]) -> Value:
         total = kind(sum(items))
         if not isinstance(total, float) and not (INT_MIN <= total <= INT_MAX or isinstance(total, Uint)):
             raise EvaluationError("integer overflow")
@@ -43,27 +43,27 @@ def _sum(kind: Callable[[Any], Any]) -> Callable[[list[Any]], Any]:
     return run
 
 
-def _index_of(items: list[Any], value: object) -> int:
+def _index_of(items: list[Value], value: object) -> int:
     return next((index for index, item in enumerate(items) if equal(item, value)), -1)
 
 
-def _last_index_of(items: list[Any], value: object) -> int:
+def _last_index_of(items: list[Value], value: object) -> int:
     return next((index for index in reversed(range(len(items))) if equal(items[index], value)), -1)
 
 
-def _going_over(items: list[Any], *_: object) -> int:
+def _going_over(items: list[Value], *_: object) -> int:
     return traversal_cost(items)
 
 
-def _over_ordered(run: Callable[[list[Any]], Any], result: Type | None) -> tuple[Overload, ...]:
+def _over_ordered(run: Callable[[list[Value]], Value], result: Type | None) -> tuple[Overload, ...]:
     return tuple(Overload((list_of(kind),), result or kind, _checked(kind, run), _going_over) for kind in _ORDERED)
 
 
-def _checked(kind: Type, run: Callable[[list[Any]], Any]) -> Callable[[list[Any]], Any]:
+def _checked(kind: Type, run: Callable[[list[Value]], Value]) -> Callable[[list[Value]], Value]:
     """Refuse a list whose values turn out to be of another type."""
     probe = Overload((kind,), BOOL, run)
 
-    def checked(items: list[Any]) -> Any:
+    def checked(items: list[Value]) -> Value:
         if not all(probe.takes((item,)) for item in items):
             raise EvaluationError(NO_OVERLOAD)
         return run(items)
@@ -86,7 +86,7 @@ def _same(one: object, other: object) -> bool:
     return equal(one, other)
 
 
-def _contains_all(items: list[Any], wanted: list[Any]) -> bool:
+def _contains_all(items: list[Value], wanted: list[Value]) -> bool:
     return all(any(equal(item, one) for item in items) for one in wanted)
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from numalign.dra.cel.errors import EvaluationError
 from numalign.dra.cel.overload import REGEX_FACTOR, TEXT_FACTOR, Overload, Table, size_of, text_cost
 from numalign.dra.cel.regex import search
 from numalign.dra.cel.types import BOOL, BYTES, DOUBLE, DYN, INT, STRING, TYPE, UINT, A, B, Type, list_of, map_of
-from numalign.dra.cel.values import INT_MAX, INT_MIN, UINT_MAX, TypeName, Uint, type_name
+from numalign.dra.cel.values import INT_MAX, INT_MIN, UINT_MAX, TypeName, Uint, Value, type_name
 
 _NUMBERS: Final = (INT, UINT, DOUBLE)
 
@@ -61,14 +61,14 @@ def _double(operation: Callable[[float, float], float]) -> Callable[[float, floa
     return run
 
 
-def _arithmetic(operation: Callable[[Any, Any], Any]) -> tuple[Overload, ...]:
+def _arithmetic(operation: Callable[[Value, Value], Value]) -> tuple[Overload, ...]:
     return (
         Overload((INT, INT), INT, lambda one, other: _int(operation(one, other))),
         Overload((UINT, UINT), UINT, lambda one, other: _uint(operation(int(one), int(other)))),
     )
 
 
-def _ordering(operation: Callable[[Any, Any], bool]) -> tuple[Overload, ...]:
+def _ordering(operation: Callable[[Value, Value], bool]) -> tuple[Overload, ...]:
     numbers = [Overload((one, other), BOOL, operation) for one in _NUMBERS for other in _NUMBERS]
     texts = [Overload((kind, kind), BOOL, operation, _smaller_cost) for kind in (STRING, BYTES)]
     return (*numbers, *texts, Overload((BOOL, BOOL), BOOL, operation))
@@ -90,7 +90,7 @@ def _matches(text: str, pattern: str) -> bool:
     return search(pattern, text) is not None
 
 
-def _to_int(value: Any) -> int:
+def _to_int(value: Value) -> int:
     if isinstance(value, float):
         if math.isnan(value) or not -(2.0**63) < value < 2.0**63:
             raise EvaluationError("integer overflow")
@@ -98,7 +98,7 @@ def _to_int(value: Any) -> int:
     return _int(int(value))
 
 
-def _to_uint(value: Any) -> Uint:
+def _to_uint(value: Value) -> Uint:
     if isinstance(value, float) and (math.isnan(value) or not 0 <= value < 2.0**64):
         raise EvaluationError("unsigned integer overflow")
     return _uint(int(value))

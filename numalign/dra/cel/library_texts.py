@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from numalign.dra.cel.errors import EvaluationError
 from numalign.dra.cel.overload import REGEX_FACTOR, TEXT_FACTOR, Overload, Table, text_cost
 from numalign.dra.cel.regex import find_all, search
 from numalign.dra.cel.types import INT, STRING, Type, list_of
+from numalign.dra.cel.values import Value
 
 _BLANKS: Final = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 _UPPER: Final = {code: code - 32 for code in range(ord("a"), ord("z") + 1)}
@@ -64,13 +65,13 @@ def _substring(text: str, start: int, end: int | None = None) -> str:
     return text[start:stop]
 
 
-def _join(parts: list[Any], separator: str = "") -> str:
+def _join(parts: list[Value], separator: str = "") -> str:
     if not all(isinstance(part, str) for part in parts):
         raise EvaluationError("join: invalid input: not a string")
     return separator.join(parts)
 
 
-def _join_cost(parts: list[Any], separator: str = "") -> int:
+def _join_cost(parts: list[Value], separator: str = "") -> int:
     size = sum(len(part) for part in parts if isinstance(part, str)) + len(separator) * max(0, len(parts) - 1)
     return math.ceil(size * 2 * TEXT_FACTOR)
 
@@ -88,7 +89,7 @@ def _find_cost(text: str, pattern: str, _: int = 0) -> int:
     return math.ceil((1 + len(text)) * TEXT_FACTOR) * math.ceil(len(pattern) * REGEX_FACTOR)
 
 
-def _text_method(run: Callable[..., Any], *params: Type, result: Type = STRING) -> Overload:
+def _text_method(run: Callable[..., Value], *params: Type, result: Type = STRING) -> Overload:
     return Overload((STRING, *params), result, run, lambda text, *_: text_cost(text))
 
 

@@ -6,15 +6,12 @@ A loop costs what cel-go's expansion of the macro costs: each round reads and te
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from numalign.dra.cel.errors import NO_OVERLOAD, CostError, EvaluationError
+from numalign.dra.cel.frame import Evaluate, Frame
 from numalign.dra.cel.syntax import LoopKind
-from numalign.dra.cel.values import map_key, plain_key, type_name
-
-# Importing program.Frame here would close a circle: what a loop needs of it is `names`, `cost` and `spend`.
-Evaluate = Callable[[Any], Any]
-"""A part of an expression, over a frame (`program.Frame`)."""
+from numalign.dra.cel.values import Value, map_key, plain_key, type_name
 
 
 class _Costs(NamedTuple):
@@ -47,7 +44,7 @@ def loop(
     """Make the closure of a loop."""
     costs = _COSTS[kind]
 
-    def rounds(frame: Any) -> Iterator[tuple[Any, Any]]:
+    def rounds(frame: Frame) -> Iterator[tuple[Value, Value]]:
         """Set the variables for each element in turn; give its key (or index) and itself."""
         outer = frame.names
         elements = _elements(range_(frame), len(variables))
@@ -68,10 +65,10 @@ def loop(
     return _collector(kind, rounds, condition, result, costs)
 
 
-Rounds = Callable[[Any], Iterator[tuple[Any, Any]]]
+Rounds = Callable[[Frame], Iterator[tuple[Value, Value]]]
 
 
-def _elements(value: object, variables: int) -> Iterator[tuple[Any, Any]]:
+def _elements(value: object, variables: int) -> Iterator[tuple[Value, Value]]:
     """Yield (index, item) of a list, (key, value) of a map; with one variable a map is the list of its keys."""
     if isinstance(value, list):
         return enumerate(value)
@@ -85,7 +82,7 @@ def _elements(value: object, variables: int) -> Iterator[tuple[Any, Any]]:
 def _quantifier(rounds: Rounds, condition: Evaluate, decides: bool) -> Evaluate:
     """Make `exists` or `all`: the deciding value ends it, and outweighs errors of other elements."""
 
-    def run(frame: Any) -> bool:
+    def run(frame: Frame) -> bool:
         failure: EvaluationError | None = None
         decided = False
         for _ in rounds(frame):
@@ -112,7 +109,7 @@ def _quantifier(rounds: Rounds, condition: Evaluate, decides: bool) -> Evaluate:
 
 
 def _exactly_one(rounds: Rounds, condition: Evaluate, costs: _Costs) -> Evaluate:
-    def run(frame: Any) -> bool:
+    def run(frame: Frame) -> bool:
         count = 0
         for _ in rounds(frame):
             if _is_true(condition(frame)):
@@ -128,9 +125,9 @@ def _collector(
 ) -> Evaluate:
     """Make the loops that give a list or a map."""
 
-    def run(frame: Any) -> Any:
-        items: list[Any] = []
-        entries: dict[Any, Any] = {}
+    def run(frame: Frame) -> Value:
+        items: list[Value] = []
+        entries: dict[Value, Value] = {}
         for key, value in rounds(frame):
             if condition is not None and not _is_true(condition(frame)):
                 continue
@@ -147,7 +144,7 @@ def _collector(
     return run
 
 
-def _add_entries(entries: dict[Any, Any], made: object) -> None:
+def _add_entries(entries: dict[Value, Value], made: object) -> None:
     if not isinstance(made, dict):
         raise EvaluationError(NO_OVERLOAD)
     for key, value in made.items():

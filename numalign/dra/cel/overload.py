@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from numalign.dra.cel.types import (
     BOOL,
@@ -24,10 +24,10 @@ from numalign.dra.cel.types import (
     is_dynamic,
     is_letter,
 )
-from numalign.dra.cel.values import Domains, Optional, Semver, TypeName, Uint
+from numalign.dra.cel.values import Domains, Optional, Semver, TypeName, Uint, Value
 from numalign.model.quantity import Quantity
 
-Run = Callable[..., Any]
+Run = Callable[..., Value]
 Cost = Callable[..., int]
 """What a call costs, from its arguments."""
 

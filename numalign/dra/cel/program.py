@@ -6,12 +6,13 @@ Costs: a variable, field or index 1, a written list 10, a written map 30, a call
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from numalign.dra.cel.checker import Checker
 from numalign.dra.cel.errors import NO_OVERLOAD, CostError, EvaluationError
+from numalign.dra.cel.frame import Evaluate, Frame
 from numalign.dra.cel.library_standard import TYPES
+from numalign.dra.cel.loops import loop
 from numalign.dra.cel.overload import TEXT_FACTOR, Overload, size_of
 from numalign.dra.cel.syntax import (
     Bind,
@@ -29,35 +30,10 @@ from numalign.dra.cel.syntax import (
     OptionalMap,
     Select,
 )
-from numalign.dra.cel.values import NOTHING, Optional, equal, map_key, type_name
+from numalign.dra.cel.values import NOTHING, Optional, Value, equal, map_key, type_name
 
-COST_LIMIT: Final = 1_000_000
-"""What one evaluation may cost (docs/rules/dra.md 1)."""
 LIST_COST: Final = 10
 MAP_COST: Final = 30
-
-
-class Frame:
-    """One evaluation: the variables, and what it has cost so far."""
-
-    __slots__ = ("cost", "names")
-
-    def __init__(self, names: dict[str, Any]) -> None:
-        self.names = names
-        self.cost = 0
-
-    def spend(self, cost: int) -> None:
-        """Count a cost.
-
-        Raises:
-            CostError: it is too much now.
-        """
-        self.cost += cost
-        if self.cost > COST_LIMIT:
-            raise CostError("operation cancelled: actual cost limit exceeded")
-
-
-Evaluate = Callable[[Frame], Any]
 
 
 class Compiler:
@@ -95,15 +71,13 @@ class Compiler:
             case OptionalMap():
                 return self._optional_map(node)
             case Loop():
-                from numalign.dra.cel.loops import loop
-
                 inner = [self.compile(part) if part is not None else None for part in (node.condition, node.result)]
                 return loop(node.kind, node.variables, self.compile(node.range), inner[0], inner[1])
 
     def _name(self, name: str) -> Evaluate:
         kind = TYPES.get(name)
 
-        def run(frame: Frame) -> Any:
+        def run(frame: Frame) -> Value:
             names = frame.names
             if name not in names and kind is not None:
                 return kind
@@ -116,7 +90,7 @@ class Compiler:
         operand, field, optional = self.compile(node.operand), node.field, node.optional
         extra = _extra_cost(node.operand)
 
-        def run(frame: Frame) -> Any:
+        def run(frame: Frame) -> Value:
             value = operand(frame)
             if type(value) is Optional or optional:
                 return _optional_field(frame, value, field)
@@ -149,7 +123,7 @@ class Compiler:
         operand, index, optional = self.compile(node.operand), self.compile(node.key), node.optional
         extra = _extra_cost(node.operand)
 
-        def run(frame: Frame) -> Any:
+        def run(frame: Frame) -> Value:
             value = operand(frame)
             key = index(frame)
             if type(value) is Optional or optional:
@@ -194,7 +168,7 @@ class Compiler:
     def _choice(self, node: Choice) -> Evaluate:
         condition, yes, no = (self.compile(part) for part in (node.condition, node.yes, node.no))
 
-        def run(frame: Frame) -> Any:
+        def run(frame: Frame) -> Value:
             value = condition(frame)
             if value is True:
                 return yes(frame)
@@ -209,7 +183,7 @@ class Compiler:
         if _is_constant(node):
             return lambda frame: [item(frame) for item in items]
 
-        def run(frame: Frame) -> list[Any]:
+        def run(frame: Frame) -> list[Value]:
             found = []
             for index, item in enumerate(items):
                 value = item(frame)
@@ -229,8 +203,8 @@ class Compiler:
         optional = node.optional
         constant = _is_constant(node)
 
-        def run(frame: Frame) -> dict[Any, Any]:
-            found: dict[Any, Any] = {}
+        def run(frame: Frame) -> dict[Value, Value]:
+            found: dict[Value, Value] = {}
             for index, (key, value) in enumerate(entries):
                 name, content = map_key(key(frame)), value(frame)
                 if index in optional:
@@ -250,7 +224,7 @@ class Compiler:
     def _bind(self, node: Bind) -> Evaluate:
         value, body, name = self.compile(node.value), self.compile(node.body), node.name
 
-        def run(frame: Frame) -> Any:
+        def run(frame: Frame) -> Value:
             given = value(frame)
             outer = frame.names
             frame.names = {**outer, name: given}
@@ -264,7 +238,7 @@ class Compiler:
     def _optional_map(self, node: OptionalMap) -> Evaluate:
         operand, body, name, flat = self.compile(node.operand), self.compile(node.body), node.name, node.flat
 
-        def run(frame: Frame) -> Any:
+        def run(frame: Frame) -> Value:
             given = operand(frame)
             if not isinstance(given, Optional):
                 raise EvaluationError(NO_OVERLOAD)
@@ -298,7 +272,7 @@ def _is_constant(node: Node) -> bool:
     return False
 
 
-def _item(value: Any, key: Any) -> Any:
+def _item(value: Value, key: Value) -> Value:
     if isinstance(value, dict):
         try:
             return value[map_key(key)]
@@ -313,7 +287,7 @@ def _item(value: Any, key: Any) -> Any:
     raise EvaluationError(NO_OVERLOAD)
 
 
-def _optional_field(frame: Frame, value: Any, key: Any) -> Optional:
+def _optional_field(frame: Frame, value: Value, key: Value) -> Optional:
     """Follow a field or index that may be missing."""
     if isinstance(value, Optional):
         if not value.present:
@@ -368,7 +342,7 @@ def _equality(one: Evaluate, other: Evaluate, wanted: bool) -> Evaluate:
 def _dispatch(function: str, forms: tuple[Overload, ...], arguments: list[Evaluate]) -> Evaluate:
     """Make a call of the form that the values fit."""
 
-    def run(frame: Frame) -> Any:
+    def run(frame: Frame) -> Value:
         values = [argument(frame) for argument in arguments]
         for form in forms:
             if form.takes(values):

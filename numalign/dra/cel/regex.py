@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 from numalign.dra.cel.errors import CostError, EvaluationError
 from numalign.dra.cel.regex_syntax import MAX_PROGRAM, PatternReader, RegexError, Step, Tree
+from numalign.dra.cel.values import Value
 
 MAX_WORK: Final = 1_000_000
 """Most steps one call may take; texts of attributes (64 characters) need a few hundred."""
@@ -64,8 +65,8 @@ def _emit(tree: Tree, steps: list[Step]) -> None:
     """Write the steps of a tree; each goes on with the one after it."""
     if len(steps) > MAX_PROGRAM:
         raise RegexError("expression nests or repeats too much")
-    kind: Any = tree[0]
-    parts: tuple[Any, ...] = tree[1:]
+    kind: Value = tree[0]
+    parts: tuple[Value, ...] = tree[1:]
     if kind == "chars":
         steps.append(Step("take", chars=parts[0], first=len(steps) + 1))
     elif kind == "place":
@@ -85,7 +86,7 @@ def _emit(tree: Tree, steps: list[Step]) -> None:
             _emit_some(part, high - low, greedy, steps)
 
 
-def _emit_either(parts: tuple[Any, ...], steps: list[Step]) -> None:
+def _emit_either(parts: tuple[Value, ...], steps: list[Step]) -> None:
     jumps: list[int] = []
     for part in parts[:-1]:
         fork = len(steps)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from numalign.dra.cel.errors import NO_OVERLOAD, EvaluationError
 from numalign.model.quantity import Quantity
@@ -16,6 +16,10 @@ from numalign.model.quantity import Quantity
 INT_MAX: Final = 2**63 - 1
 INT_MIN: Final = -(2**63)
 UINT_MAX: Final = 2**64 - 1
+
+
+Value = Any
+"""A value of the language: one of the types named above, which one is only known while running."""
 
 
 class Uint(int):

@@ -1,0 +1,1 @@
+"""Claims, devices and selectors."""
