@@ -13,7 +13,7 @@ from numalign.kubelet.config import IDEAL
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.topology.hints import TopologyHint
 from numalign.model.pod import Pod
-from tests.analysis.test_refusal import GPU, NIC, machine, pod
+from tests.analysis.support import GPU, NIC, machine, pod
 
 ALIGNED = pod("aligned", 2, gpu=1, nic=1)
 

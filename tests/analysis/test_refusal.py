@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from numalign.analysis.refusal import refusal
@@ -11,38 +9,13 @@ from numalign.analysis.whatif.changes import changes
 from numalign.analysis.whatif.moving import moved, without
 from numalign.analysis.whatif.situation import Situation, arrivals, with_amounts
 from numalign.kubelet.admission import admit
-from numalign.kubelet.config import IDEAL, KubeletConfig, MemoryReservation
+from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.demand import NANO
 from numalign.kubelet.setup import Setup
 from numalign.model.apiserver.defaulting import read_pod
-from numalign.model.machine import Machine
 from numalign.model.pod import Pod
-from numalign.sources.machine.file import load_machine
+from tests.analysis.support import GPU, PAGES, STATIC, config, machine, pod
 
-GPU, NIC, PAGES = "gpu-vendor.com/gpu", "nic-vendor.com/nic", "hugepages-2Mi"
-NAMES = {"gpu": GPU, "nic": NIC, "pages": PAGES}
-
-
-def machine(name: str) -> Machine:
-    return load_machine(name).machine
-
-
-def pod(name: str, cpu: int = 1, memory: str = "200Mi", **more: Any) -> Pod:
-    limits = {"cpu": str(cpu), "memory": memory, **{NAMES[key]: str(more[key]) for key in more}}
-    return read_pod(
-        {"metadata": {"name": name}, "spec": {"containers": [{"name": "app", "resources": {"limits": limits}}]}}
-    )
-
-
-def config(policy: str, **more: Any) -> KubeletConfig:
-    return IDEAL._replace(topology_manager_policy=policy, **more)
-
-
-STATIC = {
-    "memory_manager_policy": "Static",
-    "reserved_memory": (MemoryReservation(0, {"memory": "1Gi"}),),
-    "kube_reserved": {"memory": "1Gi"},
-}
 CROSSED = (pod("left", 3), pod("right", 2, gpu=1))
 """On figure-1 they leave one CPU and the GPU of node 0, two CPUs of node 1."""
 
