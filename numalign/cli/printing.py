@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from numalign.render.ci.checks import Check
-from numalign.render.page.document import Document
+if TYPE_CHECKING:
+    from numalign.render.ci.checks import Check
+    from numalign.render.page.document import Document
 
 
 def print_data(output: str, data: dict[str, Any]) -> None:

@@ -72,6 +72,17 @@ def explain(
     return ExplainResult(setup, session.node.cpu.reserved, tuple(told), tuple(notices))
 
 
+def explain_one(situation: Situation, pod: Pod) -> ExplainedPod:
+    """Explain the admission of one pod; `situation.past` is all that happened before it came up.
+
+    Raises:
+        StartError: the kubelet would refuse to start.
+        KubeletPanicError: it would crash, or hang, on the way.
+    """
+    outcome = admit(situation.session(), pod)
+    return _told(explain_outcome(situation, outcome), details=True, all_alternatives=True)
+
+
 def _absent(beside: Iterable[Pod], session: Session) -> Iterator[Notice]:
     there = {pod.uid for pod in session.pods}
     for pod in beside:

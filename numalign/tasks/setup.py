@@ -64,15 +64,32 @@ def load_setup(machine: str | None, request: KubeletRequest) -> LoadedSetup:
         StartError: the kubelet would not accept the configuration.
     """
     found, origin, notices = load_machine(machine)
-    config, base, more = load_config(found, origin, request)
+    on = setup_on(found, origin, request)
+    return on._replace(notices=(*notices, *on.notices))
+
+
+def setup_on(machine: Machine, origin: str, request: KubeletRequest, given: KubeletConfig | None = None) -> LoadedSetup:
+    """Put a machine and the settings on it together.
+
+    Args:
+        machine: the machine.
+        origin: where it came from.
+        request: the settings asked for.
+        given: a configuration that was read already, in place of a file.
+
+    Raises:
+        InputError: something is wrong with them.
+        StartError: the kubelet would not accept the configuration.
+    """
+    config, base, notices = load_config(machine, origin, request, given)
     asked = profile(request)
-    setup = Setup(found, config, base, asked)
+    setup = Setup(machine, config, base, asked)
     if asked is REFERENCE:
-        return LoadedSetup(setup, origin, (*notices, *more))
+        return LoadedSetup(setup, origin, notices)
     from numalign.tasks.history import check_size, notices_of
 
-    check_size(asked, found)
-    return LoadedSetup(setup, origin, (*notices, *more, *notices_of(asked, config)))
+    check_size(asked, machine)
+    return LoadedSetup(setup, origin, (*notices, *notices_of(asked, config)))
 
 
 def profile(request: KubeletRequest) -> Profile:
@@ -113,7 +130,7 @@ def load_machine(name: str | None) -> LoadedMachine:
 
 
 def load_config(
-    machine: Machine, origin: str, request: KubeletRequest
+    machine: Machine, origin: str, request: KubeletRequest, given: KubeletConfig | None = None
 ) -> tuple[KubeletConfig, Base, tuple[Notice, ...]]:
     """Read the settings for a machine; returns them with their base and what was odd.
 
@@ -124,7 +141,9 @@ def load_config(
     base: Base = "ideal"
     config = IDEAL
     warnings: tuple[Notice, ...] = ()
-    if request.config is not None or request.config_dir is not None or machine.kubelet is not None:
+    if given is not None:
+        base, config = "kubelet", given
+    elif request.config is not None or request.config_dir is not None or machine.kubelet is not None:
         from numalign.sources.kubelet import configuration as kubelet_file
 
         base = "kubelet"

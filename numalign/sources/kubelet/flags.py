@@ -31,7 +31,7 @@ def apply_flags(config: KubeletConfig, flags: Mapping[str, str]) -> KubeletConfi
         flags: flag name without dashes -> text as given.
 
     Raises:
-        InputError: a flag cannot be read; `where` is the flag.
+        InputError: an unknown flag, or one that cannot be read; `where` is the flag.
     """
     settings = read_flags(flags)
     if "feature_gates" in settings:
@@ -43,10 +43,12 @@ def read_flags(flags: Mapping[str, str]) -> dict[str, Any]:
     """Read flags into fields of KubeletConfig; an empty text counts as not given, as in the file.
 
     Raises:
-        InputError: a flag cannot be read; `where` is the flag.
+        InputError: an unknown flag, or one that cannot be read; `where` is the flag.
     """
     settings = {}
     for flag, text in flags.items():
+        if flag not in _FLAGS:
+            raise InputError(f"no flag of the kubelet that numalign knows; it knows {', '.join(_FLAGS)}", f"--{flag}")
         field, read = _FLAGS[flag]
         value = read(text, f"--{flag}")
         if value != "":
