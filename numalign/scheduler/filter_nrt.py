@@ -6,7 +6,13 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from numalign.scheduler.filter_kep import best_zone
-from numalign.scheduler.nrt.value import NodeResourceTopology, NUMAZone, manager_config, numa_zones
+from numalign.scheduler.nrt.value import (
+    NodeResourceTopology,
+    NUMAZone,
+    TopologyManagerConfig,
+    manager_config,
+    numa_zones,
+)
 from numalign.scheduler.request import ContainerRequest, Items, PodRequest, effective, has_devices
 from numalign.scheduler.resources import ALWAYS_LISTED, Amounts, is_affine, is_host_level
 from numalign.scheduler.verdict import PASS, Verdict
@@ -35,10 +41,13 @@ def check(nrt: NodeResourceTopology | None, total: Amounts, pod: PodRequest) -> 
     """
     if nrt is None or passes_unseen(pod):
         return PASS
-    config = manager_config(nrt)
+    return check_zones(manager_config(nrt), numa_zones(nrt), total, pod)
+
+
+def check_zones(config: TopologyManagerConfig, zones: Sequence[NUMAZone], total: Amounts, pod: PodRequest) -> Verdict:
+    """Decide the same for an object that is read already, and a pod that does not pass unseen."""
     if config.policy != "single-numa-node":  # T-5
         return PASS
-    zones = numa_zones(nrt)
     if config.scope == "pod":
         return _pod(zones, total, pod)
     return _containers(zones, total, pod)

@@ -10,7 +10,13 @@ from fractions import Fraction
 from typing import Final, Literal
 
 from numalign.scheduler import least_numa_nodes
-from numalign.scheduler.nrt.value import NodeResourceTopology, manager_config, numa_zones
+from numalign.scheduler.nrt.value import (
+    NodeResourceTopology,
+    NUMAZone,
+    TopologyManagerConfig,
+    manager_config,
+    numa_zones,
+)
 from numalign.scheduler.request import Items, PodRequest, effective
 from numalign.scheduler.resources import Amounts, units
 
@@ -34,8 +40,13 @@ def score(nrt: NodeResourceTopology | None, pod: PodRequest, strategy: Strategy,
         return MAX_SCORE
     if nrt is None:
         return 0
-    config = manager_config(nrt)
-    zones = numa_zones(nrt)
+    return score_zones(manager_config(nrt), numa_zones(nrt), pod, strategy, weights or {})
+
+
+def score_zones(
+    config: TopologyManagerConfig, zones: Sequence[NUMAZone], pod: PodRequest, strategy: Strategy, weights: Weights
+) -> int:
+    """Score a Guaranteed pod on a machine whose object is read already."""
     if strategy == "LeastNUMANodes":  # C-3
         return least_numa_nodes.score(zones, config, pod)
     if config.policy != "single-numa-node":
@@ -43,8 +54,8 @@ def score(nrt: NodeResourceTopology | None, pod: PodRequest, strategy: Strategy,
     rate = _STRATEGIES[strategy]
     frees = [zone.available for zone in zones]
     if config.scope == "pod":  # C-7
-        return _least_zone(frees, tuple(effective(pod).items()), rate, weights or {})
-    scores = [_least_zone(frees, container.items, rate, weights or {}) for container in pod.containers]
+        return _least_zone(frees, tuple(effective(pod).items()), rate, weights)
+    scores = [_least_zone(frees, container.items, rate, weights) for container in pod.containers]
     return sum(scores) // len(scores) if scores else 0  # C-8
 
 

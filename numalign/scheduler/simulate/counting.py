@@ -1,0 +1,224 @@
+"""The figures of a run, kept while it goes on and summed up in the end."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from numalign.kubelet.admission import Outcome
+from numalign.scheduler.attempt import SchedulerConfig
+from numalign.scheduler.simulate import truth
+from numalign.scheduler.simulate.causes import cause
+from numalign.scheduler.simulate.ledger import FragmentationOverTime, PeakRate, Utilisation
+from numalign.scheduler.simulate.machines import SimulatedMachine
+from numalign.scheduler.simulate.report import PodRow, Report, Verdicts, spread
+from numalign.scheduler.simulate.settings import SECOND, Simulation
+from numalign.scheduler.simulate.shapes import Shape
+from numalign.scheduler.simulate.truth import Free
+from numalign.scheduler.simulate.workloads import PodRecord, WorkloadRun
+
+
+class Table:
+    """Filter against kubelet, counted."""
+
+    def __init__(self) -> None:
+        """Start at zero."""
+        self.verdicts: Counter[tuple[bool, bool]] = Counter()
+        """(filter passes, kubelet admits) -> how often."""
+        self.causes: Counter[str] = Counter()
+
+    def summary(self) -> Verdicts:
+        """Sum up."""
+        count = self.verdicts
+        return Verdicts(
+            pass_admit=count[True, True],
+            pass_reject=count[True, False],
+            fail_admit=count[False, True],
+            fail_reject=count[False, False],
+            causes=dict(sorted(self.causes.items())),
+        )
+
+
+class Counts:
+    """Everything that a report needs."""
+
+    def __init__(self, settings: Simulation, machines: list[SimulatedMachine]) -> None:
+        """Start at zero."""
+        self._settings = settings
+        self._machines = machines
+        self._utilisation = Utilisation(machines)
+        self._fragmentation = FragmentationOverTime(machines)
+        self._peak = PeakRate()
+        self._reasons: Counter[str] = Counter()
+        self._waits: list[float] = []
+        self._ages: list[float] = []
+        self._binds = 0
+        self._failed_attempts = 0
+        self._chosen = Table()
+        self._audited = Table()
+        self._audit_every = 0
+        self._containers = self._aligned = self._hinted = self._preferred = 0
+
+    @property
+    def config(self) -> SchedulerConfig:
+        """The scheduler's settings."""
+        return self._settings.scheduler
+
+    @property
+    def rejections(self) -> int:
+        """How many pods the kubelets refused."""
+        return self._reasons.total()
+
+    def start(self, workloads: list[WorkloadRun]) -> None:
+        """Know what will be asked."""
+        weights: Counter[int] = Counter()
+        shapes: dict[int, Shape] = {}
+        for one in workloads:
+            weights[one.shape.number] += one.workload.replicas
+            shapes[one.shape.number] = one.shape
+        for number, shape in sorted(shapes.items()):
+            self._fragmentation.probe(shape.request, weights[number])
+        if self._settings.audit:
+            self._audit_every = max(weights.total() // self._settings.audit, 1)
+
+    def audits(self, attempt: int) -> bool:
+        """Tell whether every machine is looked at in an attempt; they are spread evenly over the replicas asked for."""
+        every = self._audit_every
+        return bool(every) and attempt % every == 0 and attempt // every <= self._settings.audit
+
+    def audited(self, shape: Shape, machine: SimulatedMachine, passed: bool, admits: bool) -> None:
+        """A machine was looked at in such an attempt."""
+        self._note(self._audited, shape, machine, passed, admits)
+
+    def _note(self, table: Table, shape: Shape, machine: SimulatedMachine, passed: bool, admits: bool) -> None:
+        table.verdicts[passed, admits] += 1
+        if passed != admits:
+            table.causes[cause(self.config, shape, machine, passed=passed)] += 1
+
+    def bound(self, machine: SimulatedMachine, seen_at: int, now: int) -> None:
+        """A pod got a machine."""
+        self._binds += 1
+        if machine.kind.empty is not None and self.config.kind != "unaware":
+            self._ages.append((now - seen_at) / SECOND)
+
+    def blocked(self, shape: Shape, machine: SimulatedMachine | None, would_admit: bool | None) -> None:
+        """A pod got no machine; of one that has room in sum, the kubelet was asked what it would say."""
+        self._failed_attempts += 1
+        if machine is not None and would_admit is not None:
+            self._note(self._chosen, shape, machine, False, would_admit)
+
+    def decided(self, machine: SimulatedMachine, pod: PodRecord, outcome: Outcome) -> None:
+        """A kubelet has answered for a pod that the scheduler let through."""
+        if pod.workload.workload.machine is None:
+            self._note(self._chosen, pod.shape, machine, True, outcome.admit)
+
+    def moved(self, machine: SimulatedMachine, free: Free, now: int) -> None:
+        """A machine's pinned amounts changed."""
+        self._utilisation.moved(machine, free, now)
+        self._fragmentation.moved(machine, free, now)
+
+    def admitted(self, pod: PodRecord, outcome: Outcome, now: int) -> None:
+        """A pod runs."""
+        slot, workload = pod.slot, pod.workload
+        if not slot.admitted:
+            self._waits.append((now - slot.opened) / SECOND)
+        slot.admitted = slot.running = True
+        slot.in_a_row = 0
+        workload.running += 1
+        if workload.running == len(workload.slots) and workload.all_running_at is None:
+            workload.all_running_at = now
+        self._utilisation.pod(pod.shape.request, 1, now)
+        for held in truth.held(outcome):
+            self._containers += 1
+            self._aligned += held.nodes.bit_count() <= 1
+            if held.preferred is not None:
+                self._hinted += 1
+                self._preferred += held.preferred
+
+    def rejected(self, pod: PodRecord, now: int) -> None:
+        """A kubelet refused a pod."""
+        self._reasons[pod.reason] += 1
+        self._peak.add(now)
+        pod.slot.in_a_row += 1
+        if pod.slot.in_a_row > self._settings.runaway_threshold:
+            pod.slot.runaway = True
+
+    def left(self, pod: PodRecord, now: int) -> None:
+        """A running pod ended."""
+        self._utilisation.pod(pod.shape.request, -1, now)
+        if pod.state != "finished":
+            pod.slot.running = False
+            pod.workload.running -= 1
+
+    def report(self, now: int, ended_by: str, workloads: list[WorkloadRun], pods: list[PodRecord]) -> Report:
+        """Sum up."""
+        slots = [slot for one in workloads for slot in one.slots]
+        wanted = [slot for one in workloads if not one.gone for slot in one.slots]
+        names = [machine.name for machine in self._machines]
+        messages, by_machine = self._messages(workloads)
+        return Report(
+            scheduler=self.config.kind,
+            ended_s=now / SECOND,
+            ended_by=ended_by,
+            machines=len(self._machines),
+            submitted=len(slots),
+            admitted=sum(slot.admitted for slot in slots),
+            pending_at_end=sum(not slot.running for slot in wanted),
+            rejected=dict(sorted(self._reasons.items())),
+            attempts=spread([slot.attempts for slot in slots]),
+            attempts_total=sum(slot.attempts for slot in slots),
+            retries=sum(max(slot.attempts - 1, 0) for slot in slots),
+            unschedulable=self._failed_attempts,
+            messages=messages,
+            machine_messages=by_machine,
+            wait_s=spread(self._waits),
+            utilisation=self._utilisation.cluster(now),
+            zone_utilisation=self._utilisation.zones(now),
+            alignment_rate=self._aligned / self._containers if self._containers else None,
+            preferred_rate=self._preferred / self._hinted if self._hinted else None,
+            verdicts=self._chosen.summary(),
+            audited=self._audited.summary(),
+            nrt_age_s=spread(self._ages),
+            fragmentation=self._fragmentation.share(now),
+            topology_affinity_errors=self._reasons["TopologyAffinityError"],
+            runaway_replicas=sum(slot.runaway for slot in slots),
+            peak_failed_rate=self._peak.most,
+            binds=self._binds,
+            wasted_binds=self.rejections / self._binds if self._binds else 0.0,
+            api_objects_created=len(pods),
+            time_to_all_running_s={one.workload.name: _since_arrival(one) for one in workloads},
+            pods=tuple([_row(pod, names) for pod in pods]),
+        )
+
+    def _messages(self, workloads: list[WorkloadRun]) -> tuple[dict[str, int], dict[str, dict[str, int]]]:
+        by_machine: dict[str, dict[str, int]] = {}
+        total: Counter[str] = Counter()
+        shapes = {one.shape.number: one.shape for one in workloads}
+        for shape in shapes.values():
+            for (number, message), count in shape.tally().items():
+                said = by_machine.setdefault(self._machines[number].name, {})
+                said[message] = said.get(message, 0) + count
+                total[message] += count
+        return dict(sorted(total.items())), dict(sorted(by_machine.items()))
+
+
+def _since_arrival(one: WorkloadRun) -> float | None:
+    return None if one.all_running_at is None else (one.all_running_at - one.workload.at) / SECOND
+
+
+def _seconds(time: int | None) -> float | None:
+    return None if time is None else time / SECOND
+
+
+def _row(pod: PodRecord, names: list[str]) -> PodRow:
+    outcome = {"waiting": "pending", "bound": "pending", "failed": pod.reason}.get(pod.state, pod.state)
+    return PodRow(
+        namespace=pod.pod.namespace,
+        name=pod.pod.name,
+        workload=pod.workload.workload.name,
+        created_s=pod.created / SECOND,
+        attempts=pod.attempts,
+        machine="" if pod.machine is None else names[pod.machine],
+        outcome=outcome,
+        admitted_s=_seconds(pod.admitted_at),
+        ended_s=_seconds(pod.ended_at),
+    )

@@ -1,0 +1,266 @@
+"""The run itself: one event after the other (docs/rules/scheduling.md 3.5, 4.3).
+
+A `Run` is the only thing here that changes in place; what it is told and what it reports are values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from numalign.kubelet import admission
+from numalign.kubelet.admission import Outcome
+from numalign.scheduler.request import read
+from numalign.scheduler.simulate import truth
+from numalign.scheduler.simulate.counting import Counts
+from numalign.scheduler.simulate.exporters import Exporters
+from numalign.scheduler.simulate.machines import SimulatedMachine, machine_class
+from numalign.scheduler.simulate.queues import Agenda, Event, Kind
+from numalign.scheduler.simulate.report import Report
+from numalign.scheduler.simulate.scheduling import Scheduling
+from numalign.scheduler.simulate.settings import SECOND, Simulation, Workload
+from numalign.scheduler.simulate.shapes import Shape
+from numalign.scheduler.simulate.workloads import PodRecord, Slot, State, WorkloadRun
+
+AFTER_TRACE = 600 * SECOND
+
+
+def simulate(settings: Simulation, trace: Iterable[Workload]) -> Report:
+    """Run a trace to its end.
+
+    Raises:
+        StartError: the kubelet of some machine would refuse to start.
+    """
+    run = Run(settings, trace)
+    while run.step():
+        pass
+    return run.report()
+
+
+class Run:
+    """A simulation under way: `step` until it says False, then `report`. A report before that is one so far."""
+
+    def __init__(self, settings: Simulation, trace: Iterable[Workload]) -> None:
+        """Start the kubelets and put the trace on the agenda."""
+        self.settings = settings
+        self.now = 0
+        self.ended_by = ""
+        self._agenda = Agenda()
+        self.pods: list[PodRecord] = []
+        self.machines: list[SimulatedMachine] = []
+        for number, group in enumerate(settings.groups):
+            kind = machine_class(number, group)
+            self.machines += [
+                SimulatedMachine(len(self.machines) + place, name, kind) for place, name in enumerate(group.names)
+            ]
+        self._by_name = {machine.name: machine for machine in self.machines}
+        self._counts = Counts(settings, self.machines)
+        self._exporters = Exporters(self._agenda, self.machines, self.pods, settings.seed)
+        self._scheduling = Scheduling(settings, self.machines, self.pods, self._agenda, self._exporters, self._counts)
+        self._workloads = self._read(trace)
+        self._finished: list[int] = []
+        self._collected = 0
+        last = [max(one.workload.at, one.workload.delete_at or 0) for one in self._workloads]
+        horizon = settings.timing.horizon
+        self._horizon = max(last, default=0) + AFTER_TRACE if horizon is None else horizon
+        self._handlers: dict[Kind, Callable[[Event], None]] = {
+            Kind.POD_END: self._on_end,
+            Kind.REMOVAL: self._on_removal,
+            Kind.ADMISSION: self._on_admission,
+            Kind.SAMPLE: lambda event: self._exporters.sample(self.machines[event[2]], self.now),
+            Kind.VISIBLE: lambda event: self._scheduling.visible(self.machines[event[2]], self.now),
+            Kind.RESYNC: lambda _: self._scheduling.resync(self.now),
+            Kind.CONTROLLER: lambda event: self._sync(self._workloads[event[3]]),
+            Kind.ARRIVAL: self._on_arrival,
+            Kind.WAKE: lambda event: self._scheduling.due(event[3], self.now),
+            Kind.ATTEMPT: lambda _: self._scheduling.attempt(self.now),
+        }
+
+    def _read(self, trace: Iterable[Workload]) -> list[WorkloadRun]:
+        shapes: dict[object, Shape] = {}
+        runs = []
+        for number, workload in enumerate(trace):
+            request = read(workload.pod)
+            selector = workload.pod.spec.get("nodeSelector") or {}
+            key = (request, tuple(sorted(selector.items())))
+            shape = shapes.get(key)
+            if shape is None:
+                shape = shapes[key] = Shape(len(shapes), request, selector, len(self.machines))
+            runs.append(WorkloadRun(number, workload, shape))
+            self._agenda.add(workload.at, Kind.ARRIVAL, 0, number)
+            if workload.delete_at is not None:
+                self._agenda.add(workload.delete_at, Kind.REMOVAL, 0, number)
+        self._counts.start(runs)
+        return runs
+
+    def step(self) -> bool:
+        """Handle the next event; False: the run is over."""
+        if self.ended_by:
+            return False
+        event = self._agenda.next()
+        if event is None or event[0] > self._horizon:
+            self.ended_by = "trace" if event is None else "horizon"
+            self.now = self._horizon
+            return False
+        self.now = event[0]
+        self._handlers[event[1]](event)
+        if self._counts.rejections >= self.settings.timing.max_failed_pods:
+            self.ended_by = "failed pods"
+        return not self.ended_by
+
+    def interrupt(self) -> None:
+        """End here; the report is the one so far."""
+        self.ended_by = self.ended_by or "interrupted"
+
+    @property
+    def progress(self) -> float:
+        """Tell how far the run is, from 0 to 1."""
+        return min(self.now / self._horizon, 1.0) if self._horizon else 1.0
+
+    def report(self) -> Report:
+        """Sum up what happened until now."""
+        return self._counts.report(self.now, self.ended_by, self._workloads, self.pods)
+
+    # Workloads
+
+    def _on_arrival(self, event: Event) -> None:
+        workload = self._workloads[event[3]]
+        workload.arrive(self.now)
+        self._sync(workload)
+
+    def _sync(self, workload: WorkloadRun) -> None:
+        """Let the controller make the pods that are missing."""
+        if workload.gone:
+            return
+        for slot in workload.take():
+            self._create(workload, slot)
+        if workload.vacant and workload.workload.kind == "replicaset":
+            self._agenda.add(self.now + self.settings.timing.controller_delay, Kind.CONTROLLER, 0, workload.number)
+
+    def _create(self, workload: WorkloadRun, slot: Slot) -> None:
+        pod = PodRecord(len(self.pods), workload, slot, workload.next_pod(), self.now)
+        slot.pods += 1
+        self.pods.append(pod)
+        workload.pods.append(pod.number)
+        if workload.workload.machine is None:
+            self._scheduling.add(pod, self.now)
+            return
+        machine = self._by_name[workload.workload.machine]
+        pod.state, pod.machine = "bound", machine.number
+        self._scheduling.foreign(machine, pod, self.now)
+        self._agenda.add(self.now + self.settings.timing.bind_to_admit, Kind.ADMISSION, machine.number, pod.number)
+
+    def _on_removal(self, event: Event) -> None:
+        workload = self._workloads[event[3]]
+        workload.gone = True
+        for number in workload.pods:
+            pod = self.pods[number]
+            if pod.state == "waiting":
+                self._scheduling.drop(pod)
+                pod.state, pod.ended_at = "deleted", self.now
+            elif pod.state == "running":
+                self._end(pod, "deleted")
+            if pod.machine is not None and pod.state != "bound":
+                self._forget(pod)
+                self._exporters.changed(self.machines[pod.machine], self.now)
+
+    # Kubelets
+
+    def _on_admission(self, event: Event) -> None:
+        machine, pod = self.machines[event[2]], self.pods[event[3]]
+        machine.unbound -= pod.workload.workload.machine is None
+        if pod.workload.gone:
+            self._scheduling.release(machine, pod, self.now)
+            pod.state, pod.ended_at = "deleted", self.now
+            return
+        outcome = admission.admit(machine.session, pod.pod)
+        self._counts.decided(machine, pod, outcome)
+        for victim in outcome.fit.preempted if outcome.fit is not None else ():
+            self._evict(machine, victim.uid)
+        machine.session = outcome.then
+        machine.listed |= {pod.number}
+        machine.counted |= {pod.number}
+        if outcome.admit:
+            self._admitted(machine, pod, outcome)
+        else:
+            self._rejected(machine, pod, outcome)
+        self._scheduling.settled(machine, self.now)
+        self._exporters.changed(machine, self.now)
+
+    def _admitted(self, machine: SimulatedMachine, pod: PodRecord, outcome: Outcome) -> None:
+        pod.state, pod.admitted_at = "running", self.now
+        before = machine.free
+        self._moved(machine)
+        pod.taken = tuple(
+            [
+                tuple([old - new for old, new in zip(a, b, strict=True)])
+                for a, b in zip(before, machine.free, strict=True)
+            ]
+        )
+        self._counts.admitted(pod, outcome, self.now)
+        duration = pod.workload.workload.duration
+        if duration is not None:
+            self._agenda.add(self.now + duration, Kind.POD_END, machine.number, pod.number)
+
+    def _rejected(self, machine: SimulatedMachine, pod: PodRecord, outcome: Outcome) -> None:
+        pod.state, pod.ended_at = "failed", self.now
+        pod.reason = outcome.reason or outcome.stage
+        self._scheduling.release(machine, pod, self.now)
+        self._counts.rejected(pod, self.now)
+        self._terminal(pod)
+        timing, backoff = self.settings.timing, self.settings.replicaset_backoff
+        due = pod.workload.after_rejection(pod.slot, self.now, timing, backoff)
+        if due is not None:
+            self._agenda.add(due, Kind.CONTROLLER, 0, pod.workload.number)
+
+    def _evict(self, machine: SimulatedMachine, uid: str) -> None:
+        """A pod was evicted by the kubelet to admit a critical one."""
+        for number in machine.listed:
+            pod = self.pods[number]
+            if pod.pod.uid == uid and pod.state == "running":
+                pod.reason = "Preempting"
+                self._leave(pod, "failed")
+                return
+
+    def _on_end(self, event: Event) -> None:
+        pod = self.pods[event[3]]
+        if pod.state == "running":
+            self._end(pod, "finished")
+            self._terminal(pod)
+
+    def _end(self, pod: PodRecord, state: State) -> None:
+        """A running pod ends: everything it held is free."""
+        machine = self.machines[pod.machine or 0]
+        machine.session = admission.end(machine.session, pod.pod.uid)
+        self._moved(machine)
+        self._leave(pod, state)
+        self._exporters.changed(machine, self.now)
+
+    def _leave(self, pod: PodRecord, state: State) -> None:
+        machine = self.machines[pod.machine or 0]
+        pod.state = state
+        pod.ended_at = self.now
+        self._counts.left(pod, self.now)
+        self._scheduling.release(machine, pod, self.now)
+
+    def _moved(self, machine: SimulatedMachine) -> None:
+        """The machine's pinned amounts may have changed."""
+        now_free = truth.free(machine.kind.layout, machine.session)
+        if now_free != machine.free:
+            self._counts.moved(machine, now_free, self.now)
+            machine.free = now_free
+
+    # Finished pods that are still objects
+
+    def _terminal(self, pod: PodRecord) -> None:
+        """Keep a finished pod until there are too many (4.1)."""
+        self._finished.append(pod.number)
+        while len(self._finished) - self._collected > self.settings.timing.pod_gc_threshold:
+            oldest = self.pods[self._finished[self._collected]]
+            self._collected += 1
+            self._forget(oldest)
+            self._exporters.changed(self.machines[oldest.machine or 0], self.now)
+
+    def _forget(self, pod: PodRecord) -> None:
+        machine = self.machines[pod.machine or 0]
+        machine.listed -= {pod.number}
+        machine.counted -= {pod.number}

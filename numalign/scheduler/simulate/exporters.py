@@ -1,0 +1,106 @@
+"""Exporters: when a machine is sampled, and when the scheduler sees it (docs/rules/scheduling.md 3.2)."""
+
+from __future__ import annotations
+
+from numalign.scheduler.request import exclusive_containers
+from numalign.scheduler.simulate import draws
+from numalign.scheduler.simulate.machines import Sample, SimulatedMachine
+from numalign.scheduler.simulate.queues import Agenda, Kind
+from numalign.scheduler.simulate.workloads import PodRecord
+
+
+class Exporters:
+    """The exporters of all machines."""
+
+    def __init__(self, agenda: Agenda, machines: list[SimulatedMachine], pods: list[PodRecord], seed: int) -> None:
+        """Know the machines, and where to put what comes later."""
+        self._agenda = agenda
+        self._machines = machines
+        self._pods = pods
+        self._seed = seed
+        self._on_the_way: dict[int, list[Sample]] = {}
+        self._published = 0
+        for machine in machines:
+            if machine.kind.exporter.touch_on_period and self._is_periodic(machine):
+                self._next_period(machine, 0)
+
+    @staticmethod
+    def _is_periodic(machine: SimulatedMachine) -> bool:
+        return machine.kind.exporter.mode in ("periodic", "both")
+
+    def changed(self, machine: SimulatedMachine, now: int) -> None:
+        """Learn that something changed on a machine."""
+        exporter = machine.kind.exporter
+        if exporter.mode == "instant":
+            self._publish(machine, self._look(machine, now), now)
+            return
+        if exporter.mode in ("event", "both") and machine.sample_due is None:
+            machine.sample_due = now + exporter.event_delay
+            self._agenda.add(machine.sample_due, Kind.SAMPLE, machine.number)
+        if self._is_periodic(machine) and machine.period_due is None:
+            self._next_period(machine, now)
+
+    def _next_period(self, machine: SimulatedMachine, now: int) -> None:
+        exporter = machine.kind.exporter
+        phase = exporter.phase
+        if phase is None:
+            phase = draws.below(exporter.period, self._seed, "phase", machine.name)
+        machine.period_due = phase + max(-(-(now - phase) // exporter.period), 0) * exporter.period
+        if machine.period_due <= now:
+            machine.period_due += exporter.period
+        self._agenda.add(machine.period_due, Kind.SAMPLE, machine.number)
+
+    def sample(self, machine: SimulatedMachine, now: int) -> None:
+        """Sample a machine now."""
+        periodic = machine.period_due == now
+        if periodic:
+            machine.period_due = None
+        elif machine.sample_due != now:
+            return
+        machine.sample_due = None
+        seen = self._look(machine, now)
+        exporter = machine.kind.exporter
+        touch = periodic and exporter.touch_on_period
+        if touch or self._differs(machine, seen):
+            self._published += 1
+            if exporter.loss and draws.fraction(self._seed, "loss", machine.name, self._published) < exporter.loss:
+                if self._is_periodic(machine) and machine.period_due is None:
+                    self._next_period(machine, now)  # what was lost is sent again then
+            else:
+                delay = exporter.publish_delay
+                if exporter.jitter:
+                    delay += draws.below(exporter.jitter + 1, self._seed, "jitter", machine.name, self._published)
+                self._publish(machine, seen, now + delay)
+        if touch and machine.period_due is None:
+            self._next_period(machine, now)
+
+    def _differs(self, machine: SimulatedMachine, seen: Sample) -> bool:
+        """Tell whether a sample says something that neither is published nor on its way."""
+        last = self._on_the_way.get(machine.number) or [machine.published]
+        return (last[-1].free, last[-1].pods) != (seen.free, seen.pods)
+
+    def _publish(self, machine: SimulatedMachine, seen: Sample, at: int) -> None:
+        self._on_the_way.setdefault(machine.number, []).append(seen)
+        self._agenda.add(at, Kind.VISIBLE, machine.number)
+
+    def _look(self, machine: SimulatedMachine, now: int) -> Sample:
+        exporter = machine.kind.exporter
+        pods = machine.listed
+        if not exporter.count_terminal_pods:
+            pods = frozenset(number for number in pods if self._pods[number].state == "running")
+        if exporter.fingerprint == "exclusive":
+            pods = self.exclusive(machine, pods)
+        return Sample(now, machine.free, pods)
+
+    def exclusive(self, machine: SimulatedMachine, pods: frozenset[int]) -> frozenset[int]:
+        """Keep the pods that hold something of their own (3.4)."""
+        listed = machine.kind.layout.listed
+        return frozenset(number for number in pods if exclusive_containers(self._pods[number].shape.request, listed))
+
+    def arrived(self, machine: SimulatedMachine) -> Sample:
+        """Take the next publication that becomes visible. Later samples never overtake earlier ones."""
+        waiting = self._on_the_way[machine.number]
+        newest = waiting.pop(0)
+        if not waiting:
+            del self._on_the_way[machine.number]
+        return newest

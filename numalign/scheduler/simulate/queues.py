@@ -1,0 +1,107 @@
+"""What happens next: the events in their order, and the pods that wait for a machine.
+
+docs/rules/scheduling.md 3.3 (retries) and 3.5 (order at the same instant).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from enum import IntEnum
+from heapq import heappop, heappush
+from typing import Final
+
+from numalign.scheduler.simulate.settings import SECOND
+
+FIRST_BACKOFF: Final = SECOND
+LONGEST_BACKOFF: Final = 10 * SECOND
+SWEEP: Final = 300 * SECOND
+"""After so long a waiting pod is tried again though nothing happened."""
+
+
+class Kind(IntEnum):
+    """Kinds of events, in the order in which they are handled at the same instant (3.5)."""
+
+    POD_END = 0
+    REMOVAL = 1
+    """A workload is removed."""
+    ADMISSION = 2
+    SAMPLE = 3
+    VISIBLE = 4
+    RESYNC = 5
+    CONTROLLER = 6
+    ARRIVAL = 7
+    WAKE = 8
+    """A pod's backoff or sweep is over, so that it may be tried."""
+    ATTEMPT = 9
+
+
+Event = tuple[int, Kind, int, int, int]
+"""(time, kind, machine, pod or workload, serial number): sorts in the order of 3.5."""
+
+
+class Agenda:
+    """The events to come."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._heap: list[Event] = []
+        self._serial = 0
+
+    def add(self, time: int, kind: Kind, machine: int = 0, subject: int = 0) -> None:
+        """Let something happen at a time."""
+        self._serial += 1
+        heappush(self._heap, (time, kind, machine, subject, self._serial))
+
+    def next(self) -> Event | None:
+        """Take the next event; None: nothing more happens."""
+        return heappop(self._heap) if self._heap else None
+
+
+class WaitingPods:
+    """The scheduler's queue: pods to try now, pods in backoff, pods that wait for something to change."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self.active: deque[int] = deque()
+        self._aside: dict[int, tuple[int, int]] = {}
+        """Pod that found no machine -> (when its backoff ends, when its sweep comes)."""
+        self._woken: dict[int, int] = {}
+        """Pod in backoff that something woke -> when its backoff ends."""
+
+    def failed(self, pod: int, now: int, attempts: int) -> int:
+        """Put a pod aside that found no machine after so many attempts; gives the time of its sweep."""
+        backoff = min(FIRST_BACKOFF << min(attempts - 1, 10), LONGEST_BACKOFF)
+        self._aside[pod] = (now + backoff, now + SWEEP)
+        return now + SWEEP
+
+    def wake(self, now: int) -> list[tuple[int, int]]:
+        """Let every pod aside be tried again, because something changed that may help.
+
+        Returns:
+            (time, pod) for those whose backoff is not over yet: they are due then.
+        """
+        later = []
+        for pod, (ready, _) in self._aside.items():
+            if ready <= now:
+                self.active.append(pod)
+            else:
+                self._woken[pod] = ready
+                later.append((ready, pod))
+        self._aside.clear()
+        return later
+
+    def due(self, pod: int, now: int) -> None:
+        """Take a pod to the queue if its backoff, or its sweep, is over."""
+        if pod in self._woken:
+            if self._woken[pod] <= now:
+                del self._woken[pod]
+                self.active.append(pod)
+        elif pod in self._aside and self._aside[pod][1] <= now:
+            del self._aside[pod]
+            self.active.append(pod)
+
+    def drop(self, pod: int) -> None:
+        """Forget a pod that was deleted."""
+        self._woken.pop(pod, None)
+        if self._aside.pop(pod, None) is None and pod in self.active:
+            self.active.remove(pod)

@@ -1,0 +1,135 @@
+"""The kubelets behind the scheduler: what a machine really holds, and what its exporter would say of it.
+
+The one place of the simulator that looks into a node's state (docs/rules/podresources.md 22 to 28 for the amounts).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from numalign.kubelet.admission import Outcome, Session
+from numalign.model.cpuset import ids
+from numalign.model.quantity import NANO
+from numalign.model.resources import CPU
+from numalign.scheduler.nrt.export import ExportOptions, export
+from numalign.scheduler.nrt.value import NodeResourceTopology, number_of
+
+Free = tuple[tuple[int, ...], ...]
+"""Free amounts in billionths: for each NUMA node of a layout, for each resource that the node lists."""
+
+
+class Layout(NamedTuple):
+    """What the NRT of a machine lists, which does not change while its kubelet runs."""
+
+    empty: NodeResourceTopology
+    """The object of the empty machine; its name is left open, so that equal machines share it."""
+    zones: tuple[int, ...]
+    """NUMA node ids, in the object's order."""
+    names: tuple[tuple[str, ...], ...]
+    """For each zone the resources that it lists."""
+    allocatable: Free
+    listed: frozenset[str]
+    """All resources that some zone lists."""
+
+
+def layout(session: Session) -> Layout:
+    """Read the layout of an empty machine."""
+    empty = export(session, "", ExportOptions(fingerprint=False))
+    names = tuple([tuple(zone.resources) for zone in empty.zones])
+    amounts = tuple([tuple([one.available or 0 for one in zone.resources.values()]) for zone in empty.zones])
+    zones = tuple([number_of(zone.name) or 0 for zone in empty.zones])
+    return Layout(empty, zones, names, amounts, empty.listed)
+
+
+def free(known: Layout, session: Session) -> Free:
+    """Count what is free for new pods on each NUMA node: pinned CPUs, pinned memory and devices are taken off."""
+    return tuple(
+        [
+            tuple([_free(session, zone, name) * NANO for name in names])
+            for zone, names in zip(known.zones, known.names, strict=True)
+        ]
+    )
+
+
+def _free(session: Session, zone: int, name: str) -> int:
+    node, state = session.node, session.state
+    if name == CPU:
+        if not node.cpu.static:
+            return 0
+        cpus = next(one.cpus for one in node.machine.numa_nodes if one.id == zone)
+        return (cpus & state.cpu.default & node.cpu.allocatable).bit_count()
+    place = node.memory.places.get(name)
+    if place is not None:
+        return max(state.memory.free[place][zone], 0)
+    return (_devices(session, zone, name) & ~state.device.allocated.get(name, 0)).bit_count()
+
+
+def _devices(session: Session, zone: int, name: str) -> int:
+    """Give the healthy devices of a node; one of several nodes counts on each of them."""
+    resource = session.node.device.resources[name]
+    found = resource.on_node[zone] if zone < len(resource.on_node) else 0
+    for bit, nodes in resource.spanning:
+        if nodes >> zone & 1:
+            found |= bit
+    return found & resource.healthy
+
+
+def with_free(known: Layout, amounts: Free) -> NodeResourceTopology:
+    """Write the object with other free amounts."""
+    zones = []
+    for zone, row in zip(known.empty.zones, amounts, strict=True):
+        resources = {
+            name: one._replace(available=amount)
+            for (name, one), amount in zip(zone.resources.items(), row, strict=True)
+        }
+        zones.append(zone._replace(resources=resources))
+    return known.empty._replace(zones=tuple(zones))
+
+
+def totals(session: Session) -> dict[str, int]:
+    """Read the machine's node-level allocatable, in billionths (docs/rules/admission-fit.md 6)."""
+    amounts = session.view.allocatable if session.view is not None else {}
+    return {name: quantity.nano for name, quantity in sorted(amounts.items())}
+
+
+class Held(NamedTuple):
+    """What an admitted container holds of its own."""
+
+    name: str
+    nodes: int
+    """The NUMA nodes that it lies on, as a mask; devices without a node do not count."""
+    preferred: bool | None
+    """Whether its merged hint was preferred; None: the policy merges no hints."""
+
+
+def held(outcome: Outcome) -> tuple[Held, ...]:
+    """List the containers of an admitted pod that hold something of their own; plain init containers are left out."""
+    node, state, uid = outcome.before.node, outcome.after, outcome.demand.uid
+    result = []
+    for container in outcome.demand.containers:
+        if container.kind == "init":
+            continue
+        cpus = state.cpu.assigned(uid, container.name) or 0
+        nodes = sum(1 << one.id for one in node.machine.numa_nodes if one.cpus & cpus)
+        for block in state.memory.blocks(uid, container.name) or ():
+            nodes |= block.mask
+        devices = state.device.holdings.get(uid, {}).get(container.name, {})
+        for name, members in devices.items():
+            nodes |= _nodes_of(outcome.before, name, members)
+        if not (cpus or devices or nodes):
+            continue
+        hint = outcome.result.hints.get(container.name)
+        result.append(Held(container.name, nodes, hint.preferred if hint and node.policy != "none" else None))
+    return tuple(result)
+
+
+def _nodes_of(session: Session, name: str, members: int) -> int:
+    """Give the fewest nodes that devices surely lie on: each counts with its lowest one."""
+    devices = session.node.device.resources[name].devices
+    known = {one.id for one in session.node.machine.numa_nodes}
+    result = 0
+    for place in ids(members):
+        nodes = [zone for zone in devices[place].numa_nodes or () if zone in known]
+        if nodes and not any(result >> zone & 1 for zone in nodes):
+            result |= 1 << min(nodes)
+    return result

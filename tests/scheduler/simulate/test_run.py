@@ -1,0 +1,163 @@
+"""Runs as a whole: what must hold for any of them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from numalign.scheduler.attempt import SchedulerConfig
+from numalign.scheduler.cache import CacheConfig
+from numalign.scheduler.simulate.engine import Run, simulate
+from numalign.scheduler.simulate.report import Report, spread
+from numalign.scheduler.simulate.settings import (
+    SECOND,
+    Exporter,
+    MachineGroup,
+    Simulation,
+    Timing,
+    Workload,
+    WorkloadKind,
+)
+from tests.scheduler.simulate.test_worked_examples import KUBELET, MACHINE, Setup, pod
+
+SCHEDULERS = {
+    "unaware": SchedulerConfig(kind="unaware"),
+    "kep": SchedulerConfig(kind="kep"),
+    "passthrough": SchedulerConfig(kind="nrt"),
+    "discard_reserved": SchedulerConfig(kind="nrt", cache=CacheConfig(mode="discard_reserved")),
+    "over_reserve": SchedulerConfig(kind="nrt", cache=CacheConfig(mode="over_reserve")),
+    "kai": SchedulerConfig(kind="kai"),
+}
+
+
+def cluster(scheduler: SchedulerConfig, exporter: Exporter | None = None, **more: object) -> Simulation:
+    """Make three equal machines."""
+    group = MachineGroup(("a", "b", "c"), Setup(MACHINE, KUBELET, "ideal"), exporter=exporter or Exporter())
+    return Simulation((group,), scheduler, Timing(max_failed_pods=50))._replace(**more)
+
+
+Row = tuple[int, str, WorkloadKind, int, int | None]
+"""Arrival in seconds, CPUs, kind, replicas, duration in seconds."""
+
+KINDS: tuple[WorkloadKind, ...] = ("pod", "replicaset", "job")
+
+WORKLOADS = st.lists(
+    st.tuples(
+        st.integers(0, 100),
+        st.sampled_from(["1", "3", "5", "8", "500m", "20"]),
+        st.sampled_from(KINDS),
+        st.integers(1, 4),
+        st.one_of(st.none(), st.integers(1, 300)),
+    ),
+    max_size=8,
+)
+
+
+def trace(rows: list[Row]) -> list[Workload]:
+    """Make workloads of rows, in the order of their arrival."""
+    return [
+        Workload(at * SECOND, f"w{number}", pod(cpus), kind, replicas, duration and duration * SECOND)
+        for number, (at, cpus, kind, replicas, duration) in enumerate(sorted(rows, key=lambda row: row[0]))
+    ]
+
+
+@pytest.mark.parametrize("name", SCHEDULERS)
+@given(rows=WORKLOADS)
+def test_figures_of_any_run_agree_with_each_other(name: str, rows: list[Row]) -> None:
+    report = simulate(cluster(SCHEDULERS[name]), trace(rows))
+
+    assert report.admitted <= report.submitted <= sum(row[3] for row in rows)
+    assert report.ended_by == "failed pods" or report.submitted == sum(row[3] for row in rows)
+    assert report.binds == report.verdicts.pass_admit + report.verdicts.pass_reject + pending(report)
+    assert sum(report.rejected.values()) == report.verdicts.pass_reject
+    assert sum(report.verdicts.causes.values()) == report.verdicts.pass_reject + report.verdicts.fail_admit
+    assert report.attempts_total == report.binds + report.unschedulable
+    assert all(0 <= share.mean <= share.most <= 1 for share in report.utilisation.values())
+    assert 0 <= report.fragmentation.mean <= report.fragmentation.most <= 1
+
+
+def pending(report: Report) -> int:
+    """Count the pods that a kubelet has not answered yet when the run ends."""
+    return sum(1 for row in report.pods if row.outcome == "pending" and row.machine)
+
+
+@given(rows=WORKLOADS, seed=st.integers(0, 5))
+def test_the_same_input_and_seed_give_the_same_report(rows: list[Row], seed: int) -> None:
+    exporter = Exporter(loss=0.3, jitter=SECOND // 2)
+    scheduler = SCHEDULERS["over_reserve"]._replace(tie_break="random")
+    settings = cluster(scheduler, exporter, seed=seed)
+
+    assert simulate(settings, trace(rows)) == simulate(settings, trace(rows))
+
+
+@given(rows=WORKLOADS)
+def test_the_lazy_order_gives_what_judging_every_machine_anew_gives(
+    rows: list[Row],
+) -> None:
+    """A shape that forgets everything before each attempt comes to the same end."""
+    lazy = simulate(cluster(SCHEDULERS["over_reserve"]), trace(rows))
+
+    run = Run(cluster(SCHEDULERS["over_reserve"]), trace(rows))
+    scheduling = run._scheduling
+    while run.step():
+        for machine in run.machines:
+            scheduling._changed(machine)
+    assert run.report() == lazy
+
+
+def test_an_interrupted_run_reports_what_happened_so_far() -> None:
+    run = Run(cluster(SCHEDULERS["unaware"]), trace([(0, "5", "replicaset", 4, None), (50, "1", "pod", 1, None)]))
+    while run.now < 10 * SECOND:
+        assert run.step()
+
+    run.interrupt()
+
+    assert not run.step()
+    assert run.report().ended_by == "interrupted"
+    assert run.report().submitted == 4
+
+
+def test_a_foreign_pod_makes_the_pessimistic_cache_distrust_the_machine() -> None:
+    foreign = Workload(0, "daemon", pod("1"), machine="a")
+    mine = Workload(SECOND, "mine", pod("8"), "pod")
+
+    report = simulate(cluster(SCHEDULERS["over_reserve"]), [foreign, mine])
+
+    assert {row.name: row.machine for row in report.pods} == {"daemon": "a", "mine": "b"}
+
+
+def test_an_audit_looks_at_every_machine_with_room_of_so_many_attempts() -> None:
+    report = simulate(cluster(SCHEDULERS["unaware"], audit=2), trace([(0, "5", "replicaset", 4, None)]))
+
+    audited = report.audited
+    assert audited.pass_admit + audited.pass_reject == 2 * 3
+    assert (audited.fail_admit, audited.fail_reject) == (0, 0)
+
+
+def test_a_job_gives_up_at_its_limit() -> None:
+    report = simulate(
+        cluster(SCHEDULERS["unaware"], timing=Timing(horizon=7200 * SECOND)), trace([(0, "12", "job", 1, None)])
+    )
+
+    assert report.rejected == {"TopologyAffinityError": 7}
+    assert report.api_objects_created == 7
+
+
+def test_a_bare_pod_is_not_made_again() -> None:
+    report = simulate(cluster(SCHEDULERS["unaware"]), trace([(0, "12", "pod", 1, None)]))
+
+    assert report.api_objects_created == 1
+    assert report.pending_at_end == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "figures"),
+    [
+        pytest.param([], (0, 0.0, 0.0, 0.0, 0.0, 0.0), id="nothing"),
+        pytest.param([2.0], (1, 2.0, 2.0, 2.0, 2.0, 2.0), id="one figure"),
+        pytest.param([float(one) for one in range(1, 101)], (100, 50.5, 50.0, 95.0, 99.0, 100.0), id="a hundred"),
+    ],
+)
+def test_percentiles_are_by_the_nearest_rank(values: list[float], figures: tuple[float, ...]) -> None:
+    assert spread(values) == figures
