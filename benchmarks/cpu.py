@@ -12,6 +12,7 @@ from typing import NamedTuple
 from benchmarks.timing import Row, seconds_per_call
 from numalign.kubelet.cpu import CPUManager, CPUState, allocate, initial_state, start
 from numalign.kubelet.demand import ContainerDemand, PodDemand
+from numalign.kubelet.topology.hints import TopologyHint
 from numalign.sources.machine.file import load_machine
 
 SHAPES = {
@@ -34,7 +35,7 @@ class Try(NamedTuple):
 
     pod: PodDemand
     container: ContainerDemand
-    mask: int | None
+    hint: TopologyHint
 
 
 def run(seconds: float = 0.3) -> list[Row]:
@@ -78,7 +79,7 @@ def _half_full(manager: CPUManager) -> CPUState:
     while state.default.bit_count() * 2 > manager.topology.num_cpus:
         number += 1
         one = _try(f"pod-{number}", chance.choice((2, 4, 6, 8)), 1 << chance.choice(manager.topology.nodes).id)
-        after = allocate(manager, state, one.pod, one.container, one.mask)
+        after = allocate(manager, state, one.pod, one.container, one.hint)
         if number % 3:
             state = after
     return state
@@ -96,8 +97,8 @@ def _tries(manager: CPUManager, state: CPUState) -> dict[str, list[Try]]:
 
 def _try(uid: str, cpus: int, mask: int | None) -> Try:
     container = ContainerDemand("app", "app", cpus, (), ())
-    return Try(PodDemand(uid, True, (container,), cpus, (), ()), container, mask)
+    return Try(PodDemand(uid, True, (container,), cpus, (), ()), container, TopologyHint(mask, preferred=True))
 
 
 def _allocating(manager: CPUManager, state: CPUState, tries: list[Try]) -> Callable[[], object]:
-    return lambda: [allocate(manager, state, one.pod, one.container, one.mask) for one in tries]
+    return lambda: [allocate(manager, state, one.pod, one.container, one.hint) for one in tries]

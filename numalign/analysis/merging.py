@@ -13,11 +13,9 @@ from typing import Literal, NamedTuple
 
 from numalign.analysis.limits import MAX_COMBINATIONS_SHOWN
 from numalign.kubelet.node import PROVIDERS, Decision, Node
-from numalign.kubelet.profile import REFERENCE
-from numalign.kubelet.proposals.feedback_policies import combine, prefer_single_nodes
 from numalign.kubelet.topology.hints import NO_PREFERENCE, HintFamily, HintList, Hints, TopologyHint
 from numalign.kubelet.topology.merge.lists import non_preferred_key, preferred_key, target_width
-from numalign.kubelet.topology.policy import explicit, single_numa_filter
+from numalign.kubelet.topology.policy import explicit
 
 MAX_NODES_LISTED = 8
 """How many NUMA nodes a machine may have for its hints to be written out."""
@@ -151,16 +149,16 @@ def _merging(node: Node, decision: Decision, said: Sequence[Said]) -> Merging:
 def _written(node: Node, decision: Decision, begun: Merging, answers: Sequence[tuple[str, Hints]]) -> Merging:
     opinions = [(name, hints) for name, hints in answers if hints != NO_PREFERENCE]
     lists = explicit([hints for _, hints in opinions])
-    policy = node.policy_of(decision.container)
+    policy, rules = node.policy_of(decision.container), node.kubelet.merging
     if policy == "single-numa-node":
-        lists = single_numa_filter(lists) if node.profile.single_filter else prefer_single_nodes(lists)
+        lists = list(rules.single_filter(lists))
     count = prod(len(hints) for hints in lists)
     table: tuple[Entry, ...] = ()
     runner_up, rule = None, None
     needed = target_width(lists)
     if count <= MAX_COMBINATIONS_SHOWN:
-        table = tuple(Entry(hints, combine(node.profile, policy, hints, node.numa.full)) for hints in product(*lists))
-    if node.profile is REFERENCE:
+        table = tuple(Entry(hints, rules.combine(policy, hints, node.numa.full)) for hints in product(*lists))
+    if rules.ranked:
         ranked = sorted(_candidates(lists, node), key=lambda hint: _key(hint, node, needed))[:2]
         if len(ranked) == 2:
             runner_up, rule = ranked[1], _rule(ranked[0], ranked[1], node, needed)

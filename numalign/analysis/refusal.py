@@ -153,7 +153,7 @@ def _asked_alone(outcome: Outcome, node: Node, container: ContainerDemand) -> De
     earlier = demand.containers[: demand.containers.index(container)]
     state, _ = twin.admit(node, outcome.before.state, demand._replace(containers=earlier))
     # A policy that merges, on the state that it would have found: its verdict is not used.
-    judged = node._replace(policy="best-effort", container_policies={})
+    judged = node.topology._replace(policy="best-effort", container_policies={})
     try:
         return twin.decide(judged, state, demand, container)._replace(admit=True)
     except (KubeletPanicError, KubeletHangError):
@@ -169,7 +169,9 @@ def _in_the_way(node: Node, decision: Decision, table: Matrix) -> tuple[Row, ...
     rows = [row for row in table.rows if row.resource in hints and (row not in memory or row is memory[0])]
 
     def refused(some: Sequence[Row]) -> bool:
-        return not twin.judge(node, decision.container, ({row.resource: hints[row.resource] for row in some},))[1]
+        return not twin.judge(
+            node.topology, decision.container, ({row.resource: hints[row.resource] for row in some},)
+        )[1]
 
     found = tuple(rows)
     if len(rows) <= MOST_RESOURCES:

@@ -13,11 +13,10 @@ from numalign.errors import Notice
 from numalign.kubelet import cpu, memory
 from numalign.kubelet import node as twin
 from numalign.kubelet.cpu.allocate import NOT_FREE, POOL_EMPTY, TOO_FEW
-from numalign.kubelet.demand import PodDemand, read
+from numalign.kubelet.demand import PodDemand
 from numalign.kubelet.fit import check as fit
 from numalign.kubelet.fit.check import FitResult, NodeView
 from numalign.kubelet.node import AdmitResult, Node, NodeState
-from numalign.kubelet.profile import REFERENCE
 from numalign.kubelet.setup import Setup
 from numalign.model.pod import Pod
 
@@ -105,34 +104,17 @@ def odd_from_the_start(session: Session) -> tuple[Notice, ...]:
 
 def admit(session: Session, pod: Pod) -> Outcome:
     """Admit one pod: the managers, then the fit check."""
-    if session.node.profile is REFERENCE:
+    node = session.node
+    if node.kubelet.choose is None:
         return _admit(session, pod)
-    outcome = _admit(session._replace(node=_node_for(session.node, pod)), _as_seen(session.node, pod))
-    return outcome._replace(then=outcome.then._replace(node=session.node))
-
-
-def _node_for(node: Node, pod: Pod) -> Node:
-    """Let the pod choose its policy where it may."""
-    if not node.profile.per_pod_policy:
-        return node
-    from numalign.kubelet.proposals.per_pod import node_for
-
-    return node_for(node, pod)
-
-
-def _as_seen(node: Node, pod: Pod) -> Pod:
-    """Read a pod as a kubelet without sidecars does: `restartPolicy` of an init container is not known to it."""
-    if node.profile.sidecars:
-        return pod
-    containers = [
-        container._replace(kind="init") if container.kind == "sidecar" else container for container in pod.containers
-    ]
-    return pod._replace(containers=tuple(containers))
+    chosen = node._replace(topology=node.kubelet.choose(node.topology, pod))
+    outcome = _admit(session._replace(node=chosen), pod)
+    return outcome._replace(then=outcome.then._replace(node=node))
 
 
 def _admit(session: Session, pod: Pod) -> Outcome:
     node = session.node
-    demand = read(pod)
+    pod, demand = node.kubelet.read_pod(pod)
     after, result = twin.admit(node, session.state, demand)
     if not result.admit:
         then = session._replace(state=twin.collect(node, after))

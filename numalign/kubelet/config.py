@@ -7,7 +7,10 @@ machine is `kubelet.start.check`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+
+Level = Literal["Alpha", "Beta", "Stable"]
+"""How far a policy option has got."""
 
 DEFAULT_GATES: Mapping[str, bool] = {
     "CPUManagerPolicyAlphaOptions": False,

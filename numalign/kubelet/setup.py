@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from numalign.kubelet.config import KubeletConfig
-from numalign.kubelet.profile import REFERENCE, Profile
+from numalign.kubelet.releases.release import Kubelet
+from numalign.kubelet.releases.table import LATEST
 from numalign.model.machine import Machine
 
 Base = Literal["ideal", "kubelet"]
@@ -19,7 +20,7 @@ class Setup(NamedTuple):
     machine: Machine
     config: KubeletConfig
     base: Base
-    kubelet: Profile = REFERENCE
+    kubelet: Kubelet = LATEST
 
     @property
     def ideal(self) -> bool:

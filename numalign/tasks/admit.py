@@ -48,7 +48,7 @@ def admit(
         StartError: the kubelet would refuse to start.
         InputError: a pod chooses its policy by an annotation that is wrong.
     """
-    if setup.kubelet.per_pod_policy:
+    if setup.kubelet.choose:
         pods = tuple(pods)
         check_choices(setup, (*beside, *pods))
     session = open_session(setup, fit_check=fit_check)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from numalign.errors import InputError, Notice
 from numalign.kubelet.config import KubeletConfig
-from numalign.kubelet.profile import FEEDBACK_POLICIES, REFERENCE, REFERENCE_RELEASE, Profile, version
+from numalign.kubelet.proposals.names import FEEDBACK_POLICIES
 from numalign.kubelet.proposals.per_pod import choice
-from numalign.kubelet.releases import parse_release, profile_of
+from numalign.kubelet.proposals.table import FEEDBACK, PER_POD_POLICY, PREFERRED_SETS, with_proposals
+from numalign.kubelet.releases.release import Kubelet, Proposal, version_text
+from numalign.kubelet.releases.table import NEWEST, kubelet, parse_version
 from numalign.model.machine import Machine
 from numalign.model.pod import Pod
 
@@ -19,19 +22,19 @@ MOST_NODES = 16
 """The proposals list every set of NUMA nodes, 2^n of them."""
 
 
-def profile_asked(request: KubeletRequest) -> Profile:
-    """Put what is asked together.
+def kubelet_beyond(request: KubeletRequest) -> Kubelet:
+    """Put what is asked together: a release, and the proposals that it carries out besides.
 
     Raises:
         InputError: the version is not a release that numalign knows.
     """
-    profile = REFERENCE if request.version is None else profile_of(parse_release(request.version))
-    beyond = profile._replace(
-        policies=FEEDBACK_POLICIES if request.settings.get("topology-manager-policy") in FEEDBACK_POLICIES else (),
-        preferred_allocation=request.preferred_allocation,
-        per_pod_policy=request.per_pod_policy,
+    release = kubelet(NEWEST if request.version is None else parse_version(request.version))
+    asked = (
+        (FEEDBACK, request.settings.get("topology-manager-policy") in FEEDBACK_POLICIES),
+        (PREFERRED_SETS, request.preferred_allocation == "proposal"),
+        (PER_POD_POLICY, request.per_pod_policy),
     )
-    return REFERENCE if beyond == REFERENCE else beyond
+    return with_proposals(release, [proposal for proposal, given in asked if given])
 
 
 def check_pod(pod: Pod, machine: Machine) -> None:
@@ -42,38 +45,35 @@ def check_pod(pod: Pod, machine: Machine) -> None:
     """
     chosen = choice(pod)
     policies = {chosen.policy, *(policy for _, policy in chosen.containers)}
-    check_size(
-        REFERENCE._replace(policies=tuple(policy for policy in FEEDBACK_POLICIES if policy in policies)), machine
-    )
+    check_size([FEEDBACK] if policies.intersection(FEEDBACK_POLICIES) else [], machine)
 
 
-def check_size(profile: Profile, machine: Machine) -> None:
+def check_size(proposals: Collection[Proposal], machine: Machine) -> None:
     """Refuse what would list too many sets of NUMA nodes.
 
     Raises:
         InputError: the machine has more than `MOST_NODES` NUMA nodes.
     """
-    lists = profile.preferred_allocation == "proposal" or profile.policies
-    if lists and len(machine.numa_nodes) > MOST_NODES:
+    if (FEEDBACK in proposals or PREFERRED_SETS in proposals) and len(machine.numa_nodes) > MOST_NODES:
         raise InputError(
             f"the proposals of 2019 work on machines of up to {MOST_NODES} NUMA nodes, this one has "
             f"{len(machine.numa_nodes)}"
         )
 
 
-def notices_of(profile: Profile, config: KubeletConfig) -> tuple[Notice, ...]:
+def notices_of(asked: Kubelet, config: KubeletConfig) -> tuple[Notice, ...]:
     """Say in how far the answer is not one of today's kubelet."""
     found = []
-    if profile.release != REFERENCE_RELEASE:
-        text = f"history: decided as kubelet {version(profile.release)} did, not as {version(REFERENCE_RELEASE)}"
+    if asked.version != NEWEST:
+        text = f"history: decided as kubelet {version_text(asked.version)} did, not as {version_text(NEWEST)}"
         found.append(Notice("history-kubelet-version", text, "--kubelet-version"))
     if config.topology_manager_policy in FEEDBACK_POLICIES:
         text = f"beyond the kubelet: policy {config.topology_manager_policy} was only proposed, in 2019"
         found.append(Notice("beyond-policy", text, "--topology-manager-policy"))
-    if profile.preferred_allocation == "proposal":
+    if PREFERRED_SETS in asked.proposals:
         text = "beyond the kubelet: devices' preferred sets change hints and choice as proposed in 2019"
         found.append(Notice("beyond-preferred-allocation", text, "--preferred-allocation"))
-    if profile.per_pod_policy:
+    if PER_POD_POLICY in asked.proposals:
         text = "beyond the kubelet: pods choose policy and scope by annotations"
         found.append(Notice("beyond-per-pod-policy", text, "--per-pod-policy"))
     return tuple(found)

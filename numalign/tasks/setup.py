@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from numalign.errors import InputError, Notice
 from numalign.kubelet.config import IDEAL, KubeletConfig
-from numalign.kubelet.profile import FEEDBACK_POLICIES, REFERENCE, Profile
+from numalign.kubelet.proposals.names import FEEDBACK_POLICIES
+from numalign.kubelet.releases.release import Kubelet
+from numalign.kubelet.releases.table import LATEST
 from numalign.kubelet.setup import Base, Setup
 from numalign.model.machine import Machine
 from numalign.model.pod import Pod
@@ -82,18 +84,18 @@ def setup_on(machine: Machine, origin: str, request: KubeletRequest, given: Kube
         StartError: the kubelet would not accept the configuration.
     """
     config, base, notices = load_config(machine, origin, request, given)
-    asked = profile(request)
+    asked = kubelet_asked(request)
     setup = Setup(machine, config, base, asked)
-    if asked is REFERENCE:
+    if request.version is None and not asked.proposals:
         return LoadedSetup(setup, origin, notices)
     from numalign.tasks.history import check_size, notices_of
 
-    check_size(asked, machine)
+    check_size(asked.proposals, machine)
     return LoadedSetup(setup, origin, (*notices, *notices_of(asked, config)))
 
 
-def profile(request: KubeletRequest) -> Profile:
-    """Return the kubelet that is asked for: v1.32 unless another is named, or something beyond any kubelet.
+def kubelet_asked(request: KubeletRequest) -> Kubelet:
+    """Return the kubelet that is asked for: the newest unless another is named, or something beyond any kubelet.
 
     Raises:
         InputError: the version is not a release that numalign knows.
@@ -105,10 +107,10 @@ def profile(request: KubeletRequest) -> Profile:
         and request.preferred_allocation == "kubelet"
         and policy not in FEEDBACK_POLICIES
     ):
-        return REFERENCE
-    from numalign.tasks.history import profile_asked
+        return LATEST
+    from numalign.tasks.history import kubelet_beyond
 
-    return profile_asked(request)
+    return kubelet_beyond(request)
 
 
 def load_machine(name: str | None) -> LoadedMachine:
@@ -194,7 +196,7 @@ def check_choices(setup: Setup, pods: Iterable[Pod]) -> None:
     Raises:
         InputError: an annotation cannot be read, or asks for too much of a large machine.
     """
-    if setup.kubelet.per_pod_policy:
+    if setup.kubelet.choose:
         from numalign.tasks.history import check_pod
 
         for pod in pods:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from numalign.analysis.compare.upgrade import Run, decision, run, tried_differences
 from numalign.analysis.whatif.situation import Situation, arrivals
 from numalign.errors import InputError, Notice
-from numalign.kubelet.profile import version
-from numalign.kubelet.releases import parse_release, profile_of
+from numalign.kubelet.proposals.table import with_proposals
+from numalign.kubelet.releases.release import version_text
+from numalign.kubelet.releases.table import kubelet, parse_version
 from numalign.results.compare import UpgradeResult, VersionResult
 from numalign.tasks.pod_result import pod_result
 from numalign.tasks.setup import check_choices
@@ -36,13 +37,13 @@ def compare_versions(
         InputError: not two versions, or a pod chooses its policy by an annotation that is wrong.
     """
     check_choices(setup, (*beside, *pods))
-    releases = sorted({parse_release(text) for text in versions.split(",")})
+    releases = sorted({parse_version(text) for text in versions.split(",")})
     if len(releases) != 2:
         raise InputError(f"--kubelet-version: expected two different versions like 1.23,1.24, got {versions!r}")
-    beyond = {field: getattr(setup.kubelet, field) for field in ("policies", "preferred_allocation", "per_pod_policy")}
     situation = Situation(setup, past=arrivals(beside, started=started))
     older, newer = (
-        run(situation, pods, profile_of(release)._replace(**beyond), started=started) for release in releases
+        run(situation, pods, with_proposals(kubelet(release), setup.kubelet.proposals), started=started)
+        for release in releases
     )
     label = Notice("history-kubelet-version", f"history: kubelet {versions} as they decided", "--kubelet-version")
     return UpgradeResult(
@@ -64,7 +65,7 @@ def _both(older: Run, newer: Run) -> Iterable[tuple[Outcome, Outcome]]:
 def _version(one: Run) -> VersionResult:
     cpu = one.session.node.cpu if one.session else None
     return VersionResult(
-        version(one.profile.release),
+        version_text(one.kubelet.version),
         one.error,
         bool(cpu and cpu.static),
         cpu.reserved if cpu else 0,

@@ -10,8 +10,7 @@ import pytest
 
 from numalign.cli.commands.compare_history import EVERY, compare_hints, compare_sets, compare_versions
 from numalign.errors import InputError
-from numalign.kubelet.profile import REFERENCE
-from numalign.kubelet.releases import profile_of
+from numalign.kubelet.releases.table import LATEST, kubelet
 from numalign.tasks.requests import KubeletRequest, PodsRequest
 from numalign.tasks.setup import load_machine, load_pods, load_setup
 from tests.schemas import strictly
@@ -29,14 +28,14 @@ def upgrade(versions: str, *pods: str, settings: dict[str, str] | None = None, o
 
 class TestHints:
     def test_every_combination_is_described(self, capsys: pytest.CaptureFixture[str]) -> None:
-        assert compare_hints(EVERY, REFERENCE, "json", quiet=False) == 0
+        assert compare_hints(EVERY, LATEST, "json", quiet=False) == 0
 
         found = printed(capsys)
         strictly("hint-comparison").validate(found)
         assert len(found["combinations"]) == 36
 
     def test_the_version_s_own_policies_stand_beside(self, capsys: pytest.CaptureFixture[str]) -> None:
-        compare_hints("11:T / 01:T", profile_of((1, 23)), "json", quiet=False)
+        compare_hints("11:T / 01:T", kubelet((1, 23)), "json", quiet=False)
 
         found = printed(capsys)
         verdicts = {one["policy"]: one["admit"] for one in found["combinations"][0]["policies"]}
@@ -47,7 +46,7 @@ class TestHints:
         file = tmp_path / "hints.yaml"
         file.write_text("gpu: [011:T, '110:f']\ncpu: [{numaNodes: [0, 1], preferred: true}]\nnic: null\nfpga: []\n")
 
-        compare_hints(str(file), REFERENCE, "json", quiet=False)
+        compare_hints(str(file), LATEST, "json", quiet=False)
 
         found = printed(capsys)
         strictly("hint-comparison").validate(found)
@@ -60,7 +59,7 @@ class TestHints:
         }
 
     def test_providers_can_have_names(self, capsys: pytest.CaptureFixture[str]) -> None:
-        compare_hints("cpu=01:T 11:F / v/gpu=10:T / nic=", REFERENCE, "json", quiet=False)
+        compare_hints("cpu=01:T 11:F / v/gpu=10:T / nic=", LATEST, "json", quiet=False)
 
         found = printed(capsys)["combinations"][0]
         assert list(found["providers"]) == ["cpu", "v/gpu", "nic"]
@@ -68,7 +67,7 @@ class TestHints:
 
     def test_the_announcement_s_twelve_rows(self, capsys: pytest.CaptureFixture[str]) -> None:
         """The result of the row where all are {10: True} is a misprint in the announcement."""
-        compare_hints("cpu=01:T 10:T 11:F / gpu=01:T 10:T / nic=01:T 10:T", REFERENCE, "json", quiet=False)
+        compare_hints("cpu=01:T 10:T 11:F / gpu=01:T 10:T / nic=01:T 10:T", LATEST, "json", quiet=False)
 
         rows = printed(capsys)["combinations"][0]["crossProduct"]
         assert len(rows) == 12
@@ -80,7 +79,7 @@ class TestHints:
         ]  # fmt: skip
 
     def test_quiet_prints_nothing(self, capsys: pytest.CaptureFixture[str]) -> None:
-        compare_hints(EVERY, REFERENCE, "table", quiet=True)
+        compare_hints(EVERY, LATEST, "table", quiet=True)
 
         assert capsys.readouterr().out == ""
 
@@ -96,7 +95,7 @@ class TestHints:
     @pytest.mark.parametrize(("given", "text"), WRONG, ids=[case[0][:20] for case in WRONG])
     def test_wrong_hints(self, given: str, text: str) -> None:
         with pytest.raises(InputError) as error:
-            compare_hints(given, REFERENCE, "json", quiet=False)
+            compare_hints(given, LATEST, "json", quiet=False)
         assert str(error.value).startswith(text)
 
     FILES = (
@@ -115,7 +114,7 @@ class TestHints:
         Path("h.yaml").write_text(text)
 
         with pytest.raises(InputError) as error:
-            compare_hints("h.yaml", REFERENCE, "json", quiet=False)
+            compare_hints("h.yaml", LATEST, "json", quiet=False)
         assert str(error.value).startswith(message)
 
 

@@ -188,7 +188,7 @@ class TestPodScope:
         """Zero healthy devices: a request of 0 fits everywhere, the allocation fails."""
         of, empty = start("best-effort", "pod")
         sick = Device("gpu-0", (0,), healthy=False)
-        of = of._replace(device=device.build(of.machine._replace(devices={"v/gpu": (sick,)})))
+        of, empty = node.start(Setup(of.machine._replace(devices={"v/gpu": (sick,)}), of.config, "kubelet"))
 
         _, result = node.admit(of, empty, pod("p", asks("1", gpu=0)))
 

@@ -13,9 +13,13 @@ from typing import NamedTuple
 
 from numalign.analysis.limits import MAX_COMBINATIONS_SHOWN
 from numalign.analysis.merging import Entry
-from numalign.kubelet.profile import FEEDBACK_POLICIES, REFERENCE, Profile
-from numalign.kubelet.proposals.feedback_policies import combine, merge_as
+from numalign.kubelet.proposals.feedback_policies import FEEDBACK
+from numalign.kubelet.proposals.names import FEEDBACK_POLICIES
+from numalign.kubelet.proposals.table import with_proposals
+from numalign.kubelet.releases.release import Kubelet
+from numalign.kubelet.releases.table import LATEST
 from numalign.kubelet.topology.hints import CANNOT_FIT, HintList, ProviderAnswer, TopologyHint, masks_by_width
+from numalign.kubelet.topology.merge.combination import combine
 from numalign.kubelet.topology.merge.lists import numa_info
 from numalign.kubelet.topology.policy import explicit
 
@@ -43,23 +47,22 @@ class Compared(NamedTuple):
     """Every combination of one hint of each provider, merged as today; empty where there are more than `LISTED`."""
 
 
-def compare(providers: Providers, nodes: int, profile: Profile = REFERENCE) -> Compared:
+def compare(providers: Providers, nodes: int, kubelet: Kubelet = LATEST) -> Compared:
     """Merge the hints under every policy.
 
     Args:
         providers: the hints.
         nodes: how many NUMA nodes there are, ids from 0.
-        profile: which kubelet's policies stand beside the document's.
+        kubelet: which kubelet's policies stand beside the document's.
     """
     numa = numa_info(range(nodes))
+    merge = with_proposals(kubelet, [FEEDBACK]).merging.merge
     answers: list[ProviderAnswer] = [{name: hints or CANNOT_FIT} for name, hints in providers.items()]
-    verdicts = [
-        Verdict(policy, *merge_as(profile, policy, answers, numa)) for policy in (*FEEDBACK_POLICIES, *KUBELET_POLICIES)
-    ]
+    verdicts = [Verdict(policy, *merge(policy, answers, numa)) for policy in (*FEEDBACK_POLICIES, *KUBELET_POLICIES)]
     lists = explicit([hints for answer in answers for hints in answer.values()])
     entries: tuple[Entry, ...] = ()
     if prod(map(len, lists)) <= MAX_COMBINATIONS_SHOWN:
-        entries = tuple(Entry(hints, combine(REFERENCE, "best-effort", hints, numa.full)) for hints in product(*lists))
+        entries = tuple(Entry(hints, combine("best-effort", hints, numa.full)) for hints in product(*lists))
     return Compared(providers, tuple(verdicts), entries)
 
 

@@ -11,8 +11,7 @@ from numalign.errors import InputError
 from numalign.kubelet import device
 from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.device.state import build
-from numalign.kubelet.profile import REFERENCE
-from numalign.kubelet.proposals.preferred_sets import nodes_of, preferred_allocations
+from numalign.kubelet.proposals.preferred_sets import build_as_proposed, nodes_of, preferred_allocations
 from numalign.kubelet.topology.hints import HintList
 from numalign.kubelet.topology.policy import explicit
 from numalign.model.machine import Machine
@@ -40,7 +39,7 @@ def preferred_sets(machine: Machine, resource: str, size: int) -> PreferredSets:
     if resource not in machine.devices:
         known = ", ".join(sorted(machine.devices)) or "none"
         raise InputError(f"machine {machine.name} has no devices {resource}; it has {known}")
-    proposed = build(machine, REFERENCE._replace(preferred_allocation="proposal"))
+    proposed = build_as_proposed(machine)
     asked = proposed.resources[resource]
     sets = preferred_allocations(asked, size)
     return PreferredSets(

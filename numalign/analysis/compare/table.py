@@ -18,7 +18,6 @@ from numalign.kubelet.admission import Outcome, Session, admit_in_order, open_se
 from numalign.kubelet.node import Node, NodeState
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.topology.options import LEVELS as TOPOLOGY_OPTIONS
-from numalign.kubelet.topology.options import POLICIES, SCOPES
 from numalign.model.pod import Pod
 
 MOST_REPLICAS = 1000
@@ -83,11 +82,10 @@ def variants(setup: Setup, *, options: Sequence[str] = ()) -> Iterator[Variant]:
     config, kubelet = setup.config, setup.kubelet
     for option in ("", *options):
         base = apply(config, with_option(config, option, True)) if option else config
-        for policy in (*POLICIES, *kubelet.policies):
+        for policy in kubelet.policies:
             if policy == "none" and option in TOPOLOGY_OPTIONS:
                 continue
-            scopes = SCOPES if kubelet.pod_scope else SCOPES[:1]
-            for scope in scopes if policy != "none" else (config.topology_manager_scope,):
+            for scope in kubelet.scopes if policy != "none" else (config.topology_manager_scope,):
                 tried = base._replace(topology_manager_policy=policy, topology_manager_scope=scope)
                 yield Variant(setup._replace(config=tried), option, tried == config)
 

@@ -8,15 +8,16 @@ from typing import NamedTuple
 from numalign.analysis.whatif.situation import Situation
 from numalign.errors import StartError
 from numalign.kubelet.admission import Outcome, Session, admit_in_order
-from numalign.kubelet.profile import Profile
-from numalign.kubelet.releases import Difference, between
+from numalign.kubelet.proposals.table import with_proposals
+from numalign.kubelet.releases.release import Change, Kubelet
+from numalign.kubelet.releases.table import between, without
 from numalign.model.pod import Pod
 
 
 class Run(NamedTuple):
     """One version's decisions."""
 
-    profile: Profile
+    kubelet: Kubelet
     session: Session | None
     """What the pods find; None: the kubelet does not start."""
     outcomes: tuple[Outcome, ...] = ()
@@ -28,33 +29,31 @@ class Run(NamedTuple):
 class TriedDifference(NamedTuple):
     """A difference between two versions."""
 
-    difference: Difference
+    difference: Change
     decides: bool
     """Without this one difference the newer version would decide otherwise here."""
 
 
-def run(situation: Situation, tried: Sequence[Pod], profile: Profile, *, started: bool = False) -> Run:
+def run(situation: Situation, tried: Sequence[Pod], kubelet: Kubelet, *, started: bool = False) -> Run:
     """Admit pods as one kubelet, which saw everything that happened before."""
     try:
-        session = situation._replace(setup=situation.setup._replace(kubelet=profile)).session()
+        session = situation._replace(setup=situation.setup._replace(kubelet=kubelet)).session()
     except StartError as error:
-        return Run(profile, None, error=error.message)
-    return Run(profile, session, tuple(admit_in_order(session, tried, started=started)))
+        return Run(kubelet, None, error=error.message)
+    return Run(kubelet, session, tuple(admit_in_order(session, tried, started=started)))
 
 
 def tried_differences(
     situation: Situation, tried: Sequence[Pod], older: Run, newer: Run, *, started: bool = False
 ) -> tuple[TriedDifference, ...]:
     """List what lies between two versions; each difference is tried by taking it back alone."""
-    verdicts: dict[str, bool] = {}
     now = decisions(newer)
+    version, proposals = newer.kubelet.version, newer.kubelet.proposals
     found = []
-    for difference in between(older.profile.release, newer.profile.release):
-        field = difference.field.partition(".")[0]
-        if field not in verdicts:
-            without = newer.profile._replace(**{field: getattr(older.profile, field)})
-            verdicts[field] = decisions(run(situation, tried, without, started=started)) != now
-        found.append(TriedDifference(difference, verdicts[field]))
+    for difference in between(older.kubelet.version, version):
+        taken_back = with_proposals(without(version, [difference]), proposals)
+        decides = decisions(run(situation, tried, taken_back, started=started)) != now
+        found.append(TriedDifference(difference, decides))
     return tuple(found)
 
 

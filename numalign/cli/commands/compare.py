@@ -22,7 +22,7 @@ from numalign.exit_status import ExitStatus
 from numalign.render.text import compare as view
 from numalign.tasks.compare import compare
 from numalign.tasks.requests import KubeletRequest, PodsRequest
-from numalign.tasks.setup import load_machine, load_pods, load_setup, profile
+from numalign.tasks.setup import kubelet_asked, load_machine, load_pods, load_setup
 
 NEED = ("any", "all")
 
@@ -128,7 +128,7 @@ def _history(
 
     machine = machines[0] if machines else None
     if hints is not None:
-        return compare_history.compare_hints(hints, profile(kubelet), output, quiet=quiet)
+        return compare_history.compare_hints(hints, kubelet_asked(kubelet), output, quiet=quiet)
     if preferred_sets is not None:
         return compare_history.compare_sets(preferred_sets, load_machine(machine).machine, output, quiet=quiet)
     on = load_setup(machine, kubelet._replace(version=None))

@@ -8,7 +8,7 @@ from numalign.cli.printing import print_data, print_document
 from numalign.cli.stderr import tell
 from numalign.errors import InputError
 from numalign.exit_status import ExitStatus
-from numalign.kubelet.profile import Profile
+from numalign.kubelet.releases.release import Kubelet
 from numalign.model.machine import Machine
 from numalign.render.page.document import Document
 from numalign.tasks.setup import LoadedPods, LoadedSetup
@@ -19,12 +19,12 @@ EVERY = "every"
 MOST_DEVICES = 1024
 
 
-def compare_hints(given: str, profile: Profile, output: str, *, quiet: bool) -> ExitStatus:
+def compare_hints(given: str, kubelet: Kubelet, output: str, *, quiet: bool) -> ExitStatus:
     """Print what every policy makes of hints.
 
     Args:
         given: hints as text, a file of them, or `EVERY`.
-        profile: which kubelet's policies stand beside those of the feedback document.
+        kubelet: which kubelet's policies stand beside those of the feedback document.
         output: table (the document's form), wide (all policies), json or yaml.
         quiet: print nothing.
 
@@ -37,16 +37,16 @@ def compare_hints(given: str, profile: Profile, output: str, *, quiet: bool) -> 
 
     nodes = 2
     if given == EVERY:
-        compared = [compare(providers, nodes, profile) for providers in every_combination(nodes)]
+        compared = [compare(providers, nodes, kubelet) for providers in every_combination(nodes)]
     else:
         providers, nodes = read(given)
-        compared = [compare(providers, nodes, profile)]
+        compared = [compare(providers, nodes, kubelet)]
     if output == "table":
         _print(output, view.feedback_document(compared, nodes), quiet=quiet)
     elif output == "wide":
-        _print(output, view.policies_document(compared, nodes, profile), quiet=quiet)
+        _print(output, view.policies_document(compared, nodes, kubelet), quiet=quiet)
     else:
-        _print(output, view.policies_json(compared, nodes, profile), quiet=quiet)
+        _print(output, view.policies_json(compared, nodes, kubelet), quiet=quiet)
     return ExitStatus.DONE
 
 
@@ -63,14 +63,14 @@ def compare_sets(asked: str, machine: Machine, output: str, *, quiet: bool) -> E
         InputError: no such resource, or too large a machine.
     """
     from numalign.analysis.compare.preferred_sets import preferred_sets
-    from numalign.kubelet.profile import REFERENCE
+    from numalign.kubelet.proposals.preferred_sets import PREFERRED_SETS
     from numalign.render.text import preferred_sets as view
     from numalign.tasks.history import check_size
 
     resource, _, number = asked.rpartition("=")
     if not (number.isascii() and number.isdigit()) or not 1 <= int(number) <= MOST_DEVICES:
         raise InputError(f"--preferred-sets: expected RESOURCE=N like nvidia.com/gpu=2, got {asked!r}")
-    check_size(REFERENCE._replace(preferred_allocation="proposal"), machine)
+    check_size([PREFERRED_SETS], machine)
     found = preferred_sets(machine, resource, int(number))
     if output in ("table", "wide"):
         _print(output, view.sets_document(found), quiet=quiet)

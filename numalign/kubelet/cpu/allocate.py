@@ -7,12 +7,13 @@ from numalign.kubelet.cpu.state import CPUState, assign, keep
 from numalign.kubelet.cpu.take import take
 from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.errors import AllocationError
+from numalign.kubelet.topology.hints import TopologyHint
 
 SMT_ALIGNMENT_ERROR = "SMTAlignmentError"
 
 
 def allocate(
-    manager: CPUManager, state: CPUState, pod: PodDemand, container: ContainerDemand, numa_affinity: int | None
+    manager: CPUManager, state: CPUState, pod: PodDemand, container: ContainerDemand, hint: TopologyHint
 ) -> CPUState:
     """Give a container its exclusive CPUs and return the next state.
 
@@ -23,7 +24,7 @@ def allocate(
         state: the state before.
         pod: the pod.
         container: the container, one of the pod's.
-        numa_affinity: the Topology Manager's decision, a set of NUMA node ids; None: no mask.
+        hint: the Topology Manager's decision; only its mask counts.
 
     Raises:
         AllocationError: with reason `SMTAlignmentError` where `full-pcpus-only` refuses (7.3).
@@ -41,7 +42,7 @@ def allocate(
         return keep(state, pod.uid, container, held)
     # 7.5, 7.6
     free = state.default & ~manager.reserved | state.reusable(pod.uid)
-    return assign(state, pod.uid, container, _choose(manager, free, container.cpus, numa_affinity))
+    return assign(state, pod.uid, container, _choose(manager, free, container.cpus, hint.numa_affinity))
 
 
 def _check_full_cores(manager: CPUManager, state: CPUState, request: int) -> None:

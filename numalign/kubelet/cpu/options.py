@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from numalign.errors import StartError
+from numalign.kubelet.config import Level
 from numalign.kubelet.cpu.topology import CPUTopology
 from numalign.model.gotext import ConversionError, parse_bool
 
@@ -26,7 +27,7 @@ class CPUPolicyOptions(NamedTuple):
 
 NO_OPTIONS = CPUPolicyOptions()
 
-LEVELS: Mapping[str, str] = {
+LEVELS: Mapping[str, Level] = {
     "full-pcpus-only": "Beta",
     "distribute-cpus-across-numa": "Alpha",
     "align-by-socket": "Alpha",
@@ -75,7 +76,7 @@ def read_options(options: Mapping[str, str], gates: Gates, levels: Mapping[str, 
 
 def _read_option(name: str, value: str, gates: Gates, levels: Mapping[str, str]) -> bool:
     """Read one option; the gate of its level counts even for `false` (3.2)."""
-    level = levels.get(name) if name in LEVELS else None
+    level = levels.get(name)
     if level is None:
         raise StartError(f'unknown CPU Manager Policy option: "{name}"')
     if not gates(f"CPUManagerPolicy{level}Options"):

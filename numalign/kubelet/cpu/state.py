@@ -126,6 +126,17 @@ def remove(state: CPUState, uid: str, container: str) -> CPUState:
     return state._replace(default=state.default | cpus, assignments=assignments)
 
 
+def remove_pod(state: CPUState, uid: str) -> CPUState:
+    """Remove all containers of a pod; without an assignment nothing changes."""
+    if uid not in state.assignments:
+        return state
+    assignments = dict(state.assignments)
+    default = state.default
+    for cpus in assignments.pop(uid).values():
+        default |= cpus
+    return state._replace(default=default, assignments=assignments)
+
+
 def remove_stale(state: CPUState, active: Container[str]) -> CPUState:
     """Remove all containers of pods that are not active any more (10.3); `active` holds pod uids."""
     stale = [uid for uid in state.assignments if uid not in active]

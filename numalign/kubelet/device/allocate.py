@@ -8,6 +8,7 @@ from typing import NamedTuple
 from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.device.state import DeviceManager, DeviceState, Resource
 from numalign.kubelet.errors import AllocationError
+from numalign.kubelet.topology.hints import TopologyHint
 
 
 class _Affinity(NamedTuple):
@@ -19,7 +20,7 @@ class _Affinity(NamedTuple):
 
 
 def allocate(
-    manager: DeviceManager, state: DeviceState, pod: PodDemand, container: ContainerDemand, numa_affinity: int | None
+    manager: DeviceManager, state: DeviceState, pod: PodDemand, container: ContainerDemand, hint: TopologyHint
 ) -> DeviceState:
     """Give a container its devices; the reuse set is updated after success (6.1, 6.2).
 
@@ -38,7 +39,7 @@ def allocate(
     for name, amount in container.devices:
         resource = manager.resources.get(name)
         if resource is not None:
-            members = _choose(resource, state, pod, container, name, amount, numa_affinity)
+            members = _choose(resource, state, pod, container, name, amount, hint.numa_affinity)
             if members:
                 chosen[name] = members
     if not chosen:
@@ -102,10 +103,9 @@ def _choose(
         raise AllocationError(
             f"requested number of devices unavailable for {name}. Requested: {need}, Available: {free.bit_count()}"
         )
-    if resource.proposed:
-        from numalign.kubelet.proposals.preferred_sets import choose
-
-        preferred = choose(resource, free | taken, taken, amount, numa_affinity if resource.aware else None)
+    if resource.proposal:
+        mask = numa_affinity if resource.aware else None
+        preferred = resource.proposal.choose(resource, free | taken, taken, amount, mask)
         if preferred:
             return preferred
     split = _split(resource, free, numa_affinity)
@@ -163,7 +163,7 @@ def _ask_plugin(resource: Resource, available: int, must_include: int, size: int
 
     A plugin that knows links answers with the most links among what is offered.
     """
-    if resource.proposed:
+    if resource.proposal:
         return 0
     for members in resource.preferred_sets or ():
         if members.bit_count() == size and not members & ~available and not must_include & ~members:

@@ -75,8 +75,6 @@ def _generate(manager: DeviceManager, resource: Resource, available: int, reusab
     if not piece.has(manager.nodes):
         return CANNOT_FIT
     family = HintFamily((piece,), resource.width(amount, manager.nodes))
-    if resource.proposed:
-        from numalign.kubelet.proposals.preferred_sets import prefer
-
-        return prefer(resource, family, available | reusable, amount)
+    if resource.proposal:
+        return resource.proposal.hints(resource, family, available | reusable, amount)
     return family

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import accumulate
 from typing import NamedTuple
 
-from numalign.kubelet.profile import REFERENCE, Profile
-from numalign.kubelet.topology.hints import Demand, Piece
+from numalign.kubelet.topology.hints import Demand, HintFamily, Hints, Piece
 from numalign.kubelet.topology.merge.families import narrowest_width
 from numalign.model.machine import Device, Machine
 
@@ -42,8 +41,8 @@ class Resource(NamedTuple):
     """Sets its plugin prefers, in order; None: the plugin lists none."""
     links: Mapping[int, int] = {}
     """Pairs of devices -> number of links. A plugin that knows links prefers sets with many."""
-    proposed: bool = False
-    """Whether preferred sets work as proposed in 2019 (8)."""
+    proposal: PreferenceProposal | None = None
+    """How preferred sets work where they do not work as in the kubelet (8)."""
 
     def width(self, amount: int, nodes: int) -> int:
         """The least number of the machine's `nodes` whose known devices, free or not, reach `amount` (4.1 step 1)."""
@@ -54,6 +53,15 @@ class Resource(NamedTuple):
         )
         whole = Piece(nodes, (known,))
         return narrowest_width((whole,)) if whole.has(nodes) else nodes.bit_count()
+
+
+class PreferenceProposal(NamedTuple):
+    """Another way for a plugin's preferences to work, instead of GetPreferredAllocation."""
+
+    hints: Callable[[Resource, HintFamily, int, int], Hints]
+    """(resource, its hints, offered devices, number of devices) -> the hints that count."""
+    choose: Callable[[Resource, int, int, int, int | None], int]
+    """(resource, available devices, those it must include, number, mask) -> the devices to take; 0: no preference."""
 
 
 class DeviceManager(NamedTuple):
@@ -90,25 +98,14 @@ def natural_key(text: str) -> tuple[tuple[tuple[int, int, str], ...], str]:
     return tuple((0, int(run), "") if run[0] in "0123456789" else (1, 0, run) for run in runs), text
 
 
-def build(machine: Machine, profile: Profile = REFERENCE) -> DeviceManager:
-    """Read a machine's devices; `profile` says whether and how plugins are asked what they prefer."""
+def build(machine: Machine) -> DeviceManager:
+    """Read a machine's devices."""
     node_ids = [node.id for node in machine.numa_nodes]
     nodes = sum(1 << node for node in node_ids if 0 <= node < 64)
     resources = {}
     for name, devices in machine.devices.items():
-        resource = _resource(devices, nodes, machine.preferred_allocation.get(name), machine.links.get(name, ()))
-        if profile is not REFERENCE:
-            resource = _of_profile(resource, profile)
-        resources[name] = resource
+        resources[name] = _resource(devices, nodes, machine.preferred_allocation.get(name), machine.links.get(name, ()))
     return DeviceManager(resources, nodes)
-
-
-def _of_profile(resource: Resource, profile: Profile) -> Resource:
-    if profile.preferred_allocation == "proposal":
-        return resource._replace(proposed=resource.preferred_sets is not None or bool(resource.links))
-    if not profile.asks_plugin:
-        return resource._replace(preferred_sets=None, links={})
-    return resource
 
 
 def _resource(

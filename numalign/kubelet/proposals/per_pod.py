@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from numalign.errors import InputError
-from numalign.kubelet.node import Node
-from numalign.kubelet.profile import FEEDBACK_POLICIES
+from numalign.kubelet.proposals.names import FEEDBACK_POLICIES
+from numalign.kubelet.releases.release import Kubelet, Proposal
+from numalign.kubelet.topology.manager import TopologyManager
 from numalign.kubelet.topology.options import POLICIES, SCOPES
 from numalign.model.pod import Pod
 
@@ -61,8 +62,8 @@ def _wrong(pod: Pod, annotation: str, message: str) -> InputError:
     return InputError(message, f"pod {pod.name}: metadata.annotations[{annotation}]")
 
 
-def node_for(node: Node, pod: Pod) -> Node:
-    """Return the node as it treats one pod.
+def choose(manager: TopologyManager, pod: Pod) -> TopologyManager:
+    """Return the Topology Manager as it treats one pod.
 
     A container's own policy needs scope `container`: on a node with scope `pod` it chooses that, too.
 
@@ -70,8 +71,15 @@ def node_for(node: Node, pod: Pod) -> Node:
         InputError: see `choice`.
     """
     chosen = choice(pod)
-    return node._replace(
-        policy=chosen.policy or node.policy,
-        scope=chosen.scope or ("container" if chosen.containers else node.scope),
+    return manager._replace(
+        policy=chosen.policy or manager.policy,
+        scope=chosen.scope or ("container" if chosen.containers else manager.scope),
         container_policies=dict(chosen.containers),
     )
+
+
+def _let_pods_choose(kubelet: Kubelet) -> Kubelet:
+    return kubelet._replace(choose=choose)
+
+
+PER_POD_POLICY = Proposal("pods choose policy and scope by annotations", _let_pods_choose)

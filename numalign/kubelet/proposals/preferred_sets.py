@@ -7,8 +7,11 @@ wanted nodes is taken before any other. The kubelet asks for one set, and only w
 from __future__ import annotations
 
 from numalign.kubelet.device.links import best_sets, links_within
-from numalign.kubelet.device.state import Resource
+from numalign.kubelet.device.state import DeviceManager, PreferenceProposal, Resource, build
+from numalign.kubelet.releases.release import Kubelet, Proposal
 from numalign.kubelet.topology.hints import HintFamily, HintList, TopologyHint, expand
+from numalign.kubelet.topology.provider import StartInput
+from numalign.model.machine import Machine
 
 
 def preferred_allocations(resource: Resource, size: int) -> tuple[int, ...] | None:
@@ -54,3 +57,28 @@ def nodes_of(resource: Resource, members: int) -> int:
         if bit & members:
             mask |= nodes
     return mask
+
+
+def build_as_proposed(machine: Machine) -> DeviceManager:
+    """Read a machine's devices; what a plugin prefers works as proposed."""
+    manager = build(machine)
+    proposal = PreferenceProposal(prefer, choose)
+    return manager._replace(
+        resources={
+            name: resource._replace(proposal=proposal)
+            if resource.preferred_sets is not None or resource.links
+            else resource
+            for name, resource in manager.resources.items()
+        }
+    )
+
+
+def _start(given: StartInput) -> DeviceManager:
+    return build_as_proposed(given.machine)
+
+
+def _prefer_sets(kubelet: Kubelet) -> Kubelet:
+    return kubelet._replace(device=kubelet.device._replace(start=_start))
+
+
+PREFERRED_SETS = Proposal("preferred allocations as proposed in 2019", _prefer_sets)

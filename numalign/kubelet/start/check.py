@@ -13,15 +13,16 @@ from typing import NamedTuple
 from numalign.errors import StartError
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.cpu.manager import CPUManager, check_reserved_online
-from numalign.kubelet.cpu.manager import start as start_cpu
-from numalign.kubelet.cpu.options import check_gate, format_map
+from numalign.kubelet.cpu.options import Gates, check_gate, format_map
+from numalign.kubelet.device.state import DeviceManager
 from numalign.kubelet.memory.reserved import NodeAmount, read_reserved_memory, validate_reserved_memory
-from numalign.kubelet.memory.start import start as start_memory
 from numalign.kubelet.memory.state import MemoryManager
-from numalign.kubelet.profile import REFERENCE, Profile
+from numalign.kubelet.releases.release import Kubelet, version_text
+from numalign.kubelet.releases.table import first_with_setting
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.reservation import Reservation, check_capacity, reserve
 from numalign.kubelet.topology import options as topology
+from numalign.kubelet.topology.provider import StartInput
 from numalign.model import cpuset
 from numalign.model.cpuset import CPUSetError
 from numalign.model.gotext import quote
@@ -43,6 +44,7 @@ class Started(NamedTuple):
     """What a successful start yields: the managers and the figures they were made from."""
 
     options: topology.TopologyOptions
+    device: DeviceManager
     cpu: CPUManager
     memory: MemoryManager
     reservation: Reservation
@@ -56,38 +58,46 @@ def check(setup: Setup) -> Started:
     Raises:
         StartError: the kubelet would not start, or would crash at the first merge (topology-manager.md 2.3).
     """
-    machine, config, base, profile = setup
-    if profile is not REFERENCE:
-        from numalign.kubelet.releases import known_settings
-
-        config = known_settings(config, profile)
-    policies = (*topology.POLICIES, *profile.policies)
-    valid = validate(config, policies)  # row 2
+    machine, config, base, kubelet = setup
+    _check_settings(config, kubelet)
+    gates = kubelet.gates_with(config.feature_gates)
+    valid = validate(config, kubelet.policies)  # row 2
     check_reserved_online(config.reserved_system_cpus, valid.reserved_cpus, machine)  # row 3
     reservation = reserve(config, machine, valid.reserved_cpus)  # rows 4, 5
-    _check_option_gates(config)  # row 6
-    options = topology.start(config, machine, policies=policies, levels=profile.levels)  # row 7
-    reserved_cpu = reservation.total.get("cpu")
-    cpu_manager = start_cpu(  # row 8
-        machine,
-        policy=config.cpu_manager_policy,
-        options=config.cpu_manager_policy_options,
-        gates=config.gate,
-        levels=profile.levels,
-        topology_policy=config.topology_manager_policy,
-        reserved=valid.reserved_cpus,
-        reservation_nano=reserved_cpu.quantity.nano if reserved_cpu else None,
-        waive_reservation=base == "ideal",
+    _check_option_gates(config, gates)  # row 6
+    options = topology.start(  # row 7
+        config, machine, gates=gates, policies=kubelet.policies, levels=kubelet.levels("topology")
     )
-    memory_manager = start_memory(  # row 9
-        machine,
-        config.memory_manager_policy,
-        valid.reserved_memory,
-        {resource: amount.quantity for resource, amount in reservation.total.items()},
+    given = StartInput(
+        machine=machine,
+        config=config,
+        gates=gates,
+        levels=kubelet.levels("cpu"),
+        reserved_cpus=valid.reserved_cpus,
+        reserved_memory=valid.reserved_memory,
+        reservation={resource: amount.quantity for resource, amount in reservation.total.items()},
+        waive_cpu_reservation=base == "ideal",
     )
+    cpu = kubelet.cpu.start(given)  # row 8
+    memory = kubelet.memory.start(given)  # row 9
     check_capacity(reservation, machine)  # row 12
-    _check_numa_ids(config, machine, profile)
-    return Started(options=options, cpu=cpu_manager, memory=memory_manager, reservation=reservation)
+    _check_numa_ids(config, machine, chosen_by_pods=kubelet.choose is not None)
+    return Started(options=options, device=kubelet.device.start(given), cpu=cpu, memory=memory, reservation=reservation)
+
+
+def _check_settings(config: KubeletConfig, kubelet: Kubelet) -> None:
+    """Refuse settings that the release does not have: numalign's own text, since it would silently ignore them."""
+    used = (
+        ("topologyManagerScope", config.topology_manager_scope != "container"),
+        ("memoryManagerPolicy", config.memory_manager_policy != "None"),
+        ("reservedMemory", bool(config.reserved_memory)),
+        ("topologyManagerPolicyOptions", bool(config.topology_manager_policy_options)),
+        ("cpuManagerPolicyOptions", bool(config.cpu_manager_policy_options)),
+    )
+    for setting, given in used:
+        if given and setting not in kubelet.settings:
+            since = version_text(first_with_setting(setting))
+            raise StartError(f"kubelet {version_text(kubelet.version)} has no {setting}: it came with {since}")
 
 
 def validate(config: KubeletConfig, policies: Sequence[str] = topology.POLICIES) -> ValidSettings:
@@ -142,20 +152,20 @@ def _reserved_cpus(config: KubeletConfig) -> tuple[int, list[str]]:
     return reserved, errors
 
 
-def _check_option_gates(config: KubeletConfig) -> None:
-    check_gate(config.cpu_manager_policy_options, config.gate)
+def _check_option_gates(config: KubeletConfig, gates: Gates) -> None:
+    check_gate(config.cpu_manager_policy_options, gates)
     given = config.topology_manager_policy_options
-    if given is not None and not config.gate("TopologyManagerPolicyOptions"):
+    if given is not None and not gates("TopologyManagerPolicyOptions"):
         raise StartError(
             f"topology manager policy options {format_map(given)} require feature gates "
             '"TopologyManagerPolicyOptions" enabled'
         )
 
 
-def _check_numa_ids(config: KubeletConfig, machine: Machine, profile: Profile) -> None:
+def _check_numa_ids(config: KubeletConfig, machine: Machine, *, chosen_by_pods: bool) -> None:
     """Refuse NUMA ids that no mask can hold: the kubelet starts, and crashes at the first merge."""
     beyond = [str(node.id) for node in machine.numa_nodes if not 0 <= node.id <= LAST_NUMA_ID]
-    if beyond and (config.topology_manager_policy != "none" or profile.per_pod_policy):
+    if beyond and (config.topology_manager_policy != "none" or chosen_by_pods):
         raise StartError(
             f"the kubelet would crash at the first admission: topologyManagerPolicy "
             f"{config.topology_manager_policy} works with NUMA node ids from 0 to {LAST_NUMA_ID} only, "

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from numalign.errors import StartError
-from numalign.kubelet.config import KubeletConfig
+from numalign.kubelet.config import KubeletConfig, Level
 from numalign.model.gotext import ConversionError, parse_bool, parse_int, quote
 from numalign.model.machine import Machine
 
@@ -14,7 +14,7 @@ POLICIES = ("none", "best-effort", "restricted", "single-numa-node")
 SCOPES = ("container", "pod")
 PREFER_CLOSEST = "prefer-closest-numa-nodes"
 MAX_NODES = "max-allowable-numa-nodes"
-LEVELS: Mapping[str, str] = {PREFER_CLOSEST: "Stable", MAX_NODES: "Beta"}
+LEVELS: Mapping[str, Level] = {PREFER_CLOSEST: "Stable", MAX_NODES: "Beta"}
 """Option -> its level in v1.32 (2.2)."""
 LEAST_MAX_NODES = 8
 """The default of `max-allowable-numa-nodes`, and the least it may be."""
@@ -31,6 +31,7 @@ def start(
     config: KubeletConfig,
     machine: Machine,
     *,
+    gates: Callable[[str], bool],
     policies: Sequence[str] = POLICIES,
     levels: Mapping[str, str] = LEVELS,
 ) -> TopologyOptions:
@@ -39,6 +40,7 @@ def start(
     Args:
         config: the settings.
         machine: the machine.
+        gates: tells whether a feature gate is on.
         policies: the policies that exist.
         levels: the options that exist, and their levels.
 
@@ -47,7 +49,7 @@ def start(
     """
     if config.topology_manager_policy == "none":
         return TopologyOptions()
-    options = read_options(config, levels)
+    options = read_options(config, gates, levels)
     if options.prefer_closest and any(node.distances is None for node in machine.numa_nodes):
         raise StartError("cannot discover NUMA topology: error getting NUMA distances from cadvisor")
     if len(machine.numa_nodes) > options.max_nodes:
@@ -59,7 +61,9 @@ def start(
     return options
 
 
-def read_options(config: KubeletConfig, levels: Mapping[str, str] = LEVELS) -> TopologyOptions:
+def read_options(
+    config: KubeletConfig, gates: Callable[[str], bool], levels: Mapping[str, str] = LEVELS
+) -> TopologyOptions:
     """Read `topologyManagerPolicyOptions`; of several bad ones the first by name is reported (2.2).
 
     Raises:
@@ -68,10 +72,10 @@ def read_options(config: KubeletConfig, levels: Mapping[str, str] = LEVELS) -> T
     options = TopologyOptions()
     given: Mapping[str, str] = config.topology_manager_policy_options or {}
     for name, text in sorted(given.items()):
-        level = levels.get(name) if name in LEVELS else None
+        level = levels.get(name)
         if level is None:
             raise StartError(f"unknown Topology Manager Policy option: {quote(name)}")
-        if level != "Stable" and not config.gate(f"TopologyManagerPolicy{level}Options"):
+        if level != "Stable" and not gates(f"TopologyManagerPolicy{level}Options"):
             raise StartError(
                 f"Topology Manager Policy {level}-level Options not enabled, but option {quote(name)} provided"
             )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from numalign.kubelet.profile import REFERENCE_RELEASE, version
+from numalign.kubelet.releases.release import version_text
+from numalign.kubelet.releases.table import NEWEST
 from numalign.model.cpuset import format_set
 from numalign.render.page.document import Cell, Document, Line, Style, Styled, Table
 from numalign.render.text.amounts import bytes_text, nodes_text
@@ -14,7 +15,7 @@ from numalign.render.text.drawing import draw
 if TYPE_CHECKING:
     from numalign.analysis.alignment import Alignment
     from numalign.analysis.holding import Holding
-    from numalign.kubelet.profile import Profile
+    from numalign.kubelet.releases.release import Kubelet
     from numalign.kubelet.setup import Setup
     from numalign.kubelet.topology.hints import TopologyHint
     from numalign.model.machine import Machine
@@ -79,16 +80,12 @@ def header(setup: Setup, origin: str, reserved_cpus: int) -> tuple[str, ...]:
     )
 
 
-def labels(profile: Profile) -> Iterable[str]:
+def labels(kubelet: Kubelet) -> Iterable[str]:
     """Say in how far this is not today's kubelet."""
-    if profile.release != REFERENCE_RELEASE:
-        yield f"history: as kubelet {version(profile.release)} decided"
-    if profile.policies:
-        yield "beyond the kubelet: a policy that was only proposed, in 2019"
-    if profile.preferred_allocation == "proposal":
-        yield "beyond the kubelet: preferred allocations as proposed in 2019"
-    if profile.per_pod_policy:
-        yield "beyond the kubelet: pods choose policy and scope by annotations"
+    if kubelet.version != NEWEST:
+        yield f"history: as kubelet {version_text(kubelet.version)} decided"
+    for proposal in kubelet.proposals:
+        yield f"beyond the kubelet: {proposal.label}"
 
 
 def pod_rows(pod: PodResult, *, exclusive_cpus: bool) -> Iterable[tuple[Cell, ...]]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from numalign.kubelet.profile import FEEDBACK_POLICIES, version
+from numalign.kubelet.proposals.names import FEEDBACK_POLICIES
+from numalign.kubelet.releases.release import version_text
 from numalign.render.json.admit import hint_json
 from numalign.render.page.document import Cell, Document, Line, Styled, Table
 
 if TYPE_CHECKING:
     from numalign.analysis.compare.hint_policies import Compared, Verdict
-    from numalign.kubelet.profile import Profile
+    from numalign.kubelet.releases.release import Kubelet
     from numalign.kubelet.topology.hints import TopologyHint
 
 TITLES = {"preferred": "Best-Effort", "strict": "Strict", "proposed-strict": "Proposed Strict"}
@@ -64,7 +65,7 @@ def _grid(rows: Sequence[Sequence[Sequence[str]]]) -> Iterable[str]:
         yield rule
 
 
-def policies_document(compared: Sequence[Compared], nodes: int, profile: Profile) -> Document:
+def policies_document(compared: Sequence[Compared], nodes: int, kubelet: Kubelet) -> Document:
     """Lay out all policies, a row for each set of hints."""
     names = list(compared[0].providers)
     policies = [verdict.policy for verdict in compared[0].verdicts]
@@ -74,7 +75,7 @@ def policies_document(compared: Sequence[Compared], nodes: int, profile: Profile
         rows.append((*lists, *(_verdict(verdict, nodes) for verdict in one.verdicts)))
     document: list[Line | Table] = [
         Line(LABEL, "dim"),
-        Line(f"{', '.join(policies[len(FEEDBACK_POLICIES) :])}: kubelet {version(profile.release)}", "dim"),
+        Line(f"{', '.join(policies[len(FEEDBACK_POLICIES) :])}: kubelet {version_text(kubelet.version)}", "dim"),
         Line(),
         Table((*names, *(policy.upper() for policy in policies)), tuple(rows)),
     ]
@@ -111,13 +112,13 @@ def _verdict(verdict: Verdict, nodes: int) -> Styled:
     )
 
 
-def policies_json(compared: Iterable[Compared], nodes: int, profile: Profile) -> dict[str, Any]:
+def policies_json(compared: Iterable[Compared], nodes: int, kubelet: Kubelet) -> dict[str, Any]:
     """Write the comparison for programs."""
     return {
         "apiVersion": "numalign/v1",
         "kind": "HintComparison",
         "numaNodes": nodes,
-        "kubeletVersion": version(profile.release),
+        "kubeletVersion": version_text(kubelet.version),
         "combinations": [
             {
                 "providers": {name: [hint_json(hint) for hint in hints] for name, hints in one.providers.items()},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from numalign.kubelet.profile import version
+from numalign.kubelet.releases.release import version_text
 from numalign.render.json.admit import pod_json, settings_json
 from numalign.render.page.document import Cell, Document, Line, Styled, Table
 from numalign.render.text.admit import COLUMNS, NOTHING, header, pod_rows
@@ -38,7 +38,7 @@ def upgrade_document(result: UpgradeResult, origin: str) -> Document:
         ("SINCE", "DECIDES HERE", "TOPIC", "BEFORE", "SINCE THEN"),
         tuple(
             (
-                version(change.difference.since),
+                version_text(change.difference.since),
                 Styled("yes", "warn") if change.decides else "no",
                 change.difference.topic,
                 change.difference.older,
@@ -90,7 +90,7 @@ def upgrade_json(result: UpgradeResult, notices: Iterable[Notice]) -> dict[str, 
         ],
         "differences": [
             {
-                "since": version(change.difference.since),
+                "since": version_text(change.difference.since),
                 "topic": change.difference.topic,
                 "before": change.difference.older,
                 "after": change.difference.newer,

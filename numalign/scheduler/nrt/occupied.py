@@ -52,7 +52,7 @@ def _take(node: Node, state: NodeState, number: int, amounts: Mapping[str, int])
         cpu = cpu._replace(
             default=cpu.default & ~cpus, assignments={**cpu.assignments, uid: {CONTAINER: cpus}}, reuse_uid=uid
         )
-    return state._replace(cpu=cpu, memory=memory, device=_hold(state.device, uid, held), pods={**state.pods, uid: pod})
+    return state._replace(states=(_hold(state.device, uid, held), cpu, memory), pods={**state.pods, uid: pod})
 
 
 def _next_cpus(node: Node, state: NodeState, number: int, count: int) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 
 from numalign.errors import InputError
 from numalign.kubelet.config import KubeletConfig, MemoryReservation
-from numalign.kubelet.profile import FEEDBACK_POLICIES
+from numalign.kubelet.proposals.names import FEEDBACK_POLICIES
 from numalign.kubelet.topology.options import POLICIES, SCOPES
 from numalign.model import cpuset, quantity
 from numalign.model.cpuset import CPUSetError

@@ -12,8 +12,9 @@ from numalign.analysis.compare import table as compare
 from numalign.analysis.compare.table import Comparison, Left, Variant, left, run, variants
 from numalign.kubelet.admission import admit_in_order, open_session
 from numalign.kubelet.config import IDEAL, KubeletConfig
-from numalign.kubelet.profile import REFERENCE, Profile
-from numalign.kubelet.releases import profile_of
+from numalign.kubelet.releases.release import Kubelet
+from numalign.kubelet.releases.table import LATEST
+from numalign.kubelet.releases.table import kubelet as of_version
 from numalign.kubelet.setup import Setup
 from numalign.model.machine import Device, Machine
 from numalign.model.pod import Container, Pod
@@ -47,7 +48,7 @@ def row(found: Comparison) -> ComparedRow:
 
 
 def rows(
-    config: KubeletConfig = IDEAL, kubelet: Profile = REFERENCE, options: tuple[str, ...] = ()
+    config: KubeletConfig = IDEAL, kubelet: Kubelet = LATEST, options: tuple[str, ...] = ()
 ) -> list[tuple[str, str, str, bool]]:
     return [
         (one.setup.config.topology_manager_policy, one.setup.config.topology_manager_scope, one.option, one.present)
@@ -98,7 +99,7 @@ class TestVariants:
         assert [row[2] for row in rows(given, options=("full-pcpus-only",)) if row[3]] == ["", "full-pcpus-only"]
 
     def test_a_kubelet_without_pod_scope_has_one_scope(self) -> None:
-        assert {scope for _, scope, *_ in rows(kubelet=profile_of((1, 17)))} == {"container"}
+        assert {scope for _, scope, *_ in rows(kubelet=of_version((1, 17)))} == {"container"}
 
 
 class TestReplicas:

@@ -10,6 +10,7 @@ from numalign.kubelet.cpu.manager import CPUManager, start
 from numalign.kubelet.cpu.state import CPUState, initial_state, remove
 from numalign.kubelet.demand import ContainerDemand, PodDemand, read
 from numalign.kubelet.errors import AllocationError, KubeletHangError
+from numalign.kubelet.topology.hints import TopologyHint
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.cpuset import format_set, from_ids, parse
 from numalign.model.machine import Machine, NUMANode, Unit
@@ -52,7 +53,7 @@ def try_allocate(
 ) -> tuple[CPUState, dict[str, Any]]:
     """Allocate, and say what it gave."""
     try:
-        state = allocate(manager, state, pod, container, mask)
+        state = allocate(manager, state, pod, container, TopologyHint(mask, preferred=True))
     except AllocationError as error:
         return state, {"error": error.message} | ({"reason": error.reason} if error.reason else {})
     cpus = state.assigned(pod.uid, container.name)

@@ -8,6 +8,7 @@ from numalign.kubelet.cpu import CPUManager, CPUState, allocate, initial_state, 
 from numalign.kubelet.cpu.topology import CPUTopology, build
 from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.errors import AllocationError
+from numalign.kubelet.topology.hints import TopologyHint
 from numalign.model.cpuset import format_set, parse
 from numalign.model.machine import Machine, NUMANode, Unit
 from numalign.model.pod import ContainerKind
@@ -104,7 +105,7 @@ class Node:
         one = container(name, cpus, kind)
         owner = pod(uid or f"pod-{self.pods}", one)
         try:
-            self.state = allocate(self.manager, self.state, owner, one, mask)
+            self.state = allocate(self.manager, self.state, owner, one, TopologyHint(mask, preferred=True))
         except AllocationError as error:
             return error.message
         return format_set(self.state.assigned(owner.uid, name) or 0)

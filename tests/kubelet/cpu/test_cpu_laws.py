@@ -20,7 +20,7 @@ from numalign.kubelet.cpu.allocate import TOO_FEW
 from numalign.kubelet.cpu.orders import cores_by_free
 from numalign.kubelet.cpu.topology import build
 from numalign.kubelet.errors import AllocationError, KubeletHangError
-from numalign.kubelet.topology.hints import CANNOT_FIT, HintFamily
+from numalign.kubelet.topology.hints import CANNOT_FIT, HintFamily, TopologyHint
 from numalign.model.cpuset import format_set, ids, parse
 from numalign.model.machine import Machine, NUMANode, Unit
 from tests.kubelet.cpu.support import (
@@ -66,7 +66,7 @@ def test_cpus_are_partitioned(
         one = container("c", n)
         owner = pod(f"p{number}", one)
         try:
-            after = allocate(started, state, owner, one, mask)
+            after = allocate(started, state, owner, one, TopologyHint(mask, preferred=True))
         except (AllocationError, KubeletHangError):
             continue
         assert oddities(started, state, after, owner, one) in ((), ("cpu-shared-pool-empty",))
@@ -190,7 +190,7 @@ def test_no_exclusive_cpus_is_no_opinion(cpus: int, expected: dict[str, object])
 
     assert container_hints(started, node.state, pod("p", one), one) == expected
     assert pod_hints(started, node.state, pod("p", one)) == expected
-    assert allocate(started, node.state, pod("p", one), one, None) is node.state
+    assert allocate(started, node.state, pod("p", one), one, TopologyHint(None, preferred=True)) is node.state
 
 
 def test_a_socket_of_two_nodes_is_claimed_twice_and_gives_too_few() -> None:

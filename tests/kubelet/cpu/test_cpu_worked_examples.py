@@ -16,7 +16,7 @@ from numalign.kubelet.cpu import (
 )
 from numalign.kubelet.cpu.allocate import NOT_FREE, POOL_EMPTY
 from numalign.kubelet.errors import AllocationError, KubeletHangError
-from numalign.kubelet.topology.hints import CANNOT_FIT, HintFamily, expand
+from numalign.kubelet.topology.hints import CANNOT_FIT, HintFamily, TopologyHint, expand
 from numalign.model.cpuset import format_set, ids, parse
 from tests.kubelet.cpu.support import (
     DISTNUMA,
@@ -319,6 +319,6 @@ def test_smt_alignment_errors_have_their_own_reason() -> None:
     one = container("c", 3)
 
     with pytest.raises(AllocationError) as raised:
-        allocate(node.manager, node.state, pod("p", one), one, None)
+        allocate(node.manager, node.state, pod("p", one), one, TopologyHint(None, preferred=True))
 
     assert raised.value.reason == "SMTAlignmentError"

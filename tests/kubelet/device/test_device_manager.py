@@ -14,7 +14,7 @@ from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.device import DeviceManager, DeviceState
 from numalign.kubelet.device.state import natural_key
 from numalign.kubelet.errors import AllocationError
-from numalign.kubelet.topology.hints import CANNOT_FIT, NO_PREFERENCE, Hints
+from numalign.kubelet.topology.hints import CANNOT_FIT, NO_PREFERENCE, Hints, TopologyHint
 from numalign.kubelet.topology.merge.lists import numa_info
 from numalign.kubelet.topology.policy import explicit, merge
 from numalign.model.machine import Device, Machine, NUMANode
@@ -97,7 +97,7 @@ def take(
 ) -> tuple[DeviceState, str]:
     """Allocate for a pod of one container; return the state and the ids."""
     one = container("c", **{resource: amount})
-    after = device.allocate(of, state, pod("p", one), one, mask)
+    after = device.allocate(of, state, pod("p", one), one, TopologyHint(mask, preferred=True))
     return after, chosen(of, after, "p", "c", f"v/{resource}")
 
 
@@ -380,7 +380,7 @@ class TestChoosing:
 
         state, first = take(of, device.EMPTY, 0b01, 2)
         one = container("d", gpu=2)
-        after = device.allocate(of, state, pod("q", one), one, 0b01)
+        after = device.allocate(of, state, pod("q", one), one, TopologyHint(0b01, preferred=True))
 
         assert first == "0 3"
         assert chosen(of, after, "q", "d") == "1 2"
@@ -473,7 +473,7 @@ class TestFailures:
         one = container("c", b=2, a=2)
 
         with pytest.raises(AllocationError, match="unavailable for v/a"):
-            device.allocate(of, device.EMPTY, pod("p", one), one, None)
+            device.allocate(of, device.EMPTY, pod("p", one), one, TopologyHint(None, preferred=True))
 
 
 class TestReuse:
@@ -487,12 +487,12 @@ class TestReuse:
 
         best, admit = merge("restricted", [device.container_hints(of, device.EMPTY, demand, init)], numa)
         assert (show(best, 2), admit) == ("11:T", True)
-        state = device.allocate(of, device.EMPTY, demand, init, best.numa_affinity)
+        state = device.allocate(of, device.EMPTY, demand, init, TopologyHint(best.numa_affinity, preferred=True))
         assert chosen(of, state, "p", "init") == "gpu-0 gpu-1 gpu-2"
         answer = device.container_hints(of, state, demand, app)
         assert write(answer[GPU]) == "11:F"
         assert merge("restricted", [answer], numa)[1] is False
-        state = device.allocate(of, state, demand, app, merge("best-effort", [answer], numa)[0].numa_affinity)
+        state = device.allocate(of, state, demand, app, merge("best-effort", [answer], numa)[0])
         assert chosen(of, state, "p", "app") == "gpu-0"
         assert write(device.pod_hints(of, device.EMPTY, demand)[GPU]) == "11:T"
 
@@ -506,7 +506,7 @@ class TestReuse:
         )
         state, steps = device.EMPTY, []
         for one in containers:
-            state = device.allocate(of, state, pod("p", *containers), one, 1)
+            state = device.allocate(of, state, pod("p", *containers), one, TopologyHint(1, preferred=True))
             left = " ".join(device.device_ids(of.resources[GPU], state.reusable[GPU]))
             steps.append((chosen(of, state, "p", one.name), left))
 
@@ -518,17 +518,19 @@ class TestReuse:
         containers = (container("i", "init", gpu=1), container("a", gpu=1), container("b", gpu=1))
         state = device.EMPTY
         for one in containers:
-            state = device.allocate(of, state, pod("p", *containers), one, None)
+            state = device.allocate(of, state, pod("p", *containers), one, TopologyHint(None, preferred=True))
 
         assert [chosen(of, state, "p", name) for name in "iab"] == ["gpu-0", "gpu-0", "gpu-1"]
 
     def test_a_refused_container_leaves_the_reuse_set(self) -> None:
         of = four_gpus()
         containers = (container("i", "init", gpu=2), container("a", gpu=5))
-        state = device.allocate(of, device.EMPTY, pod("p", *containers), containers[0], None)
+        state = device.allocate(
+            of, device.EMPTY, pod("p", *containers), containers[0], TopologyHint(None, preferred=True)
+        )
 
         with pytest.raises(AllocationError, match="Requested: 3, Available: 2"):
-            device.allocate(of, state, pod("p", *containers), containers[1], None)
+            device.allocate(of, state, pod("p", *containers), containers[1], TopologyHint(None, preferred=True))
 
 
 def test_counts_by_node_a_device_on_several_nodes_under_each() -> None:
@@ -583,7 +585,7 @@ class TestLaws:
             before = state.allocated.get(GPU, 0)
             try:
                 for one in containers:
-                    state = device.allocate(of, state, pod(uid, *containers), one, mask)
+                    state = device.allocate(of, state, pod(uid, *containers), one, TopologyHint(mask, preferred=True))
                     held = state.holdings.get(uid, {}).get(one.name, {}).get(GPU, 0)
                     assert held.bit_count() == dict(one.devices)[GPU]
             except AllocationError:

@@ -9,14 +9,16 @@ import pytest
 from numalign.errors import InputError
 from numalign.kubelet.admission import Outcome, admit_in_order, open_session
 from numalign.kubelet.config import KubeletConfig
-from numalign.kubelet.profile import REFERENCE, Profile
 from numalign.kubelet.proposals.per_pod import POLICY, SCOPE, Choice, choice
+from numalign.kubelet.proposals.table import PER_POD_POLICY, with_proposals
+from numalign.kubelet.releases.release import Kubelet
+from numalign.kubelet.releases.table import LATEST
 from numalign.kubelet.setup import Setup
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.pod import Pod
 from tests.kubelet.releases.test_releases import machine
 
-ASKED = REFERENCE._replace(per_pod_policy=True)
+ASKED = with_proposals(LATEST, [PER_POD_POLICY])
 
 
 def pod(annotations: dict[str, str], *cpus: str) -> Pod:
@@ -29,9 +31,9 @@ def pod(annotations: dict[str, str], *cpus: str) -> Pod:
     )
 
 
-def admit(one: Pod, policy: str, profile: Profile = ASKED, scope: str = "container") -> Outcome:
+def admit(one: Pod, policy: str, kubelet: Kubelet = ASKED, scope: str = "container") -> Outcome:
     config = KubeletConfig(policy, scope, cpu_manager_policy="static", eviction_hard={})
-    session = open_session(Setup(machine(), config, "ideal", profile), fit_check=False)
+    session = open_session(Setup(machine(), config, "ideal", kubelet), fit_check=False)
     (outcome,) = admit_in_order(session, [one])
     return outcome
 
@@ -105,4 +107,4 @@ class TestAdmission:
         assert admit(pod({POLICY: "c0=single-numa-node"}, "3", "3"), "single-numa-node", scope="pod").admit
 
     def test_nobody_listens_unless_asked_to(self) -> None:
-        assert admit(pod({POLICY: "single-numa-node", SCOPE: "nonsense"}, "5"), "best-effort", REFERENCE).admit
+        assert admit(pod({POLICY: "single-numa-node", SCOPE: "nonsense"}, "5"), "best-effort", LATEST).admit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,24 +11,24 @@ from numalign.kubelet import device
 from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.device import DeviceManager, DeviceState
 from numalign.kubelet.device.links import best_sets, links_within
-from numalign.kubelet.profile import REFERENCE, Profile
-from numalign.kubelet.proposals.preferred_sets import preferred_allocations
-from numalign.kubelet.releases import profile_of
-from numalign.kubelet.topology.hints import HintFamily, expand
+from numalign.kubelet.device.state import build
+from numalign.kubelet.proposals.preferred_sets import build_as_proposed, preferred_allocations
+from numalign.kubelet.releases.early_admission import build_without_asking
+from numalign.kubelet.topology.hints import HintFamily, TopologyHint, expand
 from numalign.model.machine import Device, Machine, NUMANode
 from tests.kubelet.hint_text import show
 
 GPU = "nvidia.com/gpu"
 PAIRS = "0 3,0 4,1 2,1 5,2 3,2 6,3 7,4 7,5 6,6 7"
 """The feedback document's pairs with two links."""
-PROPOSAL = REFERENCE._replace(preferred_allocation="proposal")
+Read = Callable[[Machine], DeviceManager]
 
 
-def dgx(profile: Profile = PROPOSAL, *, listed: str | None = None, links: str | None = PAIRS) -> DeviceManager:
+def dgx(read: Read = build_as_proposed, *, listed: str | None = None, links: str | None = PAIRS) -> DeviceManager:
     """Eight GPUs, four a node; pairs of `listed` are preferred, those of `links` have two links, the others one."""
     pairs = [tuple(pair.split()) for pair in (links or "").split(",") if pair]
     single = [("0", "1"), ("0", "2"), ("1", "3"), ("4", "5"), ("4", "6"), ("5", "7")] if links else []
-    return device.build(
+    return read(
         Machine(
             "dgx-1",
             (NUMANode(0), NUMANode(1)),
@@ -36,8 +37,7 @@ def dgx(profile: Profile = PROPOSAL, *, listed: str | None = None, links: str | 
             links={GPU: (*((one, other, 2) for one, other in pairs), *((one, other, 1) for one, other in single))}
             if links
             else {},
-        ),
-        profile,
+        )
     )
 
 
@@ -64,7 +64,7 @@ def hints(of: DeviceManager, state: DeviceState, gpus: int) -> str:
 
 def take(of: DeviceManager, state: DeviceState, gpus: int, mask: int | None) -> str:
     container = asks(gpus)
-    after = device.allocate(of, state, pod(container), container, mask)
+    after = device.allocate(of, state, pod(container), container, TopologyHint(mask, preferred=True))
     return " ".join(device.device_ids(of.resources[GPU], after.holdings["p"]["c"][GPU]))
 
 
@@ -78,21 +78,21 @@ def test_the_document_s_ten_pairs_follow_from_the_links() -> None:
 
 class TestHints:
     CASES = (
-        # sentence, profile, given out, request, hints
-        ("the kubelet prefers the narrowest", REFERENCE, "", 2, "01:T 10:T 11:F"),
-        ("the proposal prefers the nodes of all pairs", PROPOSAL, "", 2, "01:T 10:T 11:T"),
-        ("pairs that are not free do not count", PROPOSAL, "0 2 4 5 6 7", 2, "01:F 11:F"),
-        ("two free GPUs of a pair on both nodes are preferred", PROPOSAL, "1 2 3 5 6 7", 2, "11:T"),
-        ("the kubelet does not prefer them", REFERENCE, "1 2 3 5 6 7", 2, "11:F"),
-        ("one GPU has no links, the default stands", PROPOSAL, "", 1, "01:T 10:T 11:F"),
-        ("too few free is impossible for both", PROPOSAL, "0 1 2 3 4 5 6", 2, "cannot fit"),
+        # sentence, reader of devices, given out, request, hints
+        ("the kubelet prefers the narrowest", build, "", 2, "01:T 10:T 11:F"),
+        ("the proposal prefers the nodes of all pairs", build_as_proposed, "", 2, "01:T 10:T 11:T"),
+        ("pairs that are not free do not count", build_as_proposed, "0 2 4 5 6 7", 2, "01:F 11:F"),
+        ("two free GPUs of a pair on both nodes are preferred", build_as_proposed, "1 2 3 5 6 7", 2, "11:T"),
+        ("the kubelet does not prefer them", build, "1 2 3 5 6 7", 2, "11:F"),
+        ("one GPU has no links, the default stands", build_as_proposed, "", 1, "01:T 10:T 11:F"),
+        ("too few free is impossible for both", build_as_proposed, "0 1 2 3 4 5 6", 2, "cannot fit"),
     )
 
     @pytest.mark.parametrize(
-        ("profile", "used", "request_", "expected"), [c[1:] for c in CASES], ids=[c[0] for c in CASES]
+        ("read", "used", "request_", "expected"), [c[1:] for c in CASES], ids=[c[0] for c in CASES]
     )
-    def test_row(self, profile: Profile, used: str, request_: int, expected: str) -> None:
-        of = dgx(profile)
+    def test_row(self, read: Read, used: str, request_: int, expected: str) -> None:
+        of = dgx(read)
 
         assert expected == hints(of, given_out(used), request_)
 
@@ -132,8 +132,8 @@ class TestListedSets:
         """All devices that must be reused belong to the set."""
         of = dgx()
         before, after = asks(1, "init", "i"), asks(2)
-        state = device.allocate(of, device.EMPTY, pod(before, after), before, 0b01)
-        state = device.allocate(of, state, pod(before, after), after, 0b01)
+        state = device.allocate(of, device.EMPTY, pod(before, after), before, TopologyHint(0b01, preferred=True))
+        state = device.allocate(of, state, pod(before, after), after, TopologyHint(0b01, preferred=True))
 
         assert device.device_ids(of.resources[GPU], state.holdings["p"]["c"][GPU]) == ["0", "3"]
 
@@ -142,13 +142,13 @@ class TestTheKubelet:
     """The plugin is asked when devices are chosen; one that knows links names a set with many."""
 
     def test_links_decide_among_the_aligned(self) -> None:
-        of = dgx(REFERENCE)
+        of = dgx(build)
 
         assert take(of, device.EMPTY, 2, 0b01) == "0 3"
         assert take(of, given_out("3 7"), 2, 0b01) == "1 2"
 
     def test_before_119_nobody_asks(self) -> None:
-        of = dgx(profile_of((1, 18)), listed="2 3")
+        of = dgx(build_without_asking, listed="2 3")
 
         assert take(of, device.EMPTY, 2, 0b01) == "0 1"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,8 +12,10 @@ from numalign.kubelet import node
 from numalign.kubelet.admission import admit_in_order, open_session
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.node import AdmitResult
-from numalign.kubelet.profile import REFERENCE
-from numalign.kubelet.releases import DIFFERENCES, between, parse_release, profile_of
+from numalign.kubelet.releases.early_merge import EarlyMerge, as_given
+from numalign.kubelet.releases.release import Change, version_text
+from numalign.kubelet.releases.table import all_changes, between, kubelet, parse_version, without
+from numalign.kubelet.releases.v1_32 import V1_32
 from numalign.kubelet.setup import Setup
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.machine import Device, Machine, NUMANode, Unit
@@ -48,43 +51,44 @@ def admit(version: str, containers: list[dict[str, Any]], policy: str = "restric
         restart = {"restartPolicy": "Always"} if "sidecar" in one else {}
         spec[kind].append({"name": f"c{number}", "resources": {"limits": limits}, **restart})
     pod = read_pod({"metadata": {"name": "p", "uid": "p"}, "spec": spec})
-    profile = profile_of(parse_release(version))
-    session = open_session(Setup(machine(nodes), config(policy), "ideal", profile), fit_check=False)
+    setup = Setup(machine(nodes), config(policy), "ideal", kubelet(parse_version(version)))
+    session = open_session(setup, fit_check=False)
     (outcome,) = admit_in_order(session, [pod])
     return outcome.result
 
 
+def name(change: Change) -> str:
+    return f"{change.topic} since {version_text(change.since)}"
+
+
 class TestTable:
-    def test_rows_stand_in_order(self) -> None:
-        assert list(DIFFERENCES) == sorted(DIFFERENCES, key=lambda difference: difference.since)
+    def test_changes_stand_in_order(self) -> None:
+        assert list(all_changes()) == sorted(all_changes(), key=lambda change: change.since)
 
-    def test_today_is_the_reference_itself(self) -> None:
-        assert profile_of((1, 32)) is REFERENCE
+    def test_all_changes_up_to_132_give_the_kubelet_that_the_rules_describe(self) -> None:
+        assert without((1, 32), ()) == V1_32 == kubelet((1, 32))
 
-    @pytest.mark.parametrize("row", DIFFERENCES, ids=lambda row: f"{row.field} since 1.{row.since[1]}")
-    def test_a_row_makes_a_difference_at_its_release(self, row: Any) -> None:
-        before, since = profile_of((1, row.since[1] - 1)), profile_of(row.since)
-        field, _, entry = row.field.partition(".")
-        old, new = getattr(before, field), getattr(since, field)
+    @pytest.mark.parametrize("change", all_changes(), ids=name)
+    def test_a_change_makes_a_difference_at_its_release(self, change: Change) -> None:
+        assert without(change.since, [change]) != kubelet(change.since)
 
-        assert old != new
-        if entry:
-            assert old.get(entry) == row.before
-        else:
-            assert old == row.before
+    @pytest.mark.parametrize("change", all_changes(), ids=name)
+    def test_before_its_release_a_change_makes_none(self, change: Change) -> None:
+        before = (1, change.since[1] - 1)
+        assert without(before, [change]) == kubelet(before)
 
-    def test_an_upgrade_brings_the_rows_between(self) -> None:
-        assert [row.field for row in between((1, 23), (1, 24))] == ["merge"]
-        assert not list(between((1, 24), (1, 24)))
+    def test_an_upgrade_brings_the_changes_between(self) -> None:
+        assert [change.topic for change in between((1, 23), (1, 24))] == ["preferred hints"]
+        assert not between((1, 24), (1, 24))
 
     @pytest.mark.parametrize("text", ["1.23", "v1.23", "v1.23.17", " 1.23 "])
     def test_versions_are_read(self, text: str) -> None:
-        assert parse_release(text) == (1, 23)
+        assert parse_version(text) == (1, 23)
 
     @pytest.mark.parametrize("text", ["1.15", "1.33", "23", "1.x", "", "2.20", "1.23-rc", "1.٢٣"])
     def test_other_versions_are_refused(self, text: str) -> None:
         with pytest.raises(InputError, match=r"expected a version from 1\.16 to 1\.32"):
-            parse_release(text)
+            parse_version(text)
 
 
 NEEDS_GATE = (
@@ -127,7 +131,7 @@ class TestStart:
     @pytest.mark.parametrize(("version", "given", "text"), CASES, ids=[f"{case[0]}: {case[2]}" for case in CASES])
     def test_refuses(self, version: str, given: KubeletConfig, text: str) -> None:
         with pytest.raises(StartError) as error:
-            node.start(Setup(machine(), given, "ideal", profile_of(parse_release(version))))
+            node.start(Setup(machine(), given, "ideal", kubelet(parse_version(version))))
         assert error.value.message == text
 
     def test_eight_nodes_are_the_limit_until_an_option_raises_it(self) -> None:
@@ -135,8 +139,8 @@ class TestStart:
 
         for given, version in ((config(), "1.30"), (config(), "1.32")):
             with pytest.raises(StartError, match="unsupported on machines with more than 8 NUMA Nodes"):
-                node.start(Setup(machine(9, 1), given, "ideal", profile_of(parse_release(version))))
-        node.start(Setup(machine(9, 1), raised, "ideal", profile_of((1, 31))))
+                node.start(Setup(machine(9, 1), given, "ideal", kubelet(parse_version(version))))
+        node.start(Setup(machine(9, 1), raised, "ideal", kubelet((1, 31))))
 
 
 class TestAdmission:
@@ -191,45 +195,18 @@ class TestAdmission:
 
         As separate lists they would merge to a preferred hint of no node, which the first alpha admits.
         """
-        profile = profile_of((1, 16))
         apart = machine()._replace(devices={"v/gpu": (Device("g0", (0,)),), "v/nic": (Device("n0", (1,)),)})
         limits = {"limits": {"v/gpu": "1", "v/nic": "1"}}
         pod = read_pod(
             {"metadata": {"name": "p", "uid": "p"}, "spec": {"containers": [{"name": "c", "resources": limits}]}}
         )
+        first = kubelet((1, 16))
+        assert isinstance(first.merging.merge, EarlyMerge)
+        separate = first.merging._replace(merge=replace(first.merging.merge, gather=as_given))
         admitted = {}
-        for merged in (True, False):
-            session = open_session(
-                Setup(apart, config(), "ideal", profile._replace(devices_merged=merged)), fit_check=False
-            )
+        for merged, of in ((True, first), (False, first._replace(merging=separate))):
+            session = open_session(Setup(apart, config(), "ideal", of), fit_check=False)
             (outcome,) = admit_in_order(session, [pod])
             admitted[merged] = outcome.admit
 
         assert admitted == {True: False, False: True}
-
-
-@pytest.mark.parametrize("policy", ["none", "best-effort", "restricted", "single-numa-node"])
-@pytest.mark.parametrize("scope", ["container", "pod"])
-def test_a_profile_that_differs_in_nothing_decides_as_today(policy: str, scope: str) -> None:
-    """An equal profile that is not the reference itself goes the long way round."""
-    asked = [("1", "1"), ("3", "0"), ("2", "1"), ("6", "3"), ("1", "0"), ("2", "2")]
-    pods = [
-        read_pod(
-            {
-                "metadata": {"name": f"p{number}", "uid": f"p{number}"},
-                "spec": {
-                    "containers": [
-                        {"name": name, "resources": {"limits": {"cpu": cpus, "memory": "1Mi", "v/gpu": gpus}}}
-                        for name in ("a", "b")
-                    ]
-                },
-            }
-        )
-        for number, (cpus, gpus) in enumerate(asked)
-    ]
-    results = []
-    for profile in (REFERENCE, REFERENCE._replace()):
-        session = open_session(Setup(machine(4), config(policy, topology_manager_scope=scope), "ideal", profile))
-        results.append([(outcome.result.admit, outcome.result.hints) for outcome in admit_in_order(session, pods)])
-
-    assert results[0] == results[1]

@@ -187,7 +187,7 @@ def test_a_raised_limit_admits_nine_nodes() -> None:
 def test_first_bad_option_by_name_is_told() -> None:
     config = KubeletConfig(topology_manager_policy_options={"zz": "1", "aa": "1"})
     with pytest.raises(StartError, match="aa"):
-        read_options(config)
+        read_options(config, lambda _gate: True)
 
 
 def test_ideal_node_needs_no_reservation() -> None:

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from numalign.analysis.compare.hint_policies import Compared, compare, every_combination
-from numalign.kubelet.profile import REFERENCE
-from numalign.kubelet.proposals.feedback_policies import combine, merge_devices, merge_feedback, merge_lists_before_124
-from numalign.kubelet.releases import profile_of
+from numalign.kubelet.proposals.feedback_policies import FEEDBACK, merge_feedback
+from numalign.kubelet.proposals.table import with_proposals
+from numalign.kubelet.releases.early_merge import EarlyMerge, as_given, combinations, merge_devices, narrowest
+from numalign.kubelet.releases.table import kubelet
 from numalign.kubelet.topology.hints import CANNOT_FIT, NO_PREFERENCE, HintList, TopologyHint
 from numalign.kubelet.topology.merge.lists import merge_lists, numa_info
 from tests.kubelet.hint_text import hints, show
@@ -40,7 +41,7 @@ def verdict(compared: Compared, policy: str) -> str:
 @pytest.mark.parametrize("row", TABLE, ids=[f"{row[0]} with {row[1]}" for row in TABLE])
 def test_row_of_the_rules(row: tuple[str, ...]) -> None:
     lists = {"a": hints(row[0]), "b": hints(row[1])}
-    today, before = compare(lists, 2), compare(lists, 2, profile_of((1, 23)))
+    today, before = compare(lists, 2), compare(lists, 2, kubelet((1, 23)))
 
     assert row[2:5] == tuple(verdict(today, policy) for policy in ("preferred", "strict", "proposed-strict"))
     assert row[5:] == (verdict(before, "restricted"), verdict(today, "restricted"))
@@ -135,8 +136,10 @@ class TestEveryPairOfHintsOnTwoNodes:
         assert merge_feedback("preferred", pair, TWO) == (best, True)
         assert merge_feedback("strict", pair, TWO) == (best, best.preferred)
         assert merge_feedback("proposed-strict", pair, TWO) == (equal, equal.preferred)
-        assert merge_lists_before_124("narrowest", "best-effort", pair, TWO) == (old, True)
-        assert merge_lists_before_124("narrowest", "restricted", pair, TWO) == (old, old.preferred)
+        early = EarlyMerge(best=narrowest, gather=as_given)
+        answers = [{"a": pair[0]}, {"b": pair[1]}]
+        assert early("best-effort", answers, TWO) == (old, True)
+        assert early("restricted", answers, TWO) == (old, old.preferred)
         # 14.4: proposed strict admits exactly when today's restricted does; strict is the old one but for empty masks.
         assert equal.preferred == new.preferred
         assert not equal.preferred or equal == new
@@ -173,26 +176,18 @@ LISTS = st.lists(
 class TestBefore124:
     @given(LISTS)
     def test_the_fold_is_the_walk(self, lists: list[HintList]) -> None:
-        found, _ = merge_lists_before_124("narrowest", "restricted", lists, numa_info(range(4)))
-
-        assert literal_narrowest(lists, 15) == found
+        assert literal_narrowest(lists, 15) == narrowest(combinations(lists, 15), 15)
 
     def test_example_2_mixes_masks(self) -> None:
         """Rule 17, example 2: one node comes out, although each resource needs two."""
         lists = [hints("0011:T 0110:T"), hints("0110:T 1100:T")]
 
-        assert merge_lists_before_124("narrowest", "restricted", lists, numa_info(range(4))) == (
-            hints("0010:T")[0],
-            True,
-        )
+        assert narrowest(combinations(lists, 15), 15) == hints("0010:T")[0]
 
     def test_example_7_takes_the_narrowest(self) -> None:
         lists = [hints("0011:T 0111:F"), hints("1110:T 0111:F")]
 
-        assert merge_lists_before_124("narrowest", "restricted", lists, numa_info(range(4))) == (
-            hints("0010:T")[0],
-            True,
-        )
+        assert narrowest(combinations(lists, 15), 15) == hints("0010:T")[0]
 
     @pytest.mark.parametrize("pair", PAIRS[::7], ids=lambda pair: " / ".join(show_list(one) for one in pair))
     def test_single_numa_node_is_the_same_in_every_release_since_118(self, pair: tuple[HintList, HintList]) -> None:
@@ -201,7 +196,7 @@ class TestBefore124:
         verdicts = {
             release: next(
                 (one.hint, one.admit)
-                for one in compare(lists, 2, profile_of(release)).verdicts
+                for one in compare(lists, 2, kubelet(release)).verdicts
                 if one.policy == "single-numa-node"
             )
             for release in ((1, 18), (1, 23), (1, 32))
@@ -212,13 +207,13 @@ class TestBefore124:
     def test_a_hint_of_several_nodes_spoiled_single_numa_node_up_to_117(self) -> None:
         lists = {"a": hints("11:T"), "b": hints("11:T")}
 
-        assert [one.hint for one in compare(lists, 2, profile_of((1, 17))).verdicts][-1] == TopologyHint(3, False)
+        assert [one.hint for one in compare(lists, 2, kubelet((1, 17))).verdicts][-1] == TopologyHint(3, False)
 
     def test_the_first_alpha_admits_hints_without_a_common_node(self) -> None:
         lists = {"a": hints("01:T"), "b": hints("10:T")}
 
-        assert verdict(compare(lists, 2, profile_of((1, 16))), "restricted") == "00:T admit"
-        assert verdict(compare(lists, 2, profile_of((1, 17))), "restricted") == "11:F refuse"
+        assert verdict(compare(lists, 2, kubelet((1, 16))), "restricted") == "00:T admit"
+        assert verdict(compare(lists, 2, kubelet((1, 17))), "restricted") == "11:F refuse"
 
 
 class TestDevicesMergedInside:
@@ -248,7 +243,7 @@ class TestDevicesMergedInside:
 
 def test_today_is_untouched_by_the_comparison() -> None:
     for providers in every_combination():
-        found = {one.policy: one for one in compare(providers, 2, REFERENCE).verdicts}
+        found = {one.policy: one for one in compare(providers, 2).verdicts}
 
         assert found["restricted"].hint == merge_lists(list(providers.values()), TWO)
 
@@ -270,4 +265,5 @@ COMBINED = (
     ("release", "policy", "given_", "merged"), [case[1:] for case in COMBINED], ids=[case[0] for case in COMBINED]
 )
 def test_one_combination(release: tuple[int, int], policy: str, given_: str, merged: str) -> None:
-    assert show(combine(profile_of(release), policy, hints(given_), 3), 2) == merged
+    rules = with_proposals(kubelet(release), [FEEDBACK]).merging
+    assert show(rules.combine(policy, hints(given_), 3), 2) == merged

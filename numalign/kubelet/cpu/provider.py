@@ -1,0 +1,53 @@
+"""The CPU Manager as a hint provider."""
+
+from __future__ import annotations
+
+from numalign.kubelet.cpu.allocate import allocate
+from numalign.kubelet.cpu.hints import container_hints, pod_hints
+from numalign.kubelet.cpu.manager import CPUManager
+from numalign.kubelet.cpu.manager import start as start_manager
+from numalign.kubelet.cpu.state import CPUState, initial_state, remove_pod
+from numalign.kubelet.demand import PodDemand
+from numalign.kubelet.topology.provider import HintProvider, StartInput
+
+
+def start(given: StartInput) -> CPUManager:
+    """Start the manager (row 8 of docs/rules/kubelet-files.md 56).
+
+    Raises:
+        StartError: the kubelet would not start.
+    """
+    reserved = given.reservation.get("cpu")
+    return start_manager(
+        given.machine,
+        policy=given.config.cpu_manager_policy,
+        options=given.config.cpu_manager_policy_options,
+        gates=given.gates,
+        levels=given.levels,
+        topology_policy=given.config.topology_manager_policy,
+        reserved=given.reserved_cpus,
+        reservation_nano=reserved.nano if reserved else None,
+        waive_reservation=given.waive_cpu_reservation,
+    )
+
+
+def release(_manager: CPUManager, state: CPUState, uid: str) -> CPUState:
+    """Put all CPUs of a pod back into the shared pool."""
+    return remove_pod(state, uid)
+
+
+def start_containers(_manager: CPUManager, state: CPUState, _pod: PodDemand) -> CPUState:
+    """CPUs of finished init containers stay theirs, for later containers of the pod (docs/rules/cpu-manager.md 9)."""
+    return state
+
+
+CPU = HintProvider(
+    name="cpu",
+    start=start,
+    empty=initial_state,
+    container_hints=container_hints,
+    pod_hints=pod_hints,
+    allocate=allocate,
+    release=release,
+    start_containers=start_containers,
+)

@@ -1,0 +1,1 @@
+"""What each release of the kubelet changed; each change is a typed function on the `Kubelet` before it."""

@@ -1,0 +1,151 @@
+"""How hints were merged before 1.24 (docs/rules/topology-manager.md 13, "Old merge").
+
+A combination's mask is the AND of its masks ("no mask" counts as all nodes) and it is preferred when all its hints are,
+whatever their masks. What changed is which combinations count, which one wins and who is admitted. Only explicit lists
+are merged here: those kubelets knew 8 NUMA nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from numalign.kubelet.topology.hints import CANNOT_FIT, HintList, ProviderAnswer, TopologyHint, masks_by_width
+from numalign.kubelet.topology.manager import Merge
+from numalign.kubelet.topology.merge.combination import intersection
+from numalign.kubelet.topology.merge.lists import NUMAInfo
+from numalign.kubelet.topology.policy import (
+    DO_NOT_CARE,
+    IMPOSSIBLE,
+    explicit,
+    filter_answers,
+    single_numa_filter,
+)
+
+NOTHING_BETTER = TopologyHint(None, False)
+"""What the merge of 2019 answers when nothing beats it."""
+
+Best = Callable[[Iterable[TopologyHint], int], TopologyHint]
+"""(distinct merged hints, mask of all nodes) -> the one that wins."""
+
+Gather = Callable[[Sequence[ProviderAnswer], NUMAInfo], Sequence[ProviderAnswer]]
+"""What becomes of the answers before they are merged; the Device Manager's is the first."""
+
+
+class SingleNode(NamedTuple):
+    """What `single-numa-node` is."""
+
+    filter: Callable[[Sequence[HintList]], Sequence[HintList]]
+    stores_no_mask: bool
+    """The mask of all nodes is stored as "no mask"."""
+
+
+def prefer_single_nodes(lists: Sequence[HintList]) -> list[HintList]:
+    """Take the preference from every hint of several nodes (13, `single-numa-node` up to v1.17)."""
+    return [
+        tuple(TopologyHint(mask, preferred and (mask is None or mask.bit_count() == 1)) for mask, preferred in hints)
+        for hints in lists
+    ]
+
+
+SINGLE_NODES_PREFERRED = SingleNode(prefer_single_nodes, stores_no_mask=False)
+SINGLE_NODES_ONLY = SingleNode(single_numa_filter, stores_no_mask=True)
+
+
+def combinations(lists: Iterable[HintList], full: int) -> set[TopologyHint]:
+    """Return the distinct merged hints of the cross product, by folding one list after the other (13.4)."""
+    merged = {TopologyHint(full, True)}
+    for hints in lists:
+        merged = {
+            TopologyHint((mask or 0) & (full if other is None else other), preferred and also)
+            for mask, preferred in merged
+            for other, also in hints
+        }
+    return merged
+
+
+def narrowest(found: Iterable[TopologyHint], full: int) -> TopologyHint:
+    """Preferred first, then the fewest nodes, then the smaller number; a mask without nodes never wins."""
+    return min((hint for hint in found if hint.numa_affinity), key=_rank, default=TopologyHint(full, False))
+
+
+def best_of_2019(found: Iterable[TopologyHint], _full: int) -> TopologyHint:
+    """Preferred first, and only then a mask that is not empty: so an empty mask can win (14.1, 14.2)."""
+    best = min(
+        found,
+        key=lambda hint: (not hint.preferred, not hint.numa_affinity, *_rank(hint)[1:]),
+        default=NOTHING_BETTER,
+    )
+    return best if best.preferred or best.numa_affinity else NOTHING_BETTER
+
+
+def _rank(hint: TopologyHint) -> tuple[bool, int, int]:
+    mask = hint.numa_affinity or 0
+    return (not hint.preferred, mask.bit_count(), mask)
+
+
+def as_given(answers: Sequence[ProviderAnswer], _numa: NUMAInfo) -> Sequence[ProviderAnswer]:
+    """Merge one list of hints a resource."""
+    return answers
+
+
+def devices_first(answers: Sequence[ProviderAnswer], numa: NUMAInfo) -> Sequence[ProviderAnswer]:
+    """Merge the Device Manager's lists among themselves before anybody sees them, as the first alpha did."""
+    return (merge_devices(answers[0], numa.full), *answers[1:])
+
+
+def merge_devices(answer: ProviderAnswer, full: int) -> ProviderAnswer:
+    """Merge the Device Manager's hints into one list.
+
+    What remains are the masks that the resources share, preferred where every resource prefers its part; resources
+    without a common node leave no hint.
+    """
+    lists = explicit([answer[resource] for resource in sorted(answer)])
+    if IMPOSSIBLE in lists:
+        return {"devices": CANNOT_FIT}
+    flags: dict[int | None, bool] = {}
+    for mask, preferred in combinations([hints for hints in lists if hints != DO_NOT_CARE], full):
+        flags[mask] = preferred or flags.get(mask, False)
+    if len(lists) == lists.count(DO_NOT_CARE):
+        return {}
+    flags.pop(0, None)
+    return {"devices": tuple(TopologyHint(mask, flags[mask]) for mask in masks_by_width(full) if mask in flags)}
+
+
+@dataclass(frozen=True, slots=True)
+class EarlyMerge:
+    """The merge of 1.16, or with some of its parts replaced; called as any merge is."""
+
+    best: Best = best_of_2019
+    single: SingleNode = SINGLE_NODES_PREFERRED
+    gather: Gather = devices_first
+
+    def __call__(self, policy: str, answers: Iterable[ProviderAnswer], numa: NUMAInfo) -> tuple[TopologyHint, bool]:
+        """Merge under best-effort, restricted or single-numa-node."""
+        lists: Sequence[HintList] = explicit(filter_answers(self.gather(tuple(answers), numa)))
+        single = policy == "single-numa-node"
+        if single:
+            lists = self.single.filter(lists)
+        best = self.best(combinations(lists, numa.full), numa.full)
+        if single and self.single.stores_no_mask and best.numa_affinity == numa.full:
+            best = TopologyHint(None, best.preferred)
+        return best, policy == "best-effort" or best.preferred
+
+
+@dataclass(frozen=True, slots=True)
+class AfterGathering:
+    """A merge of answers that were gathered in another way before; called as any merge is."""
+
+    gather: Gather
+    merge: Merge
+
+    def __call__(self, policy: str, answers: Iterable[ProviderAnswer], numa: NUMAInfo) -> tuple[TopologyHint, bool]:
+        """Gather, then merge."""
+        return self.merge(policy, self.gather(tuple(answers), numa), numa)
+
+
+def combine_until_1_23(_policy: str, hints: Sequence[TopologyHint], full: int) -> TopologyHint:
+    """Merge one combination as 1.17 to 1.23 did: preferred if all hints are and some node is left (13)."""
+    merged = intersection(hints, full)
+    return merged._replace(preferred=merged.preferred and bool(merged.numa_affinity))

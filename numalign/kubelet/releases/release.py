@@ -1,0 +1,131 @@
+"""A kubelet as a value, and what may change it: a release, or a proposal that no release carries out.
+
+A release is its predecessor with parts replaced. Nothing that decides asks which release it is: the right function is
+already in place. Which release changed what is in `table`; what was only ever proposed in `kubelet/proposals`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from numalign.kubelet.config import Level
+from numalign.kubelet.cpu.manager import CPUManager
+from numalign.kubelet.cpu.state import CPUState
+from numalign.kubelet.demand import PodDemand
+from numalign.kubelet.device.state import DeviceManager, DeviceState
+from numalign.kubelet.memory.state import MemoryManager, MemoryState
+from numalign.kubelet.topology.hints import HintList, TopologyHint
+from numalign.kubelet.topology.manager import Merge, Refusal, Scope, TopologyManager
+from numalign.kubelet.topology.provider import HintProvider
+from numalign.model.pod import Pod
+
+Version = tuple[int, int]
+"""Major and minor version of a release."""
+
+
+def version_text(version: Version) -> str:
+    """Write a version: `1.23`."""
+    return f"{version[0]}.{version[1]}"
+
+
+class Option(NamedTuple):
+    """A policy option of the CPU or the Topology Manager."""
+
+    manager: Literal["cpu", "topology"]
+    level: Level
+
+
+class Gate(NamedTuple):
+    """A feature gate."""
+
+    default: bool
+    stage: Literal["alpha", "beta", "GA", "deprecated"]
+    locked: bool = False
+    """It cannot be set to anything but its default."""
+
+
+Combine = Callable[[str, Sequence[TopologyHint], int], TopologyHint]
+
+
+class MergeRules(NamedTuple):
+    """How hints become one, and the same step by step for people who check it."""
+
+    merge: Merge
+    combine: Combine
+    """(policy, one combination of hints, mask of all nodes) -> what the combination merges to."""
+    single_filter: Callable[[Sequence[HintList]], Sequence[HintList]]
+    """What `single-numa-node` does to the lists before they are combined."""
+    ranked: bool
+    """Candidates compare by docs/rules/topology-manager.md 6.4, so the runner-up and what beat it can be told."""
+
+
+class Kubelet(NamedTuple):
+    """A kubelet: which release, and what each of its parts does."""
+
+    version: Version
+    device: HintProvider[DeviceManager, DeviceState]
+    cpu: HintProvider[CPUManager, CPUState]
+    memory: HintProvider[MemoryManager, MemoryState]
+    merging: MergeRules
+    scopes: Mapping[str, Scope]
+    """Name -> how a pod is admitted there."""
+    policies: tuple[str, ...]
+    """Policies of the Topology Manager."""
+    options: Mapping[str, Option]
+    """The policy options that exist."""
+    gates: Mapping[str, Gate]
+    """The feature gates that numalign knows to matter here."""
+    settings: frozenset[str]
+    """Fields of KubeletConfiguration that exist, of those that some release lacks."""
+    read_pod: Callable[[Pod], tuple[Pod, PodDemand]]
+    """A pod as this kubelet sees it, and what it asks of the managers."""
+    refusal: Refusal
+    choose: Callable[[TopologyManager, Pod], TopologyManager] | None = None
+    """What lets a pod choose policy and scope; None, as in every release: nothing does."""
+    proposals: tuple[Proposal, ...] = ()
+    """What it does that no release does."""
+
+    def gates_with(self, given: Mapping[str, bool]) -> Callable[[str], bool]:
+        """Return what tells whether a feature gate is on, where some are set by hand."""
+        gates = {**{name: gate.default for name, gate in self.gates.items()}, **given}
+        return lambda name: gates.get(name, False)
+
+    def levels(self, manager: Literal["cpu", "topology"]) -> dict[str, str]:
+        """Return the options of a manager that exist, and their levels."""
+        return {name: option.level for name, option in self.options.items() if option.manager == manager}
+
+
+class Change(NamedTuple):
+    """One thing that changed with a release."""
+
+    topic: str
+    since: Version
+    older: str
+    """What was before, for people."""
+    newer: str
+    apply: Callable[[Kubelet], Kubelet]
+    """Replace the part that changed."""
+
+
+class Proposal(NamedTuple):
+    """One thing that was only ever proposed."""
+
+    label: str
+    """What it is, in a few words for people."""
+    apply: Callable[[Kubelet], Kubelet]
+
+
+def with_option(name: str, manager: Literal["cpu", "topology"], level: Level) -> Callable[[Kubelet], Kubelet]:
+    """Make a change: an option appears, or moves to another level."""
+    return lambda kubelet: kubelet._replace(options={**kubelet.options, name: Option(manager, level)})
+
+
+def with_gate(name: str, gate: Gate) -> Callable[[Kubelet], Kubelet]:
+    """Make a change: a feature gate appears, or gets another default, stage or lock."""
+    return lambda kubelet: kubelet._replace(gates={**kubelet.gates, name: gate})
+
+
+def with_settings(*names: str) -> Callable[[Kubelet], Kubelet]:
+    """Make a change: fields of KubeletConfiguration appear."""
+    return lambda kubelet: kubelet._replace(settings=kubelet.settings | set(names))

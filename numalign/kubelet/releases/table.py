@@ -1,0 +1,84 @@
+"""Which kubelet decides: the table of all changes, and the kubelets that follow from it.
+
+A kubelet is the fold of every change up to its release over the first one. From 1.32 on the fold starts there, so that
+nobody pays for history who does not ask for it; a test holds both ways together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from functools import cache
+
+from numalign.errors import InputError
+from numalign.kubelet.releases.release import Change, Kubelet, Version, version_text
+from numalign.kubelet.releases.v1_32 import V1_32
+
+OLDEST: Version = (1, 16)
+"""The Topology Manager's first, as alpha."""
+
+NEWEST: Version = (1, 32)
+
+NEWER_CHANGES: tuple[Change, ...] = ()
+"""What changed after 1.32, oldest first."""
+
+
+def all_changes() -> tuple[Change, ...]:
+    """List every change since the first kubelet, oldest first."""
+    from numalign.kubelet.releases.until_1_31 import CHANGES
+
+    return CHANGES + NEWER_CHANGES
+
+
+def fold(start: Kubelet, version: Version, changes: Iterable[Change]) -> Kubelet:
+    """Carry out the changes up to a release, oldest first."""
+    kubelet = start
+    for change in changes:
+        if start.version < change.since <= version:
+            kubelet = change.apply(kubelet._replace(version=change.since))
+    return kubelet._replace(version=version)
+
+
+@cache
+def kubelet(version: Version) -> Kubelet:
+    """Return the kubelet of a release from `OLDEST` to `NEWEST`."""
+    if version >= V1_32.version:
+        return fold(V1_32, version, NEWER_CHANGES)
+    return without(version, ())
+
+
+LATEST: Kubelet = kubelet(NEWEST)
+"""The kubelet that decides where nobody asks for another."""
+
+
+def without(version: Version, taken_back: Collection[Change]) -> Kubelet:
+    """Return the kubelet of a release as if some changes had never been made."""
+    from numalign.kubelet.releases.until_1_31 import V1_16
+
+    return fold(V1_16, version, [change for change in all_changes() if change not in taken_back])
+
+
+def between(older: Version, newer: Version) -> tuple[Change, ...]:
+    """List what an upgrade brings, oldest first."""
+    return tuple([change for change in all_changes() if older < change.since <= newer])
+
+
+def first_with_setting(name: str) -> Version:
+    """Return the first release that has a field of KubeletConfiguration."""
+    versions = sorted({OLDEST, *(change.since for change in all_changes())})
+    return next(version for version in versions if name in kubelet(version).settings)
+
+
+def parse_version(text: str) -> Version:
+    """Read a kubelet version: `1.23`, `v1.23`, `v1.23.17`.
+
+    Raises:
+        InputError: it is none, or not one from `OLDEST` to `NEWEST`.
+    """
+    match = re.fullmatch(r"v?1\.(\d{1,3})(?:\.\d+)?", text.strip(), re.ASCII)
+    version = (1, int(match[1])) if match else None
+    if version is None or not OLDEST <= version <= NEWEST:
+        raise InputError(
+            f"--kubelet-version: expected a version from {version_text(OLDEST)} to {version_text(NEWEST)}, got {text!r}"
+        )
+    return version

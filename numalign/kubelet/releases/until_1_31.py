@@ -1,0 +1,328 @@
+"""Kubelets 1.16, the Topology Manager's first, to 1.31, and what each release up to 1.32 changed.
+
+docs/rules/topology-manager.md 13, docs/rules/device-manager.md 10, docs/rules/cpu-manager.md 15.1. The first kubelet is
+described by what it did otherwise than 1.32; each change then puts the newer part in its place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from numalign.kubelet import demand
+from numalign.kubelet.demand import PodDemand
+from numalign.kubelet.releases.early_admission import (
+    admit_after_all_hints,
+    cpu_hints_without_reuse,
+    device_hints_without_reuse,
+    start_without_asking,
+)
+from numalign.kubelet.releases.early_merge import (
+    SINGLE_NODES_ONLY,
+    AfterGathering,
+    EarlyMerge,
+    as_given,
+    combine_until_1_23,
+    narrowest,
+    prefer_single_nodes,
+)
+from numalign.kubelet.releases.release import (
+    Change,
+    Gate,
+    Kubelet,
+    MergeRules,
+    version_text,
+    with_gate,
+    with_option,
+    with_settings,
+)
+from numalign.kubelet.releases.v1_32 import V1_32
+from numalign.kubelet.topology.merge.combination import combine_2019
+from numalign.model.pod import Pod
+
+
+def _read_without_sidecars(pod: Pod) -> tuple[Pod, PodDemand]:
+    """Read a pod as a kubelet without sidecars does: `restartPolicy` of an init container is not known to it."""
+    containers = [
+        container._replace(kind="init") if container.kind == "sidecar" else container for container in pod.containers
+    ]
+    seen = pod._replace(containers=tuple(containers))
+    return seen, demand.read(seen)
+
+
+V1_16 = V1_32._replace(
+    version=(1, 16),
+    device=V1_32.device._replace(start=start_without_asking, container_hints=device_hints_without_reuse),
+    cpu=V1_32.cpu._replace(container_hints=cpu_hints_without_reuse),
+    merging=MergeRules(merge=EarlyMerge(), combine=combine_2019, single_filter=prefer_single_nodes, ranked=False),
+    scopes={"container": admit_after_all_hints},
+    options={},
+    gates={
+        **V1_32.gates,
+        "CPUManagerPolicyOptions": Gate(default=False, stage="alpha"),
+        "TopologyManagerPolicyOptions": Gate(default=False, stage="alpha"),
+        "TopologyManagerPolicyBetaOptions": Gate(default=False, stage="beta"),
+    },
+    settings=frozenset(),
+    read_pod=_read_without_sidecars,
+    refusal=("Topology Affinity Error", "Resources cannot be allocated with Topology Locality"),
+)
+
+
+def _early(kubelet: Kubelet) -> EarlyMerge:
+    """Return the merge of a kubelet before 1.24, whose parts changed one by one."""
+    merge = kubelet.merging.merge
+    if not isinstance(merge, EarlyMerge):
+        raise TypeError(f"kubelet {version_text(kubelet.version)} does not merge as the early ones did")
+    return merge
+
+
+def _narrowest_masks(kubelet: Kubelet) -> Kubelet:
+    merge = replace(_early(kubelet), best=narrowest)
+    return kubelet._replace(merging=kubelet.merging._replace(merge=merge, combine=combine_until_1_23))
+
+
+def _a_list_a_resource(kubelet: Kubelet) -> Kubelet:
+    merge = replace(_early(kubelet), gather=as_given)
+    return kubelet._replace(merging=kubelet.merging._replace(merge=merge))
+
+
+def _container_by_container(kubelet: Kubelet) -> Kubelet:
+    return kubelet._replace(scopes={**kubelet.scopes, "container": V1_32.scopes["container"]})
+
+
+def _single_nodes_only(kubelet: Kubelet) -> Kubelet:
+    merge = replace(_early(kubelet), single=SINGLE_NODES_ONLY)
+    return kubelet._replace(merging=kubelet.merging._replace(merge=merge, single_filter=SINGLE_NODES_ONLY.filter))
+
+
+def _one_word_reason(kubelet: Kubelet) -> Kubelet:
+    return kubelet._replace(refusal=V1_32.refusal)
+
+
+def _hints_see_reuse(kubelet: Kubelet) -> Kubelet:
+    return kubelet._replace(
+        device=kubelet.device._replace(container_hints=V1_32.device.container_hints),
+        cpu=kubelet.cpu._replace(container_hints=V1_32.cpu.container_hints),
+    )
+
+
+def _ask_plugins(kubelet: Kubelet) -> Kubelet:
+    return kubelet._replace(device=kubelet.device._replace(start=V1_32.device.start))
+
+
+def _scope_pod(kubelet: Kubelet) -> Kubelet:
+    kubelet = kubelet._replace(scopes={**kubelet.scopes, "pod": V1_32.scopes["pod"]})
+    return with_settings("topologyManagerScope")(kubelet)
+
+
+def _equal_masks(kubelet: Kubelet) -> Kubelet:
+    gather = _early(kubelet).gather
+    merge = V1_32.merging.merge if gather is as_given else AfterGathering(gather, V1_32.merging.merge)
+    return kubelet._replace(merging=V1_32.merging._replace(merge=merge))
+
+
+def _sidecars(kubelet: Kubelet) -> Kubelet:
+    return kubelet._replace(read_pod=V1_32.read_pod)
+
+
+CHANGES: tuple[Change, ...] = (
+    Change(
+        topic="empty intersections",
+        since=(1, 17),
+        older="two preferred hints on different nodes merge to a preferred hint of no node at all, "
+        "which `restricted` admits",
+        newer="hints without a common node never make a candidate",
+        apply=_narrowest_masks,
+    ),
+    Change(
+        topic="device hints",
+        since=(1, 17),
+        older="merged inside the Device Manager, so that nobody else sees which resource wants what",
+        newer="one list of hints a resource",
+        apply=_a_list_a_resource,
+    ),
+    Change(
+        topic="hints and allocation",
+        since=(1, 18),
+        older="hints of all containers are taken on the same state, allocation comes after the last one",
+        newer="a container is allocated before the next one is asked",
+        apply=_container_by_container,
+    ),
+    Change(
+        topic="single-numa-node",
+        since=(1, 18),
+        older="a hint of several nodes makes a combination not preferred",
+        newer="only preferred hints of one node take part",
+        apply=_single_nodes_only,
+    ),
+    Change(
+        topic="refusal",
+        since=(1, 18),
+        older="reason `Topology Affinity Error`",
+        newer="reason `TopologyAffinityError`",
+        apply=_one_word_reason,
+    ),
+    Change(
+        topic="init containers",
+        since=(1, 19),
+        older="hints do not see the CPUs and devices that ended init containers leave",
+        newer="hints count them as free for the pod, and must cover them",
+        apply=_hints_see_reuse,
+    ),
+    Change(
+        topic="device plugins",
+        since=(1, 19),
+        older="the kubelet takes any device of the right node",
+        newer="the plugin may name the devices it prefers (GetPreferredAllocation)",
+        apply=_ask_plugins,
+    ),
+    Change(
+        topic="scope",
+        since=(1, 20),
+        older="containers are aligned one by one",
+        newer="`topologyManagerScope: pod` aligns the pod as a whole",
+        apply=_scope_pod,
+    ),
+    Change(
+        topic="memory",
+        since=(1, 21),
+        older="there is no Memory Manager",
+        newer="the Memory Manager gives hints and pins memory and huge pages",
+        apply=with_settings("memoryManagerPolicy", "reservedMemory"),
+    ),
+    Change(
+        topic="CPU manager options",
+        since=(1, 22),
+        older="there are none",
+        newer="`cpuManagerPolicyOptions`, behind the gate CPUManagerPolicyOptions",
+        apply=with_settings("cpuManagerPolicyOptions"),
+    ),
+    Change(
+        topic="option full-pcpus-only",
+        since=(1, 22),
+        older="unknown",
+        newer="alpha",
+        apply=with_option("full-pcpus-only", "cpu", "Alpha"),
+    ),
+    Change(
+        topic="gate CPUManagerPolicyOptions",
+        since=(1, 23),
+        older="off unless asked for",
+        newer="on by default",
+        apply=with_gate("CPUManagerPolicyOptions", Gate(default=True, stage="beta")),
+    ),
+    Change(
+        topic="option full-pcpus-only",
+        since=(1, 23),
+        older="alpha",
+        newer="beta",
+        apply=with_option("full-pcpus-only", "cpu", "Beta"),
+    ),
+    Change(
+        topic="option distribute-cpus-across-numa",
+        since=(1, 23),
+        older="unknown",
+        newer="alpha",
+        apply=with_option("distribute-cpus-across-numa", "cpu", "Alpha"),
+    ),
+    Change(
+        topic="preferred hints",
+        since=(1, 24),
+        older="preferred hints of different masks merge to their intersection, preferred; else the narrowest mask wins",
+        newer="a merged hint is preferred only if all masks are equal; "
+        "else the widest of the narrowest masks is aimed at",
+        apply=_equal_masks,
+    ),
+    Change(
+        topic="option align-by-socket",
+        since=(1, 25),
+        older="unknown",
+        newer="alpha",
+        apply=with_option("align-by-socket", "cpu", "Alpha"),
+    ),
+    Change(
+        topic="topology manager options",
+        since=(1, 26),
+        older="there are none",
+        newer="`topologyManagerPolicyOptions`, behind the gate TopologyManagerPolicyOptions",
+        apply=with_settings("topologyManagerPolicyOptions"),
+    ),
+    Change(
+        topic="option prefer-closest-numa-nodes",
+        since=(1, 26),
+        older="unknown; of masks of equal width the lowest wins",
+        newer="alpha; the closest mask wins",
+        apply=with_option("prefer-closest-numa-nodes", "topology", "Alpha"),
+    ),
+    Change(
+        topic="gate TopologyManagerPolicyOptions",
+        since=(1, 28),
+        older="off unless asked for",
+        newer="on by default",
+        apply=with_gate("TopologyManagerPolicyOptions", Gate(default=True, stage="beta")),
+    ),
+    Change(
+        topic="gate TopologyManagerPolicyBetaOptions",
+        since=(1, 28),
+        older="off unless asked for",
+        newer="on by default",
+        apply=with_gate("TopologyManagerPolicyBetaOptions", Gate(default=True, stage="beta")),
+    ),
+    Change(
+        topic="option prefer-closest-numa-nodes",
+        since=(1, 28),
+        older="alpha",
+        newer="beta",
+        apply=with_option("prefer-closest-numa-nodes", "topology", "Beta"),
+    ),
+    Change(
+        topic="sidecars",
+        since=(1, 28),
+        older="`restartPolicy: Always` of an init container is not known: later containers take over what it has",
+        newer="sidecars keep their CPUs and devices",
+        apply=_sidecars,
+    ),
+    Change(
+        topic="option max-allowable-numa-nodes",
+        since=(1, 31),
+        older="unknown; 8 NUMA nodes are the limit",
+        newer="beta; more than 8 NUMA nodes can be allowed",
+        apply=with_option("max-allowable-numa-nodes", "topology", "Beta"),
+    ),
+    Change(
+        topic="option distribute-cpus-across-cores",
+        since=(1, 31),
+        older="unknown",
+        newer="alpha",
+        apply=with_option("distribute-cpus-across-cores", "cpu", "Alpha"),
+    ),
+    Change(
+        topic="gate TopologyManagerPolicyOptions",
+        since=(1, 32),
+        older="beta",
+        newer="stable",
+        apply=with_gate("TopologyManagerPolicyOptions", Gate(default=True, stage="GA")),
+    ),
+    Change(
+        topic="option prefer-closest-numa-nodes",
+        since=(1, 32),
+        older="beta",
+        newer="stable",
+        apply=with_option("prefer-closest-numa-nodes", "topology", "Stable"),
+    ),
+    Change(
+        topic="option strict-cpu-reservation",
+        since=(1, 32),
+        older="unknown",
+        newer="alpha",
+        apply=with_option("strict-cpu-reservation", "cpu", "Alpha"),
+    ),
+    Change(
+        topic="option prefer-align-cpus-by-uncorecache",
+        since=(1, 32),
+        older="unknown",
+        newer="alpha",
+        apply=with_option("prefer-align-cpus-by-uncorecache", "cpu", "Alpha"),
+    ),
+)
+"""Oldest first, up to what 1.32 changed."""

@@ -1,0 +1,231 @@
+"""The Topology Manager as a value: policy, scope, providers, and how their hints become one decision.
+
+docs/rules/topology-manager.md 3, 4, 10. A scope (`scope_container`, `scope_pod`) asks for decisions and has their
+outcome allocated; what both share is here. A refused pod leaves a state, too: there is no rollback.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal, NamedTuple
+
+from numalign.kubelet.cpu.state import CPUState
+from numalign.kubelet.demand import ContainerDemand, PodDemand
+from numalign.kubelet.device.state import DeviceState
+from numalign.kubelet.errors import AllocationError, KubeletHangError, KubeletPanicError
+from numalign.kubelet.memory.state import MemoryState
+from numalign.kubelet.topology.hints import ProviderAnswer, TopologyHint
+from numalign.kubelet.topology.merge.lists import NUMAInfo
+from numalign.kubelet.topology.provider import HintProvider
+
+NO_HINT = TopologyHint(None, False)
+"""What a provider reads where no hint is stored (9.1), and always under policy `none`."""
+
+Stage = Literal["", "merge", "allocate", "panic", "hang"]
+"""Where a pod was refused; empty when admitted. `panic` and `hang`: the kubelet itself would not survive the call."""
+
+PROVIDERS = ("device", "cpu", "memory")
+"""The hint providers in the order in which the kubelet asks them (2.5)."""
+
+StartedProvider = tuple[HintProvider[Any, Any], Any]
+"""A provider and its manager, whose types only they themselves need to know."""
+
+Refusal = tuple[str, str]
+"""Reason and message where the policy refuses."""
+
+Merge = Callable[[str, Iterable[ProviderAnswer], NUMAInfo], tuple[TopologyHint, bool]]
+"""(policy, answers, nodes) -> the hint to store, and whether the policy admits it."""
+
+
+class NodeState(NamedTuple):
+    """What pods hold."""
+
+    states: tuple[DeviceState, CPUState, MemoryState]
+    """One a provider, in the order of `PROVIDERS`."""
+    pods: Mapping[str, PodDemand] = {}
+    """UID -> admitted pod, in order of admission."""
+    leftovers: tuple[str, ...] = ()
+    """UIDs of refused pods whose allocations are not collected yet (10.3)."""
+
+    @property
+    def device(self) -> DeviceState:
+        """Who holds which devices."""
+        return self.states[0]
+
+    @property
+    def cpu(self) -> CPUState:
+        """Who holds which CPUs."""
+        return self.states[1]
+
+    @property
+    def memory(self) -> MemoryState:
+        """Who holds which memory."""
+        return self.states[2]
+
+
+class Decision(NamedTuple):
+    """One topology decision: for a container, or in scope `pod` for the whole pod."""
+
+    container: str | None
+    """Name; None for the whole pod."""
+    answers: tuple[ProviderAnswer, ...]
+    """In the order of `PROVIDERS`."""
+    hint: TopologyHint
+    """The merged hint; of a refusal the one that lost, its mask not worked out."""
+    admit: bool
+    state: NodeState
+    """What pods held when the providers were asked."""
+
+
+class AdmitResult(NamedTuple):
+    """The kubelet's decision on one pod."""
+
+    admit: bool
+    stage: Stage = ""
+    reason: str = ""
+    message: str = ""
+    container: str | None = None
+    """The container at which the pod was refused; None: admitted, or refused as a whole."""
+    provider: str = ""
+    """Which provider's Allocate failed (one of `PROVIDERS`)."""
+    hints: Mapping[str, TopologyHint] = {}
+    """Container name -> stored hint."""
+    decisions: tuple[Decision, ...] = ()
+
+
+class TopologyManager(NamedTuple):
+    """What does not change while a kubelet runs."""
+
+    policy: str
+    scope: str
+    scopes: Mapping[str, Scope]
+    """Name -> how a pod is admitted."""
+    numa: NUMAInfo
+    providers: tuple[StartedProvider, ...]
+    """Each provider with its manager, in the order in which they are asked."""
+    merge: Merge
+    refusal: Refusal
+    container_policies: Mapping[str, str] = {}
+    """Container name -> policy, where it is not `policy` (see `proposals.per_pod`)."""
+
+    def policy_of(self, container: str | None) -> str:
+        """Return the policy that holds for a container; None: for the whole pod."""
+        return self.container_policies.get(container, self.policy) if container else self.policy
+
+
+Admission = tuple[NodeState, AdmitResult]
+Scope = Callable[[TopologyManager, NodeState, PodDemand], Admission]
+"""How a pod is admitted: the decisions, and after each what it lets containers have."""
+
+
+def decide(manager: TopologyManager, state: NodeState, pod: PodDemand, container: ContainerDemand | None) -> Decision:
+    """Ask all providers about one container, or (None) about the whole pod, and let the policy judge.
+
+    Raises:
+        KubeletPanicError: the kubelet would crash while it computes or merges hints.
+        KubeletHangError: it would not come back.
+    """
+    if container is None:
+        answers = tuple(
+            [
+                provider.pod_hints(of, held, pod)
+                for (provider, of), held in zip(manager.providers, state.states, strict=True)
+            ]
+        )
+        name = None
+    else:
+        answers = tuple(
+            [
+                provider.container_hints(of, held, pod, container)
+                for (provider, of), held in zip(manager.providers, state.states, strict=True)
+            ]
+        )
+        name = container.name
+    hint, admitted = judge(manager, name, answers)
+    return Decision(name, answers, hint, admitted, state)
+
+
+def judge(
+    manager: TopologyManager, container: str | None, answers: tuple[ProviderAnswer, ...]
+) -> tuple[TopologyHint, bool]:
+    """Merge answers with the policy that holds for a container; returns the merged hint and whether it admits."""
+    policy = manager.policy_of(container) if manager.container_policies else manager.policy
+    return manager.merge(policy, answers, manager.numa)
+
+
+def admitted(
+    state: NodeState, pod: PodDemand, hints: Mapping[str, TopologyHint], decisions: Iterable[Decision]
+) -> Admission:
+    """The pod runs."""
+    return state._replace(pods={**state.pods, pod.uid: pod}), AdmitResult(True, hints=hints, decisions=tuple(decisions))
+
+
+def refused(
+    refusal: Refusal,
+    state: NodeState,
+    pod: PodDemand,
+    hints: Mapping[str, TopologyHint],
+    decisions: list[Decision],
+) -> Admission:
+    """The policy refused the merged hint of the last decision (4.4)."""
+    return _leave(state, pod), AdmitResult(
+        False, "merge", *refusal, decisions[-1].container, hints=hints, decisions=tuple(decisions)
+    )
+
+
+def failed(
+    failure: Failure,
+    state: NodeState,
+    pod: PodDemand,
+    container: ContainerDemand | None,
+    hints: Mapping[str, TopologyHint],
+    decisions: Iterable[Decision],
+) -> Admission:
+    """A call to a provider went wrong (4.4): the pod is refused, or the kubelet does not survive."""
+    error, provider = failure
+    stage: Stage = "allocate"
+    reason, message = "", str(error)
+    if isinstance(error, AllocationError):
+        reason = error.reason or "UnexpectedAdmissionError"
+        message = error.message if error.reason else f"Allocate failed due to {error.message}, which is unexpected"
+    else:
+        stage = "panic" if isinstance(error, KubeletPanicError) else "hang"
+    result = AdmitResult(
+        False,
+        stage,
+        reason,
+        message,
+        container.name if container else None,
+        provider,
+        hints=hints,
+        decisions=tuple(decisions),
+    )
+    return _leave(state, pod), result
+
+
+class Failure(NamedTuple):
+    """A call to a provider that went wrong."""
+
+    error: AllocationError | KubeletPanicError | KubeletHangError
+    provider: str = ""
+    """The provider's name; empty: while hints were made or merged."""
+
+
+def allocate(
+    manager: TopologyManager, state: NodeState, pod: PodDemand, container: ContainerDemand, hint: TopologyHint
+) -> tuple[NodeState, Failure | None]:
+    """Let each provider give the container what it asks for; after a failure, what the earlier ones gave stays."""
+    states: list[Any] = list(state.states)
+    failure = None
+    for place, (provider, of) in enumerate(manager.providers):
+        try:
+            states[place] = provider.allocate(of, states[place], pod, container, hint)
+        except (AllocationError, KubeletPanicError, KubeletHangError) as error:
+            failure = Failure(error, provider.name)
+            break
+    return state._replace(states=tuple(states)), failure
+
+
+def _leave(state: NodeState, pod: PodDemand) -> NodeState:
+    """Keep what a refused pod got: there is no rollback (10.2)."""
+    return state._replace(leftovers=(*state.leftovers, pod.uid))

@@ -1,0 +1,61 @@
+"""What the Topology Manager knows of a hint provider: one interface, which three managers implement.
+
+A provider is a record of functions, so that a kubelet that does one thing differently is the same record with that
+one function replaced (`releases`). Its two types are what stays the same while the kubelet runs (the manager) and
+what pods hold (the state). States do not change; functions return the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Generic, NamedTuple, TypeVar
+
+from numalign.kubelet.config import KubeletConfig
+from numalign.kubelet.demand import ContainerDemand, PodDemand
+from numalign.kubelet.memory.reserved import NodeAmount
+from numalign.kubelet.topology.hints import ProviderAnswer, TopologyHint
+from numalign.model.machine import Machine
+from numalign.model.quantity import Quantity
+
+Manager = TypeVar("Manager")
+State = TypeVar("State")
+
+
+class StartInput(NamedTuple):
+    """What a provider is started from."""
+
+    machine: Machine
+    config: KubeletConfig
+    gates: Callable[[str], bool]
+    """Tells whether a feature gate is on."""
+    levels: Mapping[str, str]
+    """Policy option -> its level, `Alpha`, `Beta` or `Stable`, of the options that exist."""
+    reserved_cpus: int
+    """The CPUs of `reservedSystemCPUs`; 0: not given."""
+    reserved_memory: tuple[NodeAmount, ...]
+    """The setting `reservedMemory`, read."""
+    reservation: Mapping[str, Quantity]
+    """What the node keeps for the system, resource by resource."""
+    waive_cpu_reservation: bool
+    """Let no CPU be reserved, as on the ideal node."""
+
+
+class HintProvider(NamedTuple, Generic[Manager, State]):
+    """A manager that the Topology Manager asks for hints and tells to allocate (docs/rules/topology-manager.md 4)."""
+
+    name: str
+    """`device`, `cpu` or `memory`."""
+    start: Callable[[StartInput], Manager]
+    """Raises StartError where the kubelet would not start."""
+    empty: Callable[[Manager], State]
+    """The state of a first start."""
+    container_hints: Callable[[Manager, State, PodDemand, ContainerDemand], ProviderAnswer]
+    """What would do for one container. May raise KubeletPanicError and KubeletHangError."""
+    pod_hints: Callable[[Manager, State, PodDemand], ProviderAnswer]
+    """What would do for the whole pod, for scope `pod`."""
+    allocate: Callable[[Manager, State, PodDemand, ContainerDemand, TopologyHint], State]
+    """Give a container what it asks for, under the hint that is stored for it. May raise AllocationError."""
+    release: Callable[[Manager, State, str], State]
+    """Forget a pod, by its UID: everything it held is free."""
+    start_containers: Callable[[Manager, State, PodDemand], State]
+    """Start all containers of an admitted pod in order: what only finished init containers held may be free again."""
