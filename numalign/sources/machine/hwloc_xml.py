@@ -8,11 +8,9 @@ node. What it carries gives the machine that the kubelet would see on the tree i
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
-from xml.parsers import expat
 
 from numalign.errors import InputError
-from numalign.model.cpuset import ids
+from numalign.model.cpuset import MAX_ID, ids
 from numalign.model.hardware import NOTHING_KNOWN
 from numalign.model.machine import Machine
 from numalign.sources.host import device_rules
@@ -20,127 +18,29 @@ from numalign.sources.host.contrast import hardware_of
 from numalign.sources.host.hardware import Cache, Hardware, HardwareNode
 from numalign.sources.host.kubelet_view import Core, KubeletView, Node, to_machine
 from numalign.sources.host.pci import PCIDevice, order
+from numalign.sources.machine.hwloc_document import MAX_BYTES, Document, Object, read_number
 
-MAX_BYTES = 64 << 20
-MAX_DEPTH = 256
-MAX_WORDS = 1 << 12
-"""Most 32-bit words of a bitmap."""
+MAX_WORDS = 1 << 9
+"""Most 32-bit words of a bitmap: twice as many as Linux has CPUs."""
 
 _UNKNOWN = 4294967295
 _PCI_TYPE = re.compile(r"([0-9a-f]{4}) \[([0-9a-f]{4}):([0-9a-f]{4})\]", re.ASCII)
 _BUS_ID = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]", re.ASCII)
 
 
-class Object(NamedTuple):
-    """One `<object>` with what stands inside it."""
-
-    kind: str
-    attributes: dict[str, str]
-    children: list[Object]
-    pages: dict[int, int]
-    """Page size in bytes -> count."""
-    infos: dict[str, str]
-
-
 def machine_from_xml(data: bytes, where: str, name: str) -> Machine:
     """Read hwloc's XML.
 
     Raises:
-        InputError: it is no XML, declares entities, is no hwloc topology of version 2, or has no CPUs.
+        InputError: it is no XML, declares entities or attributes, is no hwloc topology of version 2, or has no CPUs.
     """
     if len(data) > MAX_BYTES:
         raise InputError(f"is larger than {MAX_BYTES >> 20} MiB", where)
-    document = _Document(where)
+    document = Document(where)
     document.parse(data)
     if document.root is None:
         raise InputError("has no <object>: expected hwloc XML as `lstopo --of xml` writes it", where)
     return _Reading(document.root, document.distances, where).machine(name)
-
-
-class _Document:
-    """The XML as objects. Nothing is expanded: a document that declares entities is refused."""
-
-    def __init__(self, where: str) -> None:
-        self.root: Object | None = None
-        self.distances: dict[int, tuple[int, ...]] = {}
-        self._where = where
-        self._stack: list[Object] = []
-        self._open = 0
-        self._matrix: tuple[list[str], list[str]] | None = None
-        self._text: list[str] | None = None
-        self._parser = expat.ParserCreate()
-        self._parser.buffer_text = True
-        self._parser.StartElementHandler = self._start
-        self._parser.EndElementHandler = self._end
-        self._parser.CharacterDataHandler = self._characters
-        self._parser.EntityDeclHandler = self._entity
-
-    def parse(self, data: bytes) -> None:
-        try:
-            self._parser.Parse(data, True)
-        except (expat.ExpatError, ValueError, LookupError) as error:
-            if isinstance(error, expat.ExpatError):
-                raise InputError(
-                    f"is no XML: {expat.ErrorString(error.code)}", f"{self._where}:{error.lineno}"
-                ) from None
-            raise InputError(f"is no hwloc XML: {error}", f"{self._where}:{self._parser.CurrentLineNumber}") from None
-
-    def _entity(self, *_: Any) -> None:
-        raise InputError(
-            "declares entities, which hwloc XML never does", f"{self._where}:{self._parser.CurrentLineNumber}"
-        )
-
-    def _start(self, tag: str, attributes: dict[str, str]) -> None:
-        self._open += 1
-        if self._open > MAX_DEPTH:
-            raise InputError(f"is nested more than {MAX_DEPTH} deep", self._where)
-        if self._open == 1:
-            self._check_version(tag, attributes)
-        elif tag == "object":
-            item = Object(kind=attributes.get("type", ""), attributes=attributes, children=[], pages={}, infos={})
-            if self._stack:
-                self._stack[-1].children.append(item)
-            elif self.root is None:
-                self.root = item
-            self._stack.append(item)
-        elif tag == "page_type" and self._stack:
-            self._stack[-1].pages[int(attributes["size"])] = int(attributes.get("count", "0"))
-        elif tag == "info" and self._stack:
-            self._stack[-1].infos[attributes.get("name", "")] = attributes.get("value", "")
-        elif tag == "distances2" and attributes.get("name") == "NUMALatency" and attributes.get("indexing") == "os":
-            self._matrix = ([], [])
-        elif self._matrix and tag in ("indexes", "u64values"):
-            self._text = self._matrix[tag == "u64values"]
-
-    def _end(self, tag: str) -> None:
-        self._open -= 1
-        if tag == "object":
-            self._stack.pop()
-        elif tag in ("indexes", "u64values"):
-            self._text = None
-        elif tag == "distances2" and self._matrix:
-            indexes = [int(word) for word in "".join(self._matrix[0]).split()]
-            values = [int(word) for word in "".join(self._matrix[1]).split()]
-            if len(values) != len(indexes) ** 2 or len(set(indexes)) != len(indexes):
-                raise ValueError(f"{len(values)} distances for {len(indexes)} nodes")
-            rank = sorted(range(len(indexes)), key=indexes.__getitem__)
-            rows = {indexes[i]: tuple(values[i * len(indexes) + j] for j in rank) for i in rank}
-            self.distances = self.distances or rows
-            self._matrix = None
-
-    def _characters(self, text: str) -> None:
-        if self._text is not None:
-            self._text.append(text + " " if text.endswith("\n") else text)
-
-    def _check_version(self, tag: str, attributes: dict[str, str]) -> None:
-        version = attributes.get("version", "1")
-        if tag != "topology":
-            raise InputError(f"expected hwloc XML with <topology>, got <{tag}>", self._where)
-        if not version.startswith(("2", "3")):
-            raise InputError(
-                f"is hwloc XML of version {version}; version 2 is read: export it with hwloc 2 (`lstopo --of xml`)",
-                self._where,
-            )
 
 
 class _Reading:
@@ -160,10 +60,14 @@ class _Reading:
         self.unnamed_caches = 0
         self.nodes: list[tuple[int, int, Object]] = []
         """(id, CPUs of its locality, object)"""
+        self.ids: set[int] = set()
+        """The ids of the nodes."""
         self.pus = 0
         self.pci: list[tuple[PCIDevice, int]] = []
         """(device, CPUs of its place)"""
         self._walk(root)
+        if self.distances.keys() != self.ids:
+            self.distances = {}
 
     def machine(self, name: str) -> Machine:
         """Put together what a kubelet would list, and the hardware."""
@@ -177,9 +81,9 @@ class _Reading:
                 Node(
                     id=number,
                     cores=self._cores(members[number]),
-                    memory=int(item.attributes.get("local_memory", "0")),
+                    memory=self._number(item, "local_memory"),
                     hugepages=_hugepages(item),
-                    distances=self.distances.get(number) if len(self.distances) == len(self.nodes) else None,
+                    distances=self.distances.get(number),
                 )
             )
         view = KubeletView(
@@ -217,15 +121,23 @@ class _Reading:
                 case "PU":
                     self.pus |= cpus
                 case "L3Cache":
-                    size = int(item.attributes.get("cache_size", "0"))
+                    size = self._number(item, "cache_size")
                     self.l3.append(Cache(cpus, size or None, None if number < 0 else number))
                 case "NUMANode":
-                    self.nodes.append((number, cpus, item))
+                    self._node(number, cpus, item)
                 case "Bridge" | "PCIDev":
                     path = self._pci(item, cpus, path)
             if item.kind.endswith("Cache") and item.kind[0] == "L" and number < 0:
                 self.unnamed_caches |= cpus
             stack += [(child, cpus, package, path) for child in reversed(item.children)]
+
+    def _node(self, number: int, cpus: int, item: Object) -> None:
+        if not 0 <= number <= MAX_ID:
+            raise InputError(f"os_index of a NUMANode: expected a number up to {MAX_ID}", self._place(item))
+        if number in self.ids:
+            raise InputError(f"two NUMA nodes have the os_index {number}", self._place(item))
+        self.ids.add(number)
+        self.nodes.append((number, cpus, item))
 
     def _membership(self) -> dict[int, int]:
         """A node without CPUs has the cpuset of its locality: the narrower set, then the lower id, owns the CPUs."""
@@ -267,7 +179,7 @@ class _Reading:
 
     def _hardware(self, members: dict[int, int]) -> Hardware:
         by_id = sorted(self.nodes, key=lambda node: node[0])
-        rows = tuple(self.distances[number] for number, _, _ in by_id) if len(self.distances) == len(by_id) else None
+        rows = tuple(self.distances[number] for number, _, _ in by_id) if self.distances else None
         places = {cpus: number for number, cpus in members.items() if cpus}
         pci = [
             device._replace(numa_node=places[cpus]) if cpus in places and len(places) > 1 else device
@@ -286,7 +198,7 @@ class _Reading:
                 HardwareNode(
                     id=number,
                     cpus=members[number],
-                    memory=int(item.attributes.get("local_memory", "0")),
+                    memory=self._number(item, "local_memory"),
                     hugepages=_hugepages(item),
                     listed=members[number],
                 )
@@ -320,12 +232,16 @@ class _Reading:
         return (*path, address)
 
     def _index(self, item: Object) -> int:
-        text = item.attributes.get("os_index")
-        if text is None:
+        if "os_index" not in item.attributes:
             return -1
-        if not text.isdecimal():
-            raise InputError(f"os_index of a {item.kind}: expected a number, got {text[:40]!r}", self.where)
-        return -1 if int(text) == _UNKNOWN else int(text)
+        index = self._number(item, "os_index")
+        return -1 if index == _UNKNOWN else index
+
+    def _number(self, item: Object, key: str) -> int:
+        return read_number(item.attributes.get(key, "0"), f"{key} of a {item.kind[:40]}", self._place(item))
+
+    def _place(self, item: Object) -> str:
+        return f"{self.where}:{item.line}"
 
     def _set(self, item: Object, key: str) -> int:
         text = item.attributes.get(key, "")

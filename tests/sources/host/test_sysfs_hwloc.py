@@ -75,6 +75,28 @@ def test_a_machine_option_tells_xml_by_its_content(tmp_path: Path) -> None:
 
 BOMB = '<!DOCTYPE t [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><topology version="2.0"><object type="&b;"/></topology>'
 PU = '<object type="PU" os_index="0" cpuset="{}"/>'
+NINES = "9" * 5000
+ATTRIBUTES = f'<!DOCTYPE t [<!ATTLIST object type CDATA "{"x" * 9999}">]><topology version="2.0">'
+
+
+def topology(node: str, distances: str = "") -> str:
+    """Write a machine with a CPU and what stands in it."""
+    machine = f'<object type="Machine" cpuset="0x1">{PU.format("0x1")}{node}</object>'
+    return f'<topology version="2.0">{machine}{distances}</topology>'
+
+
+def node(**attributes: str) -> str:
+    told = {"os_index": "0", "cpuset": "0x1", **attributes}
+    return f'<object type="NUMANode" {" ".join(f"{key}={value!r}" for key, value in told.items())}/>'
+
+
+def matrix(indexes: str, values: str) -> str:
+    return (
+        f'<distances2 name="NUMALatency" indexing="os"><indexes>{indexes}</indexes><u64values>{values}</u64values>'
+        "</distances2>"
+    )
+
+
 WRONG = [
     ("no XML", "<topology version=", "is no XML"),
     ("entities", BOMB, "declares entities"),
@@ -87,7 +109,25 @@ WRONG = [
     ("an endless bitmap", f'<topology version="2.0">{PU.format("0x1," * 9999)}</topology>', "expected a bitmap"),
     ("a deep document", '<topology version="2.0">' + "<object>" * 5000, "nested more than"),
     ("a broken index", '<topology version="2.0"><object type="PU" os_index="x" cpuset="0x1"/></topology>', "os_index"),
-    ("a broken page size", '<topology version="2.0"><object><page_type size="x"/></object></topology>', "no hwloc XML"),
+    (
+        "a broken page size",
+        '<topology version="2.0"><object><page_type size="x"/></object></topology>',
+        "size of a page",
+    ),
+    ("attributes by default", ATTRIBUTES + "<object/>" * 9999, "declares entities or attributes"),
+    ("memory that is no number", topology(node(local_memory="much")), "m.xml:1: local_memory of a NUMANode: expected"),
+    ("negative memory", topology(node(local_memory="-1")), "local_memory of a NUMANode: expected a number"),
+    ("memory beyond 64 bits", topology(node(local_memory=str(2**63))), "local_memory of a NUMANode: expected"),
+    ("a cache of no size", topology('<object type="L3Cache" cache_size="x"/>'), "cache_size of a L3Cache: expected"),
+    ("an index of thousands of digits", topology(node(os_index=NINES)), "os_index of a NUMANode: expected"),
+    ("an index beyond all nodes", topology(node(os_index="99999999")), "os_index of a NUMANode: expected"),
+    ("a node without index", topology('<object type="NUMANode"/>'), "os_index of a NUMANode: expected"),
+    ("a node twice", topology(node() + node()), "two NUMA nodes have the os_index 0"),
+    ("pages of thousands of digits", topology(f'<page_type size="4096" count="{NINES}"/>'), "count of pages: expected"),
+    ("a negative page size", topology('<page_type size="-1"/>'), "size of a page: expected"),
+    ("a negative distance", topology(node(), matrix("0", "-10")), "distance: expected a number"),
+    ("a distance too few", topology(node(), matrix("0 1", "10 20 10")), "3 distances for 2 nodes"),
+    ("too many nodes", topology("".join(node(os_index=str(i)) for i in range(1025))), "more than 1024 objects"),
     ("a page without a size", '<topology version="2.0"><object><page_type/></object></topology>', "no hwloc XML"),
 ]
 
@@ -96,3 +136,9 @@ WRONG = [
 def test_what_is_no_topology_is_refused(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         machine_from_xml(text.encode(), "m.xml", "m")
+
+
+def test_distances_of_other_nodes_are_none() -> None:
+    """They say nothing about the nodes that are there."""
+    machine = machine_from_xml(topology(node(), matrix("7", "10")).encode(), "m.xml", "m")
+    assert [one.distances for one in machine.numa_nodes] == [None]
