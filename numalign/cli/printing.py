@@ -2,26 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from numalign.render.escape import guarded, in_json, in_yaml, printable
+
 if TYPE_CHECKING:
+    from numalign.model.machine import Machine
     from numalign.render.ci.checks import Check
     from numalign.render.page.document import Document
 
 
 def print_data(output: str, data: dict[str, Any]) -> None:
     """Print plain data as `json` or `yaml`."""
-    if output == "json":
-        import json
+    click.echo(json_text(data) if output == "json" else yaml_text(data), nl=False)
 
-        click.echo(json.dumps(data, indent=2))
-    else:
-        import yaml
 
-        click.echo(yaml.safe_dump(data, sort_keys=False, allow_unicode=True), nl=False)
+def json_text(data: Any) -> str:
+    """Write plain data as JSON, in ASCII, so that it is the same in every locale."""
+    import json
+
+    return in_json(json.dumps(data, indent=2)) + "\n"
+
+
+def yaml_text(data: Any) -> str:
+    """Write plain data as YAML, each text on one line; odd ones stand in double quotes."""
+    import yaml
+
+    class Dumper(yaml.SafeDumper):
+        """Quotes what YAML itself would write as it is, or on several lines."""
+
+        def represent_text(self, text: str) -> yaml.ScalarNode:
+            odd = not text.isprintable() or "##" in text
+            return self.represent_scalar("tag:yaml.org,2002:str", text, style='"' if odd else None)
+
+    Dumper.add_representer(str, Dumper.represent_text)
+    return in_yaml(str(yaml.dump(data, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=sys.maxsize)))
+
+
+def print_machine(machine: Machine, output: str) -> None:
+    """Print a machine's file as `json` or `yaml`."""
+    from numalign.sources.machine import dump
+
+    click.echo(json_text(dump.dump(machine)) if output == "json" else in_yaml(dump.to_yaml(machine)), nl=False)
+
+
+def print_names(names: Iterable[str]) -> None:
+    """Print names, one a line."""
+    click.echo("".join(f"{guarded(printable(name))}\n" for name in names), nl=False)
 
 
 def print_checks(output: str, command: str, checks: Sequence[Check]) -> None:

@@ -10,6 +10,7 @@ from typing import TypeVar
 import click
 
 from numalign.errors import Notice
+from numalign.render.escape import guarded, printable
 
 NAMED = 3
 """A warning about more things than this names so many of them and counts the rest."""
@@ -21,8 +22,7 @@ Item = TypeVar("Item")
 
 def say(text: str) -> None:
     """Print one line; characters that would break the line or steer the terminal are written as escapes."""
-    line = "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
-    click.echo(f"numalign: {line}", err=True)
+    click.echo(guarded(f"numalign: {printable(text)}"), err=True)
 
 
 def tell(notices: Iterable[Notice]) -> None:

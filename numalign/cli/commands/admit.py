@@ -90,14 +90,13 @@ def _print(
 
         print_checks(output, "admit", admit_checks(result, up.places, fail_on))
     elif output == "name":
+        from numalign.cli.printing import print_names
         from numalign.render.text.admit import admit_names
 
-        click.echo("".join(f"{name}\n" for name in admit_names(result.pods)), nl=False)
+        print_names(admit_names(result.pods))
     else:
-        from shutil import get_terminal_size
-
-        from numalign.render.page.document import show
+        from numalign.render.page.document import show, terminal_width
         from numalign.render.text.admit import admit_document, drawing
 
         document = admit_document(result, origin)
-        show([*document, *drawing(result, get_terminal_size().columns)] if output == "wide" else document)
+        show([*document, *drawing(result, terminal_width())] if output == "wide" else document)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
 from numalign.cli.options import output_option, quiet_option
+from numalign.cli.printing import print_data, print_machine, print_names
 from numalign.cli.stderr import say, tell
 from numalign.errors import HostError, InputError
 
@@ -120,12 +120,22 @@ def _put(machine: Machine, output: str, save: str | None, quiet: bool, source: s
         _save(save, text)
         say(f"saved {machine.name} in {save}")
     elif not quiet:
-        if output in ("table", "wide", "tree"):
-            from numalign.render.page.document import show
+        _print(machine, output, source)
 
-            show(_document(machine, output, source))
-        else:
-            click.echo(_text(machine, output), nl=False)
+
+def _print(machine: Machine, output: str, source: str) -> None:
+    if output in ("json", "yaml"):
+        print_machine(machine, output)
+    elif output == "name":
+        print_names([machine.name])
+    elif output == "svg":
+        from numalign.render.picture.machine import draw
+
+        click.echo(draw(machine), nl=False)
+    else:
+        from numalign.render.page.document import show
+
+        show(_document(machine, output, source))
 
 
 def _document(machine: Machine, output: str, source: str) -> Any:
@@ -139,18 +149,6 @@ def _document(machine: Machine, output: str, source: str) -> Any:
     return discover_document(machine, wide=output == "wide", hint=hint)
 
 
-def _text(machine: Machine, output: str) -> str:
-    if output == "svg":
-        from numalign.render.picture.machine import draw
-
-        return draw(machine)
-    if output == "name":
-        return f"{machine.name}\n"
-    from numalign.sources.machine import dump as machine_dump
-
-    return machine_dump.to_json(machine) if output == "json" else machine_dump.to_yaml(machine)
-
-
 def _refuse(found: Discovery, root: str, output: str, quiet: bool) -> None:
     """Print what can be said of the hardware, then end with the kubelet's own error."""
     from numalign.sources.host.contrast import hardware_of
@@ -160,12 +158,7 @@ def _refuse(found: Discovery, root: str, output: str, quiet: bool) -> None:
     if not quiet:
         if output in ("json", "yaml"):
             data = {"apiVersion": "numalign/v1", "kind": "Hardware", "name": found.name, "hardware": dump(hardware)}
-            if output == "json":
-                click.echo(json.dumps(data, indent=2, ensure_ascii=False))
-            else:
-                import yaml
-
-                click.echo(yaml.safe_dump(data, sort_keys=False, allow_unicode=True), nl=False)
+            print_data(output, data)
         elif output not in ("name", "svg"):
             from numalign.render.page.document import show
             from numalign.render.text.discover import hardware_document

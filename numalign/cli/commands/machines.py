@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 from numalign.cli.options import quiet_option
+from numalign.cli.printing import print_data, print_machine, print_names
 from numalign.render.text import machines as view
 from numalign.sources.machine import bundled
 from numalign.sources.machine import file as machine_file
@@ -42,26 +41,15 @@ def command(name: str | None, output: str | None, quiet: bool) -> None:
         from numalign.render.page.document import show
 
         show(view.machines_document(_read(names)))
+    elif form == "name":
+        print_names(names)
+    elif name is None:
+        print_data(form, view.machines_json(_read(names)))
+    elif form == "yaml":
+        click.echo(bundled.text(name), nl=False)
     else:
-        click.echo(_text(names, form, in_full=name is not None), nl=False)
+        print_machine(machine_file.load_machine(name).machine, form)
 
 
 def _read(names: tuple[str, ...]) -> list[view.Bundled]:
     return [(machine_file.load_machine(name).machine, bundled.description(name)) for name in names]
-
-
-def _text(names: tuple[str, ...], form: str, *, in_full: bool) -> str:
-    if form == "name":
-        return "".join(f"{name}\n" for name in names)
-    if in_full and form == "yaml":
-        return bundled.text(names[0])
-    if in_full:
-        from numalign.sources.machine import dump as machine_dump
-
-        return machine_dump.to_json(machine_file.load_machine(names[0]).machine)
-    data = view.machines_json(_read(names))
-    if form == "json":
-        return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
-    import yaml
-
-    return str(yaml.safe_dump(data, sort_keys=False, allow_unicode=True))

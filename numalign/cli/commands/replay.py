@@ -12,6 +12,7 @@ from numalign.cli.stderr import counted, say
 from numalign.errors import InputError
 from numalign.exit_status import ExitStatus
 from numalign.kubelet.setup import Setup
+from numalign.render.escape import in_json
 from numalign.render.json.replay import replay_json
 from numalign.sources.recorded import scenario
 from numalign.tasks.replay import replay
@@ -40,7 +41,7 @@ def command(file: BinaryIO, quiet: bool) -> ExitStatus:
             answer = {"line": number, "error": str(error)}
             broken += 1
         if not quiet:
-            click.echo(json.dumps(answer, separators=(",", ":")))
+            click.echo(in_json(json.dumps(answer, separators=(",", ":"))))
     if not broken:
         return ExitStatus.DONE
     say(f'{broken} of {broken + good} lines {"is" if broken == 1 else "are"} no scenario; see "error" in the result')

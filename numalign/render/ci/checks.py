@@ -30,10 +30,3 @@ class Check(NamedTuple):
     """None: standard input, which has no name that a build server knows."""
     line: int
     problems: tuple[Problem, ...]
-
-
-def printable(text: str) -> str:
-    r"""Write what no terminal and no XML document can hold as escapes (`\x1b`); line breaks stay."""
-    return "".join(
-        sign if sign.isprintable() or sign == "\n" else sign.encode("unicode_escape").decode() for sign in text
-    )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from numalign.render.ci.checks import Check, Problem, printable
+from numalign.render.ci.checks import Check, Problem
+from numalign.render.escape import lines
 
 
 def github(checks: Sequence[Check]) -> str:
@@ -22,7 +23,7 @@ def _command(check: Check, problem: Problem) -> str:
 
 def _data(text: str) -> str:
     """Escape what would end a message or be taken for an escape."""
-    return printable(text).replace("%", "%25").replace("\n", "%0A")
+    return lines(text).replace("%", "%25").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
-from numalign.render.ci.checks import Check, Problem, printable
+from numalign.render.ci.checks import Check, Problem
+from numalign.render.escape import lines
 
 
 def junit(name: str, checks: Sequence[Check]) -> str:
@@ -13,7 +14,7 @@ def junit(name: str, checks: Sequence[Check]) -> str:
     failures = sum(any(problem.fails for problem in check.problems) for check in checks)
     totals = {"tests": str(len(checks)), "failures": str(failures), "errors": "0"}
     root = ElementTree.Element("testsuites", {"name": "numalign", **totals})
-    suite = ElementTree.SubElement(root, "testsuite", {"name": printable(f"numalign {name}"), **totals})
+    suite = ElementTree.SubElement(root, "testsuite", {"name": lines(f"numalign {name}"), **totals})
     for check in checks:
         _case(suite, check)
     ElementTree.indent(root)
@@ -23,14 +24,14 @@ def junit(name: str, checks: Sequence[Check]) -> str:
 
 
 def _case(suite: ElementTree.Element, check: Check) -> None:
-    attributes = {"classname": printable(check.group), "name": printable(check.name)}
+    attributes = {"classname": lines(check.group), "name": lines(check.name)}
     if check.file is not None:
-        attributes |= {"file": printable(check.file), "line": str(check.line)}
+        attributes |= {"file": lines(check.file), "line": str(check.line)}
     case = ElementTree.SubElement(suite, "testcase", attributes)
     others = []
     for problem in check.problems:
         if problem.fails:
-            said = {"type": printable(problem.title), "message": printable(problem.message)}
+            said = {"type": lines(problem.title), "message": lines(problem.message)}
             ElementTree.SubElement(case, "failure", said).text = _told(check, problem)
         else:
             others.append(_told(check, problem))
@@ -40,4 +41,4 @@ def _case(suite: ElementTree.Element, check: Check) -> None:
 
 def _told(check: Check, problem: Problem) -> str:
     where = f"{check.file}:{problem.line or check.line}: " if check.file is not None else ""
-    return printable(f"{where}{problem.level}: {problem.title}: {problem.message}")
+    return lines(f"{where}{problem.level}: {problem.title}: {problem.message}")

@@ -8,9 +8,16 @@ that are never wrapped or cut, and rich is not imported.
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Literal, NamedTuple, TextIO
+from typing import Final, Literal, NamedTuple, TextIO
+
+from numalign.render.escape import guarded, printable
+
+MIN_WIDTH: Final = 20
+MAX_WIDTH: Final = 1000
+"""Columns of a terminal between which its width is taken as told; `COLUMNS` may say anything."""
 
 Style = Literal["", "good", "bad", "warn", "dim", "bold"]
 
@@ -54,7 +61,7 @@ _COLOURS: dict[Style, str] = {
 
 
 def show(document: Document, stream: TextIO | None = None) -> None:
-    """Print a document to a stream (standard output)."""
+    """Print a document to a stream (standard output); no character of it steers the terminal or a build server."""
     stream = stream or sys.stdout
     if _is_terminal(stream):
         _show_rich(document, stream)
@@ -71,17 +78,45 @@ def _is_terminal(stream: TextIO) -> bool:
 def plain(document: Document) -> str:
     """Write a document as plain text; trailing blanks are cut."""
     lines: list[str] = []
-    for part in document:
+    for part in harmless(document):
         if isinstance(part, Line):
             lines.append(part.text)
         else:
             lines.extend(_plain_table(part))
-    return "".join(f"{line.rstrip()}\n" for line in lines)
+    return guarded("".join(f"{line.rstrip()}\n" for line in lines))
+
+
+def harmless(document: Document) -> Document:
+    """Return the document with each character that cannot be seen shown as its escape."""
+    return [
+        part._replace(text=printable(part.text))
+        if isinstance(part, Line)
+        else part._replace(
+            columns=tuple(printable(column) for column in part.columns),
+            rows=tuple(tuple(_harmless(cell) for cell in row) for row in part.rows),
+        )
+        for part in document
+    ]
+
+
+def _harmless(cell: Cell) -> Cell:
+    if isinstance(cell, Styled):
+        return cell._replace(text=printable(cell.text))
+    return printable(cell)
 
 
 def text_of(cell: Cell) -> str:
     """Return the text of a cell."""
     return cell.text if isinstance(cell, Styled) else cell
+
+
+def _style(cell: Cell) -> str:
+    return _COLOURS[cell.style] if isinstance(cell, Styled) else ""
+
+
+def terminal_width() -> int:
+    """Return how wide the terminal is, or 80 where there is none; `COLUMNS` counts first."""
+    return min(max(shutil.get_terminal_size().columns, MIN_WIDTH), MAX_WIDTH)
 
 
 def _widths(table: Table) -> list[int]:
@@ -120,8 +155,7 @@ def _records(table: Table, width: int) -> Iterable[list[tuple[str, str]]]:
                 line = [(margin, "")]
             else:
                 line.append(("  ", ""))
-            style = _COLOURS[cell.style] if isinstance(cell, Styled) else ""
-            line += [(f"{column} ", _COLOURS["dim"]), (text, style)]
+            line += [(f"{column} ", _COLOURS["dim"]), (text, _style(cell))]
         yield line
 
 
@@ -132,20 +166,20 @@ def _show_rich(document: Document, stream: TextIO) -> None:
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    console = Console(file=stream, highlight=False)
-    for part in document:
-        if isinstance(part, Line):
-            console.print(Text(part.text, style=_COLOURS[part.style]), soft_wrap=True)
-            continue
-        if part.indent + sum(_widths(part)) + len(_BETWEEN) * (len(part.columns) - 1) > console.width:
-            for line in _records(part, console.width):
-                console.print(Text.assemble(*line), soft_wrap=True)
-            continue
-        table = RichTable(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
-        for column in part.columns:
-            table.add_column(column, justify="right" if column in part.right else "left")
-        for row in part.rows:
-            table.add_row(
-                *(Text(text_of(cell), style=_COLOURS[cell.style] if isinstance(cell, Styled) else "") for cell in row)
-            )
-        console.print(Padding(table, (0, 0, 0, part.indent)))
+    console = Console(file=stream, highlight=False, width=terminal_width(), height=1)
+    with console.capture() as shown:
+        for part in harmless(document):
+            if isinstance(part, Line):
+                console.print(Text(part.text, style=_COLOURS[part.style]), soft_wrap=True)
+                continue
+            if part.indent + sum(_widths(part)) + len(_BETWEEN) * (len(part.columns) - 1) > console.width:
+                for line in _records(part, console.width):
+                    console.print(Text.assemble(*line), soft_wrap=True)
+                continue
+            table = RichTable(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
+            for column in part.columns:
+                table.add_column(column, justify="right" if column in part.right else "left")
+            for row in part.rows:
+                table.add_row(*(Text(text_of(cell), style=_style(cell)) for cell in row))
+            console.print(Padding(table, (0, 0, 0, part.indent)))
+    stream.write(guarded(shown.get()))

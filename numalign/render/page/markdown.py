@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from numalign.render.page.document import Document, Line, text_of
+from numalign.render.escape import guarded
+from numalign.render.page.document import Document, Line, harmless, text_of
 
 SPECIAL = str.maketrans({sign: f"\\{sign}" for sign in "\\|*_`<>[]#~"})
 
@@ -13,11 +14,11 @@ SPECIAL = str.maketrans({sign: f"\\{sign}" for sign in "\\|*_`<>[]#~"})
 def markdown(document: Document) -> str:
     """Write lines as paragraphs, bold lines strong, commands as code, tables with pipes."""
     text = "".join(f"{line}\n" for line in _lines(document))
-    return re.sub(r"\n{3,}", "\n\n", text).strip("\n") + "\n"
+    return guarded(re.sub(r"\n{3,}", "\n\n", text).strip("\n") + "\n")
 
 
 def _lines(document: Document) -> Iterator[str]:
-    for part in document:
+    for part in harmless(document):
         if isinstance(part, Line):
             yield from _paragraph(part)
             continue

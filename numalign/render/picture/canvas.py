@@ -6,7 +6,9 @@ Texts are set in a fixed-width font, so that their width is known wherever the p
 from __future__ import annotations
 
 from collections.abc import Sequence
-from xml.sax.saxutils import escape
+from xml.sax import saxutils
+
+from numalign.render.escape import guarded, printable
 
 WIDTH = 1200
 SMALL = 9.0
@@ -35,6 +37,11 @@ def shorten(text: str, width: float, size: float = SMALL) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
+def _escape(text: str) -> str:
+    """Make a text one that XML can hold and that stays one line."""
+    return guarded(saxutils.escape(printable(text)))
+
+
 class Canvas:
     """Shapes in drawing order."""
 
@@ -45,14 +52,14 @@ class Canvas:
 
     def rect(self, x: float, y: float, width: float, height: float, look: str, title: str = "") -> None:
         """Draw a rectangle; `look` is its SVG attributes, `title` what a pointer over it tells."""
-        inner = f"><title>{escape(title)}</title></rect>" if title else "/>"
+        inner = f"><title>{_escape(title)}</title></rect>" if title else "/>"
         self._parts.append(f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" {look}{inner}')
         self.bottom = max(self.bottom, y + height)
 
     def shape(self, points: Sequence[tuple[float, float]], look: str, title: str = "") -> None:
         """Draw a closed shape through points."""
         path = " ".join(f"{x:g},{y:g}" for x, y in points)
-        inner = f"><title>{escape(title)}</title></polygon>" if title else "/>"
+        inner = f"><title>{_escape(title)}</title></polygon>" if title else "/>"
         self._parts.append(f'<polygon points="{path}" {look}{inner}')
         self.bottom = max(self.bottom, *(y for _, y in points))
 
@@ -65,7 +72,7 @@ class Canvas:
         """Write a text; y is its base line. `anchor`: `middle` or `end`, else x is its start."""
         extra = f' text-anchor="{anchor}"' if anchor else ""
         weight = ' font-weight="bold"' if bold else ""
-        self._parts.append(f'<text x="{x:g}" y="{y:g}" font-size="{size:g}"{weight}{extra}>{escape(text)}</text>')
+        self._parts.append(f'<text x="{x:g}" y="{y:g}" font-size="{size:g}"{weight}{extra}>{_escape(text)}</text>')
         self.bottom = max(self.bottom, y + size * 0.25)
 
     def finish(self, title: str) -> str:
@@ -75,6 +82,6 @@ class Canvas:
             '<?xml version="1.0" encoding="UTF-8"?>\n'
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
             f'font-family="{FONT}" fill="#222222">\n'
-            f"<title>{escape(title)}</title>\n<defs>{PATTERNS}</defs>\n"
+            f"<title>{_escape(title)}</title>\n<defs>{PATTERNS}</defs>\n"
             f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>\n' + "\n".join(self._parts) + "\n</svg>\n"
         )

@@ -11,6 +11,7 @@ from numalign.analysis.config.suggest import Suggestion
 from numalign.errors import Notice
 from numalign.kubelet.config import FIELD_NAMES, KubeletConfig, MemoryReservation
 from numalign.model.cpuset import format_set
+from numalign.render.escape import guarded, printable
 from numalign.render.json.admit import settings_json
 from numalign.render.page.document import Document, Line, Table
 from numalign.results.config import ConfigCheckResult
@@ -128,7 +129,7 @@ def suggestion_yaml(suggestion: Suggestion, machine: str) -> str:
         value = getattr(suggestion.config, field)
         if field in suggestion.reasons and value is not None:
             lines += [f"# {suggestion.reasons[field]}", *_yaml_lines(field, value)]
-    return "".join(f"{line}\n" for line in lines)
+    return guarded("".join(f"{printable(line)}\n" for line in lines))
 
 
 def suggestion_json(suggestion: Suggestion) -> dict[str, Any]:

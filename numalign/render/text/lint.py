@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from numalign.analysis.lint.finding import reaches
-from numalign.render.ci.checks import Check, Level, Problem, printable
+from numalign.render.ci.checks import Check, Level, Problem
 from numalign.render.page.document import Cell, Document, Line, Style, Styled, Table
 
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ def lint_document(result: LintResult) -> Document:
 def _rows(file: str, finding: Finding, line: int) -> Iterable[tuple[Cell, ...]]:
     effect = Styled(finding.effect, _STYLES[finding.effect])
     yield (
-        printable(f"{file}:{line}"), finding.code, effect, finding.container or "-", printable(finding.message)
+        f"{file}:{line}", finding.code, effect, finding.container or "-", finding.message
     )  # fmt: skip
-    yield "", "", "", "", f"→ {printable(finding.advice)}"
+    yield "", "", "", "", f"→ {finding.advice}"
 
 
 def _many(count: int, thing: str) -> str:
