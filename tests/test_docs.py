@@ -16,7 +16,7 @@ from collections.abc import Iterator
 import pytest
 
 from numalign.cli import COMMANDS
-from numalign.kubelet import admission as session
+from numalign.notices import CODES
 from tests.cli.running import ROOT, Done, in_process
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -58,21 +58,29 @@ def test_a_command_has_help_with_an_example_and_stands_in_the_readme(command: st
     assert f"`{command}" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def codes() -> Iterator[str]:
-    """Read from the source the codes of all warnings, and of the findings of `config check`."""
-    for path in sorted((ROOT / "numalign").rglob("*.py")):
-        if not path.match("analysis/lint/*"):  # the rules of `lint` have a page of their own
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.Call) and ast.unparse(node.func) in ("Notice", "Finding", "self._guess"):
-                    first = node.args[0]
-                    if isinstance(first, ast.Constant) and first.value:
-                        yield str(first.value)
-    yield from (code for code, _ in session._FATAL.values())
-    yield from session._ADVICE
+def codes(call: str, folder: str = "") -> set[str]:
+    """Read from the source the codes with which something is made."""
+    found = set()
+    for path in sorted((ROOT / "numalign" / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == call and node.args:
+                first = node.args[0]
+                if isinstance(first, ast.Constant) and first.value:
+                    found.add(str(first.value))
+    return found
 
 
-def test_every_code_of_a_warning_is_documented() -> None:
-    section = (ROOT / "docs" / "json.md").read_text(encoding="utf-8").split("## Codes of warnings")[1]
-    documented = set(re.findall(r"`([a-z0-9-]+)`", "".join(re.findall(r"^\| (.*?) \|", section, re.M))))
+def documented(heading: str) -> set[str]:
+    """Read the codes in the first table below a heading of docs/json.md, or below a line."""
+    text = (ROOT / "docs" / "json.md").read_text(encoding="utf-8").split(heading)[1]
+    table = text[text.index("| ---") :].split("\n\n")[0]
+    return set(re.findall(r"`([a-z0-9-]+)`", "".join(re.findall(r"^\| (.*?) \|", table, re.M))))
 
-    assert documented - {"none"} == set(codes())
+
+def test_every_code_of_a_warning_is_in_the_table_and_documented() -> None:
+    assert codes("Notice") <= set(CODES)
+    assert documented("## Codes of warnings") == set(CODES)
+
+
+def test_every_finding_of_config_check_is_documented() -> None:
+    assert documented("The findings of `config check` have") == codes("Finding", "analysis/config")

@@ -1,0 +1,79 @@
+"""The one table of warning codes: what each is, for standard error and for JSON (docs/json.md explains them).
+
+A *warning* makes the answer doubtful, a *note* says what was passed over or taken for granted. Codes stay; new ones may
+come, here and in the table of docs/json.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+Level = Literal["warning", "note"]
+
+CODES: Mapping[str, Level] = {
+    # Admissions.
+    "kubelet-panic": "warning",
+    "kubelet-hang": "warning",
+    "cpu-too-few": "warning",
+    "cpu-handed-out-twice": "warning",
+    "cpu-shared-pool-empty": "warning",
+    "memory-overdrawn": "warning",
+    "fit": "warning",
+    "preempted": "warning",
+    "beside-refused": "warning",
+    # Inputs.
+    "no-pod": "note",
+    "replicas": "note",
+    "unknown-field": "warning",
+    "kubelet-unused": "note",
+    # Earlier kubelets and proposals.
+    "beyond-policy": "note",
+    "beyond-preferred-allocation": "note",
+    "beyond-per-pod-policy": "note",
+    "history-kubelet-version": "note",
+    # Machine files.
+    "node-id": "warning",
+    "distances-long": "warning",
+    "distances-partial": "warning",
+    "hugepages-exceed": "warning",
+    "no-cpus": "warning",
+    "no-memory": "warning",
+    "device-node": "warning",
+    "preferred-unknown": "warning",
+    # Hosts.
+    "host": "warning",
+    "cpus-unseen": "warning",
+    "cpu-count": "warning",
+    "socket-count": "warning",
+    "cores-differ": "warning",
+    "sockets-differ": "warning",
+    "memory-unknown": "warning",
+    "total-memory-unknown": "warning",
+    "no-numa-nodes": "warning",
+    "cpus-without-topology": "warning",
+    "uncore-caches-unseen": "warning",
+    "uncore-caches-mixed": "warning",
+    "distances-by-position": "warning",
+    "distances-incomplete": "warning",
+    "many-numa-nodes": "warning",
+    "node-ids-out-of-range": "warning",
+    "inconsistent": "warning",
+    "topology-missing": "warning",
+    "cpus-guessed": "warning",
+    "cores-guessed": "warning",
+    "nodes-overlap": "warning",
+    "package-maps-wrong": "warning",
+    "distances-unusable": "warning",
+    "list-unreadable": "warning",
+    "pci-incomplete": "warning",
+    "device-node-unknown": "warning",
+    # Files that were written.
+    "hard-links": "warning",
+    "owner-changed": "warning",
+}
+
+
+def level(code: str) -> Level:
+    """Tell how much a code weighs; one that nobody entered here weighs as much as any."""
+    return CODES.get(code, "warning")
