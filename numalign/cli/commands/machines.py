@@ -5,10 +5,11 @@ from __future__ import annotations
 import click
 
 from numalign.cli.options import quiet_option
-from numalign.cli.printing import print_data, print_machine, print_names
+from numalign.cli.printing import print_data, print_document, print_machine, print_names
+from numalign.exit_status import ExitStatus
 from numalign.render.text import machines as view
 from numalign.sources.machine import bundled
-from numalign.sources.machine import file as machine_file
+from numalign.tasks.machines import machines
 
 
 @click.command("machines")
@@ -20,7 +21,7 @@ from numalign.sources.machine import file as machine_file
     help="How to print; without it a table, or with NAME the machine's file.",
 )
 @quiet_option
-def command(name: str | None, output: str | None, quiet: bool) -> None:
+def command(name: str | None, output: str | None, quiet: bool) -> ExitStatus:
     """List the bundled machines, or print the machine NAME as a file.
 
     A bundled machine can be named wherever a command takes --machine. Its file is a good start for one's own:
@@ -34,22 +35,16 @@ def command(name: str | None, output: str | None, quiet: bool) -> None:
     form = output or ("yaml" if name else "table")
     if name is not None:
         bundled.check(name)
-    names = bundled.names() if name is None else (name,)
     if quiet:
-        return
-    if form == "table":
-        from numalign.render.page.document import show
-
-        show(view.machines_document(_read(names)))
-    elif form == "name":
-        print_names(names)
+        return ExitStatus.DONE
+    if form == "name":
+        print_names((name,) if name else bundled.names())
+    elif form == "table":
+        print_document(form, view.machines_document(machines(name)))
     elif name is None:
-        print_data(form, view.machines_json(_read(names)))
+        print_data(form, view.machines_json(machines()))
     elif form == "yaml":
         click.echo(bundled.text(name), nl=False)
     else:
-        print_machine(machine_file.load_machine(name).machine, form)
-
-
-def _read(names: tuple[str, ...]) -> list[view.Bundled]:
-    return [(machine_file.load_machine(name).machine, bundled.description(name)) for name in names]
+        print_machine(machines(name)[0].machine, form)
+    return ExitStatus.DONE

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from numalign.model.machine import Machine
 from numalign.render.page.document import Document, Line, Table
 from numalign.render.text.amounts import bytes_text
 
-Bundled = tuple[Machine, str]
-"""A machine and one line about it."""
+if TYPE_CHECKING:
+    from numalign.results.machines import BundledMachine
 
 COLUMNS = ("NAME", "SOCKETS", "NUMA NODES", "CPUS", "MEMORY", "DEVICES", "DESCRIPTION")
 
 
-def machines_document(machines: Sequence[Bundled]) -> Document:
+def machines_document(machines: Sequence[BundledMachine]) -> Document:
     """Return the table of machines."""
     rows = tuple(
         (
@@ -33,7 +32,7 @@ def machines_document(machines: Sequence[Bundled]) -> Document:
     return [Table(COLUMNS, rows, frozenset(COLUMNS[1:5])), Line(), hint]
 
 
-def machines_json(machines: Sequence[Bundled]) -> dict[str, Any]:
+def machines_json(machines: Sequence[BundledMachine]) -> dict[str, Any]:
     """Return the table as data, memory in bytes."""
     return {
         "apiVersion": "numalign/v1",

@@ -1,0 +1,19 @@
+"""The machines that come with numalign."""
+
+from __future__ import annotations
+
+from numalign.results.machines import BundledMachine
+from numalign.sources.machine import bundled
+from numalign.sources.machine.file import load_machine
+
+
+def machines(name: str | None = None) -> tuple[BundledMachine, ...]:
+    """Read all bundled machines, or one of them.
+
+    Raises:
+        InputError: there is no such machine.
+    """
+    if name is not None:
+        bundled.check(name)
+    names = bundled.names() if name is None else (name,)
+    return tuple(BundledMachine(load_machine(one).machine, bundled.description(one)) for one in names)
