@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from numalign.analysis.whatif.situation import Event, Situation, arrivals, played
 from numalign.errors import HostError, InputError, Notice, NumalignError, StartError
@@ -15,6 +15,7 @@ from numalign.kubelet.config import IDEAL, KubeletConfig, MemoryReservation
 from numalign.kubelet.setup import Setup
 from numalign.model.machine import Machine
 from numalign.model.pod import Pod
+from numalign.render.json.data import Data
 from numalign.results.admit import ContainerResult
 from numalign.results.admit import PodResult as _PodResult
 from numalign.results.compare import ComparedRow
@@ -57,9 +58,6 @@ __all__ = [
     "load_running",
     "this_host",
 ]
-
-Data = dict[str, Any]
-"""What `json.dumps` takes; docs/json.md describes it."""
 
 
 def load_machine(name: str) -> Machine:

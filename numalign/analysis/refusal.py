@@ -27,8 +27,8 @@ now, in the way that the policy wants; or two differ in how many nodes they need
 do not meet. `allocation`: a manager could not hand out what was decided. `fit`: the node as a whole is too small.
 `panic`, `hang`: the kubelet itself would not survive the call."""
 
-MOST_RESOURCES = 8
-"""Up to how many resources the smallest refused set is looked for; beyond, all of them are named."""
+MAX_RESOURCES_SEARCHED = 8
+"""Among how many resources the smallest refused set is looked for; of more, all are named."""
 
 
 class Refusal(NamedTuple):
@@ -174,7 +174,7 @@ def _in_the_way(node: Node, decision: Decision, table: Matrix) -> tuple[Row, ...
         )[1]
 
     found = tuple(rows)
-    if len(rows) <= MOST_RESOURCES:
+    if len(rows) <= MAX_RESOURCES_SEARCHED:
         subsets = (some for size in range(1, len(rows)) for some in combinations(rows, size))
         found = next((some for some in subsets if refused(some)), found)
     if len(memory) > 1 and found == (memory[0],) and _alone_would_do(memory[0]):

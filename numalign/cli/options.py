@@ -14,6 +14,22 @@ from numalign.tasks.requests import KubeletRequest, PodsRequest, WhatIfRequest
 
 Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]
+Given = dict[str, Any]
+"""Parameter -> what was given, as click hands it to a command."""
+
+
+def _with_options(function: Command, options: Sequence[Decorator], gather: Callable[[Given], None]) -> Command:
+    """Add options, the first one first in --help; `gather` turns what they give into one argument."""
+
+    @wraps(function)
+    def wrapped(**given: object) -> object:
+        gather(given)
+        return function(**given)
+
+    decorated: Command = wrapped
+    for option in reversed(options):
+        decorated = option(decorated)
+    return decorated
 
 
 class SharedOption(click.Option):
@@ -78,17 +94,15 @@ _KUBELET: tuple[Decorator, ...] = (
 def kubelet_options(function: Command) -> Command:
     """Add the kubelet's flags; the command gets them as one argument, `kubelet`."""
 
-    @wraps(function)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
-        settings = {}
-        for names, _, _ in _SETTINGS:
-            value = kwargs.pop(_parameter(names))
-            if value is not None:
-                settings[names[0].removeprefix("--")] = value
-        kwargs["kubelet"] = KubeletRequest(kwargs.pop("kubelet_config"), kwargs.pop("config_dir"), settings)
-        return function(*args, **kwargs)
+    def gather(given: Given) -> None:
+        settings = {names[0].removeprefix("--"): given.pop(_parameter(names)) for names, _, _ in _SETTINGS}
+        given["kubelet"] = KubeletRequest(
+            given.pop("kubelet_config"),
+            given.pop("config_dir"),
+            {flag: text for flag, text in settings.items() if text is not None},
+        )
 
-    return _with_options(wrapped, _KUBELET)
+    return _with_options(function, _KUBELET, gather)
 
 
 _BEYOND: tuple[Decorator, ...] = (
@@ -114,23 +128,14 @@ _BEYOND: tuple[Decorator, ...] = (
 def beyond_options(function: Command) -> Command:
     """Add the flags about history and proposals, under `kubelet_options`; they come in the same argument."""
 
-    @wraps(function)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
-        kwargs["kubelet"] = kwargs["kubelet"]._replace(
-            version=kwargs.pop("kubelet_version"),
-            per_pod_policy=kwargs.pop("per_pod_policy"),
-            preferred_allocation=kwargs.pop("preferred_allocation"),
+    def gather(given: Given) -> None:
+        given["kubelet"] = given["kubelet"]._replace(
+            version=given.pop("kubelet_version"),
+            per_pod_policy=given.pop("per_pod_policy"),
+            preferred_allocation=given.pop("preferred_allocation"),
         )
-        return function(*args, **kwargs)
 
-    return _with_options(wrapped, _BEYOND)
-
-
-def _with_options(function: Command, options: Sequence[Decorator]) -> Command:
-    """Add options; the first one comes first in --help."""
-    for option in reversed(options):
-        function = option(function)
-    return function
+    return _with_options(function, _BEYOND, gather)
 
 
 def machine_option(*, multiple: bool = False, without: str = "this host") -> Decorator:
@@ -170,15 +175,13 @@ _PODS: tuple[Decorator, ...] = (
 def pods_arguments(function: Command) -> Command:
     """Add POD… and everything that says which pods come up; the command gets one argument, `pods`."""
 
-    @wraps(function)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
-        names = (*kwargs.pop("pod"), *kwargs.pop("files"))
-        if not names and all(kwargs.get(other) is None for other in INSTEAD_OF_PODS):
+    def gather(given: Given) -> None:
+        names = (*given.pop("pod"), *given.pop("files"))
+        if not names and all(given.get(other) is None for other in INSTEAD_OF_PODS):
             raise click.UsageError("name at least one POD: a file, a folder, or - for standard input")
-        kwargs["pods"] = PodsRequest(names, kwargs.pop("beside"), kwargs.pop("replicas"), kwargs.pop("started"))
-        return function(*args, **kwargs)
+        given["pods"] = PodsRequest(names, given.pop("beside"), given.pop("replicas"), given.pop("started"))
 
-    return _with_options(wrapped, _PODS)
+    return _with_options(function, _PODS, gather)
 
 
 _WHAT_IF: tuple[Decorator, ...] = (
@@ -202,12 +205,10 @@ _WHAT_IF: tuple[Decorator, ...] = (
 def what_if_options(function: Command) -> Command:
     """Add the flags that leave a pod out or change what one asks for; they come as one argument, `what_if`."""
 
-    @wraps(function)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
-        kwargs["what_if"] = WhatIfRequest(kwargs.pop("only"), kwargs.pop("without"), kwargs.pop("amounts"))
-        return function(*args, **kwargs)
+    def gather(given: Given) -> None:
+        given["what_if"] = WhatIfRequest(given.pop("only"), given.pop("without"), given.pop("amounts"))
 
-    return _with_options(wrapped, _WHAT_IF)
+    return _with_options(function, _WHAT_IF, gather)
 
 
 fail_on_option: Decorator = click.option(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from numalign.render.escape import guarded, in_json, in_yaml, printable
+from numalign.render.json.data import Data
 
 if TYPE_CHECKING:
     from numalign.model.machine import Machine
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from numalign.render.page.document import Document
 
 
-def print_data(output: str, data: dict[str, Any]) -> None:
+def print_data(output: str, data: Data) -> None:
     """Print plain data as `json` or `yaml`."""
     click.echo(json_text(data) if output == "json" else yaml_text(data), nl=False)
 

@@ -12,9 +12,9 @@ import click
 from numalign.errors import Notice
 from numalign.render.escape import guarded, printable
 
-NAMED = 3
-"""A warning about more things than this names so many of them and counts the rest."""
-PATIENCE = 0.5
+MAX_PLACES_NAMED = 3
+"""How many things a warning names; the rest it counts."""
+SECONDS_OF_PATIENCE = 0.5
 """Seconds before a person wants to know how far it is, and between two such lines."""
 
 Item = TypeVar("Item")
@@ -32,8 +32,8 @@ def tell(notices: Iterable[Notice]) -> None:
         about.setdefault(notice.message, []).append(notice.path)
     for message, paths in about.items():
         named = list(dict.fromkeys(path for path in paths if path))
-        more = len(named) - NAMED
-        where = ", ".join(named[:NAMED]) + (f" and {more} more" if more > 0 else "")
+        more = len(named) - MAX_PLACES_NAMED
+        where = ", ".join(named[:MAX_PLACES_NAMED]) + (f" and {more} more" if more > 0 else "")
         say(f"warning: {where}: {message}" if where else f"warning: {message}")
 
 
@@ -46,7 +46,7 @@ def counted(items: Iterable[Item], what: str) -> Iterator[Item]:
     try:
         for number, item in enumerate(items, start=1):
             yield item
-            if monotonic() - last > PATIENCE:
+            if monotonic() - last > SECONDS_OF_PATIENCE:
                 line, last = f"{number} {what} …", monotonic()
                 click.echo(f"\r{line}", nl=False, err=True)
     finally:

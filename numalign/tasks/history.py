@@ -18,7 +18,7 @@ from numalign.model.pod import Pod
 if TYPE_CHECKING:
     from numalign.tasks.requests import KubeletRequest
 
-MOST_NODES = 16
+MAX_NODES = 16
 """The proposals list every set of NUMA nodes, 2^n of them."""
 
 
@@ -52,11 +52,11 @@ def check_size(proposals: Collection[Proposal], machine: Machine) -> None:
     """Refuse what would list too many sets of NUMA nodes.
 
     Raises:
-        InputError: the machine has more than `MOST_NODES` NUMA nodes.
+        InputError: the machine has more than `MAX_NODES` NUMA nodes.
     """
-    if (FEEDBACK in proposals or PREFERRED_SETS in proposals) and len(machine.numa_nodes) > MOST_NODES:
+    if (FEEDBACK in proposals or PREFERRED_SETS in proposals) and len(machine.numa_nodes) > MAX_NODES:
         raise InputError(
-            f"the proposals of 2019 work on machines of up to {MOST_NODES} NUMA nodes, this one has "
+            f"the proposals of 2019 work on machines of up to {MAX_NODES} NUMA nodes, this one has "
             f"{len(machine.numa_nodes)}"
         )
 

@@ -20,7 +20,7 @@ from numalign.kubelet.setup import Setup
 from numalign.kubelet.topology.options import LEVELS as TOPOLOGY_OPTIONS
 from numalign.model.pod import Pod
 
-MOST_REPLICAS = 1000
+MAX_REPLICAS = 1000
 """Nobody counts further: without `maxPods` pods that ask for nothing fit for ever."""
 
 
@@ -55,7 +55,7 @@ class Comparison(NamedTuple):
     aligned_replicas: int = 0
     """How many of them have nothing that is not aligned."""
     refusal: Outcome | None = None
-    """What ended the count, maybe a pod that is there already; None: it went up to `MOST_REPLICAS`, or no start."""
+    """What ended the count, maybe a pod that is there already; None: it went up to `MAX_REPLICAS`, or no start."""
     stranded: tuple[Left, ...] = ()
     """What the refused pod found free, by ascending NUMA node id; last, what has no node."""
     absent: tuple[Outcome, ...] = ()
@@ -111,7 +111,7 @@ def run(variant: Variant, pods: Sequence[Pod], beside: Sequence[Pod] = (), *, st
     first = tuple(islice(stream, len(pods)))
     replicas = aligned_replicas = 0
     copies = first
-    while (refusal := _first_refused(copies)) is None and replicas < MOST_REPLICAS:
+    while (refusal := _first_refused(copies)) is None and replicas < MAX_REPLICAS:
         replicas += 1
         aligned_replicas += _aligned(copies) is not False
         copies = tuple(_until_refused(islice(stream, len(pods))))

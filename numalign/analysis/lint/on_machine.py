@@ -11,10 +11,10 @@ from numalign.kubelet.memory.hints import narrowest
 from numalign.kubelet.node import Node
 from numalign.model.quantity import canonical
 
-MANY_CPUS = 16
-"""Up to so many CPUs are taken to fit one NUMA node of any machine."""
-MANY_DEVICES = 1
-"""Up to so many devices of a resource are."""
+MAX_CPUS_OF_ANY_NODE = 16
+"""How many CPUs are taken to fit one NUMA node of any machine."""
+MAX_DEVICES_OF_ANY_NODE = 1
+"""How many devices of a resource are."""
 THREADS = 2
 """Threads of a core where no machine says."""
 
@@ -92,7 +92,7 @@ def _perhaps_unequal(part: Part) -> Iterator[Finding]:
     """Point out the containers for which it depends on the machine."""
     devices = [(name, amount) for name, amount in part.demand.devices if amount]
     asked = [("cpu", part.demand.cpus), *devices] if part.demand.cpus else devices
-    many = part.demand.cpus > MANY_CPUS or any(amount > MANY_DEVICES for _, amount in devices)
+    many = part.demand.cpus > MAX_CPUS_OF_ANY_NODE or any(amount > MAX_DEVICES_OF_ANY_NODE for _, amount in devices)
     if len(asked) > 1 and many:
         needs = ", ".join(f"{amount} {name}" for name, amount in asked)
         yield Finding(

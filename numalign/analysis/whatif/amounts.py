@@ -20,13 +20,13 @@ from numalign.model.pod import Container, Pod
 from numalign.model.quantity import parse, value
 from numalign.model.resources import is_hugepages, is_memory, page_size
 
-MOST_NODES = 8
-"""Up to so many NUMA nodes all their sets are looked at for amounts of memory."""
+MAX_NODES_SUMMED = 8
+"""How many NUMA nodes a machine may have for all sets of them to be looked at for amounts of memory."""
 
-MOST_CONTAINERS = 3
-"""Of how many containers of a pod each resource is tried."""
+MAX_CONTAINERS_TRIED = 3
+"""How many containers of a pod are tried for each resource."""
 
-MOST_CHANGED = 6
+MAX_AMOUNTS_CHANGED = 6
 """How many amounts are changed together at most."""
 
 MILLI = NANO // 1000
@@ -83,7 +83,7 @@ def _candidates(outcome: Outcome, resource: str) -> list[Container]:
     """Name the containers that could ask for less: the refused one first, then from the one that asks for most."""
     those = [one for one in outcome.pod.containers if resource in one.requests and one.requests[resource].nano > 0]
     refused = outcome.result.container
-    return sorted(those, key=lambda one: (one.name != refused, -one.requests[resource].nano))[:MOST_CONTAINERS]
+    return sorted(those, key=lambda one: (one.name != refused, -one.requests[resource].nano))[:MAX_CONTAINERS_TRIED]
 
 
 def _passes(outcome: Outcome, container: Container, resource: str, nano: int) -> bool:
@@ -107,7 +107,7 @@ def _repaired(outcome: Outcome) -> OtherRequest | None:
     """Change what stands in the way, one resource after another, as long as the admission gets further each time."""
     amounts: dict[tuple[str, str], int] = {}
     tried = outcome
-    for _ in range(MOST_CHANGED):
+    for _ in range(MAX_AMOUNTS_CHANGED):
         change = _next_change(tried)
         if change is None:
             return None
@@ -198,7 +198,7 @@ def _states(outcome: Outcome) -> list[NodeState]:
 
 def _sums(manager: MemoryManager, free: tuple[int, ...]) -> list[int]:
     """Add up what sets of nodes have: of all sets on small machines, else of the nodes that have most."""
-    if len(manager.node_ids) <= MOST_NODES:
+    if len(manager.node_ids) <= MAX_NODES_SUMMED:
         return [sum(free[numa] for numa in ids(mask)) for mask in masks_by_width(manager.nodes)]
     return list(accumulate(sorted(free, reverse=True)))
 

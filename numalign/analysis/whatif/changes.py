@@ -23,8 +23,8 @@ from numalign.kubelet.admission import Outcome, Session, admit
 from numalign.kubelet.errors import KubeletPanicError
 from numalign.model.pod import Pod
 
-HANDFUL = 5
-MOST_OF_A_KIND = 2
+MAX_CHANGES = 5
+MAX_OF_A_KIND = 2
 
 
 class Change(NamedTuple):
@@ -50,7 +50,7 @@ class Change(NamedTuple):
 
 
 def changes(
-    situation: Situation, outcome: Outcome, others: Sequence[tuple[str, Situation]] = (), *, most: int = HANDFUL
+    situation: Situation, outcome: Outcome, others: Sequence[tuple[str, Situation]] = (), *, most: int = MAX_CHANGES
 ) -> tuple[Change, ...]:
     """Find the nearest changes that admit a refused pod, the nearest first.
 
@@ -69,7 +69,7 @@ def changes(
     found.sort(key=lambda change: change.cost)
     kept: list[Change] = []
     for change in found:
-        if sum(1 for other in kept if other.kind == change.kind) < MOST_OF_A_KIND:
+        if sum(1 for other in kept if other.kind == change.kind) < MAX_OF_A_KIND:
             kept.append(change)
     return tuple(kept[:most])
 

@@ -10,11 +10,11 @@ from typing import NamedTuple
 from numalign.kubelet.admission import Session, admit, end
 from numalign.model.pod import Pod
 
-EXACT = 12
-"""Up to so many pods every set is tried, smallest first."""
+MAX_PODS_SEARCHED = 12
+"""How many pods there may be for every set of them to be tried, smallest first."""
 
-MOST_TRIED = 1000
-"""Among more pods all sets of one size are tried as long as there are no more of them than this."""
+MAX_SETS_TRIED = 1000
+"""How many sets of one size are tried among more pods; a size of which there are more is not."""
 
 
 class Moved(NamedTuple):
@@ -35,7 +35,7 @@ def moved(session: Session, pod: Pod) -> Moved | None:
     if not _admits_without(session, pod, young):
         return None
     for size in range(1, len(young) + 1):
-        if len(young) > EXACT and comb(len(young), size) > MOST_TRIED:
+        if len(young) > MAX_PODS_SEARCHED and comb(len(young), size) > MAX_SETS_TRIED:
             break
         for some in combinations(young, size):
             if _admits_without(session, pod, some):

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from numalign.cli.printing import print_data, print_document
 from numalign.cli.stderr import tell
 from numalign.errors import InputError
 from numalign.exit_status import ExitStatus
 from numalign.kubelet.releases.release import Kubelet
 from numalign.model.machine import Machine
+from numalign.render.json.data import Data
 from numalign.render.page.document import Document
 from numalign.tasks.setup import LoadedPods, LoadedSetup
 
 EVERY = "every"
 """What `--hints` alone means: every pair of hints on two NUMA nodes."""
 
-MOST_DEVICES = 1024
+MAX_DEVICES = 1024
 
 
 def compare_hints(given: str, kubelet: Kubelet, output: str, *, quiet: bool) -> ExitStatus:
@@ -68,7 +67,7 @@ def compare_sets(asked: str, machine: Machine, output: str, *, quiet: bool) -> E
     from numalign.tasks.history import check_size
 
     resource, _, number = asked.rpartition("=")
-    if not (number.isascii() and number.isdigit()) or not 1 <= int(number) <= MOST_DEVICES:
+    if not (number.isascii() and number.isdigit()) or not 1 <= int(number) <= MAX_DEVICES:
         raise InputError(f"--preferred-sets: expected RESOURCE=N like nvidia.com/gpu=2, got {asked!r}")
     check_size([PREFERRED_SETS], machine)
     found = preferred_sets(machine, resource, int(number))
@@ -108,7 +107,7 @@ def compare_versions(
     return ExitStatus.DONE
 
 
-def _print(output: str, result: Document | dict[str, Any], *, quiet: bool) -> None:
+def _print(output: str, result: Document | Data, *, quiet: bool) -> None:
     if quiet:
         return
     if isinstance(result, dict):

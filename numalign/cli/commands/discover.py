@@ -79,18 +79,22 @@ def command(
         tell(loaded.notices)
         _put(loaded.machine, shown, save, f"--machine {machine} ")
         return ExitStatus.DONE
-    if snapshot:
-        found, odd = capture(sysfs_root, snapshot, rules=device_rules, requested=requested)
-        tell(odd)
-        say(f"captured {found.name} in {snapshot}")
-    else:
-        found = discover(sysfs_root, rules=device_rules, requested=requested)
+    found = _found(sysfs_root, snapshot, device_rules, requested)
     if found.machine is None:
         _refuse(found, sysfs_root, shown)
     else:
         tell(found.notices)
         _put(found.machine, shown, save, "" if sysfs_root == "/" else f"--sysfs-root {sysfs_root} ")
     return ExitStatus.DONE
+
+
+def _found(root: str, snapshot: str | None, rules: str | None, requested: tuple[str, ...]) -> DiscoverResult:
+    if snapshot is None:
+        return discover(root, rules=rules, requested=requested)
+    found, odd = capture(root, snapshot, rules=rules, requested=requested)
+    tell(odd)
+    say(f"captured {found.name} in {snapshot}")
+    return found
 
 
 def _put(machine: Machine, output: str | None, save: str | None, source: str) -> None:

@@ -28,7 +28,7 @@ from numalign.results.explain import ExplainedPod, ExplainResult
 from numalign.results.verdict import FailOn, fails
 from numalign.tasks.explain import explain
 from numalign.tasks.requests import KubeletRequest, PodsRequest, WhatIfRequest
-from numalign.tasks.setup import LoadedSetup, load_pods, load_setup
+from numalign.tasks.setup import LoadedPods, LoadedSetup, load_pods, load_setup
 from numalign.tasks.what_if import as_asked, gone
 
 
@@ -67,28 +67,17 @@ def command(
     """
     settings = [load_setup(one, kubelet) for one in machine or (None,)]
     given = load_pods(pods)
-    up = as_asked(given, what_if)
     asked = Asked(pods, tuple(machine), kubelet, what_if, several=len(given.tried) > 1)
-    on = settings[0]
     try:
-        result = explain(
-            on.setup,
-            up.tried,
-            beside=up.beside,
-            started=pods.started,
-            gone=gone(up, what_if),
-            elsewhere=[(name, other.setup) for name, other in zip(machine[1:], settings[1:], strict=True)],
-            details=details,
-            all_alternatives=alternatives,
-        )
+        result = _explained(settings, given, asked, details=details, all_alternatives=alternatives)
     except StartError as error:
         if not quiet:
-            _print_start(output, on, error, command_line("config check", None, asked.machines[:1], kubelet))
+            _print_start(output, settings[0], error, command_line("config check", None, asked.machines[:1], kubelet))
         raise
-    notices = (*on.notices, *given.notices, *result.notices)
+    notices = (*settings[0].notices, *given.notices, *result.notices)
     tell(notices)
     if not quiet:
-        _print(output, result, on.origin, [_commands(one, asked) for one in result.pods], notices)
+        _print(output, result, settings[0].origin, [_commands(one, asked) for one in result.pods], notices)
     if result.fatal:
         return ExitStatus.KUBELET_FAILS
     return ExitStatus.NO if any(fails(one.pod, fail_on) for one in result.pods) else ExitStatus.DONE
@@ -103,6 +92,23 @@ class Asked(NamedTuple):
     what_if: WhatIfRequest
     several: bool
     """More than one pod comes up, so that one has to be named."""
+
+
+def _explained(
+    settings: Sequence[LoadedSetup], given: LoadedPods, asked: Asked, *, details: bool, all_alternatives: bool
+) -> ExplainResult:
+    up = as_asked(given, asked.what_if)
+    here, *others = settings
+    return explain(
+        here.setup,
+        up.tried,
+        beside=up.beside,
+        started=asked.pods.started,
+        gone=gone(up, asked.what_if),
+        elsewhere=[(name, other.setup) for name, other in zip(asked.machines[1:], others, strict=True)],
+        details=details,
+        all_alternatives=all_alternatives,
+    )
 
 
 def _commands(told: ExplainedPod, asked: Asked) -> Advice:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import click
 
@@ -13,6 +13,7 @@ from numalign.errors import InputError
 from numalign.exit_status import ExitStatus
 from numalign.kubelet.setup import Setup
 from numalign.render.escape import in_json
+from numalign.render.json.data import Data
 from numalign.render.json.replay import replay_json
 from numalign.sources.recorded import scenario
 from numalign.tasks.replay import replay
@@ -48,7 +49,7 @@ def command(file: BinaryIO, quiet: bool) -> ExitStatus:
     return ExitStatus.WRONG_INPUT
 
 
-def _answer(line: bytes | InputError) -> dict[str, Any]:
+def _answer(line: bytes | InputError) -> Data:
     if isinstance(line, InputError):
         raise line
     one = scenario.read(line)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from numalign.model.cpuset import format_set, ids
+from numalign.render.json.data import Data
 
 if TYPE_CHECKING:
     from numalign.analysis.holding import Holding
@@ -15,13 +16,13 @@ if TYPE_CHECKING:
     from numalign.results.admit import AdmitResult, PodResult
 
 
-def hint_json(hint: TopologyHint) -> dict[str, Any]:
+def hint_json(hint: TopologyHint) -> Data:
     """Write a hint: its node ids ascending (None: no mask) and whether it is preferred."""
     nodes = None if hint.numa_affinity is None else list(ids(hint.numa_affinity))
     return {"numaNodes": nodes, "preferred": hint.preferred}
 
 
-def holding_json(holding: Holding) -> dict[str, Any]:
+def holding_json(holding: Holding) -> Data:
     """Write what one container holds: exclusive CPUs, memory blocks, devices."""
     return {
         "cpus": cpus_json(holding.cpus),
@@ -44,7 +45,7 @@ def cpus_json(cpus: int | None) -> str | None:
     return None if cpus is None else format_set(cpus)
 
 
-def admit_json(result: AdmitResult, notices: Sequence[Notice]) -> dict[str, Any]:
+def admit_json(result: AdmitResult, notices: Sequence[Notice]) -> Data:
     """Write the result of `admit` for programs (product contract: keys are only ever added)."""
     return {
         "apiVersion": "numalign/v1",
@@ -57,7 +58,7 @@ def admit_json(result: AdmitResult, notices: Sequence[Notice]) -> dict[str, Any]
     }
 
 
-def pod_json(pod: PodResult) -> dict[str, Any]:
+def pod_json(pod: PodResult) -> Data:
     """Write one pod of an `AdmitResult`; a refused pod has no containers."""
     return {
         "name": pod.name,
@@ -81,7 +82,7 @@ def pod_json(pod: PodResult) -> dict[str, Any]:
     }
 
 
-def settings_json(config: KubeletConfig) -> dict[str, Any]:
+def settings_json(config: KubeletConfig) -> Data:
     """Write the settings in force under KubeletConfiguration's own names."""
     return {
         "topologyManagerPolicy": config.topology_manager_policy,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from numalign.model.cpuset import ids
 from numalign.render.json.admit import pod_json, settings_json
+from numalign.render.json.data import Data
 from numalign.render.text.details import alternatives_json, merging_json
 from numalign.render.text.explain import Advice, change_text, quantity_text
 from numalign.render.text.refusal import why
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from numalign.results.explain import ExplainedPod, ExplainResult
 
 
-def explain_json(result: ExplainResult, advice: Sequence[Advice], notices: Sequence[Notice]) -> dict[str, Any]:
+def explain_json(result: ExplainResult, advice: Sequence[Advice], notices: Sequence[Notice]) -> Data:
     """Write the result of `explain` (keys are only ever added)."""
     config = result.setup.config
     return {
@@ -39,7 +40,7 @@ def explain_json(result: ExplainResult, advice: Sequence[Advice], notices: Seque
     }
 
 
-def _pod(config: KubeletConfig, told: ExplainedPod, advice: Advice) -> dict[str, Any]:
+def _pod(config: KubeletConfig, told: ExplainedPod, advice: Advice) -> Data:
     return {
         **pod_json(told.pod),
         "decisions": [matrix_json(table) for table in told.matrices],
@@ -52,7 +53,7 @@ def _pod(config: KubeletConfig, told: ExplainedPod, advice: Advice) -> dict[str,
     }
 
 
-def start_json(setup: Setup, error: StartError, check: str) -> dict[str, Any]:
+def start_json(setup: Setup, error: StartError, check: str) -> Data:
     """Write that the kubelet does not start; `check` is the command that goes on from here."""
     return {
         "apiVersion": "numalign/v1",
@@ -67,8 +68,8 @@ def start_json(setup: Setup, error: StartError, check: str) -> dict[str, Any]:
     }
 
 
-def _more(told: ExplainedPod) -> dict[str, Any]:
-    written: dict[str, Any] = {}
+def _more(told: ExplainedPod) -> Data:
+    written: Data = {}
     if told.details is not None:
         written["details"] = [merging_json(steps) for steps in told.details]
     if told.alternatives is not None:
@@ -79,7 +80,7 @@ def _more(told: ExplainedPod) -> dict[str, Any]:
     return written
 
 
-def matrix_json(table: Matrix) -> dict[str, Any]:
+def matrix_json(table: Matrix) -> Data:
     """Write a matrix: amounts are CPUs, devices or bytes."""
     return {
         "container": table.container,
@@ -100,7 +101,7 @@ def matrix_json(table: Matrix) -> dict[str, Any]:
     }
 
 
-def _refusal(refusal: Refusal) -> dict[str, Any]:
+def _refusal(refusal: Refusal) -> Data:
     return {
         "stage": refusal.stage,
         "reason": refusal.reason,
@@ -112,7 +113,7 @@ def _refusal(refusal: Refusal) -> dict[str, Any]:
     }
 
 
-def _change(config: KubeletConfig, change: Change, command: str) -> dict[str, Any]:
+def _change(config: KubeletConfig, change: Change, command: str) -> Data:
     return {
         "kind": change.kind,
         "text": change_text(change, config),
@@ -134,7 +135,7 @@ def _change(config: KubeletConfig, change: Change, command: str) -> dict[str, An
     }
 
 
-def _placement(placement: Placement) -> dict[str, Any]:
+def _placement(placement: Placement) -> Data:
     judged = placement.judged
     return {
         "container": placement.container.name,

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from numalign.model.cpuset import format_set
 from numalign.render.json.admit import cpus_json, hint_json, holding_json
+from numalign.render.json.data import Data
 
 if TYPE_CHECKING:
     from numalign.results.replay import FinalState, ReplayResult, StepResult
 
 
-def replay_json(result: ReplayResult) -> dict[str, Any]:
+def replay_json(result: ReplayResult) -> Data:
     """Write what happened, step by step."""
     if result.start_error:
         return {"startError": result.start_error}
     if result.hang:
         return {"hang": True}
-    answer: dict[str, Any] = {}
+    answer: Data = {}
     if result.reserved_cpus is not None:
         answer["reservedCPUs"] = format_set(result.reserved_cpus)
     answer["steps"] = [_step(step) for step in result.steps]
@@ -26,13 +27,13 @@ def replay_json(result: ReplayResult) -> dict[str, Any]:
     return answer
 
 
-def _step(step: StepResult) -> dict[str, Any]:
+def _step(step: StepResult) -> Data:
     if step.panic is not None:
         return {"panic": step.panic}
     pool = cpus_json(step.shared_pool)
     if step.qos is None:
         return {"sharedPool": pool}
-    answer: dict[str, Any] = {"admit": step.admitted, "qos": step.qos}
+    answer: Data = {"admit": step.admitted, "qos": step.qos}
     if step.admitted:
         answer["containers"] = {
             one.name: {"hint": hint_json(one.hint), **holding_json(one.holding)} for one in step.containers
@@ -43,7 +44,7 @@ def _step(step: StepResult) -> dict[str, Any]:
     return answer
 
 
-def _final(state: FinalState) -> dict[str, Any]:
+def _final(state: FinalState) -> Data:
     return {
         "memory": dict(state.memory),
         "pods": {

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from numalign.model.resources import is_memory
 from numalign.render.json.admit import pod_json, settings_json
+from numalign.render.json.data import Data
 from numalign.render.page.document import Cell, Document, Line, Styled, Table
 from numalign.render.text.admit import hint_text, labels, machine_line
 from numalign.render.text.amounts import amount_text, nodes_text
@@ -219,7 +220,7 @@ def _difference(rows: Sequence[ComparedRow]) -> str:
     return f"most {kind}: {most} under {_names(best, rows)}"
 
 
-def compare_json(result: CompareResult, notices: Iterable[Notice]) -> dict[str, Any]:
+def compare_json(result: CompareResult, notices: Iterable[Notice]) -> Data:
     """Write the comparison for programs."""
     return {
         "apiVersion": "numalign/v1",
@@ -229,7 +230,7 @@ def compare_json(result: CompareResult, notices: Iterable[Notice]) -> dict[str, 
     }
 
 
-def _row_json(one: ComparedRow) -> dict[str, Any]:
+def _row_json(one: ComparedRow) -> Data:
     ended = one.ended
     return {
         "machine": one.setup.machine.name,
@@ -250,7 +251,7 @@ def _row_json(one: ComparedRow) -> dict[str, Any]:
     }
 
 
-def _left_json(left: Left) -> dict[str, Any]:
+def _left_json(left: Left) -> Data:
     memory = {name: amount for name, amount in left.free.items() if is_memory(name)}
     return {
         "numaNode": left.numa,

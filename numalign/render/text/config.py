@@ -13,6 +13,7 @@ from numalign.kubelet.config import FIELD_NAMES, KubeletConfig, MemoryReservatio
 from numalign.model.cpuset import format_set
 from numalign.render.escape import guarded, printable
 from numalign.render.json.admit import settings_json
+from numalign.render.json.data import Data
 from numalign.render.page.document import Document, Line, Table
 from numalign.results.config import ConfigCheckResult
 
@@ -67,7 +68,7 @@ def _memory_parts(memory: MemorySum) -> list[Line | Table]:
     return parts
 
 
-def check_json(result: ConfigCheckResult, notices: tuple[Notice, ...]) -> dict[str, Any]:
+def check_json(result: ConfigCheckResult, notices: tuple[Notice, ...]) -> Data:
     """Write the answer of `config check` for programs."""
     setup, report = result
     memory = report.memory
@@ -100,8 +101,8 @@ def check_json(result: ConfigCheckResult, notices: tuple[Notice, ...]) -> dict[s
     }
 
 
-def _memory_json(memory: MemorySum) -> dict[str, Any]:
-    def side(parts: tuple[Part, ...]) -> list[dict[str, Any]]:
+def _memory_json(memory: MemorySum) -> Data:
+    def side(parts: tuple[Part, ...]) -> list[Data]:
         return [{"source": part.source, "text": part.text, "bytes": part.bytes} for part in parts]
 
     return {
@@ -113,7 +114,7 @@ def _memory_json(memory: MemorySum) -> dict[str, Any]:
     }
 
 
-def changed(config: KubeletConfig) -> dict[str, Any]:
+def changed(config: KubeletConfig) -> Data:
     """Write the settings that are not the kubelet's defaults, under KubeletConfiguration's names."""
     return {
         name: _plain(getattr(config, field))
@@ -132,7 +133,7 @@ def suggestion_yaml(suggestion: Suggestion, machine: str) -> str:
     return guarded("".join(f"{printable(line)}\n" for line in lines))
 
 
-def suggestion_json(suggestion: Suggestion) -> dict[str, Any]:
+def suggestion_json(suggestion: Suggestion) -> Data:
     """Write a suggested configuration as KubeletConfiguration fields."""
     return {
         "apiVersion": "kubelet.config.k8s.io/v1beta1",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from numalign.analysis.limits import MAX_ALLOCATIONS_SHOWN, MAX_COMBINATIONS_SHOWN
 from numalign.render.json.admit import hint_json
+from numalign.render.json.data import Data
 from numalign.render.page.document import Cell, Line, Styled, Table
 from numalign.render.text.amounts import nodes_text
 from numalign.render.text.hint_policies import announced_hint
@@ -135,7 +136,7 @@ def _set(chosen: Iterable[tuple[str, tuple[str, ...]]]) -> str:
     return f"{{{', '.join(parts)}}}"
 
 
-def merging_json(steps: Merging) -> dict[str, Any]:
+def merging_json(steps: Merging) -> Data:
     """Write the steps for programs."""
     return {
         "container": steps.container,
@@ -162,7 +163,7 @@ def merging_json(steps: Merging) -> dict[str, Any]:
     }
 
 
-def alternatives_json(container: str | None, found: Sequence[Alternatives]) -> dict[str, Any]:
+def alternatives_json(container: str | None, found: Sequence[Alternatives]) -> Data:
     """Write the aligned allocations for programs, the first `MAX_ALLOCATIONS_SHOWN` of them."""
     listed = islice(chain.from_iterable(one.listed() for one in found), MAX_ALLOCATIONS_SHOWN)
     return {

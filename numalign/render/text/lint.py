@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from numalign.analysis.lint.finding import reaches
 from numalign.render.ci.checks import Check, Level, Problem
+from numalign.render.json.data import Data
 from numalign.render.page.document import Cell, Document, Line, Style, Styled, Table
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def severity(finding: Finding) -> str:
     return "note" if finding.effect == "note" else "warning"
 
 
-def lint_json(result: LintResult, notices: Sequence[Notice]) -> dict[str, Any]:
+def lint_json(result: LintResult, notices: Sequence[Notice]) -> Data:
     """Write the result for programs (keys are only ever added)."""
     return {
         "apiVersion": "numalign/v1",
@@ -73,7 +74,7 @@ def lint_json(result: LintResult, notices: Sequence[Notice]) -> dict[str, Any]:
     }
 
 
-def _finding_json(finding: Finding, line: int) -> dict[str, Any]:
+def _finding_json(finding: Finding, line: int) -> Data:
     return {
         "code": finding.code,
         "severity": severity(finding),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from numalign.render.json.data import Data
 from numalign.render.page.document import Document, Line, Table
 from numalign.render.text.amounts import bytes_text
 
@@ -32,7 +33,7 @@ def machines_document(machines: Sequence[BundledMachine]) -> Document:
     return [Table(COLUMNS, rows, frozenset(COLUMNS[1:5])), Line(), hint]
 
 
-def machines_json(machines: Sequence[BundledMachine]) -> dict[str, Any]:
+def machines_json(machines: Sequence[BundledMachine]) -> Data:
     """Return the table as data, memory in bytes."""
     return {
         "apiVersion": "numalign/v1",

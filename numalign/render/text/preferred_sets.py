@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from numalign.model.cpuset import ids
 from numalign.render.json.admit import hint_json
+from numalign.render.json.data import Data
 from numalign.render.page.document import Document, Line, Table
 from numalign.render.text.amounts import nodes_text
 from numalign.render.text.hint_policies import short_hint
@@ -39,7 +40,7 @@ def _hints(hints: HintList, found: PreferredSets) -> str:
     return " ".join(short_hint(hint, found.nodes) for hint in hints)
 
 
-def sets_json(found: PreferredSets, machine: str) -> dict[str, Any]:
+def sets_json(found: PreferredSets, machine: str) -> Data:
     """Write the sets and the hints for programs."""
     return {
         "apiVersion": "numalign/v1",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from numalign.kubelet.releases.release import version_text
 from numalign.render.json.admit import pod_json, settings_json
+from numalign.render.json.data import Data
 from numalign.render.page.document import Cell, Document, Line, Styled, Table
 from numalign.render.text.admit import COLUMNS, NOTHING, header, pod_rows
 
@@ -76,7 +77,7 @@ def _sentences(result: UpgradeResult) -> Iterable[str]:
         yield f"{before.name}: {text}"
 
 
-def upgrade_json(result: UpgradeResult, notices: Iterable[Notice]) -> dict[str, Any]:
+def upgrade_json(result: UpgradeResult, notices: Iterable[Notice]) -> Data:
     """Write the comparison for programs."""
     return {
         "apiVersion": "numalign/v1",

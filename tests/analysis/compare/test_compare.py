@@ -150,7 +150,7 @@ class TestReplicas:
         assert found.refusal.reason == "OutOfpods"
 
     def test_the_count_ends_somewhere(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(compare, "MOST_REPLICAS", 20)
+        monkeypatch.setattr(compare, "MAX_REPLICAS", 20)
 
         found = tried(Pod("idle", "idle", "BestEffort", (Container("app", "app", {}, {}),)))
 
