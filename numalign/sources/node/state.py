@@ -1,0 +1,314 @@
+"""A node that lives in a file: machine, kubelet, pods and what they hold, as plain data and back.
+
+The document holds the managers' states themselves, so nothing is replayed when it is read, and a reader gets exactly
+the node that was written: CPUs and memory that ended init containers leave to their pod, and what refused pods left,
+included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from numalign.errors import InputError
+from numalign.kubelet.admission import Session, open_session
+from numalign.kubelet.cpu.state import CPUState
+from numalign.kubelet.demand import read
+from numalign.kubelet.device.state import DeviceManager, DeviceState, device_ids
+from numalign.kubelet.memory.state import Block, MemoryManager, MemoryState, machine_state
+from numalign.kubelet.node import NodeState
+from numalign.kubelet.profile import Profile, version
+from numalign.kubelet.releases import parse_release, profile_of
+from numalign.kubelet.setup import Base, Setup
+from numalign.model.apiserver.defaulting import read_pod
+from numalign.model.cpuset import CPUSetError, format_set, from_ids, ids, parse
+from numalign.model.pod import Pod
+from numalign.sources.kubelet import configuration
+from numalign.sources.kubelet.dump import dump as dump_config
+from numalign.sources.machine.dump import dump as dump_machine
+from numalign.sources.machine.file import from_data
+from numalign.store.state_file import Document, Kind
+
+NODE_STATE = Kind("NodeState", 1)
+
+
+class NodeDocument(NamedTuple):
+    """A node read from its document."""
+
+    setup: Setup
+    session: Session
+
+
+def dump(setup: Setup, session: Session) -> Mapping[str, object]:
+    """Write a node as plain data.
+
+    Args:
+        setup: how its kubelet was started.
+        session: the node and everything on it.
+    """
+    state = session.state
+    return {
+        "machine": dump_machine(setup.machine),
+        "base": setup.base,
+        "kubeletVersion": version(setup.kubelet.release),
+        "preferredAllocation": setup.kubelet.preferred_allocation,
+        "perPodPolicy": setup.kubelet.per_pod_policy,
+        "policies": list(setup.kubelet.policies),
+        "kubelet": dump_config(setup.config),
+        "fitCheck": session.view is not None,
+        "pods": [_manifest(pod) for pod in session.pods],
+        "leftovers": list(state.leftovers),
+        "cpu": _dump_cpu(state.cpu),
+        "memory": _dump_memory(session.node.memory, state.memory),
+        "devices": _dump_devices(session.node.device, state.device),
+    }
+
+
+def load(document: Document, path: str) -> NodeDocument:
+    """Read a node from plain data.
+
+    Raises:
+        InputError: the document is no node's, or contradicts itself; `where` is the file and the field.
+        StartError: its kubelet would not start.
+    """
+    reader = _Reader(document, path)
+    setup = reader.setup()
+    session = open_session(setup, fit_check=reader.flag("fitCheck"))
+    pods = reader.pods()
+    manager = session.node
+    state = NodeState(
+        _load_devices(manager.device, reader.part("devices")),
+        _load_cpu(reader.part("cpu")),
+        _load_memory(manager.memory, reader.part("memory")),
+        {pod.uid: read(pod) for pod in pods},
+        tuple(reader.texts("leftovers")),
+    )
+    return NodeDocument(setup, session._replace(state=state, pods=pods))
+
+
+def _manifest(pod: Pod) -> dict[str, object]:
+    """Write a pod so that it reads back as it is."""
+    metadata: dict[str, object] = {"name": pod.name, "namespace": pod.namespace, "uid": pod.uid}
+    optional = {"creationTimestamp": pod.created, "labels": pod.labels, "annotations": pod.annotations}
+    metadata.update((key, value) for key, value in optional.items() if value)
+    return {"metadata": metadata, "spec": pod.spec, "status": {"qosClass": pod.qos}}
+
+
+def _dump_cpu(state: CPUState) -> dict[str, object]:
+    return {
+        "default": format_set(state.default),
+        "assignments": {
+            uid: {name: format_set(cpus) for name, cpus in held.items()} for uid, held in state.assignments.items()
+        },
+        "reuse": {"pod": state.reuse_uid, "cpus": format_set(state.reuse)},
+    }
+
+
+def _dump_memory(manager: MemoryManager, state: MemoryState) -> dict[str, object]:
+    return {
+        "nodes": machine_state(manager, state),
+        "entries": {
+            uid: {name: [_block(one) for one in blocks] for name, blocks in held.items()}
+            for uid, held in state.entries.items()
+        },
+        "reuse": {
+            "pod": state.reusable_pod,
+            "blocks": [_block(Block(mask, kind, size)) for (mask, kind), size in state.reusable.items()],
+        },
+    }
+
+
+def _block(block: Block) -> dict[str, object]:
+    return {"numaNodes": list(ids(block.mask)), "type": block.type, "bytes": block.size}
+
+
+def _dump_devices(manager: DeviceManager, state: DeviceState) -> dict[str, object]:
+    def named(held: Mapping[str, int]) -> dict[str, list[str]]:
+        return {name: device_ids(manager.resources[name], members) for name, members in held.items()}
+
+    return {
+        "holdings": {
+            uid: {name: named(held) for name, held in containers.items()} for uid, containers in state.holdings.items()
+        },
+        "reuse": {"pod": state.reusable_of, "devices": named(state.reusable)},
+    }
+
+
+class _Reader:
+    """Takes the parts of a document; what is wrong is told with its place."""
+
+    def __init__(self, document: Document, path: str) -> None:
+        self._document = document
+        self._path = path
+
+    def error(self, field: str, wanted: str) -> InputError:
+        return InputError(f"{field}: expected {wanted}; the file was changed by somebody else", self._path)
+
+    def part(self, field: str) -> _Part:
+        value = self._document.get(field)
+        if not isinstance(value, dict):
+            raise self.error(field, "a mapping")
+        return _Part(value, field, self)
+
+    def flag(self, field: str) -> bool:
+        return bool(self._document.get(field))
+
+    def texts(self, field: str) -> list[str]:
+        value = self._document.get(field)
+        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+            raise self.error(field, "a list of texts")
+        return value
+
+    def setup(self) -> Setup:
+        machine, _ = from_data(self._document.get("machine"), "state", lambda path: f"{self._path}: machine: {path}")
+        loaded = configuration.from_data(self.part("kubelet").data, f"{self._path}: kubelet")
+        base: Base = "kubelet" if self._document.get("base") == "kubelet" else "ideal"
+        return Setup(machine, loaded.config, base, self._profile())
+
+    def _profile(self) -> Profile:
+        found = self._document.get("kubeletVersion")
+        if not isinstance(found, str):
+            raise self.error("kubeletVersion", 'a release like "1.32"')
+        return profile_of(parse_release(found))._replace(
+            policies=tuple(self.texts("policies")),
+            preferred_allocation="proposal" if self._document.get("preferredAllocation") == "proposal" else "kubelet",
+            per_pod_policy=self.flag("perPodPolicy"),
+        )
+
+    def pods(self) -> tuple[Pod, ...]:
+        value = self._document.get("pods")
+        if not isinstance(value, list):
+            raise self.error("pods", "a list of pods")
+        pods = []
+        for index, manifest in enumerate(value):
+            try:
+                pods.append(read_pod(manifest))
+            except InputError as error:
+                raise InputError(error.message, f"{self._path}: pods[{index}]: {error.where}") from None
+        return tuple(pods)
+
+
+class _Part(NamedTuple):
+    """One mapping of a document."""
+
+    data: Mapping[str, object]
+    field: str
+    reader: _Reader
+
+    def part(self, key: str) -> _Part:
+        value = self.data.get(key, {})
+        if not isinstance(value, dict):
+            raise self.error(key, "a mapping")
+        return _Part(value, f"{self.field}.{key}", self.reader)
+
+    def parts(self) -> Iterable[tuple[str, _Part]]:
+        return ((key, self.part(key)) for key in self.data)
+
+    def error(self, key: str, wanted: str) -> InputError:
+        return self.reader.error(f"{self.field}.{key}", wanted)
+
+    def text(self, key: str) -> str:
+        value = self.data.get(key)
+        if not isinstance(value, str):
+            raise self.error(key, "a text")
+        return value
+
+    def cpus(self, key: str) -> int:
+        try:
+            return parse(self.text(key))
+        except CPUSetError as error:
+            raise self.error(key, f"a CPU list ({error})") from None
+
+    def number(self, key: str) -> int:
+        value = self.data.get(key)
+        if type(value) is not int or value < 0:
+            raise self.error(key, "a whole number")
+        return value
+
+    def texts(self, key: str) -> list[str]:
+        value = self.data.get(key)
+        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+            raise self.error(key, "a list of texts")
+        return value
+
+    def nodes(self, key: str) -> int:
+        value = self.data.get(key)
+        if not isinstance(value, list) or not all(type(one) is int and 0 <= one < 1 << 20 for one in value):
+            raise self.error(key, "a list of NUMA node ids")
+        return from_ids(value)
+
+    def blocks(self, key: str) -> tuple[Block, ...]:
+        value = self.data.get(key)
+        if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+            raise self.error(key, "a list of blocks")
+        parts = [_Part(one, f"{self.field}.{key}[{index}]", self.reader) for index, one in enumerate(value)]
+        return tuple([Block(one.nodes("numaNodes"), one.text("type"), one.number("bytes")) for one in parts])
+
+
+def _load_cpu(part: _Part) -> CPUState:
+    reuse = part.part("reuse")
+    return CPUState(
+        part.cpus("default"),
+        {uid: {name: held.cpus(name) for name in held.data} for uid, held in part.part("assignments").parts()},
+        reuse.text("pod"),
+        reuse.cpus("cpus"),
+    )
+
+
+def _load_memory(manager: MemoryManager, part: _Part) -> MemoryState:
+    length = manager.nodes.bit_length()
+    counts, groups = [0] * length, [0] * length
+    free = {name: [0] * length for name in manager.resources}
+    reserved = {name: [0] * length for name in manager.resources}
+    nodes = part.part("nodes")
+    if sorted(nodes.data) != sorted(map(str, manager.node_ids)):
+        raise part.error("nodes", "the NUMA nodes of the machine")
+    for node in manager.node_ids:
+        record = nodes.part(str(node))
+        counts[node], groups[node] = record.number("numberOfAssignments"), record.nodes("cells")
+        for name, table in record.part("memory").parts():
+            if name not in free:
+                raise record.error("memory", f"resources of the machine, not {name}")
+            free[name][node], reserved[name][node] = table.number("free"), table.number("reserved")
+    reuse = part.part("reuse")
+    return MemoryState(
+        counts=tuple(counts),
+        groups=tuple(groups),
+        free=tuple([tuple(free[name]) for name in manager.resources]),
+        reserved=tuple([tuple(reserved[name]) for name in manager.resources]),
+        entries={uid: {name: held.blocks(name) for name in held.data} for uid, held in part.part("entries").parts()},
+        reusable_pod=reuse.text("pod"),
+        reusable={(block.mask, block.type): block.size for block in reuse.blocks("blocks")},
+    )
+
+
+def _load_devices(manager: DeviceManager, part: _Part) -> DeviceState:
+    allocated = dict.fromkeys(manager.resources, 0)
+
+    def members(held: _Part) -> dict[str, int]:
+        found = {}
+        for name in held.data:
+            if name not in manager.resources:
+                raise held.error(name, "a resource of the machine")
+            places = {device.id: place for place, device in enumerate(manager.resources[name].devices)}
+            wanted = held.texts(name)
+            if not set(wanted) <= set(places):
+                raise held.error(name, "devices of the machine")
+            found[name] = from_ids(places[one] for one in wanted)
+        return found
+
+    holdings = {
+        uid: {name: members(held) for name, held in containers.parts()}
+        for uid, containers in part.part("holdings").parts()
+    }
+    for containers in holdings.values():
+        for held in containers.values():
+            for name, devices in held.items():
+                allocated[name] |= devices
+    reuse = part.part("reuse")
+    return DeviceState(
+        holdings,
+        {name: devices for name, devices in allocated.items() if devices},
+        reuse.text("pod"),
+        members(reuse.part("devices")),
+    )
