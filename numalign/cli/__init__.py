@@ -25,6 +25,7 @@ COMMANDS = {
     "discover": "Show what this host is made of, and write it as a machine file.",
     "lint": "Tell what in a manifest keeps a pod from being aligned; no machine needed.",
     "machines": "List the bundled machines, or print one as a file.",
+    "release": "End pods of a node that lives in a file (--state).",
     "replay": "Replay scenarios, one JSON object a line.",
 }
 """Command -> one line of help, so that listing the commands imports none of them."""

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from numalign.results.verdict import FAIL_ON
-from numalign.tasks.requests import KubeletRequest, PodsRequest, WhatIfRequest
+from numalign.tasks.requests import KubeletRequest, PodsRequest, SinceRequest, WhatIfRequest
 
 Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]
@@ -182,6 +182,35 @@ def pods_arguments(function: Command) -> Command:
         given["pods"] = PodsRequest(names, given.pop("beside"), given.pop("replicas"), given.pop("started"))
 
     return _with_options(function, _PODS, gather)
+
+
+_SINCE: tuple[Decorator, ...] = (
+    click.option(
+        "--without", metavar="NAME", multiple=True, help="This pod of those there ends before the first POD comes up."
+    ),
+    click.option(
+        "--started-pods",
+        metavar="NAME,…",
+        help="Of the pods there these have started: their init containers have ended.",
+    ),
+)
+
+
+def since_options(function: Command) -> Command:
+    """Add what happened to the pods there meanwhile; the command gets one argument, `since`."""
+
+    @wraps(function)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        started = tuple(name for name in (kwargs.pop("started_pods") or "").split(",") if name)
+        kwargs["since"] = SinceRequest(kwargs.pop("without"), started)
+        return function(*args, **kwargs)
+
+    return _with_options(wrapped, _SINCE)
+
+
+def state_option(text: str = "A node that lives in this file: read, locked meanwhile, and written back.") -> Decorator:
+    """Add `--state`."""
+    return shared_option("--state", metavar="FILE", help=text)
 
 
 _WHAT_IF: tuple[Decorator, ...] = (

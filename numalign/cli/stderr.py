@@ -52,3 +52,9 @@ def counted(items: Iterable[Item], what: str) -> Iterator[Item]:
     finally:
         if line:
             click.echo(f"\r{' ' * len(line)}\r", nl=False, err=True)
+
+
+def waiting(path: str) -> None:
+    """Say that somebody else is changing a file; only where a person sees it, since it is over in a moment."""
+    if sys.stderr.isatty():
+        click.echo(f"numalign: waiting for {path}, which another numalign is changing", err=True)

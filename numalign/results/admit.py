@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from numalign.analysis.holding import Holding
     from numalign.analysis.refusal import Refusal
     from numalign.errors import Notice
+    from numalign.kubelet.admission import Session
     from numalign.kubelet.setup import Setup
     from numalign.kubelet.topology.hints import TopologyHint
     from numalign.model.pod import ContainerKind, QoS
@@ -135,6 +136,8 @@ class AdmitResult(NamedTuple):
     """Why pods were refused, if that was asked."""
     occupants: tuple[Occupant, ...] = ()
     """Who is on the node in the end, if that was asked, in the order of admission."""
+    session: Session | None = None
+    """The node in the end, if that was asked."""
 
     @property
     def fatal(self) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from numalign.analysis.holding import holding
-from numalign.errors import Notice
-from numalign.kubelet.admission import Outcome, Session, admit_in_order, odd_from_the_start, open_session
+from numalign.errors import InputError, Notice
+from numalign.kubelet import node as twin
+from numalign.kubelet.admission import Outcome, Session, admit_in_order, end, odd_from_the_start, open_session
 from numalign.kubelet.admission import admit as admit_one
+from numalign.kubelet.start.take_over import take_over
 from numalign.results.admit import AdmitResult, Occupant, PodResult, RefusedAlike
 from numalign.tasks.pod_result import pod_result
 from numalign.tasks.setup import check_choices
@@ -29,8 +30,12 @@ def admit(
     reasons: bool = False,
     occupants: bool = False,
     impossible: bool = False,
+    there: Session | None = None,
+    without: Sequence[str] = (),
+    started_pods: Sequence[str] = (),
+    keep: bool = False,
 ) -> AdmitResult:
-    """Admit pods one after another on an empty node.
+    """Admit pods one after another, on an empty node or on one in use.
 
     Pods are taken one at a time and no state of the node is kept, so there may be very many of them.
 
@@ -43,6 +48,10 @@ def admit(
         reasons: take refusals apart (`AdmitResult.refusals`).
         occupants: list who is on the node in the end (`AdmitResult.occupants`).
         impossible: find out for each refused pod whether an empty node refuses it, too.
+        there: the node as it is; None: empty.
+        without: names of pods there that end before the first one comes up.
+        started_pods: names of pods there whose containers start before the first one comes up.
+        keep: return the node as it is in the end (`AdmitResult.session`).
 
     Raises:
         StartError: the kubelet would refuse to start.
@@ -51,34 +60,86 @@ def admit(
     if setup.kubelet.choose:
         pods = tuple(pods)
         check_choices(setup, (*beside, *pods))
-    session = open_session(setup, fit_check=fit_check)
-    order = admit_in_order(session, chain(beside, pods), started=started)
+    session = (
+        open_session(setup, fit_check=fit_check) if there is None else take_over(setup, there, fit_check=fit_check)
+    )
+    odd = odd_from_the_start(session)
     groups = _Groups() if reasons else None
     notices: list[Notice] = []
-    there: list[PodResult] = []
+    earlier: list[PodResult] = []
     tried: list[PodResult] = []
-    for outcome in order:
+    for outcome in admit_in_order(session, beside, started=started):
         notices += outcome.notices
-        session = outcome.then
+        session = _after(outcome, started=started)
+        earlier.append(pod_result(outcome))
+    session = _since(session, without, started_pods, _refused(beside, session))
+    for outcome in admit_in_order(session, () if earlier and earlier[-1].fatal else pods, started=started):
+        notices += outcome.notices
+        session = _after(outcome, started=started)
         pod = pod_result(outcome)
-        if len(there) < len(beside):
-            there.append(pod)
-            continue
         if impossible and not pod.admitted:
             pod = pod._replace(impossible=not admit_one(outcome.before.empty(), outcome.pod).admit)
         if groups is not None and not pod.admitted:
             groups.add(outcome, pod)
         tried.append(pod)
+    old = {pod.uid for pod in (*beside, *(there.pods if there else ()))}
     return AdmitResult(
         setup=setup,
         exclusive_cpus=session.node.cpu.static,
         reserved_cpus=session.node.cpu.reserved,
         pods=tuple(tried),
-        beside=tuple(there),
-        notices=(*odd_from_the_start(session), *_absent(there), *notices),
+        beside=tuple(earlier),
+        notices=(*odd, *_absent(earlier), *notices),
         refusals=tuple(groups.found) if groups is not None else (),
-        occupants=tuple(_occupants(session, {pod.uid for pod in beside})) if occupants else (),
+        occupants=tuple(_occupants(session, old)) if occupants else (),
+        session=session if keep else None,
     )
+
+
+def _after(outcome: Outcome, *, started: bool) -> Session:
+    """Return the node after an admission, the pod's containers started where they start at once."""
+    session = outcome.then
+    if not (started and outcome.admit):
+        return session
+    return session._replace(state=twin.start_containers(session.node, session.state, outcome.pod.uid))
+
+
+def _refused(beside: Iterable[Pod], session: Session) -> list[Pod]:
+    there = {pod.uid for pod in session.pods}
+    return [pod for pod in beside if pod.uid not in there]
+
+
+def _since(session: Session, without: Sequence[str], started: Sequence[str], refused: Sequence[Pod]) -> Session:
+    """Let what happened on the node since then happen: pods start, pods end. A refused pod can do neither.
+
+    Raises:
+        InputError: no pod has such a name.
+    """
+    for name in started:
+        uid = pod_there(session, name, refused)
+        session = session._replace(state=twin.start_containers(session.node, session.state, uid))
+    for name in without:
+        session = end(session, pod_there(session, name, refused))
+    return session
+
+
+def pod_there(session: Session, name: str, refused: Sequence[Pod] = ()) -> str:
+    """Find a pod of a node by NAME, NAMESPACE/NAME or UID; returns its UID.
+
+    Raises:
+        InputError: there is none, or several in different namespaces.
+    """
+    here = (*session.pods, *refused)
+    found = [pod for pod in here if name in (pod.name, f"{pod.namespace}/{pod.name}", pod.uid)]
+    if len(found) == 1:
+        return found[0].uid
+    if found:
+        names = ", ".join(f"{pod.namespace}/{pod.name}" for pod in found)
+        raise InputError(f"several pods there are called {name}: {names}; say which")
+    from numalign.sources.text.fields import nearest
+
+    meant = nearest(name, [pod.name for pod in here])
+    raise InputError(f"no pod there is called {name}" + (f"; did you mean {meant}?" if meant else ""))
 
 
 def _absent(beside: Iterable[PodResult]) -> Iterator[Notice]:

@@ -36,6 +36,15 @@ class PodsRequest(NamedTuple):
     """Pods start before the next one comes."""
 
 
+class SinceRequest(NamedTuple):
+    """What happened to the pods that are there already, before the first one comes up."""
+
+    without: tuple[str, ...] = ()
+    """Names of pods that end."""
+    started: tuple[str, ...] = ()
+    """Names of pods whose containers start."""
+
+
 class WhatIfRequest(NamedTuple):
     """What is asked to be different from the pods as given."""
 

@@ -162,8 +162,12 @@ def load_config(
     return config, base, warnings
 
 
-def load_pods(request: PodsRequest) -> LoadedPods:
+def load_pods(request: PodsRequest, there: tuple[Pod, ...] = ()) -> LoadedPods:
     """Read and check all pods.
+
+    Args:
+        request: which pods.
+        there: pods of the node that none of them may be called like.
 
     Raises:
         InputError: a pod the API server would refuse, or an input without a pod.
@@ -171,7 +175,7 @@ def load_pods(request: PodsRequest) -> LoadedPods:
     from numalign.sources.pods import manifest
 
     beside = manifest.read_beside(request.beside) if request.beside else ()
-    given = manifest.read(request.names, replicas=request.replicas, beside=beside)
+    given = manifest.read(request.names, replicas=request.replicas, beside=(*there, *beside))
     notices = [Notice("replicas", text) for text in given.notes]
     return LoadedPods(tuple(beside), given.pods, (*notices, *passed_over(given)), given.sources)
 

@@ -12,6 +12,7 @@ from numalign.kubelet import node as twin
 from numalign.kubelet.admission import Session, admit, end, open_session
 from numalign.kubelet.errors import KubeletPanicError
 from numalign.kubelet.setup import Setup
+from numalign.kubelet.start.take_over import take_over
 from numalign.model.pod import Container, Pod
 from numalign.model.quantity import NANO, Quantity
 
@@ -29,6 +30,8 @@ class Situation(NamedTuple):
     setup: Setup
     fit_check: bool = True
     past: tuple[Event, ...] = ()
+    there: Session | None = None
+    """The node as it was before; None: empty."""
 
     def session(self) -> Session:
         """Replay the past.
@@ -37,7 +40,11 @@ class Situation(NamedTuple):
             StartError: the kubelet would refuse to start.
             KubeletPanicError: it would crash, or hang, on the way.
         """
-        return played(open_session(self.setup, fit_check=self.fit_check), self.past)
+        if self.there is None:
+            session = open_session(self.setup, fit_check=self.fit_check)
+        else:
+            session = take_over(self.setup, self.there, fit_check=self.fit_check)
+        return played(session, self.past)
 
 
 def played(session: Session, events: Iterable[Event]) -> Session:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,20 +16,27 @@ from numalign.cli.options import (
     output_option,
     pods_arguments,
     quiet_option,
+    since_options,
+    state_option,
 )
-from numalign.cli.stderr import counted, tell
+from numalign.cli.stderr import counted, tell, waiting
 from numalign.errors import Notice
 from numalign.exit_status import ExitStatus
 from numalign.results.admit import AdmitResult
 from numalign.results.verdict import FailOn, fails
 from numalign.tasks.admit import admit
-from numalign.tasks.requests import KubeletRequest, PodsRequest
+from numalign.tasks.requests import KubeletRequest, PodsRequest, SinceRequest
 from numalign.tasks.setup import LoadedPods, load_pods, load_setup
+
+if TYPE_CHECKING:
+    from numalign.tasks.node_state import KeptNode
 
 
 @click.command("admit")
 @pods_arguments
+@since_options
 @machine_option()
+@state_option()
 @kubelet_options
 @beyond_options
 @click.option(
@@ -38,7 +47,9 @@ from numalign.tasks.setup import LoadedPods, load_pods, load_setup
 @quiet_option
 def command(
     pods: PodsRequest,
+    since: SinceRequest,
     machine: str | None,
+    state: str | None,
     kubelet: KubeletRequest,
     only: str | None,
     fail_on: FailOn,
@@ -55,25 +66,41 @@ def command(
       numalign admit pod.yaml --policy single-numa-node
       numalign admit deploy.yaml --replicas 8 --machine hgx-h100 --policy restricted -o json
       kubectl get pod web-0 -o json | numalign admit - --machine node-a.yaml --kubelet-config config.yaml
+      numalign admit pod.yaml --machine figure-1 --state node.json
     """
-    on, up = load_setup(machine, kubelet), load_pods(pods)
-    result = admit(
-        on.setup,
-        counted(up.tried, "pods"),
-        beside=up.beside,
-        started=pods.started,
-        fit_check=only is None,
-        reasons=output in ("table", "wide"),
-        occupants=output == "wide",
-        impossible=fail_on == "impossible",
-    )
-    notices = (*on.notices, *up.notices, *result.notices)
+    with nullcontext() if state is None else _kept(state, machine, kubelet) as kept:
+        on = kept.on if kept else load_setup(machine, kubelet)
+        there = kept.there if kept else None
+        staying = tuple(pod for pod in there.pods if pod.name not in since.without) if there else ()
+        up = load_pods(pods, staying)
+        result = admit(
+            on.setup,
+            counted(up.tried, "pods"),
+            beside=up.beside,
+            started=pods.started,
+            fit_check=only is None,
+            reasons=output in ("table", "wide"),
+            occupants=output == "wide",
+            impossible=fail_on == "impossible",
+            there=there,
+            without=since.without,
+            started_pods=since.started,
+            keep=kept is not None,
+        )
+        written = kept.keep(result.session) if kept and result.session and not result.fatal else ()
+    notices = (*on.notices, *up.notices, *result.notices, *written)
     tell(notices)
     if not quiet:
         _print(output, result, on.origin, up, notices, fail_on)
     if result.fatal:
         return ExitStatus.KUBELET_FAILS
     return ExitStatus.NO if any(fails(pod, fail_on) for pod in result.pods) else ExitStatus.DONE
+
+
+def _kept(state: str, machine: str | None, kubelet: KubeletRequest) -> AbstractContextManager[KeptNode]:
+    from numalign.tasks.node_state import kept_node
+
+    return kept_node(state, machine, kubelet, lambda: waiting(state))
 
 
 def _print(

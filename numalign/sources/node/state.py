@@ -55,7 +55,6 @@ def dump(setup: Setup, session: Session) -> Mapping[str, object]:
         "perPodPolicy": setup.kubelet.per_pod_policy,
         "policies": list(setup.kubelet.policies),
         "kubelet": dump_config(setup.config),
-        "fitCheck": session.view is not None,
         "pods": [_manifest(pod) for pod in session.pods],
         "leftovers": list(state.leftovers),
         "cpu": _dump_cpu(state.cpu),
@@ -73,7 +72,7 @@ def load(document: Document, path: str) -> NodeDocument:
     """
     reader = _Reader(document, path)
     setup = reader.setup()
-    session = open_session(setup, fit_check=reader.flag("fitCheck"))
+    session = open_session(setup)
     pods = reader.pods()
     manager = session.node
     state = NodeState(

@@ -31,7 +31,7 @@ def test_a_node_reads_back_as_it_was_written(name: str) -> None:
     read = load(plain(dump(sample.setup, session)), "state.json")
 
     assert read.setup == sample.setup
-    assert read.session == session
+    assert read.session._replace(view=None) == session
 
 
 @pytest.mark.parametrize("name", NODES)

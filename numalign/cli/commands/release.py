@@ -1,0 +1,33 @@
+"""`numalign release`: pods of a node that lives in a file end."""
+
+from __future__ import annotations
+
+import click
+
+from numalign.cli.options import quiet_option, state_option
+from numalign.cli.stderr import waiting
+from numalign.exit_status import ExitStatus
+
+
+@click.command("release")
+@click.argument("pods", nargs=-1, required=True, metavar="POD…")
+@state_option("The file with the node; locked meanwhile, and written back.")
+@quiet_option
+def command(pods: tuple[str, ...], state: str | None, quiet: bool) -> ExitStatus:
+    """End PODs, by NAME or NAMESPACE/NAME, on the node in --state: what they hold is free for the next ones.
+
+    Where one of them is not there, nothing is changed and the exit status is 2.
+
+    \b
+    Examples:
+      numalign release web-0 --state node.json
+      numalign release default/web-0 default/web-1 --state node.json
+    """
+    from numalign.tasks.node_state import release
+
+    if state is None:
+        raise click.UsageError("name the node: --state FILE")
+    ended = release(state, pods, lambda: waiting(state))
+    if not quiet:
+        click.echo("".join(f"{pod.namespace}/{pod.name} released\n" for pod in ended), nl=False)
+    return ExitStatus.DONE
