@@ -4,13 +4,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint bench site release clean
+.PHONY: demo test soak lint bench site release clean
 
 demo: $(STAMP)
 	$(BIN)/numalign admit pods/announcement.yaml --machine figure-1 --policy single-numa-node || test $$? -eq 1
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n auto --dist loadgroup
+
+soak: $(STAMP)
+	$(BIN)/python -m pytest -m soak
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .

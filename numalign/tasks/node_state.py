@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from numalign.errors import InputError, Notice
 from numalign.kubelet.admission import Session, end
+from numalign.kubelet.releases.table import parse_version
 from numalign.sources.kubelet.dump import dump as dump_config
 from numalign.sources.node.state import NODE_STATE, dump, load
 from numalign.store import state_file
@@ -110,7 +111,7 @@ def _check_same(setup: Setup, machine: str | None, request: KubeletRequest, path
         from numalign.sources.kubelet.flags import apply_flags
 
         same = request.config is None and apply_flags(setup.config, request.settings) == setup.config
-        if not same or (request.version and request.version != ".".join(map(str, setup.kubelet.release))):
+        if not same or (request.version and parse_version(request.version) != setup.kubelet.version):
             raise InputError("holds a node with other settings; leave the flags out, or name another file", path)
         return
     asked = load_setup(machine, request).setup

@@ -7,7 +7,18 @@ from click.testing import CliRunner
 
 from numalign.cli import group
 
-COMMANDS = ["admit", "explain", "compare", "lint", "discover", "machines", "replay", "config check", "config suggest"]
+COMMANDS = [
+    "admit",
+    "release",
+    "explain",
+    "compare",
+    "lint",
+    "discover",
+    "machines",
+    "replay",
+    "config check",
+    "config suggest",
+]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -138,17 +139,42 @@ def test_a_change_without_write_leaves_the_file(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == [os.path.basename(lock_path(str(path))), "state"]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_may_not_be_written_is_told(tmp_path: Path) -> None:
-    tmp_path.chmod(0o500)
+@pytest.fixture
+def nobody(tmp_path: Path) -> Iterator[Path]:
+    """A folder with a state in it, and somebody to whom neither belongs."""
+    folder = tmp_path / "node"
+    folder.mkdir()
+    with changing(str(folder / "state"), KIND) as state:
+        state.write({"a": 1})
+    me = os.geteuid()
+    for parent in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
+        parent.chmod(0o755)
+    if me == 0:
+        os.seteuid(65534)
     try:
-        with (
-            pytest.raises(InputError, match="cannot be changed: no lock in its folder"),
-            changing(str(tmp_path / "state"), KIND),
-        ):
-            pass
+        yield folder
     finally:
-        tmp_path.chmod(0o700)
+        os.seteuid(me)
+        folder.chmod(0o755)
+
+
+@pytest.mark.parametrize("mode", [0o555, 0o755, 0o777], ids=["read-only", "somebody else's", "everybody's"])
+def test_a_state_that_we_may_not_change_is_told_and_stays(nobody: Path, mode: int) -> None:
+    if os.geteuid() == nobody.stat().st_uid:
+        nobody.chmod(0o555)
+    else:
+        me, os_owner = os.geteuid(), nobody.stat().st_uid
+        os.seteuid(os_owner)
+        nobody.chmod(mode)
+        os.seteuid(me)
+    path = nobody / "state"
+
+    with pytest.raises(InputError, match="cannot be"), changing(str(path), KIND) as state:
+        state.write({"a": 2})
+
+    found = read(str(path), KIND)
+    assert found is not None
+    assert found["a"] == 1
 
 
 def test_a_missing_folder_and_a_folder_are_told(tmp_path: Path) -> None:

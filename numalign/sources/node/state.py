@@ -13,12 +13,12 @@ from typing import NamedTuple
 from numalign.errors import InputError
 from numalign.kubelet.admission import Session, open_session
 from numalign.kubelet.cpu.state import CPUState
-from numalign.kubelet.demand import read
 from numalign.kubelet.device.state import DeviceManager, DeviceState, device_ids
 from numalign.kubelet.memory.state import Block, MemoryManager, MemoryState, machine_state
 from numalign.kubelet.node import NodeState
-from numalign.kubelet.profile import Profile, version
-from numalign.kubelet.releases import parse_release, profile_of
+from numalign.kubelet.proposals.table import FEEDBACK, PER_POD_POLICY, PREFERRED_SETS, with_proposals
+from numalign.kubelet.releases.release import Kubelet, version_text
+from numalign.kubelet.releases.table import kubelet, parse_version
 from numalign.kubelet.setup import Base, Setup
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.cpuset import CPUSetError, format_set, from_ids, ids, parse
@@ -30,6 +30,8 @@ from numalign.sources.machine.file import from_data
 from numalign.store.state_file import Document, Kind
 
 NODE_STATE = Kind("NodeState", 1)
+
+_PROPOSALS = {proposal.label: proposal for proposal in (FEEDBACK, PREFERRED_SETS, PER_POD_POLICY)}
 
 
 class NodeDocument(NamedTuple):
@@ -50,10 +52,8 @@ def dump(setup: Setup, session: Session) -> Mapping[str, object]:
     return {
         "machine": dump_machine(setup.machine),
         "base": setup.base,
-        "kubeletVersion": version(setup.kubelet.release),
-        "preferredAllocation": setup.kubelet.preferred_allocation,
-        "perPodPolicy": setup.kubelet.per_pod_policy,
-        "policies": list(setup.kubelet.policies),
+        "kubeletVersion": version_text(setup.kubelet.version),
+        "proposals": [proposal.label for proposal in setup.kubelet.proposals],
         "kubelet": dump_config(setup.config),
         "pods": [_manifest(pod) for pod in session.pods],
         "leftovers": list(state.leftovers),
@@ -73,16 +73,18 @@ def load(document: Document, path: str) -> NodeDocument:
     reader = _Reader(document, path)
     setup = reader.setup()
     session = open_session(setup)
-    pods = reader.pods()
     manager = session.node
+    seen = [setup.kubelet.read_pod(pod) for pod in reader.pods()]
     state = NodeState(
-        _load_devices(manager.device, reader.part("devices")),
-        _load_cpu(reader.part("cpu")),
-        _load_memory(manager.memory, reader.part("memory")),
-        {pod.uid: read(pod) for pod in pods},
+        (
+            _load_devices(manager.device, reader.part("devices")),
+            _load_cpu(reader.part("cpu")),
+            _load_memory(manager.memory, reader.part("memory")),
+        ),
+        {pod.uid: demand for pod, demand in seen},
         tuple(reader.texts("leftovers")),
     )
-    return NodeDocument(setup, session._replace(state=state, pods=pods))
+    return NodeDocument(setup, session._replace(state=state, pods=tuple([pod for pod, _ in seen])))
 
 
 def _manifest(pod: Pod) -> dict[str, object]:
@@ -149,9 +151,6 @@ class _Reader:
             raise self.error(field, "a mapping")
         return _Part(value, field, self)
 
-    def flag(self, field: str) -> bool:
-        return bool(self._document.get(field))
-
     def texts(self, field: str) -> list[str]:
         value = self._document.get(field)
         if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
@@ -162,17 +161,16 @@ class _Reader:
         machine, _ = from_data(self._document.get("machine"), "state", lambda path: f"{self._path}: machine: {path}")
         loaded = configuration.from_data(self.part("kubelet").data, f"{self._path}: kubelet")
         base: Base = "kubelet" if self._document.get("base") == "kubelet" else "ideal"
-        return Setup(machine, loaded.config, base, self._profile())
+        return Setup(machine, loaded.config, base, self._kubelet())
 
-    def _profile(self) -> Profile:
+    def _kubelet(self) -> Kubelet:
         found = self._document.get("kubeletVersion")
         if not isinstance(found, str):
             raise self.error("kubeletVersion", 'a release like "1.32"')
-        return profile_of(parse_release(found))._replace(
-            policies=tuple(self.texts("policies")),
-            preferred_allocation="proposal" if self._document.get("preferredAllocation") == "proposal" else "kubelet",
-            per_pod_policy=self.flag("perPodPolicy"),
-        )
+        labels = self.texts("proposals")
+        if not set(labels) <= set(_PROPOSALS):
+            raise self.error("proposals", f"some of {', '.join(_PROPOSALS)}")
+        return with_proposals(kubelet(parse_version(found)), [_PROPOSALS[label] for label in labels])
 
     def pods(self) -> tuple[Pod, ...]:
         value = self._document.get("pods")

@@ -12,7 +12,8 @@ from numalign.errors import InputError
 from numalign.kubelet import admission
 from numalign.kubelet.admission import open_session
 from numalign.kubelet.config import IDEAL
-from numalign.kubelet.releases import parse_release, profile_of
+from numalign.kubelet.proposals.table import PER_POD_POLICY, with_proposals
+from numalign.kubelet.releases.table import kubelet
 from numalign.kubelet.setup import Setup
 from numalign.sources.machine.file import load_machine
 from numalign.sources.node.state import dump, load
@@ -47,7 +48,7 @@ def test_a_node_reads_back_between_the_steps(name: str) -> None:
 
 
 def test_an_ideal_node_of_an_earlier_kubelet_reads_back() -> None:
-    setup = Setup(load_machine("figure-1").machine, IDEAL, "ideal", profile_of(parse_release("1.23")))
+    setup = Setup(load_machine("figure-1").machine, IDEAL, "ideal", with_proposals(kubelet((1, 23)), [PER_POD_POLICY]))
 
     assert load(plain(dump(setup, open_session(setup))), "state.json").setup == setup
 

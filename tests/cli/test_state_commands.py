@@ -1,0 +1,300 @@
+"""`admit --state` and `release`: a node that lives in a file, said step by step and by many at once."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from numalign.model.cpuset import parse
+from tests.cli.running import ENVIRONMENT, PODS, ROOT, command, in_process, numalign, one_line
+from tests.conformance import cases
+
+VECTORS = ROOT / "tests/vectors/lifecycle.jsonl.gz"
+SAID = 60
+"""So many recorded scenarios are said step by step; the others are replayed by the conformance test."""
+
+MACHINE = "sockets=2,coresPerNumaNode=1024,threadsPerCore=1,memoryPerNumaNode=512Gi"
+
+
+def pod_file(folder: Path, name: str, cpus: int = 1) -> Path:
+    path = folder / f"{name}.json"
+    limits = {"cpu": str(cpus), "memory": "64Mi"}
+    spec = {"containers": [{"name": "c", "image": "i", "resources": {"limits": limits}}]}
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}))
+    return path
+
+
+def state_of(path: Path) -> Any:
+    return json.loads(path.read_text())
+
+
+def check_whole(state: Any) -> None:
+    """Nothing is given twice, CPU by CPU, and nothing is lost."""
+    taken = parse(state["cpu"]["default"])
+    for containers in state["cpu"]["assignments"].values():
+        for cpus in map(parse, containers.values()):
+            assert not taken & cpus
+            taken |= cpus
+    every = 0
+    for node in state["machine"]["numaNodes"]:
+        every |= parse(node["cpus"])
+    assert taken == every
+    assert set(state["cpu"]["assignments"]) == {pod["metadata"]["uid"] for pod in state["pods"]}
+
+
+def test_pods_are_admitted_one_by_one_as_all_at_once(tmp_path: Path) -> None:
+    state = tmp_path / "node.json"
+    pods = str(PODS / "announcement.yaml")
+    flags = ("--machine", "figure-1", "--policy", "single-numa-node")
+    at_once = in_process("admit", pods, *flags, "-o", "json").json["pods"]
+
+    text = Path(pods).read_text()
+    one_by_one = []
+    for number, document in enumerate(text.split("\n---\n")):
+        one = tmp_path / f"{number}.yaml"
+        one.write_text(document)
+        one_by_one += in_process("admit", one, *flags, "--state", state, "-o", "json").json["pods"]
+
+    assert one_by_one == at_once
+
+
+def test_a_released_pod_gives_its_place_to_the_next(tmp_path: Path) -> None:
+    state = tmp_path / "node.json"
+    flags = ("--machine", "sockets=1,coresPerNumaNode=4,memoryPerNumaNode=8Gi", "--state", state)
+    first, second = pod_file(tmp_path, "first", 4), pod_file(tmp_path, "second", 4)
+    assert in_process("admit", first, *flags).status == 0
+    assert in_process("admit", second, *flags).status == 1
+
+    done = in_process("release", "default/first", "--state", state)
+
+    assert done == (0, "default/first released\n", "")
+    assert in_process("admit", second, "--state", state).status == 0
+
+
+def test_a_pod_that_is_there_is_not_admitted_again(tmp_path: Path) -> None:
+    state = tmp_path / "node.json"
+    pod = pod_file(tmp_path, "web")
+    in_process("admit", pod, "--machine", "figure-1", "--state", state)
+    before = state.read_text()
+
+    done = in_process("admit", pod, "--state", state)
+
+    assert done.status == 2
+    assert "already there" in one_line(done.err)
+    assert state.read_text() == before
+    assert in_process("admit", pod, "--state", state, "--without", "web").status == 0
+
+
+WRONG = {
+    "another machine": (("--machine", "hgx-h100"), "holds a node with another machine (figure-1); leave out --machine"),
+    "other settings": (("--policy", "restricted"), "holds a node with other settings"),
+    "other settings on the same machine": (
+        ("--machine", "figure-1", "--policy", "restricted"),
+        "holds a node with other settings (topologyManagerPolicy)",
+    ),
+    "another release": (("--kubelet-version", "1.20"), "holds a node with other settings"),
+    "no such pod": (("--without", "wbe"), "no pod there is called wbe; did you mean web?"),
+    "no such started pod": (("--started-pods", "x,y"), "no pod there is called x"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_flags_that_ask_for_another_node_are_refused(case: str, tmp_path: Path) -> None:
+    flags, message = WRONG[case]
+    state = tmp_path / "node.json"
+    in_process("admit", pod_file(tmp_path, "web"), "--machine", "figure-1", "--state", state)
+    before = state.read_text()
+
+    done = in_process("admit", pod_file(tmp_path, "next"), "--state", state, *flags)
+
+    assert done.status == 2
+    assert message in one_line(done.err)
+    assert state.read_text() == before
+
+
+def test_release_without_such_a_pod_changes_nothing(tmp_path: Path) -> None:
+    state = tmp_path / "node.json"
+    in_process("admit", pod_file(tmp_path, "web"), "--machine", "figure-1", "--state", state)
+    before = state.read_text()
+
+    done = in_process("release", "web", "other", "--state", state)
+
+    assert done.status == 2
+    assert "no pod there is called other" in one_line(done.err)
+    assert state.read_text() == before
+
+
+def test_release_of_a_node_that_is_not_there_is_told(tmp_path: Path) -> None:
+    done = in_process("release", "web", "--state", tmp_path / "node.json")
+
+    assert done.status == 2
+    assert "holds no node" in one_line(done.err)
+
+
+def test_a_foreign_file_stays_as_it_is(tmp_path: Path) -> None:
+    state = tmp_path / "machine.yaml"
+    state.write_text("name: m\n")
+
+    done = in_process("admit", pod_file(tmp_path, "web"), "--machine", "figure-1", "--state", state)
+
+    assert done.status == 2
+    assert "is no state of a node" in one_line(done.err)
+    assert state.read_text() == "name: m\n"
+
+
+def said(case: dict[str, Any], folder: Path) -> list[Any] | None:
+    """Say a recorded scenario with admit, release and --started-pods; None where a pod is none for an API server."""
+    machine, config, state = folder / "machine.json", folder / "kubelet.json", folder / "node.json"
+    document = {**case["machine"], "devices": case.get("devices", {})}
+    document["preferredAllocation"] = case.get("preferredAllocation", {})
+    for devices in document["devices"].values():
+        for device in devices:
+            device.setdefault("numaNodes", None)
+    machine.write_text(json.dumps(document))
+    header = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"}
+    config.write_text(json.dumps({**header, **case["kubelet"]}))
+    there: set[str] = set()
+    started: list[str] = []
+    answers = []
+    for step in case["steps"]:
+        if step["op"] == "start":
+            started += [step["pod"]] if step["pod"] in there else []
+        elif step["op"] == "remove":
+            if step["pod"] in there:
+                flags = ("--started-pods", ",".join(started)) if started else ()
+                started = [name for name in started if name != step["pod"]]
+                assert in_process("release", step["pod"], "--state", state).status == 0
+                there.discard(step["pod"])
+        else:
+            pod = folder / "pod.json"
+            manifest = {"apiVersion": "v1", "kind": "Pod", **step["pod"]}
+            for container in [*manifest["spec"]["containers"], *manifest["spec"].get("initContainers", ())]:
+                container["image"] = "i"
+            pod.write_text(json.dumps(manifest))
+            flags = ("--started-pods", ",".join(started)) if started else ()
+            place = ("--machine", machine, "--kubelet-config", config, "--state", state, "--only", "managers")
+            done = in_process("admit", pod, *place, *flags, "-o", "json")
+            if done.status not in (0, 1):
+                return None
+            started = []
+            answer = done.json["pods"][0]
+            answers.append(answer)
+            if answer["admit"]:
+                there.add(manifest["metadata"]["name"])
+    return answers
+
+
+def test_recorded_scenarios_are_said_step_by_step(tmp_path: Path) -> None:
+    number = 0
+    for index, case in zip(range(SAID), cases(VECTORS), strict=False):
+        folder = tmp_path / str(index)
+        folder.mkdir()
+        answers = said(json.loads(json.dumps(case)), folder)
+        if answers is None:
+            continue
+        number += 1
+        replayed = in_process("replay", "-", stdin=json.dumps(case).encode()).json
+        recorded = [step for step in replayed["steps"] if "admit" in step]
+        for answer, step in zip(answers, recorded, strict=True):
+            assert answer["admit"] == step["admit"], case["id"]
+            assert answer["message"] == step.get("message", ""), case["id"]
+            for container in answer["containers"]:
+                assert container["cpus"] == step["containers"][container["name"]]["cpus"], case["id"]
+                assert container["memory"] == step["containers"][container["name"]]["memory"], case["id"]
+    assert number >= SAID // 2
+
+
+WORKER = """
+import sys
+from numalign.cli import _run
+state, folder, name, count = sys.argv[1:]
+for number in range(int(count)):
+    pod = f"{name}-{number}"
+    path = f"{folder}/{pod}.json"
+    if _run(["admit", path, "--machine", MACHINE, "--state", state, "--only", "managers", "-q"]) != 0:
+        raise SystemExit("not admitted")
+    if number % 2 and _run(["release", pod, "--state", state, "-q"]) != 0:
+        raise SystemExit("not released")
+    print(number, flush=True)
+""".replace("MACHINE", repr(MACHINE))
+
+
+def worker(state: Path, folder: Path, name: str, count: int) -> subprocess.Popen[str]:
+    arguments = [sys.executable, "-c", WORKER, str(state), str(folder), name, str(count)]
+    return subprocess.Popen(arguments, cwd=ROOT, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize(
+    ("processes", "pods"), [(5, 6), pytest.param(50, 40, marks=pytest.mark.soak)], ids=["a few", "50 of 40 pods each"]
+)
+def test_many_at_once_lose_nothing_and_give_nothing_twice(tmp_path: Path, processes: int, pods: int) -> None:
+    state = tmp_path / "node.json"
+    for name in range(processes):
+        for number in range(pods):
+            pod_file(tmp_path, f"{name}-{number}")
+
+    workers = [worker(state, tmp_path, str(name), pods) for name in range(processes)]
+    statuses = []
+    for one in workers:
+        one.communicate()
+        statuses.append(one.returncode)
+
+    assert statuses == [0] * processes
+    document = state_of(state)
+    check_whole(document)
+    assert {pod["metadata"]["name"] for pod in document["pods"]} == {
+        f"{name}-{number}" for name in range(processes) for number in range(pods) if not number % 2
+    }
+
+
+@pytest.mark.parametrize("kills", [6, pytest.param(500, marks=pytest.mark.soak)])
+def test_a_kill_at_any_moment_leaves_the_file_whole(tmp_path: Path, kills: int) -> None:
+    state = tmp_path / "node.json"
+    chance = random.Random(kills)
+    for number in range(100):
+        pod_file(tmp_path, f"w-{number}")
+    for _ in range(kills):
+        state.unlink(missing_ok=True)
+        with worker(state, tmp_path, "w", 100) as one:
+            assert one.stdout is not None
+            time.sleep(0.15 + chance.random() * 0.4)
+            one.send_signal(signal.SIGKILL)
+            done = list(map(int, one.stdout.read().split()))
+        if not state.exists():
+            assert not done
+            continue
+        document = state_of(state)
+        check_whole(document)
+        kept = {pod["metadata"]["name"] for pod in document["pods"]}
+        sure = {f"w-{number}" for number in done if not number % 2}
+        following = (done[-1] if done else -1) + 1
+        assert sure <= kept
+        assert kept <= {*sure, f"w-{following}", f"w-{following + 1}"}
+
+
+def test_a_full_disk_is_told_and_loses_nothing(tmp_path: Path) -> None:
+    """The file may grow to so many bytes only, as on a disk that is full."""
+    state = tmp_path / "node.json"
+    assert numalign("admit", pod_file(tmp_path, "web"), "--machine", "figure-1", "--state", state).status == 0
+    before = state.read_text()
+    arguments = command("admit", pod_file(tmp_path, "next"), "--state", state)
+    limited = (
+        "import os, resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)); os.execv(sys.argv[1], sys.argv[1:])"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", limited, *arguments], cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True
+    )
+
+    assert done.returncode == 2
+    assert "cannot be written: File too large" in done.stderr
+    assert state.read_text() == before
