@@ -199,13 +199,11 @@ _SINCE: tuple[Decorator, ...] = (
 def since_options(function: Command) -> Command:
     """Add what happened to the pods there meanwhile; the command gets one argument, `since`."""
 
-    @wraps(function)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
-        started = tuple(name for name in (kwargs.pop("started_pods") or "").split(",") if name)
-        kwargs["since"] = SinceRequest(kwargs.pop("without"), started)
-        return function(*args, **kwargs)
+    def gather(given: Given) -> None:
+        started = tuple(name for name in (given.pop("started_pods") or "").split(",") if name)
+        given["since"] = SinceRequest(given.pop("without"), started)
 
-    return _with_options(wrapped, _SINCE)
+    return _with_options(function, _SINCE, gather)
 
 
 def state_option(text: str = "A node that lives in this file: read, locked meanwhile, and written back.") -> Decorator:
