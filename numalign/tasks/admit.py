@@ -60,18 +60,12 @@ def admit(
     if setup.kubelet.choose:
         pods = tuple(pods)
         check_choices(setup, (*beside, *pods))
-    session = (
-        open_session(setup, fit_check=fit_check) if there is None else take_over(setup, there, fit_check=fit_check)
-    )
+    session = _opened(setup, there, fit_check=fit_check)
     odd = odd_from_the_start(session)
     groups = _Groups() if reasons else None
     notices: list[Notice] = []
-    earlier: list[PodResult] = []
     tried: list[PodResult] = []
-    for outcome in admit_in_order(session, beside, started=started):
-        notices += outcome.notices
-        session = _after(outcome, started=started)
-        earlier.append(pod_result(outcome))
+    session, earlier = _with_beside(session, beside, notices, started=started)
     session = _since(session, without, started_pods, _refused(beside, session))
     for outcome in admit_in_order(session, () if earlier and earlier[-1].fatal else pods, started=started):
         notices += outcome.notices
@@ -94,6 +88,23 @@ def admit(
         occupants=tuple(_occupants(session, old)) if occupants else (),
         session=session if keep else None,
     )
+
+
+def _opened(setup: Setup, there: Session | None, *, fit_check: bool) -> Session:
+    """Start the kubelet, on an empty node or on one in use."""
+    return open_session(setup, fit_check=fit_check) if there is None else take_over(setup, there, fit_check=fit_check)
+
+
+def _with_beside(
+    session: Session, beside: Sequence[Pod], notices: list[Notice], *, started: bool
+) -> tuple[Session, list[PodResult]]:
+    """Admit the pods that are there already; what is odd about them goes to `notices`."""
+    earlier = []
+    for outcome in admit_in_order(session, beside, started=started):
+        notices += outcome.notices
+        session = _after(outcome, started=started)
+        earlier.append(pod_result(outcome))
+    return session, earlier
 
 
 def _after(outcome: Outcome, *, started: bool) -> Session:
