@@ -18,6 +18,7 @@ from numalign.tasks.setup import check_choices
 if TYPE_CHECKING:
     from numalign.kubelet.setup import Setup
     from numalign.model.pod import Pod
+    from numalign.tasks.requests import SinceRequest
 
 
 def admit(
@@ -31,8 +32,7 @@ def admit(
     occupants: bool = False,
     impossible: bool = False,
     there: Session | None = None,
-    without: Sequence[str] = (),
-    started_pods: Sequence[str] = (),
+    since: SinceRequest | None = None,
     keep: bool = False,
 ) -> AdmitResult:
     """Admit pods one after another, on an empty node or on one in use.
@@ -49,8 +49,7 @@ def admit(
         occupants: list who is on the node in the end (`AdmitResult.occupants`).
         impossible: find out for each refused pod whether an empty node refuses it, too.
         there: the node as it is; None: empty.
-        without: names of pods there that end before the first one comes up.
-        started_pods: names of pods there whose containers start before the first one comes up.
+        since: what happened to the pods there before the first one comes up.
         keep: return the node as it is in the end (`AdmitResult.session`).
 
     Raises:
@@ -66,7 +65,7 @@ def admit(
     notices: list[Notice] = []
     tried: list[PodResult] = []
     session, earlier = _with_beside(session, beside, notices, started=started)
-    session = _since(session, without, started_pods, _refused(beside, session))
+    session = _since(session, since, _refused(beside, session))
     for outcome in admit_in_order(session, () if earlier and earlier[-1].fatal else pods, started=started):
         notices += outcome.notices
         session = _after(outcome, started=started)
@@ -76,7 +75,6 @@ def admit(
         if groups is not None and not pod.admitted:
             groups.add(outcome, pod)
         tried.append(pod)
-    old = {pod.uid for pod in (*beside, *(there.pods if there else ()))}
     return AdmitResult(
         setup=setup,
         exclusive_cpus=session.node.cpu.static,
@@ -85,7 +83,7 @@ def admit(
         beside=tuple(earlier),
         notices=(*odd, *_absent(earlier), *notices),
         refusals=tuple(groups.found) if groups is not None else (),
-        occupants=tuple(_occupants(session, old)) if occupants else (),
+        occupants=tuple(_occupants(session, (*beside, *(there.pods if there else ())))) if occupants else (),
         session=session if keep else None,
     )
 
@@ -120,16 +118,16 @@ def _refused(beside: Iterable[Pod], session: Session) -> list[Pod]:
     return [pod for pod in beside if pod.uid not in there]
 
 
-def _since(session: Session, without: Sequence[str], started: Sequence[str], refused: Sequence[Pod]) -> Session:
+def _since(session: Session, since: SinceRequest | None, refused: Sequence[Pod]) -> Session:
     """Let what happened on the node since then happen: pods start, pods end. A refused pod can do neither.
 
     Raises:
         InputError: no pod has such a name.
     """
-    for name in started:
+    for name in since.started if since else ():
         uid = pod_there(session, name, refused)
         session = session._replace(state=twin.start_containers(session.node, session.state, uid))
-    for name in without:
+    for name in since.without if since else ():
         session = end(session, pod_there(session, name, refused))
     return session
 
@@ -188,8 +186,9 @@ def _alike(one: Outcome, other: Outcome) -> bool:
     )
 
 
-def _occupants(session: Session, beside: set[str]) -> Iterator[Occupant]:
+def _occupants(session: Session, there: Iterable[Pod]) -> Iterator[Occupant]:
     """List the containers on a node, in the order in which their pods were admitted."""
+    beside = {pod.uid for pod in there}
     names = {pod.uid: pod for pod in session.pods}
     for uid, demand in session.state.pods.items():
         for container in demand.containers:

@@ -83,8 +83,7 @@ def command(
             occupants=output == "wide",
             impossible=fail_on == "impossible",
             there=there,
-            without=since.without,
-            started_pods=since.started,
+            since=since,
             keep=kept is not None,
         )
         written = kept.keep(result.session) if kept and result.session and not result.fatal else ()
