@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import Literal, NamedTuple
 
+from numalign.analysis.circumstances import Amount, Circumstances, amounts, circumstances
 from numalign.analysis.matrix import Matrix, Row, matrix
 from numalign.kubelet import node as twin
 from numalign.kubelet.admission import Outcome, admit
@@ -51,12 +52,43 @@ class Refusal(NamedTuple):
     """Only with `fit`: every check that failed."""
     never: bool
     """An empty machine refuses the pod, too."""
-    threads: int = 0
-    """How many threads the machine's largest core has, as the CPU manager counts them."""
+    amounts: tuple[Amount, ...] = ()
+    """What stands in the way and no decision tells."""
+    around: Circumstances = Circumstances()
+    """What it has to do with beside what is free."""
     missing: Amounts = ()
     """With `panic`: the memory resources asked for of which some NUMA node does not know."""
     empty: Refusal | None = None
-    """With `never`, how an empty machine refuses it, where that is for another reason."""
+    """With `never`, how an empty machine refuses it, where that says more."""
+
+    @property
+    def resources(self) -> tuple[str, ...]:
+        """Name the resources in the way, each once; none where a taint or a label is, or where the kubelet hangs."""
+        names = [*(row.resource for row in self.culprits), *(one.resource for one in self.amounts)]
+        return tuple(dict.fromkeys(names))
+
+    @property
+    def lasting(self) -> bool:
+        """Tell whether what is said here holds on an empty machine too: more is asked than there could ever be."""
+        if self.around.unreadable or self.around.sums or any(one.requested > one.capacity for one in self.amounts):
+            return True
+        if self.odd_cores:
+            return True
+        if self.stage == "policy" and len(self.culprits) > 1:
+            return True
+        return any(self.too_large(row) for row in self.culprits)
+
+    @property
+    def odd_cores(self) -> bool:
+        """Tell whether a number of CPUs was refused that is no multiple of a core's."""
+        return bool(self.around.cores and self.around.cores.requested % self.around.cores.threads)
+
+    def too_large(self, row: Row) -> bool:
+        """Tell whether more of a resource is asked than there could ever be where the policy wants it."""
+        totals = [cell.total for cell in row.cells]
+        if self.stage == "policy" and self.policy == "single-numa-node":
+            return max(totals) < row.requested or row.width > 1
+        return max(sum(totals), row.free) < row.requested
 
 
 def refusal(outcome: Outcome) -> Refusal:
@@ -66,7 +98,7 @@ def refusal(outcome: Outcome) -> Refusal:
     if alone.admit:
         return now
     empty = _taken_apart(alone)
-    return now._replace(never=True, empty=None if _alike(now, empty) else empty)
+    return now._replace(never=True, empty=None if _alike(now, empty) and now.lasting else empty)
 
 
 def _alike(one: Refusal, other: Refusal) -> bool:
@@ -79,6 +111,8 @@ def _taken_apart(outcome: Outcome) -> Refusal:
     result = outcome.result
     table = refused_at(outcome)
     blocking = culprits(outcome, table)
+    around = circumstances(outcome, blocking)
+    told = {row.resource: row.requested for row in blocking}
     return Refusal(
         _stage(outcome, blocking),
         outcome.reason,
@@ -89,7 +123,8 @@ def _taken_apart(outcome: Outcome) -> Refusal:
         blocking,
         outcome.fit.failures if outcome.fit and result.admit else (),
         never=False,
-        threads=max((core.bit_count() for core in outcome.before.node.cpu.topology.cores.values()), default=0),
+        amounts=amounts(outcome, around, told),
+        around=around,
         missing=_missing(outcome) if result.stage == "panic" else (),
     )
 

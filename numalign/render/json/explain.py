@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from numalign.model.cpuset import ids
+from numalign.model.quantity import NANO
 from numalign.render.json.admit import pod_json, settings_json
 from numalign.render.json.data import Data
 from numalign.render.text.details import alternatives_json, merging_json
@@ -13,6 +14,7 @@ from numalign.render.text.explain import Advice, change_text, quantity_text
 from numalign.render.text.refusal import why
 
 if TYPE_CHECKING:
+    from numalign.analysis.circumstances import Amount
     from numalign.analysis.matrix import Matrix
     from numalign.analysis.placement import Placement
     from numalign.analysis.refusal import Refusal
@@ -107,10 +109,25 @@ def _refusal(refusal: Refusal) -> Data:
         "reason": refusal.reason,
         "message": refusal.message,
         "container": refusal.container,
-        "resources": [row.resource for row in refusal.culprits],
+        "resources": list(refusal.resources),
+        "amounts": [_amount(one) for one in refusal.amounts],
         "why": list(why(refusal)),
         "never": refusal.never,
     }
+
+
+def _amount(one: Amount) -> Data:
+    return {
+        "resource": one.resource,
+        "requested": _number(one.requested),
+        "used": _number(one.used),
+        "capacity": _number(one.capacity),
+    }
+
+
+def _number(nano: int) -> int | float:
+    """Write billionths as CPUs, devices or bytes; a share of one has decimals."""
+    return nano // NANO if nano % NANO == 0 else nano / NANO
 
 
 def _change(config: KubeletConfig, change: Change, command: str) -> Data:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from itertools import takewhile
+
 from numalign.model.cpuset import format_set
 from numalign.model.resources import is_bytes
 
@@ -28,6 +31,33 @@ def amount_text(resource: str, amount: int) -> str:
     if is_bytes(resource):
         return bytes_text(amount)
     return str(amount)
+
+
+Written = Callable[[int], str]
+"""How the amounts of one sentence are written."""
+
+_DECIMALS = 3
+"""Most decimals of an amount; where two amounts still look alike both are written out."""
+
+
+def written(resource: str, amounts: Iterable[int]) -> Written:
+    """Choose how to write amounts that stand beside each other, so that they can be compared.
+
+    Bytes have the largest unit of which there is one, and as few decimals as keep different amounts different.
+    """
+    if not is_bytes(resource):
+        return str
+    every = set(amounts)
+    for decimals in range(1, _DECIMALS + 1):
+        if len({_rounded(amount, decimals) for amount in every}) == len(every):
+            return lambda amount: _rounded(amount, decimals)
+    return lambda amount: bytes_text(amount) if amount % 1024 == 0 else f"{amount} bytes"
+
+
+def _rounded(amount: int, decimals: int) -> str:
+    unit = sum(1 for _ in takewhile(lambda power: abs(amount) >= 1 << 10 * power, range(1, len(_UNITS))))
+    text = f"{amount / (1 << 10 * unit):.{decimals}f}"
+    return f"{text.rstrip('0').rstrip('.')}{_UNITS[unit]}"
 
 
 def nodes_text(mask: int | None) -> str:

@@ -7,27 +7,41 @@ from typing import TYPE_CHECKING
 
 from numalign.kubelet.cpu.allocate import SMT_ALIGNMENT_ERROR
 from numalign.kubelet.fit.check import Shortage
-from numalign.render.text.amounts import amount_text, nodes_text
+from numalign.model.quantity import NANO, Quantity, canonical
+from numalign.render.text.amounts import Written, amount_text, nodes_text, written
 from numalign.render.text.matrix import mask_of
 
 if TYPE_CHECKING:
+    from numalign.analysis.circumstances import Circumstances, Cores, Loose, Own, Unreadable
     from numalign.analysis.matrix import Matrix, Row
     from numalign.analysis.refusal import Refusal
 
 MAX_NODES_NAMED = 4
 """How many NUMA nodes are named one by one; of more the best one is told."""
 
+MAX_PODS_NAMED = 3
+"""How many pods are named that hold the memory of some nodes."""
+
+MEBI = 1 << 20
+
 
 def why(refusal: Refusal) -> Iterator[str]:
     """Say why, a sentence a line."""
-    yield from _why(refusal)
+    now = list(_why(refusal))
+    yield from now
     if refusal.empty is not None:
         for text in _why(refusal.empty):
-            yield f"on an empty machine: {text}"
+            if text not in now:
+                yield f"on an empty machine: {text}"
 
 
 def _why(refusal: Refusal) -> Iterator[str]:
-    rows, table = refusal.culprits, refusal.matrix
+    yield from _first(refusal)
+    yield from _beside(refusal)
+
+
+def _first(refusal: Refusal) -> Iterator[str]:
+    rows, table, around = refusal.culprits, refusal.matrix, refusal.around
     if refusal.stage == "panic":
         for resource, amount in refusal.missing:
             asked = f"{resource}: {amount_text(resource, amount)} asked"
@@ -37,19 +51,53 @@ def _why(refusal: Refusal) -> Iterator[str]:
         yield f"the kubelet itself would never come back from here: {refusal.message}"
     elif refusal.stage == "fit":
         yield from _node_too_small(refusal)
+    elif around.unreadable:
+        for one in around.unreadable:
+            yield _no_whole_bytes(one)
+    elif around.cores is not None and refusal.reason == SMT_ALIGNMENT_ERROR:
+        yield _whole_cores(around.cores)
     elif table is None or not rows:
         return
     elif refusal.stage == "policy" and len(rows) > 1:
         yield from _differ_in_width(rows, refusal.policy)
     elif refusal.stage == "policy":
-        yield _too_wide(rows[0], table, refusal.policy)
-    elif refusal.stage == "merge" or (len(rows) > 1 and all(map(_alone_somewhere, rows))):
-        yield from _never_meet(rows, table)
-    elif refusal.reason == SMT_ALIGNMENT_ERROR:
-        yield _whole_cores(rows[0], refusal.threads)
+        yield _too_wide(rows[0], table, refusal.policy, around)
+    elif refusal.stage == "merge" or (len(rows) > 1 and around.chosen is None and all(map(_alone_somewhere, rows))):
+        yield from _never_meet(rows, table, around)
     else:
         for row in rows:
-            yield _too_little(row, table)
+            yield _too_little(row, table, refusal)
+
+
+def _beside(refusal: Refusal) -> Iterator[str]:
+    """Say what the pod's own containers have to do with it."""
+    for one in refusal.around.sums:
+        say = written(one.resource, [one.requested, one.capacity, *(amount for _, amount in one.parts)])
+        parts = " + ".join(f"{name} {say(amount)}" for name, amount in one.parts)
+        yield (
+            f"{one.resource}: the pod's containers together ask for {say(one.requested)} ({parts}), and the machine "
+            f"never has more than {say(one.capacity)}"
+        )
+    told = {one.resource for one in refusal.around.sums}
+    for row in refusal.culprits:
+        if row.resource not in told and not refusal.too_large(row) and not refusal.odd_cores:
+            yield from _held_by_itself([one for one in refusal.around.own if one.resource == row.resource])
+
+
+def _held_by_itself(own: Sequence[Own]) -> Iterator[str]:
+    """Say what the pod's earlier containers hold of a resource, and which of it the next ones must take over."""
+    if not own:
+        return
+    resource = own[0].resource
+    say = written(resource, [one.amount for one in own])
+    held = ", ".join(f"{one.container} {say(one.amount)} on {nodes_text(one.nodes)}" for one in own)
+    yield f"{resource}: the pod's own earlier containers hold some of it: {held}"
+    for one in own:
+        if one.kind == "init" and one.nodes:
+            yield (
+                f"{resource}: what init container {one.container} held goes to the containers after it, so "
+                f"{nodes_text(one.nodes)} must be among their nodes"
+            )
 
 
 def _alone_somewhere(row: Row) -> bool:
@@ -57,35 +105,86 @@ def _alone_somewhere(row: Row) -> bool:
     return any(cell.verdict == "enough" for cell in row.cells)
 
 
-def _asked(row: Row) -> str:
-    return f"{row.resource}: {amount_text(row.resource, row.requested)} asked"
-
-
-def _too_little(row: Row, table: Matrix) -> str:
-    """Not enough on the whole machine."""
+def _say(row: Row) -> Written:
+    """Write all amounts of a row in one unit."""
+    cells = (
+        [amount for cell in row.cells for amount in (cell.free, cell.total)]
+        if len(row.cells) <= MAX_NODES_NAMED
+        else []
+    )
     total = max(sum(cell.total for cell in row.cells), row.free)
-    free = amount_text(row.resource, row.free)
+    return written(row.resource, [row.requested, row.free, total, *cells])
+
+
+def _asked(row: Row) -> str:
+    return f"{row.resource}: {_say(row)(row.requested)} asked"
+
+
+def _too_little(row: Row, table: Matrix, refusal: Refusal) -> str:
+    """Not enough on the whole machine, or not where it may be used."""
+    say = _say(row)
+    loose = _loose(row, refusal.around)
+    total = max(sum(cell.total for cell in row.cells), row.free) if loose is None else loose.total
     if total == 0:
         return f"{_asked(row)}, and this machine has none to give on any node"
+    each = _each(row, table, loose)
     if row.free >= row.requested:
-        return (
-            f"{_asked(row)}, {free} free in all ({_each(row, table)}), but not on nodes that may be used together: "
-            "a node that pods hold memory of stays alone, or in the group of nodes in which they hold it"
+        because = _cannot_be_used(row, refusal, loose)
+        return f"{_asked(row)}, {say(row.free)} free in all ({each}), but {because}"
+    least = f", and never has more than {say(total)}" if total < row.requested else ""
+    return f"{_asked(row)}, the whole machine has {say(row.free)} free{least} ({each})"
+
+
+def _cannot_be_used(row: Row, refusal: Refusal, loose: Loose | None) -> str:
+    """Say why what is free does not count."""
+    around = refusal.around
+    if loose is not None:
+        if loose.nowhere[1] and loose.placed < row.requested:
+            return (
+                f"policy {refusal.policy} counts only devices whose plugin tells a NUMA node, and of these "
+                f"{loose.placed} {'is' if loose.placed == 1 else 'are'} free"
+            )
+        return "not where the container's other resources have to be"
+    if row.resource == "cpu":
+        return "not where the container's other resources have to be"
+    chosen = "" if around.chosen is None else f" with {nodes_text(around.chosen)}, which had been chosen for it,"
+    if not around.groups:
+        return f"no set of nodes{chosen} has all of it" if chosen else "not together on nodes that have the rest of it"
+    return (
+        f"not on nodes that may be used together{chosen.rstrip(',')}: memory that pods hold binds its nodes "
+        f"({_groups(around)})"
+    )
+
+
+def _groups(around: Circumstances) -> str:
+    texts = []
+    for one in around.groups[:MAX_NODES_NAMED]:
+        names = ", ".join(one.pods[:MAX_PODS_NAMED]) or "ended pods"
+        more = f" and {len(one.pods) - MAX_PODS_NAMED} more" if len(one.pods) > MAX_PODS_NAMED else ""
+        texts.append(
+            f"{nodes_text(one.nodes)} {'alone' if one.nodes & (one.nodes - 1) == 0 else 'only together'}: {names}{more}"
         )
-    least = f", and never has more than {amount_text(row.resource, total)}" if total < row.requested else ""
-    return f"{_asked(row)}, the whole machine has {free} free{least} ({_each(row, table)})"
+    return "; ".join(texts) + ("; …" if len(around.groups) > MAX_NODES_NAMED else "")
 
 
-def _each(row: Row, table: Matrix) -> str:
-    """List what the nodes have."""
+def _each(row: Row, table: Matrix, loose: Loose | None = None) -> str:
+    """List what the nodes have, and what lies on none or on several."""
     if len(table.nodes) <= MAX_NODES_NAMED:
-        return ", ".join(f"node {numa}: {_of(row, place)}" for place, numa in enumerate(table.nodes))
-    return f"most of it on {_best(row, table)}"
+        text = ", ".join(f"node {numa}: {_of(row, place)}" for place, numa in enumerate(table.nodes))
+    elif not any(cell.total for cell in row.cells):
+        text = "no node has any"
+    else:
+        text = f"most of it on {_best(row, table)}"
+    if loose is not None and loose.nowhere[1]:
+        text += f", on no known node: {loose.nowhere[0]} of {loose.nowhere[1]}"
+    if loose is not None and loose.several[1]:
+        text += f"; {loose.several[1]} of them on several nodes, counted on each"
+    return text
 
 
 def _of(row: Row, place: int) -> str:
-    cell = row.cells[place]
-    return f"{amount_text(row.resource, cell.free)} of {amount_text(row.resource, cell.total)}"
+    cell, say = row.cells[place], _say(row)
+    return f"{say(cell.free)} of {say(cell.total)}"
 
 
 def _best(row: Row, table: Matrix) -> str:
@@ -93,58 +192,81 @@ def _best(row: Row, table: Matrix) -> str:
     return f"node {table.nodes[place]}: {_of(row, place)}"
 
 
-def _too_wide(row: Row, table: Matrix, policy: str) -> str:
+def _loose(row: Row, around: Circumstances) -> Loose | None:
+    return next((one for one in around.loose if one.resource == row.resource), None)
+
+
+def _too_wide(row: Row, table: Matrix, policy: str, around: Circumstances) -> str:
     """One resource cannot be had in the way the policy wants."""
+    say, each = _say(row), _each(row, table, _loose(row, around))
     largest = max(range(len(table.nodes)), key=lambda place: row.cells[place].total)
     most = row.cells[largest].total
     if policy == "single-numa-node":
         if most < row.requested:
             return (
-                f"{_asked(row)}, but no NUMA node ever has more than {amount_text(row.resource, most)} "
+                f"{_asked(row)}, but no NUMA node ever has more than {say(most)} "
                 f"(node {table.nodes[largest]}), and policy single-numa-node takes all of it from one node"
             )
         if row.width > 1:
             return (
                 f"{_asked(row)}, which the kubelet counts as {row.width} nodes' worth even on an empty machine, "
-                f"and policy single-numa-node takes all of it from one node ({_each(row, table)})"
+                f"and policy single-numa-node takes all of it from one node ({each})"
             )
-        free = _each(row, table)
-        return f"{_asked(row)}, and policy single-numa-node takes all of it from one node; free now: {free}"
+        return f"{_asked(row)}, and policy single-numa-node takes all of it from one node; free now: {each}"
     many = "one node" if row.width == 1 else f"{row.width} nodes"
-    return (
-        f"{_asked(row)}, and policy {policy} takes it from {many}, as an empty machine would; "
-        f"free now: {_each(row, table)}"
-    )
+    return f"{_asked(row)}, and policy {policy} takes it from {many}, as an empty machine would; free now: {each}"
 
 
 def _differ_in_width(rows: Sequence[Row], policy: str) -> Iterator[str]:
     """Resources that need different numbers of nodes never go together under `restricted`."""
     for row in rows:
-        most = f"has {amount_text(row.resource, max(cell.total for cell in row.cells))} at most"
+        most = f"has {_say(row)(max(cell.total for cell in row.cells))} at most"
         yield f"{_asked(row)}: " + (
             f"fits one node, which {most}" if row.width == 1 else f"takes {row.width} nodes, as one {most}"
         )
     yield f"policy {policy} takes all of them from the same nodes, so on such nodes they never go together"
 
 
-def _never_meet(rows: Sequence[Row], table: Matrix) -> Iterator[str]:
+def _never_meet(rows: Sequence[Row], table: Matrix, around: Circumstances) -> Iterator[str]:
     """Each resource could be had, but not where the others are."""
     for row in rows:
+        each = _each(row, table, _loose(row, around))
         alone = [place for place, cell in enumerate(row.cells) if cell.verdict == "enough"]
         if alone:
-            yield f"{_asked(row)}: only {nodes_text(mask_of(table, alone))} could give it ({_each(row, table)})"
+            yield f"{_asked(row)}: only {nodes_text(mask_of(table, alone))} could give it ({each})"
         else:
-            yield f"{_asked(row)}: takes several nodes together ({_each(row, table)})"
+            yield f"{_asked(row)}: takes several nodes together ({each})"
     yield "each could be had alone, but not from the same nodes"
 
 
-def _whole_cores(row: Row, threads: int) -> str:
+def _whole_cores(cores: Cores) -> str:
     """`full-pcpus-only` refused."""
-    if row.requested % threads:
-        return f"{_asked(row)}, but with full-pcpus-only CPUs are given out as whole cores of {threads}"
+    asked = f"cpu: {cores.requested} asked"
+    below = cores.requested - cores.requested % cores.threads
+    if cores.requested % cores.threads:
+        near = f"{below} or {below + cores.threads}" if below else str(cores.threads)
+        return f"{asked}, but full-pcpus-only gives out whole cores of {cores.threads} threads: ask for {near}"
+    what = "CPUs" if cores.threads == 1 else f"CPUs of cores whose {cores.threads} threads are all free"
+    return f"{asked}, but full-pcpus-only counts only {what}: {cores.available} now, {cores.total} on an empty machine"
+
+
+def _no_whole_bytes(one: Unreadable) -> str:
+    """An amount that the Memory Manager cannot hold."""
+    below = one.nano // (NANO * MEBI)
+    near = f"{below}Mi or {below + 1}Mi" if below else "1Mi"
     return (
-        f"{_asked(row)}, but with full-pcpus-only only CPUs of wholly free cores count, and there are too few of them"
+        f"{one.resource}: {_with_decimals(one.nano)} of container {one.container} is no whole number of bytes, "
+        f"and the Memory Manager takes no other: write {near}"
     )
+
+
+def _with_decimals(nano: int) -> str:
+    """Write a share of bytes as the manifest may have it: `3.73Gi`."""
+    for power, unit in ((30, "Gi"), (20, "Mi"), (10, "Ki")):
+        thousandths, rest = divmod(nano * 1000, NANO << power)
+        if not rest and thousandths >= 1000:
+            return f"{thousandths / 1000:g}{unit}"
+    return canonical(Quantity(nano, "BinarySI", None))
 
 
 def _node_too_small(refusal: Refusal) -> Iterator[str]:
@@ -155,14 +277,20 @@ def _node_too_small(refusal: Refusal) -> Iterator[str]:
 
 def shortage_text(short: Shortage) -> str:
     """Say what the node as a whole lacks, in the units in which people ask for it."""
-    asked, used, there = (
-        _whole_or_milli(amount) if short.resource == "cpu" else amount_text(short.resource, amount)
-        for amount in (short.requested, short.used, short.capacity)
-    )
+    if short.resource == "cpu":
+        asked, used, there = (_cores_text(amount) for amount in (short.requested, short.used, short.capacity))
+    else:
+        say = written(short.resource, [short.requested, short.used, short.capacity])
+        asked, used, there = say(short.requested), say(short.used), say(short.capacity)
     if not short.capacity:
         return f"{short.resource}: {asked} asked, and the node has none"
+    if short.requested > short.capacity:
+        return f"{short.resource}: {asked} asked, and the node has {there}" + (
+            f", of which other pods have {used}" if short.used else ""
+        )
     return f"{short.resource}: {asked} asked, {used} of the node's {there} taken by other pods"
 
 
-def _whole_or_milli(amount: int) -> str:
-    return f"{amount}m" if amount % 1000 else str(amount // 1000)
+def _cores_text(milli: int) -> str:
+    """Write milli-CPUs as CPUs: `19.5`."""
+    return f"{milli / 1000:.3f}".rstrip("0").rstrip(".")

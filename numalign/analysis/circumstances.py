@@ -1,0 +1,280 @@
+"""What a refusal has to do with beside what is free: the pod's own containers, devices on no node, memory groups.
+
+A matrix counts what is free on each NUMA node. Where that alone does not tell why a pod was refused, one of these does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from numalign.analysis.alignment import nodes_of_cpus
+from numalign.analysis.holding import holding
+from numalign.analysis.matrix import Row, available
+from numalign.kubelet.admission import Outcome
+from numalign.kubelet.cpu.allocate import SMT_ALIGNMENT_ERROR
+from numalign.kubelet.demand import ContainerDemand
+from numalign.kubelet.fit.check import Shortage
+from numalign.kubelet.node import Node, NodeState
+from numalign.model.pod import ContainerKind
+from numalign.model.quantity import NANO
+from numalign.model.resources import is_memory
+
+MILLI = NANO // 1000
+
+
+class Amount(NamedTuple):
+    """What is asked of a resource and what there is, where no decision tells it. All in billionths."""
+
+    resource: str
+    requested: int
+    used: int
+    """What others have of it."""
+    capacity: int
+    """What pods could ever get."""
+
+
+class Own(NamedTuple):
+    """What an earlier container of the refused pod holds of a resource."""
+
+    resource: str
+    container: str
+    kind: ContainerKind
+    amount: int
+    """CPUs, devices or bytes."""
+    nodes: int
+    """The mask of the NUMA nodes it lies on."""
+
+
+class Sum(NamedTuple):
+    """A resource of which the pod's containers together ask for more than there could ever be."""
+
+    resource: str
+    requested: int
+    capacity: int
+    parts: tuple[tuple[str, int], ...]
+    """(container, amount) pairs: CPUs, devices or bytes."""
+
+
+class Loose(NamedTuple):
+    """Devices of a resource that lie on no NUMA node of the machine, or on several."""
+
+    resource: str
+    nowhere: tuple[int, int]
+    """(free, all) of those on no node."""
+    several: tuple[int, int]
+    """(free, all) of those on several nodes; each of them is counted on every one."""
+    placed: int
+    """How many free ones lie on a node: only these count where the policy asks for nodes."""
+    total: int
+    """How many healthy ones there are, each counted once."""
+
+
+class Group(NamedTuple):
+    """NUMA nodes whose memory pods hold together: others may use them only as this whole."""
+
+    nodes: int
+    pods: tuple[str, ...]
+    """Names of the pods, in order of admission."""
+
+
+class Cores(NamedTuple):
+    """What `full-pcpus-only` counted."""
+
+    requested: int
+    """The refused container's own number of CPUs."""
+    threads: int
+    """CPUs of a core."""
+    available: int
+    """CPUs of cores of which nothing is taken or reserved."""
+    total: int
+    """The same on an empty machine."""
+
+
+class Unreadable(NamedTuple):
+    """An amount that is no whole number of bytes, which the Memory Manager refuses."""
+
+    container: str
+    resource: str
+    nano: int
+    """In billionths of a byte."""
+
+
+class Circumstances(NamedTuple):
+    """All that there is of these at one refusal."""
+
+    own: tuple[Own, ...] = ()
+    sums: tuple[Sum, ...] = ()
+    loose: tuple[Loose, ...] = ()
+    groups: tuple[Group, ...] = ()
+    chosen: int | None = None
+    """The mask of the nodes that had been chosen for the container when a manager failed; None: none were."""
+    cores: Cores | None = None
+    unreadable: tuple[Unreadable, ...] = ()
+
+
+def circumstances(outcome: Outcome, rows: Sequence[Row]) -> Circumstances:
+    """Collect what matters for the resources in the way of a refused pod."""
+    node, result = outcome.before.node, outcome.result
+    names = [row.resource for row in rows]
+    hint = result.hints.get(result.container or "") if result.stage == "allocate" else None
+    return Circumstances(
+        own=tuple(one for one in _own(outcome) if one.resource in names),
+        sums=tuple(_sums(outcome)),
+        loose=tuple(_loose(node, outcome.after, name) for name in names if name in node.device.resources),
+        groups=tuple(_groups(outcome)) if any(map(is_memory, names)) else (),
+        chosen=hint.numa_affinity if hint else None,
+        cores=_cores(outcome) if outcome.reason == SMT_ALIGNMENT_ERROR else None,
+        unreadable=_unreadable(outcome),
+    )
+
+
+def amounts(outcome: Outcome, found: Circumstances, told: Mapping[str, int]) -> tuple[Amount, ...]:
+    """List the amounts in the way that no decision tells.
+
+    Args:
+        outcome: the refusal.
+        found: its circumstances.
+        told: resource -> amount asked, of what the decision tells.
+    """
+    node, state = outcome.before.node, outcome.after
+    written = [_of_shortage(one) for one in outcome.fit.failures if isinstance(one, Shortage)] if outcome.fit else []
+    if found.cores:
+        cores = found.cores
+        written.append(_whole("cpu", cores.requested, cores.total - cores.available, cores.total))
+    for one in found.unreadable:
+        free, total = on_the_machine(node, state, one.resource)
+        written.append(Amount(one.resource, one.nano, (total - free) * NANO, total * NANO))
+    written += [_whole(one.resource, one.requested, 0, one.capacity) for one in found.sums]
+    if not written and not told and not outcome.fit:
+        for name, amount in _asked(outcome):
+            free, total = on_the_machine(node, outcome.before.state, name)
+            written.append(_whole(name, amount, total - free, total))
+    return tuple(dict.fromkeys(written))
+
+
+def on_the_machine(node: Node, state: NodeState, name: str) -> tuple[int, int]:
+    """Return (free now, total that pods could ever get) of a resource on all NUMA nodes and on none."""
+    resource = node.device.resources.get(name)
+    if resource is not None:
+        free = resource.healthy & ~state.device.allocated.get(name, 0)
+        return free.bit_count(), resource.healthy.bit_count()
+    there = [available(node, state, name, numa.id) for numa in node.machine.numa_nodes]
+    return sum(free for free, _ in there), sum(total for _, total in there)
+
+
+def _whole(resource: str, requested: int, used: int, capacity: int) -> Amount:
+    return Amount(resource, requested * NANO, used * NANO, capacity * NANO)
+
+
+def _of_shortage(short: Shortage) -> Amount:
+    unit = MILLI if short.resource == "cpu" else NANO
+    return Amount(short.resource, short.requested * unit, short.used * unit, short.capacity * unit)
+
+
+def _asked(outcome: Outcome) -> Iterator[tuple[str, int]]:
+    """List what the container that failed asks, or the whole pod."""
+    demand = outcome.demand
+    whose = next((one for one in demand.containers if one.name == outcome.result.container), None) or demand
+    if whose.cpus:
+        yield "cpu", whose.cpus
+    yield from whose.memory or ()
+    yield from whose.devices
+
+
+def _own(outcome: Outcome) -> Iterator[Own]:
+    """List what the pod's containers before the refused one got."""
+    node, demand = outcome.before.node, outcome.demand
+    for container in demand.containers:
+        if container.name == outcome.result.container:
+            break
+        held = holding(node, outcome.after, demand.uid, container)
+        if held.cpus:
+            yield Own("cpu", container.name, container.kind, held.cpus.bit_count(), nodes_of_cpus(node, held.cpus))
+        for each in held.devices:
+            mask = sum(1 << numa for numa in each.per_numa if numa >= 0)
+            yield Own(each.resource, container.name, container.kind, len(each.ids), mask)
+        for block in held.memory:
+            if block.size:
+                yield Own(block.type, container.name, container.kind, block.size, block.mask)
+
+
+def _sums(outcome: Outcome) -> Iterator[Sum]:
+    """Find what several containers that run at the same time ask for beyond what there could ever be."""
+    node, state, demand = outcome.before.node, outcome.before.state, outcome.demand
+    lasting = [one for one in demand.containers if one.kind != "init"]
+    parts: dict[str, dict[str, int]] = {}
+    for container in lasting:
+        for name, amount in _of_container(container):
+            if amount:
+                parts.setdefault(name, {})[container.name] = amount
+    for name, each in parts.items():
+        _, total = on_the_machine(node, state, name)
+        known = name == "cpu" or name in node.device.resources or name in node.memory.places
+        if known and max(each.values()) <= total < sum(each.values()):
+            yield Sum(name, sum(each.values()), total, tuple(each.items()))
+
+
+def _of_container(container: ContainerDemand) -> Iterator[tuple[str, int]]:
+    yield "cpu", container.cpus
+    yield from container.memory or ()
+    yield from container.devices
+
+
+def _loose(node: Node, state: NodeState, name: str) -> Loose:
+    resource = node.device.resources[name]
+    spread = sum(bit for bit, _ in resource.spanning)
+    homeless = resource.no_topology | resource.nowhere
+    taken = state.device.allocated.get(name, 0)
+
+    def count(devices: int) -> tuple[int, int]:
+        healthy = devices & resource.healthy
+        return (healthy & ~taken).bit_count(), healthy.bit_count()
+
+    placed = (resource.healthy & ~homeless & ~taken).bit_count()
+    return Loose(name, count(homeless), count(spread), placed, resource.healthy.bit_count())
+
+
+def _groups(outcome: Outcome) -> Iterator[Group]:
+    """List the nodes whose memory is held, with those who hold it."""
+    state = outcome.after.memory
+    names = {pod.uid: pod.name for pod in (*outcome.before.pods, outcome.pod)}
+    seen: dict[int, list[str]] = {}
+    for uid, containers in state.entries.items():
+        for blocks in containers.values():
+            for block in blocks:
+                there = seen.setdefault(block.mask, [])
+                if uid in names and names[uid] not in there:
+                    there.append(names[uid])
+    for mask in sorted(seen):
+        yield Group(mask, tuple(seen[mask]))
+
+
+def _cores(outcome: Outcome) -> Cores | None:
+    manager, state = outcome.before.node.cpu, outcome.after.cpu
+    container = next((one for one in outcome.demand.containers if one.name == outcome.result.container), None)
+    if container is None:
+        return None
+    own = 0
+    for one in outcome.before.node.machine.numa_nodes:
+        own |= one.cpus
+    return Cores(
+        container.cpus,
+        manager.topology.cpus_per_core,
+        (state.default & ~manager.physically_reserved).bit_count(),
+        (own & ~manager.physically_reserved).bit_count(),
+    )
+
+
+def _unreadable(outcome: Outcome) -> tuple[Unreadable, ...]:
+    """Find the amounts of memory that are no whole number of bytes, where that is what failed."""
+    refused = next((one for one in outcome.demand.containers if one.name == outcome.result.container), None)
+    if outcome.result.provider != "memory" or refused is None or refused.memory is not None:
+        return ()
+    return tuple(
+        Unreadable(container.name, name, quantity.nano)
+        for container in outcome.pod.containers
+        if container.name == refused.name
+        for name, quantity in container.requests.items()
+        if is_memory(name) and quantity.int64 is None
+    )

@@ -1,0 +1,178 @@
+"""A refusal in words: each cause says what is asked, what there is, and what would be readable or possible instead."""
+
+from __future__ import annotations
+
+import pytest
+
+from numalign.analysis.refusal import refusal
+from numalign.kubelet.config import KubeletConfig
+from numalign.model.machine import Device, Machine
+from numalign.model.pod import Pod
+from numalign.render.text.amounts import written
+from numalign.render.text.refusal import why
+from tests.analysis.support import GPU, NIC, STATIC, config, limits, machine, outcome, pod, pod_of
+
+FULL = {"cpu_manager_policy_options": {"full-pcpus-only": "true"}}
+FIGURE, HYPER = machine("figure-1"), machine("hgx-h100")
+
+
+def words(settings: KubeletConfig, asked: Pod, *before: Pod, on: Machine = FIGURE) -> list[str]:
+    found = outcome(settings, asked, *before, on=on)
+    assert not found.admit
+    return list(why(refusal(found)))
+
+
+def with_gpus(*devices: Device) -> Machine:
+    return FIGURE._replace(devices={GPU: devices, NIC: FIGURE.devices[NIC]})
+
+
+@pytest.mark.parametrize(
+    ("settings", "asked", "before", "on", "expected"),
+    [
+        pytest.param(
+            config("restricted"),
+            pod("p", 1, gpu=2),
+            (),
+            with_gpus(Device("a", (0,)), Device("b"), Device("c")),
+            [
+                (
+                    f"{GPU}: 2 asked, 3 free in all (node 0: 1 of 1, node 1: 0 of 0, on no known node: 2 of 2), "
+                    "but policy restricted counts only devices whose plugin tells a NUMA node, and of these 1 is free"
+                )
+            ],
+            id="devices whose node nobody tells do not count",
+        ),
+        pytest.param(
+            config("restricted"),
+            pod("p", 1, gpu=3),
+            (),
+            with_gpus(Device("a", (0, 1)), Device("b", (1,))),
+            [
+                (
+                    f"{GPU}: 3 asked, the whole machine has 2 free, and never has more than 2 "
+                    "(node 0: 1 of 1, node 1: 2 of 2; 1 of them on several nodes, counted on each)"
+                )
+            ],
+            id="a device of two nodes is counted on both and said so",
+        ),
+        pytest.param(
+            config("none", **FULL),
+            pod("p", 5),
+            (),
+            HYPER,
+            ["cpu: 5 asked, but full-pcpus-only gives out whole cores of 2 threads: ask for 4 or 6"],
+            id="whole cores: the next numbers",
+        ),
+        pytest.param(
+            config("restricted", topology_manager_scope="pod", **FULL),
+            pod_of("p", one=limits(2), two=limits(3)),
+            (),
+            HYPER,
+            ["cpu: 3 asked, but full-pcpus-only gives out whole cores of 2 threads: ask for 2 or 4"],
+            id="whole cores: the container's own number in scope pod",
+        ),
+        pytest.param(
+            config("none", **FULL),
+            pod("p", 6),
+            (pod("q", 4),),
+            FIGURE,
+            ["cpu: 6 asked, but full-pcpus-only counts only CPUs: 4 now, 8 on an empty machine"],
+            id="one thread a core: nothing about cores",
+        ),
+        pytest.param(
+            config("none", **STATIC),
+            pod("p", 1, "3.73Gi"),
+            (),
+            FIGURE,
+            [
+                (
+                    "memory: 3.73Gi of container app is no whole number of bytes, and the Memory Manager takes no "
+                    "other: write 3819Mi or 3820Mi"
+                )
+            ],
+            id="no whole number of bytes",
+        ),
+        pytest.param(
+            config("none"),
+            pod_of("p", one=limits(5), two=limits(4)),
+            (),
+            FIGURE,
+            [
+                "cpu: 4 asked, the whole machine has 3 free (node 0: 0 of 4, node 1: 3 of 4)",
+                "cpu: the pod's containers together ask for 9 (one 5 + two 4), and the machine never has more than 8",
+            ],
+            id="never, because its containers together ask for more than there is",
+        ),
+        pytest.param(
+            config("single-numa-node"),
+            pod_of("p", one=limits(3), two=limits(3), three=limits(2)),
+            (),
+            FIGURE,
+            [
+                (
+                    "cpu: 2 asked, and policy single-numa-node takes all of it from one node; "
+                    "free now: node 0: 1 of 4, node 1: 1 of 4"
+                ),
+                "cpu: the pod's own earlier containers hold some of it: one 3 on node 0, two 3 on node 1",
+            ],
+            id="never, because its own containers are in the way",
+        ),
+        pytest.param(
+            config("restricted", **STATIC),
+            pod("p", 1, "16Gi"),
+            (pod("a", 1, "6Gi"), pod("b", 4, "6Gi")),
+            FIGURE,
+            None,
+            id="memory is there, but its nodes are bound by who holds it",
+        ),
+        pytest.param(
+            config("none"),
+            pod("p", 1, "40Gi"),
+            (),
+            FIGURE,
+            ["memory: 40Gi asked, and the node has 30Gi"],
+            id="the node as a whole never has it",
+        ),
+        pytest.param(
+            config("none"),
+            pod("p", 1, "20Gi"),
+            (pod("a", 1, "16Gi"),),
+            FIGURE,
+            ["memory: 20Gi asked, 16Gi of the node's 30Gi taken by other pods"],
+            id="the node as a whole has it, others hold it",
+        ),
+    ],
+)
+def test_a_cause_in_words(
+    settings: KubeletConfig, asked: Pod, before: tuple[Pod, ...], on: Machine, expected: list[str] | None
+) -> None:
+    found = words(settings, asked, *before, on=on)
+    if expected is None:
+        assert "memory that pods hold binds its nodes (node 0 alone: a; node 1 alone: b)" in found[0]
+    else:
+        assert found == expected
+
+
+def test_what_an_init_container_held_is_taken_over() -> None:
+    """Two CPUs of node 0 go to the next container; node 0 has one more, and three are asked from one node."""
+    asked = pod_of("p", init=limits(1), app=limits(4))
+    found = words(config("single-numa-node"), asked, pod("there", 1), on=FIGURE)
+    assert (
+        found[-1]
+        == "cpu: what init container init held goes to the containers after it, so node 0 must be among their nodes"
+    )
+
+
+@pytest.mark.parametrize(
+    ("amounts", "expected"),
+    [
+        ((7582 << 20, 35 << 30), ["7.4Gi", "35Gi"]),
+        ((514 << 20, 256 << 20), ["514Mi", "256Mi"]),
+        ((200 << 20, 16 << 30, 0), ["200Mi", "16Gi", "0"]),
+        ((15 << 30, (15 << 30) + (1 << 20)), ["15Gi", "15.001Gi"]),
+        ((15 << 30, (15 << 30) + 1), ["15Gi", f"{(15 << 30) + 1} bytes"]),
+    ],
+)
+def test_amounts_beside_each_other_can_be_compared(amounts: tuple[int, ...], expected: list[str]) -> None:
+    say = written("memory", amounts)
+    assert [say(amount) for amount in amounts] == expected
