@@ -10,7 +10,7 @@ from numalign.scheduler.simulate import truth
 from numalign.scheduler.simulate.causes import cause
 from numalign.scheduler.simulate.ledger import FragmentationOverTime, PeakRate, Utilisation
 from numalign.scheduler.simulate.machines import SimulatedMachine
-from numalign.scheduler.simulate.report import PodRow, Report, Verdicts, spread
+from numalign.scheduler.simulate.report import Moment, PodRow, Report, Verdicts, spread
 from numalign.scheduler.simulate.settings import SECOND, Simulation
 from numalign.scheduler.simulate.shapes import Shape
 from numalign.scheduler.simulate.truth import Free
@@ -56,6 +56,10 @@ class Counts:
         self._chosen = Table()
         self._audited = Table()
         self._audit_every = 0
+        self._running = 0
+        self._ended = 0
+        """Pods that ran and ended, or were deleted."""
+        self._moments: list[Moment] = []
         self._containers = self._aligned = self._hinted = self._preferred = 0
 
     @property
@@ -123,6 +127,7 @@ class Counts:
             self._waits.append((now - slot.opened) / SECOND)
         slot.admitted = slot.running = True
         slot.in_a_row = 0
+        self._running += 1
         workload.running += 1
         if workload.running == len(workload.slots) and workload.all_running_at is None:
             workload.all_running_at = now
@@ -145,9 +150,29 @@ class Counts:
     def left(self, pod: PodRecord, now: int) -> None:
         """A running pod ended."""
         self._utilisation.pod(pod.shape.request, -1, now)
+        self._running -= 1
+        self._ended += 1
         if pod.state != "finished":
             pod.slot.running = False
             pod.workload.running -= 1
+
+    def moment(self, time: int, pods: int) -> None:
+        """Write down how things stand; `pods` is how many were made so far."""
+        gone = self.rejections + self._ended
+        self._moments.append(
+            Moment(
+                at_s=time / SECOND,
+                running=self._running,
+                waiting=pods - gone - self._running,
+                rejected=self.rejections,
+                cpu=self._utilisation.now("cpu"),
+                fragmentation=self._fragmentation.now,
+            )
+        )
+
+    def gone(self) -> None:
+        """A pod was deleted before it ran."""
+        self._ended += 1
 
     def report(self, now: int, ended_by: str, workloads: list[WorkloadRun], pods: list[PodRecord]) -> Report:
         """Sum up."""
@@ -186,6 +211,7 @@ class Counts:
             wasted_binds=self.rejections / self._binds if self._binds else 0.0,
             api_objects_created=len(pods),
             time_to_all_running_s={one.workload.name: _since_arrival(one) for one in workloads},
+            moments=tuple(self._moments),
             pods=tuple([_row(pod, names) for pod in pods]),
         )
 

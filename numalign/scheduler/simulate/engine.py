@@ -22,6 +22,8 @@ from numalign.scheduler.simulate.shapes import Shape
 from numalign.scheduler.simulate.workloads import PodRecord, Slot, State, WorkloadRun
 
 AFTER_TRACE = 600 * SECOND
+MOMENTS = 200
+"""How many moments of a run are written down for plots."""
 
 
 def simulate(settings: Simulation, trace: Iterable[Workload]) -> Report:
@@ -62,6 +64,7 @@ class Run:
         last = [max(one.workload.at, one.workload.delete_at or 0) for one in self._workloads]
         horizon = settings.timing.horizon
         self._horizon = max(last, default=0) + AFTER_TRACE if horizon is None else horizon
+        self._moment = 0
         self._handlers: dict[Kind, Callable[[Event], None]] = {
             Kind.POD_END: self._on_end,
             Kind.REMOVAL: self._on_removal,
@@ -101,6 +104,9 @@ class Run:
             self.ended_by = "trace" if event is None else "horizon"
             self.now = self._horizon
             return False
+        while self._moment <= MOMENTS and event[0] >= self._moment * self._horizon // MOMENTS:
+            self._counts.moment(self._moment * self._horizon // MOMENTS, len(self.pods))
+            self._moment += 1
         self.now = event[0]
         self._handlers[event[1]](event)
         if self._counts.rejections >= self.settings.timing.max_failed_pods:
@@ -157,6 +163,7 @@ class Run:
             if pod.state == "waiting":
                 self._scheduling.drop(pod)
                 pod.state, pod.ended_at = "deleted", self.now
+                self._counts.gone()
             elif pod.state == "running":
                 self._end(pod, "deleted")
             if pod.machine is not None and pod.state != "bound":
@@ -171,6 +178,7 @@ class Run:
         if pod.workload.gone:
             self._scheduling.release(machine, pod, self.now)
             pod.state, pod.ended_at = "deleted", self.now
+            self._counts.gone()
             return
         outcome = admission.admit(machine.session, pod.pod)
         self._counts.decided(machine, pod, outcome)

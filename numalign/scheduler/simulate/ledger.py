@@ -75,6 +75,11 @@ class Utilisation:
                     if old != new:
                         self._zones.setdefault((zone, name), OverTime()).add(old - new, time)
 
+    def now(self, name: str) -> float:
+        """Give the present share of one resource."""
+        held = self._cluster.get(name)
+        return held.now / self._all[name] if held is not None and self._all[name] else 0.0
+
     def cluster(self, end: int) -> dict[str, Share]:
         """Give the shares of the whole cluster."""
         return {name: self._cluster[name].share(self._all[name], end) for name in sorted(self._cluster)}
@@ -99,7 +104,7 @@ class FragmentationOverTime:
         self._sums: list[tuple[int, int]] = []
         self._known: dict[tuple[int, int, Free], Room] = {}
         self._weights = 0
-        self._value = 0.0
+        self.now = 0.0
         self._since = 0
         self._total = 0.0
         self._most = 0.0
@@ -137,18 +142,18 @@ class FragmentationOverTime:
                 total + after.total - before.total,
             )
             value += weight * (1 - single / total) if total else 0.0
-        self._value = value / self._weights if self._weights else 0.0
+        self.now = value / self._weights if self._weights else 0.0
 
     def pass_time(self, time: int) -> None:
         """Let time pass with the present value."""
-        self._total += self._value * (time - self._since)
+        self._total += self.now * (time - self._since)
         self._since = time
-        self._most = max(self._most, self._value)
+        self._most = max(self._most, self.now)
 
     def share(self, end: int) -> Share:
         """Give mean and maximum."""
         self.pass_time(end)
-        return Share(self._total / end if end else self._value, self._most)
+        return Share(self._total / end if end else self.now, self._most)
 
 
 class PeakRate:

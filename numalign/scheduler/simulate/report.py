@@ -50,6 +50,20 @@ class Verdicts(NamedTuple):
     """Cause of a disagreement (`X-1` …) -> how often."""
 
 
+class Moment(NamedTuple):
+    """How things stood at one moment, for plots."""
+
+    at_s: float
+    running: int
+    waiting: int
+    """Pods without a machine, or whose kubelet has not answered."""
+    rejected: int
+    """Until then."""
+    cpu: float
+    """Share of the cluster's CPUs that admitted pods ask for."""
+    fragmentation: float
+
+
 class PodRow(NamedTuple):
     """One pod, for a table of all of them."""
 
@@ -108,4 +122,6 @@ class Report(NamedTuple):
     api_objects_created: int
     time_to_all_running_s: Mapping[str, float | None]
     """Workload -> seconds from its arrival; None: never."""
+    moments: tuple[Moment, ...] = ()
+    """Evenly spread over the run."""
     pods: tuple[PodRow, ...] = ()

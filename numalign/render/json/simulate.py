@@ -1,0 +1,63 @@
+"""A simulation for programs: JSON, and a CSV line a pod."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from numalign.results.simulate import NamedRun, SimulateResult
+from numalign.scheduler.simulate.report import PodRow
+
+Data = dict[str, Any]
+
+
+def simulate_json(result: SimulateResult) -> Data:
+    """Write the runs as data; times are seconds, shares go from 0 to 1."""
+    return {
+        "apiVersion": "numalign/v1",
+        "kind": "SimulateResult",
+        "cluster": result.cluster,
+        "trace": result.trace,
+        "seed": result.seed,
+        "runs": [_run(one) for one in result.runs],
+        "warnings": [one._asdict() for one in result.notices],
+    }
+
+
+def _run(run: NamedRun) -> Data:
+    if run.report is None:
+        return {"name": run.name, "error": run.error}
+    rest = _plain(run.report._replace(pods=(), moments=()))
+    return {"name": run.name, **{key: value for key, value in rest.items() if key not in ("pods", "moments")}}
+
+
+def _plain(value: object) -> Any:
+    """Write a value with the keys of its fields in camelCase; names that people gave stay as they are."""
+    fields = getattr(value, "_asdict", None)
+    if fields is not None:
+        return {_camel(name): _plain(one) for name, one in fields().items()}
+    if isinstance(value, Mapping):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, float):
+        return round(value, 6)
+    return value
+
+
+def _camel(name: str) -> str:
+    """Turn `wait_s` into `waitSeconds`, `pending_at_end` into `pendingAtEnd`."""
+    name = re.sub(r"_s$", "_seconds", name)
+    return re.sub(r"_(\w)", lambda match: match[1].upper(), name)
+
+
+def simulate_csv(result: SimulateResult) -> str:
+    """Write a line a pod of every run."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["run", *PodRow._fields])
+    for run in result.runs:
+        for row in run.report.pods if run.report is not None else ():
+            writer.writerow([run.name, *("" if value is None else value for value in row)])
+    return text.getvalue()

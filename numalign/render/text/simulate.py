@@ -1,0 +1,114 @@
+"""A simulation for people: the runs side by side, then filter against kubelet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from numalign.render.page.document import Cell, Document, Line, Styled, Table
+from numalign.results.simulate import NamedRun, SimulateResult
+from numalign.scheduler.simulate.report import Report, Share, Verdicts
+
+CAUSES = {
+    "X-1": "the scheduler's data were old",
+    "X-2": "fractional CPUs: the kubelet does not pin them, the filter compares them",
+    "X-3": "shared CPUs are not in the data",
+    "X-4": "the kubelet took another NUMA node than the filter thought",
+    "X-5": "the filter does not subtract sidecars",
+    "X-6": "the filter passes over policy restricted",
+    "X-7": "options of the CPU manager",
+    "X-8": "the filter counts pod overhead, the kubelet does not",
+    "X-9": "pods of another scheduler",
+    "unaware": "no topology filter at all",
+    "unknown": "no known cause",
+}
+"""Cause of a disagreement -> words (docs/rules/scheduling.md 1.5)."""
+
+_ENDINGS = {
+    "failed pods": "stopped early: too many pods were refused",
+    "interrupted": "interrupted: this is what happened until then",
+}
+
+
+def seconds(value: float | None) -> str:
+    """Write seconds as people do."""
+    if value is None:
+        return "never"
+    return f"{value:.2f} s" if value < 100 else f"{value:,.0f} s"
+
+
+def percent(value: float | None) -> str:
+    """Write a share."""
+    return "-" if value is None else f"{100 * value:.1f} %"
+
+
+def _share(share: Share) -> str:
+    return f"{percent(share.mean)}, at most {percent(share.most)}"
+
+
+_ROWS: tuple[tuple[str, Callable[[Report], str]], ...] = (
+    ("replicas asked for", lambda one: f"{one.submitted:,}"),
+    ("admitted", lambda one: f"{one.admitted:,}"),
+    ("pending at the end", lambda one: f"{one.pending_at_end:,}"),
+    ("refused by kubelets", lambda one: f"{sum(one.rejected.values()):,}"),
+    ("of these TopologyAffinityError", lambda one: f"{one.topology_affinity_errors:,}"),
+    ("binds in vain", lambda one: percent(one.wasted_binds)),
+    ("run-away replicas", lambda one: f"{one.runaway_replicas:,}"),
+    ("most refusals in 60 s", lambda one: f"{one.peak_failed_rate:,}"),
+    ("pods made", lambda one: f"{one.api_objects_created:,}"),
+    ("attempts without a machine", lambda one: f"{one.unschedulable:,}"),
+    ("wait, median", lambda one: seconds(one.wait_s.p50)),
+    ("wait, 95 %", lambda one: seconds(one.wait_s.p95)),
+    ("CPUs in use", lambda one: _share(one.utilisation["cpu"]) if "cpu" in one.utilisation else "-"),
+    ("containers on one NUMA node", lambda one: percent(one.alignment_rate)),
+    ("containers as the kubelet prefers", lambda one: percent(one.preferred_rate)),
+    ("room lost at NUMA borders", lambda one: _share(one.fragmentation)),
+    ("age of NRT data, 95 %", lambda one: seconds(one.nrt_age_s.p95) if one.nrt_age_s.figures else "-"),
+)
+
+
+def simulate_document(result: SimulateResult) -> Document:
+    """Lay the runs side by side."""
+    done = [(one.name, one.report) for one in result.runs if one.report is not None]
+    machines = done[0][1].machines if done else 0
+    document: list[Line | Table] = [
+        Line(f"cluster: {result.cluster}, {machines:,} machines; trace: {result.trace}; seed {result.seed}"),
+        Line(),
+    ]
+    if done:
+        columns = ("", *(name.upper() for name, _ in done))
+        rows: tuple[tuple[Cell, ...], ...] = tuple(
+            (title, *(write(report) for _, report in done)) for title, write in _ROWS
+        )
+        document += [Table(columns, rows, frozenset(columns[1:])), Line()]
+        for name, report in done:
+            document += _verdicts(name, "the machine that was chosen", report.verdicts)
+            if report.audited != Verdicts():
+                document += _verdicts(name, "all machines of the audited attempts", report.audited)
+            if report.ended_by in _ENDINGS:
+                document.append(Line(f"{name}: {_ENDINGS[report.ended_by]} (at {seconds(report.ended_s)})", "warn"))
+    document += [Line(f"{one.name}: failed: {one.error}", "bad") for one in _failed(result)]
+    while document and document[-1] == Line():
+        document.pop()
+    return document
+
+
+def _failed(result: SimulateResult) -> Iterator[NamedRun]:
+    return (one for one in result.runs if one.report is None)
+
+
+def _verdicts(name: str, what: str, verdicts: Verdicts) -> Iterator[Line | Table]:
+    """Hold the filter against the kubelet."""
+    yield Line(f"{name}: filter against kubelet, {what}")
+    bad, good = verdicts.pass_reject, verdicts.fail_admit
+    yield Table(
+        ("", "KUBELET ADMITS", "KUBELET REFUSES"),
+        (
+            ("filter passes", f"{verdicts.pass_admit:,}", Styled(f"{bad:,}", "bad") if bad else "0"),
+            ("filter refuses", Styled(f"{good:,}", "warn") if good else "0", f"{verdicts.fail_reject:,}"),
+        ),
+        frozenset({"KUBELET ADMITS", "KUBELET REFUSES"}),
+        indent=2,
+    )
+    for cause, count in sorted(verdicts.causes.items(), key=lambda item: (-item[1], item[0])):
+        yield Line(f"  {count:,} × {cause}: {CAUSES.get(cause, cause)}")
+    yield Line()

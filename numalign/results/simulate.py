@@ -1,0 +1,35 @@
+"""The result of a simulation: one run, or several of the same trace side by side."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from numalign.errors import Notice
+from numalign.scheduler.simulate.report import Report
+
+
+class NamedRun(NamedTuple):
+    """One run of a trace."""
+
+    name: str
+    """`unaware`, `aware`, `instant`, or the settings of a sweep: `policy=restricted, seed=3`."""
+    report: Report | None
+    """None: the run failed."""
+    error: str = ""
+    """Why it failed."""
+
+
+class SimulateResult(NamedTuple):
+    """Runs of one trace on one cluster."""
+
+    cluster: str
+    """The name of the cluster's file."""
+    trace: str
+    seed: int
+    runs: tuple[NamedRun, ...]
+    notices: tuple[Notice, ...] = ()
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether a run was ended before its time: its report is the one so far."""
+        return any(one.report is not None and one.report.ended_by == "interrupted" for one in self.runs)

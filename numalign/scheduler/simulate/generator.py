@@ -1,0 +1,66 @@
+"""A synthetic trace: Poisson arrivals of weighted shapes (docs/rules/scheduling.md 6.2); the seed decides all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import log
+from typing import NamedTuple
+
+from numalign.model.pod import Pod
+from numalign.scheduler.simulate import draws
+from numalign.scheduler.simulate.settings import Workload, microseconds
+
+
+class PodShape(NamedTuple):
+    """One kind of workload that arrives."""
+
+    name: str
+    pod: Pod
+    weight: float = 1
+    replicas: int = 1
+
+
+class Arrivals(NamedTuple):
+    """What arrives, and how fast."""
+
+    shapes: tuple[PodShape, ...]
+    workloads: int
+    per_second: float
+    """Arrivals a second, in the mean."""
+    duration_s: float | None = None
+    """How long a pod runs, in the mean; None: for ever."""
+    fixed_duration: bool = False
+    """Every pod runs exactly so long; else the durations are exponential."""
+    seed: int = 0
+
+
+def generate(arrivals: Arrivals) -> Iterator[Workload]:
+    """Make the workloads of a trace, in the order of their arrival."""
+    seed, time = arrivals.seed, 0.0
+    total = sum(shape.weight for shape in arrivals.shapes)
+    for number in range(arrivals.workloads):
+        time += _exponential(1 / arrivals.per_second, seed, "arrival", number)
+        shape = _pick(arrivals.shapes, draws.fraction(seed, "shape", number) * total)
+        duration = arrivals.duration_s
+        if duration is not None and not arrivals.fixed_duration:
+            duration = _exponential(duration, seed, "duration", number)
+        yield Workload(
+            at=microseconds(time),
+            name=f"{shape.name}-{number}",
+            pod=shape.pod,
+            kind="replicaset" if shape.replicas > 1 else "pod",
+            replicas=shape.replicas,
+            duration=None if duration is None else microseconds(duration),
+        )
+
+
+def _exponential(mean: float, seed: int, *what: str | int) -> float:
+    return -mean * log(1 - draws.fraction(seed, *what))
+
+
+def _pick(shapes: tuple[PodShape, ...], point: float) -> PodShape:
+    for shape in shapes:
+        point -= shape.weight
+        if point < 0:
+            return shape
+    return shapes[-1]

@@ -1,0 +1,1 @@
+"""Clusters as other tools print them: objects, dumps, files."""

@@ -1,0 +1,156 @@
+"""Many independent pieces of work on all cores, or on a Dask cluster; the results come in the order of the work.
+
+The answers are the same bytes from one process, eight, or Dask: every piece is a function of its own arguments, and
+nothing depends on which piece ends first. A piece whose worker died is done again; one that fails is told with its
+error, and the others stand.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final, Generic, NamedTuple, TypeVar
+
+from numalign.errors import InputError, NumalignError
+
+Work = TypeVar("Work")
+Answer = TypeVar("Answer")
+
+RETRIES: Final = 2
+"""So often a piece is done again after its worker died."""
+
+
+class Engine(NamedTuple):
+    """Where work is done."""
+
+    jobs: int | None = None
+    """Processes; None: as many as there are cores. 1: this process."""
+    dask: bool = False
+    address: str | None = None
+    """Of a Dask scheduler; None: a cluster of `jobs` workers on this host."""
+
+
+class Done(NamedTuple, Generic[Answer]):
+    """What came of one piece of work."""
+
+    answer: Answer | None
+    error: str = ""
+    """Why there is no answer."""
+
+
+def run_all(
+    function: Callable[[Work], Answer],
+    work: Sequence[Work],
+    engine: Engine,
+    *,
+    done: Callable[[int], None] | None = None,
+) -> list[Done[Answer]]:
+    """Do all the work.
+
+    Args:
+        function: what is done with each piece; a function of a module, so that other processes find it.
+        work: the pieces; they and the answers can be pickled.
+        engine: where.
+        done: is told how many pieces are done, from time to time.
+
+    Raises:
+        InputError: Dask is asked for and not installed, or its scheduler cannot be reached.
+        KeyboardInterrupt: as it comes; what runs elsewhere is stopped.
+    """
+    results: list[Done[Answer]] = [Done(None, "was not done")] * len(work)
+    jobs = min(engine.jobs or os.cpu_count() or 1, max(len(work), 1))
+    if engine.dask:
+        order = _on_dask(function, work, engine, jobs)
+    elif jobs == 1:
+        order = ((place, _guarded(function, piece)) for place, piece in enumerate(work))
+    else:
+        order = _in_processes(function, work, jobs)
+    for count, (place, result) in enumerate(order, start=1):
+        results[place] = result
+        if done is not None:
+            done(count)
+    return results
+
+
+def _guarded(function: Callable[[Work], Answer], piece: Work) -> Done[Answer]:
+    """Do one piece; its own failure is part of the answer."""
+    try:
+        return Done(function(piece))
+    except NumalignError as error:
+        return Done(None, str(error))
+    except Exception as error:
+        return Done(None, f"{type(error).__name__}: {error}")
+
+
+def _in_processes(
+    function: Callable[[Work], Answer], work: Sequence[Work], jobs: int
+) -> Iterator[tuple[int, Done[Answer]]]:
+    """Do the work in processes of this host; if one dies, what is not done yet is done again by new ones."""
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+    from concurrent.futures.process import BrokenProcessPool
+    from multiprocessing import get_context
+
+    waiting = dict(enumerate(work))
+    for attempt in range(RETRIES + 1):
+        if not waiting:
+            return
+        pool = ProcessPoolExecutor(min(jobs, len(waiting)), mp_context=get_context("spawn"))
+        try:
+            futures = {pool.submit(_guarded, function, piece): place for place, piece in waiting.items()}
+            for future in as_completed(futures):
+                try:
+                    result: Done[Answer] = future.result()
+                except BrokenProcessPool:
+                    continue
+                del waiting[futures[future]]
+                yield futures[future], result
+        except BrokenProcessPool:
+            pass
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+        jobs = max(jobs // 2, 1) if attempt else jobs  # a worker may have died for want of memory
+    for place in waiting:
+        yield place, Done(None, "its worker process died each time")
+
+
+def _on_dask(
+    function: Callable[[Work], Answer], work: Sequence[Work], engine: Engine, jobs: int
+) -> Iterator[tuple[int, Done[Answer]]]:
+    """Do the work on a Dask cluster, which does what a lost worker had again by itself."""
+    try:
+        import distributed
+    except ImportError:
+        raise InputError("Dask is not installed: pip install 'numalign[dask]'", "--engine dask") from None
+    client = _client(distributed, engine, jobs)
+    try:
+        futures = client.map(_guarded, [function] * len(work), list(work), pure=False, retries=RETRIES)
+        places = {future.key: place for place, future in enumerate(futures)}
+        for future in distributed.as_completed(futures):
+            place = places[future.key]
+            error = future.exception()
+            yield place, future.result() if error is None else Done(None, f"{type(error).__name__}: {error}")
+    finally:
+        client.close()
+        if client.cluster is not None:
+            client.cluster.close()
+
+
+def _client(distributed: Any, engine: Engine, jobs: int) -> Any:
+    """Reach a Dask scheduler, or start a cluster of processes here."""
+    if engine.address is None:
+        cluster = distributed.LocalCluster(
+            n_workers=jobs, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+        )
+        return distributed.Client(cluster)
+    try:
+        return distributed.Client(engine.address, timeout="10s")
+    except (OSError, ValueError) as error:
+        raise InputError(f"no Dask scheduler answers at {engine.address}: {error}", "--address") from None
+
+
+def product_of(settings: Sequence[tuple[str, Sequence[str]]]) -> Iterable[tuple[tuple[str, str], ...]]:
+    """Give every combination of settings, the last one changing fastest."""
+    if not settings:
+        return [()]
+    (name, values), rest = settings[0], settings[1:]
+    return [((name, value), *others) for value in values for others in product_of(rest)]

@@ -1,0 +1,103 @@
+"""Work on many processes gives what one process gives, in the order of the work, whatever happens to a worker."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from numalign.errors import InputError
+from numalign.tasks.parallel import Done, Engine, product_of, run_all
+
+NUMBERS = tuple(range(12))
+
+
+def square(number: int) -> int:
+    return number * number
+
+
+def fail_at_three(number: int) -> int:
+    if number == 3:
+        raise InputError("three is too many", "work[3]")
+    if number == 4:
+        raise ValueError("and four")
+    return number
+
+
+def die_once(marker: str) -> str:
+    """Kill the own process the first time."""
+    path = Path(marker)
+    if not path.exists():
+        path.touch()
+        os._exit(9)
+    return path.name
+
+
+def die_always(_: int) -> int:
+    os._exit(9)
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 8])
+def test_the_results_come_in_the_order_of_the_work(jobs: int) -> None:
+    seen: list[int] = []
+
+    results = run_all(square, NUMBERS, Engine(jobs=jobs), done=seen.append)
+
+    assert results == [Done(number * number) for number in NUMBERS]
+    assert seen == list(range(1, len(NUMBERS) + 1))
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_piece_that_fails_is_told_and_the_others_stand(jobs: int) -> None:
+    results = run_all(fail_at_three, NUMBERS[:6], Engine(jobs=jobs))
+
+    assert [one.answer for one in results] == [0, 1, 2, None, None, 5]
+    assert [one.error for one in results[3:5]] == ["work[3]: three is too many", "ValueError: and four"]
+
+
+def test_the_work_of_a_lost_worker_is_done_again(tmp_path: Path) -> None:
+    markers = [str(tmp_path / f"{number}") for number in range(4)]
+    for marker in markers[1:]:
+        Path(marker).touch()
+
+    results = run_all(die_once, markers, Engine(jobs=2))
+
+    assert results == [Done(f"{number}") for number in range(4)]
+
+
+def test_work_that_kills_every_worker_ends_with_a_word() -> None:
+    assert run_all(die_always, [1, 2], Engine(jobs=2)) == [Done(None, "its worker process died each time")] * 2
+
+
+def test_a_dask_cluster_gives_the_same() -> None:
+    assert run_all(square, NUMBERS, Engine(jobs=2, dask=True)) == [Done(number * number) for number in NUMBERS]
+
+
+def test_a_dask_scheduler_that_does_not_answer_is_wrong_input() -> None:
+    code = (
+        "from numalign.tasks.parallel import Engine, run_all\n"
+        "run_all(abs, [1], Engine(dask=True, address='tcp://127.0.0.1:1'))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+
+    assert "InputError: --address: no Dask scheduler answers at tcp://127.0.0.1:1" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("settings", "combinations"),
+    [
+        pytest.param([], [()], id="nothing to vary"),
+        pytest.param(
+            [("a", ["1", "2"]), ("b", ["x", "y"])],
+            [(("a", "1"), ("b", "x")), (("a", "1"), ("b", "y")), (("a", "2"), ("b", "x")), (("a", "2"), ("b", "y"))],
+            id="the last changes fastest",
+        ),
+    ],
+)
+def test_every_combination(
+    settings: list[tuple[str, list[str]]], combinations: list[tuple[tuple[str, str], ...]]
+) -> None:
+    assert list(product_of(settings)) == combinations
