@@ -1,0 +1,128 @@
+"""The drivers that people use, and under which names each publishes where a device is (docs/rules/dra.md D-19, D-25).
+
+One thing has several names: a `matchAttribute` over two drivers holds only if both publish that very name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Literal, NamedTuple
+
+from numalign.dra.values import Attribute, Device, DeviceClass
+
+Kind = Literal["cpu", "gpu", "memory", "nic"]
+
+STANDARD_NUMA: Final = "resource.kubernetes.io/numaNode"
+"""The standard name, from 1.37 on (KEP-6072)."""
+PCIE_ROOT: Final = "resource.kubernetes.io/pcieRoot"
+PCI_BUS_ID: Final = "resource.kubernetes.io/pciBusID"
+
+_NUMA_NAMES: Final = (
+    STANDARD_NUMA,
+    "dra.cpu/numaNodeID",
+    "dra.cpu/numaNode",
+    "dra.net/numaNode",
+    "dra.memory/numaNode",
+)
+"""Full names under which some driver publishes a NUMA node."""
+_NUMA_BARE: Final = ("numaNode", "numaNodeID", "numa")
+"""Names without a domain, and in the driver's own."""
+
+
+class Driver(NamedTuple):
+    """What is known of a driver."""
+
+    name: str
+    kind: Kind
+    numa: tuple[str, ...]
+    """Full names under which it publishes the NUMA node; empty: it does not."""
+    pcie_root: bool
+    """Whether it publishes `resource.kubernetes.io/pcieRoot`."""
+    resources: tuple[str, ...] = ()
+    """The device plugin resources it takes the place of: exact names, or words in the part behind the slash."""
+    classes: tuple[DeviceClass, ...] = ()
+    """DeviceClasses that its installation brings."""
+
+
+def _class(name: str, driver: str, more: str = "") -> DeviceClass:
+    return DeviceClass(name, (f'device.driver == "{driver}"' + (f" && {more}" if more else ""),))
+
+
+DRIVERS: Final[Mapping[str, Driver]] = {
+    one.name: one
+    for one in (
+        Driver(
+            "dra.cpu",
+            "cpu",
+            ("dra.cpu/numaNodeID", "dra.net/numaNode"),
+            pcie_root=False,
+            classes=(_class("dra.cpu", "dra.cpu"),),
+        ),
+        Driver(
+            "gpu.nvidia.com",
+            "gpu",
+            (),
+            pcie_root=True,
+            resources=("nvidia.com/gpu",),
+            classes=(_class("gpu.nvidia.com", "gpu.nvidia.com", "device.attributes['gpu.nvidia.com'].type == 'gpu'"),),
+        ),
+        Driver(
+            "gpu.amd.com",
+            "gpu",
+            ("gpu.amd.com/numaNode",),
+            pcie_root=True,
+            resources=("amd.com/gpu",),
+            classes=(_class("gpu.amd.com", "gpu.amd.com"),),
+        ),
+        Driver(
+            "gpu.example.com",
+            "gpu",
+            (),
+            pcie_root=False,
+            resources=("gpu",),
+            classes=(_class("gpu.example.com", "gpu.example.com"),),
+        ),
+        Driver(
+            "dra.net",
+            "nic",
+            ("dra.net/numaNode",),
+            pcie_root=True,
+            resources=("nic", "ib", "eth", "rdma", "hca", "sriov", "net", "efa"),
+            classes=(_class("dra.net", "dra.net"),),
+        ),
+        Driver(
+            "dra.memory",
+            "memory",
+            ("dra.memory/numaNode", "dra.cpu/numaNode", "dra.net/numaNode"),
+            pcie_root=False,
+            classes=(
+                _class("dra.memory", "dra.memory", 'device.attributes["dra.memory"].hugeTLB == false'),
+                _class("dra.hugepages-2m", "dra.memory", 'device.attributes["dra.memory"].pageSize == "2m"'),
+                _class("dra.hugepages-1g", "dra.memory", 'device.attributes["dra.memory"].pageSize == "1g"'),
+            ),
+        ),
+    )
+}
+"""By name. docs/dra.md has the sources."""
+
+
+def numa_names(device: Device, driver: str) -> dict[str, Attribute]:
+    """Give the attributes of a device that say its NUMA node, under their full names."""
+    found: dict[str, Attribute] = {}
+    for name, attribute in device.attributes.items():
+        full = name if "/" in name else f"{driver}/{name}"
+        domain, _, short = full.partition("/")
+        if full in _NUMA_NAMES or (domain == driver and short in _NUMA_BARE):
+            found[full] = attribute
+    return found
+
+
+def numa_nodes(device: Device, driver: str) -> frozenset[int] | None:
+    """Give the NUMA nodes a device says it is on; None: it says nothing, or -1."""
+    for attribute in numa_names(device, driver).values():
+        values = attribute.value if attribute.is_list else (attribute.value,)
+        nodes = frozenset(value for value in values if type(value) is int and value >= 0)
+        if nodes:
+            # Of a list the device's own node stands first; the others are near it (D-19).
+            return frozenset({values[0]}) if attribute.is_list else nodes
+    return None

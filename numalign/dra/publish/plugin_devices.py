@@ -1,0 +1,92 @@
+"""The devices that a machine's device plugins hand out today, as DRA drivers would publish them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from numalign.dra.drivers import PCI_BUS_ID, PCIE_ROOT, Driver
+from numalign.dra.publish.made import Made, flag, number, text
+from numalign.dra.values import Attribute, Device
+from numalign.model.hardware import PCIFunction
+from numalign.model.machine import Device as PluginDevice
+from numalign.model.machine import Machine
+
+UNSAID: Final[Mapping[str, tuple[str, ...]]] = {
+    "gpu.nvidia.com": ("productName", "architecture", "driverVersion", "cudaComputeCapability", "capacity memory"),
+    "gpu.amd.com": ("productName", "driverVersion", "capacity memory"),
+    "dra.net": ("mac", "mtu", "ipv4", "state"),
+}
+"""Driver -> what it publishes beside, and a machine file does not tell."""
+
+_ADDRESS: Final = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+_RDMA: Final = ("ib", "rdma", "hca", "roce", "efa")
+
+
+def devices(machine: Machine, driver: Driver, resources: Iterable[str]) -> list[Made]:
+    """Give the devices of a driver, in the order of the machine's resources and devices."""
+    found: list[Made] = []
+    functions = _functions(machine)
+    for resource in resources:
+        for device in machine.devices.get(resource, ()):
+            numa = tuple(node for node in device.numa_nodes or () if node >= 0)
+            function = functions.get(device.id)
+            if driver.kind == "gpu":
+                found.append(Made(_gpu(driver, device, len(found), numa, function), numa))
+            else:
+                found.append(Made(_nic(resource, device, numa, function), numa))
+    return found
+
+
+def _functions(machine: Machine) -> dict[str, PCIFunction]:
+    """Find PCI functions by their address and by the names the operating system gives them."""
+    pci = machine.hardware.pci if machine.hardware is not None else ()
+    return {key: one for one in pci for key in (one.address, *one.names)}
+
+
+def _pci(function: PCIFunction | None, address: str | None) -> dict[str, Attribute]:
+    found: dict[str, Attribute] = {}
+    address = function.address if function is not None else address
+    if address is not None:
+        found[PCI_BUS_ID] = text(address)
+    if function is not None and function.root is not None:
+        found[PCIE_ROOT] = text(function.root)
+    return found
+
+
+def _address(name: str) -> str | None:
+    return name if _ADDRESS.fullmatch(name) else None
+
+
+def _gpu(
+    driver: Driver, device: PluginDevice, index: int, numa: tuple[int, ...], function: PCIFunction | None
+) -> Device:
+    attributes: dict[str, Attribute] = {"uuid": text(device.id), **_pci(function, _address(device.id))}
+    if driver.name == "gpu.nvidia.com":
+        attributes["type"] = text("gpu")
+    else:
+        attributes["index"] = number(index)
+    if driver.numa and numa:
+        attributes["numaNode"] = number(numa[0])
+    return Device(name=f"gpu-{index}", attributes=attributes)
+
+
+def _nic(resource: str, device: PluginDevice, numa: tuple[int, ...], function: PCIFunction | None) -> Device:
+    address = _address(device.id)
+    words = resource.rpartition("/")[2].replace("-", "_").lower().split("_")
+    attributes: dict[str, Attribute] = {
+        **_pci(function, address),
+        "dra.net/rdma": flag(any(word in _RDMA for word in words) or device.id.startswith("mlx5_")),
+    }
+    if address is None:
+        attributes["dra.net/rdmaDevice" if device.id.startswith("mlx5_") else "dra.net/ifName"] = text(device.id)
+    if numa:
+        attributes["dra.net/numaNode"] = number(numa[0])
+    return Device(name=_name(device.id, address), attributes=attributes)
+
+
+def _name(given: str, address: str | None) -> str:
+    """Make a DNS label: `mlx5_0` is `mlx5-0`, a PCI address gets a prefix."""
+    label = re.sub(r"[^a-z0-9]+", "-", given.lower()).strip("-")[:60].strip("-") or "device"
+    return f"pci-{label}" if address is not None else label
