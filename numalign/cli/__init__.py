@@ -22,6 +22,7 @@ COMMANDS = {
     "compare": "Compare every policy and scope, options and machines: who fits, how many, what is stranded.",
     "config": "Check a kubelet configuration against a machine, or have one written.",
     "explain": "Tell why pods are refused, and the nearest changes that would admit them.",
+    "dra": "Check claims against published devices, or have the devices written.",
     "discover": "Show what this host is made of, and write it as a machine file.",
     "lint": "Tell what in a manifest keeps a pod from being aligned; no machine needed.",
     "machines": "List the bundled machines, or print one as a file.",

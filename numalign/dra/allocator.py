@@ -61,22 +61,27 @@ def allocate(
     try:
         wanted = Planner(pools, classes, selection, used, features).plan(claims)
     except AllocationError as error:
-        return Outcome(error=str(error))
+        return Outcome(error=str(error), error_at=error.key)
     search = _Search(claims, wanted, pools, used, features, selection, work)
     try:
         done = search.run()
     except AllocationError as error:
-        return Outcome(error=str(error), steps=search.steps)
+        return Outcome(error=str(error), error_at=search.at, steps=search.steps, work=work - search.work)
     except _GaveUpError:
-        return Outcome(gave_up=True, stuck=search.stuck, steps=search.steps)
+        return Outcome(gave_up=True, stuck=search.stuck, steps=search.steps, work=work - search.work)
     if not done:
         if any(pool.invalid for pool in pools) and features.release != "1.34":
-            return Outcome(error="invalid resource pools were encountered", stuck=search.stuck, steps=search.steps)
-        return Outcome(stuck=search.stuck, steps=search.steps)
+            return Outcome(
+                error="invalid resource pools were encountered",
+                stuck=search.stuck,
+                steps=search.steps,
+                work=work - search.work,
+            )
+        return Outcome(stuck=search.stuck, steps=search.steps, work=work - search.work)
     results = tuple(
         claim_allocation(node, index, claim, wanted, search.taken[index]) for index, claim in enumerate(claims)
     )
-    return Outcome(claims=results, steps=search.steps, chosen=search.chosen)
+    return Outcome(claims=results, steps=search.steps, work=work - search.work, chosen=search.chosen)
 
 
 class _GaveUpError(Exception):
@@ -138,7 +143,9 @@ class _Search:
         self.chosen: dict[RequestKey, int] = {}
         self.stuck: Rejections | None = None
         self.steps = 0
-        self._work = work
+        self.at: RequestKey | None = None
+        """The request that was looked at last."""
+        self.work = work
         self._refused_by: int | None = None
 
     def run(self) -> bool:
@@ -161,8 +168,8 @@ class _Search:
 
     def _spend(self) -> None:
         """Count one more thing tried."""
-        self._work -= 1
-        if self._work < 0 or self._selection.cost > MAX_SELECTOR_COST:
+        self.work -= 1
+        if self.work < 0 or self._selection.cost > MAX_SELECTOR_COST:
             raise _GaveUpError
 
     def _part(self, place: _Place) -> _Part:
@@ -174,6 +181,7 @@ class _Search:
             found = yield _Place(RequestKey(key.claim + 1, 0))
             return _Found.NO if found is _Found.TOO_MANY else found
         wanted = self._wanted[key]
+        self.at = key
         if wanted.name.alternative and not place.in_alternative:
             return (yield from self._alternatives(key))
         if wanted.all_devices == ():

@@ -50,7 +50,12 @@ class Planner(NamedTuple):
         for index, claim in enumerate(claims):
             least = 0
             for number, request in enumerate(claim.requests):
-                forms = list(self._forms(claim, request, RequestKey(index, number)))
+                key = RequestKey(index, number)
+                try:
+                    forms = list(self._forms(claim, request, key))
+                except AllocationError as error:
+                    error.key = key
+                    raise
                 found.update(forms)
                 least += min(wanted.number for _, wanted in forms)
             if least > MAX_RESULTS:

@@ -7,7 +7,7 @@ the allocator would see it (a selector that is no CEL, a mode it does not know),
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from numalign.dra.values import (
     Attribute,
@@ -38,7 +38,16 @@ from numalign.model.path import child
 from numalign.model.quantity import Quantity, QuantityError, parse
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 Object = Mapping[str, Any]
+
+
+class Reader(Protocol[T_co]):
+    """Reads an object of the API that stands at a path of its document."""
+
+    def __call__(self, data: Object, path: str = "") -> T_co:
+        """Read it."""
+
 
 MAX_DEVICES: Final = 1024
 """Most devices of a slice that are read; the API allows 128."""

@@ -63,12 +63,16 @@ class Outcome(NamedTuple):
     """What each claim gets, if all get something."""
     error: str = ""
     """The allocator's error."""
+    error_at: RequestKey | None = None
+    """The request that the error is about; None: it is about none."""
     stuck: Rejections | None = None
     """Where the search got furthest without success."""
     gave_up: bool = False
     """The search was stopped at its bound: there may be a solution."""
     steps: int = 0
     """How often the search was entered."""
+    work: int = 0
+    """How much was tried, in the unit of the search's bound."""
     chosen: Mapping[RequestKey, int] = {}
     """For requests with alternatives, the index of the one that was taken."""
 

@@ -14,10 +14,6 @@ from numalign.dra.values import Device, DeviceClass, DeviceID, DeviceRequest, No
 from numalign.errors import InputError
 
 
-class AllocationError(Exception):
-    """The allocator's error: the claims cannot be tried on this node at all."""
-
-
 class Candidate(NamedTuple):
     """A device of a usable pool, with what a search asks of it."""
 
@@ -32,6 +28,16 @@ class RequestKey(NamedTuple):
     claim: int
     request: int
     alternative: int = 0
+
+
+class AllocationError(Exception):
+    """The allocator's error: the claims cannot be tried on this node at all.
+
+    Attributes:
+        key: the request it is about; None while nobody has said.
+    """
+
+    key: RequestKey | None = None
 
 
 class Selection:

@@ -52,29 +52,56 @@ def _documents(name: FilePath) -> Iterator[Document]:
         yield from load_file(file)
 
 
+class Thing(NamedTuple):
+    """An object of a file, items of lists one by one."""
+
+    document: Document
+    data: Any
+    path: str
+    """Where it is in the document: \"\", or in a List `items[2]`."""
+    kind: str
+    """Its kind where only the list around it says so; else empty."""
+
+
+def things_of(name: FilePath) -> Iterator[Thing | None]:
+    """Yield the objects of a file, folder or `-`; None stands for a list, before its items."""
+    for document in _documents(name):
+        pending = [Thing(document, document.data, "", "")]
+        while pending:
+            thing = pending.pop()
+            items = _items(thing.data)
+            if items is None:
+                yield thing
+                continue
+            yield None
+            kind = str(thing.data["kind"]).removesuffix("List")
+            place = child(thing.path, "items")
+            inside = [Thing(document, item, child(place, index), kind) for index, item in enumerate(items)]
+            pending.extend(reversed(inside))
+
+
 def carriers_of(name: FilePath, check: bool) -> tuple[list[Carrier], int, bool]:
     """Find the objects with a pod, count the others, and tell whether there was a list."""
     found: list[Carrier] = []
     others = 0
     has_list = False
-    for document in _documents(name):
-        pending: list[tuple[Any, str, str]] = [(document.data, "", "")]
-        while pending:
-            thing, path, kind = pending.pop()
-            items = _items(thing)
-            if items is not None:
-                has_list = True
-                item_kind = str(thing["kind"]).removesuffix("List")
-                place = child(path, "items")
-                inside = [(item, child(place, index), item_kind) for index, item in enumerate(items)]
-                pending.extend(reversed(inside))
-                continue
-            carrier = _carrier(document, thing, path, kind, check) if isinstance(thing, Mapping) else None
-            if carrier is None:
-                others += 1
-            else:
-                found.append(carrier)
+    for thing in things_of(name):
+        if thing is None:
+            has_list = True
+            continue
+        carrier = carrier_of(thing, check)
+        if carrier is None:
+            others += 1
+        else:
+            found.append(carrier)
     return found, others, has_list
+
+
+def carrier_of(thing: Thing, check: bool) -> Carrier | None:
+    """Read the pod of an object; None if it has none."""
+    return (
+        _carrier(thing.document, thing.data, thing.path, thing.kind, check) if isinstance(thing.data, Mapping) else None
+    )
 
 
 def _items(thing: Any) -> list[Any] | None:

@@ -1,0 +1,181 @@
+"""The nearest changes that would let claims be allocated on a node, each of them tried."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Final, Literal, NamedTuple
+
+from numalign.dra.attempt import Attempt
+from numalign.dra.drivers import PCIE_ROOT, numa_names
+from numalign.dra.result import ClaimAllocation, Outcome
+from numalign.dra.selection import RequestKey, candidates
+from numalign.dra.usage import Usage
+from numalign.dra.values import Claim, Constraint, DeviceRequest, Toleration
+from numalign.dra.why import form_of
+from numalign.errors import InputError
+from numalign.model.quantity import NANO, Quantity, canonical, from_int
+
+ChangeKind = Literal["attribute", "constraint", "count", "capacity", "class", "selector", "toleration", "free"]
+
+MAX_TRIED: Final = 60
+"""How many changes are tried at one failure."""
+MAX_SHOWN: Final = 4
+WORK: Final = 100_000
+"""How much may be tried for each of them."""
+MAX_CLASSES: Final = 20
+
+
+class Change(NamedTuple):
+    """A change with which the claims are allocated."""
+
+    kind: ChangeKind
+    text: str
+    """What to do, as an instruction."""
+    claims: tuple[ClaimAllocation, ...]
+    """What they would get then."""
+
+
+class _Idea(NamedTuple):
+    """A change to try."""
+
+    kind: ChangeKind
+    text: str
+    claims: tuple[Claim, ...]
+    attempt: Attempt
+
+
+def changes(attempt: Attempt, claims: Sequence[Claim], outcome: Outcome) -> tuple[Change, ...]:
+    """Find changes that work, at most one of a kind (two of another attribute), the smaller ones first."""
+    key = outcome.stuck.key if outcome.stuck is not None else outcome.error_at
+    if outcome.allocated or key is None or key.claim >= len(claims):
+        return ()
+    found: list[Change] = []
+    for idea in islice(_ideas(attempt, tuple(claims), key), MAX_TRIED):
+        same = sum(change.kind == idea.kind for change in found)
+        if same >= (2 if idea.kind == "attribute" else 1) or len(found) >= MAX_SHOWN:
+            continue
+        try:
+            tried = idea.attempt.allocate(idea.claims, work=WORK)
+        except InputError:
+            continue
+        if tried.claims is not None:
+            found.append(Change(idea.kind, idea.text, tried.claims))
+    return tuple(found)
+
+
+def _ideas(attempt: Attempt, claims: tuple[Claim, ...], key: RequestKey) -> Iterator[_Idea]:
+    claim = claims[key.claim]
+    yield from _other_attributes(attempt, claims, key)
+    yield from _smaller(attempt, claims, key)
+    yield from _tolerations(attempt, claims, key)
+    for index, written in enumerate(claim.constraints):
+        rest = claim.constraints[:index] + claim.constraints[index + 1 :]
+        changed = _with_claim(claims, key, claim._replace(constraints=rest))
+        yield _Idea(
+            "constraint", f"drop {_constraint_text(written)}: nothing keeps the devices together then", changed, attempt
+        )
+    _, form = form_of(claim, key)
+    for index, selector in enumerate(form.selectors):
+        changed_form = form._replace(selectors=form.selectors[:index] + form.selectors[index + 1 :])
+        text = f"drop the selector {_short(selector or '')} of {form.name}"
+        yield _Idea("selector", text, _with_form(claims, key, changed_form), attempt)
+    for name in sorted(attempt.classes)[:MAX_CLASSES]:
+        if name != form.device_class:
+            changed_form = form._replace(device_class=name)
+            text = f"ask for deviceClassName {name} instead of {form.device_class or 'none'} in {form.name}"
+            yield _Idea("class", text, _with_form(claims, key, changed_form), attempt)
+    if attempt.used.whole or attempt.used.shared:
+        yield _Idea("free", "wait until other claims on this node have ended", claims, attempt._replace(used=Usage()))
+
+
+def _constraint_text(written: Constraint) -> str:
+    return f"matchAttribute {written.match}" if written.match else f"distinctAttribute {written.distinct}"
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return f"`{line}`" if len(line) <= 60 else f"`{line[:59]}…`"
+
+
+def _other_attributes(attempt: Attempt, claims: tuple[Claim, ...], key: RequestKey) -> Iterator[_Idea]:
+    """Try the other names under which this node's devices publish where they are."""
+    claim = claims[key.claim]
+    names: set[str] = set()
+    for driver, device in attempt.devices():
+        names |= numa_names(device, driver).keys()
+        if PCIE_ROOT in device.attributes:
+            names.add(PCIE_ROOT)
+    for index, written in enumerate(claim.constraints):
+        if written.match is None:
+            continue
+        for name in sorted(names - {written.match}, key=lambda name: (not name.startswith("resource."), name)):
+            changed = written._replace(match=name)
+            constraints = (*claim.constraints[:index], changed, *claim.constraints[index + 1 :])
+            text = f"match {name} instead of {written.match}"
+            yield _Idea("attribute", text, _with_claim(claims, key, claim._replace(constraints=constraints)), attempt)
+
+
+def _smaller(attempt: Attempt, claims: tuple[Claim, ...], key: RequestKey) -> Iterator[_Idea]:
+    """Try fewer devices, the most first, and the largest amounts of capacity that are left."""
+    _, form = form_of(claims[key.claim], key)
+    if form.mode == "ExactCount":
+        for number in range(form.number - 1, max(0, form.number - 33), -1):
+            text = f"ask for {number} instead of {form.number} in {form.name}"
+            yield _Idea("count", text, _with_form(claims, key, form._replace(number=number)), attempt)
+    for name, asked in (form.capacity or {}).items():
+        for amount in sorted(_left(attempt, name), reverse=True)[:5]:
+            if 0 < amount < asked.nano:
+                smaller = _amount(amount, asked)
+                changed = form._replace(capacity={**(form.capacity or {}), name: smaller})
+                text = f"ask for {canonical(smaller)} of {name} instead of {canonical(asked)} in {form.name}"
+                yield _Idea("capacity", text, _with_form(claims, key, changed), attempt)
+
+
+def _amount(nano: int, like: Quantity) -> Quantity:
+    return from_int(nano // NANO, like.format) if nano >= NANO else Quantity(nano, like.format, None)
+
+
+def _left(attempt: Attempt, name: str) -> set[int]:
+    """Give what the node's devices have left of a capacity, in billionths."""
+    found: set[int] = set()
+    for pool in attempt.pools():
+        for candidate in candidates(pool):
+            if name in candidate.device.capacity:
+                used = attempt.used.amounts.get(candidate.identity, {}).get(name, 0)
+                found.add(candidate.device.capacity[name].value.nano - used)
+    return found
+
+
+def _tolerations(attempt: Attempt, claims: tuple[Claim, ...], key: RequestKey) -> Iterator[_Idea]:
+    """Try to put up with each taint of the node's devices."""
+    _, form = form_of(claims[key.claim], key)
+    seen: set[tuple[str, str]] = set()
+    for _, device in attempt.devices():
+        for taint in device.taints:
+            if (taint.key, taint.effect) in seen:
+                continue
+            seen.add((taint.key, taint.effect))
+            toleration = Toleration(taint.key, "Exists", "", taint.effect)
+            changed = form._replace(tolerations=(*form.tolerations, toleration))
+            text = f"tolerate the taint {taint.key}:{taint.effect} in {form.name}"
+            yield _Idea("toleration", text, _with_form(claims, key, changed), attempt)
+
+
+def _with_claim(claims: tuple[Claim, ...], key: RequestKey, claim: Claim) -> tuple[Claim, ...]:
+    return (*claims[: key.claim], claim, *claims[key.claim + 1 :])
+
+
+def _with_form(claims: tuple[Claim, ...], key: RequestKey, form: DeviceRequest) -> tuple[Claim, ...]:
+    """Put another form of a request in."""
+    claim = claims[key.claim]
+    request = claim.requests[key.request]
+    if request.alternatives:
+        index = max(0, key.alternative)
+        request = request._replace(
+            alternatives=(*request.alternatives[:index], form, *request.alternatives[index + 1 :])
+        )
+    else:
+        request = request._replace(exactly=form)
+    requests = (*claim.requests[: key.request], request, *claim.requests[key.request + 1 :])
+    return _with_claim(claims, key, claim._replace(requests=requests))

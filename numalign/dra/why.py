@@ -1,0 +1,112 @@
+"""Why claims get nothing on a node: which request, which gates, and who publishes the attribute asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from numalign.dra.attempt import Attempt
+from numalign.dra.constraints import RequestName, covers, lookup
+from numalign.dra.result import Gate, Outcome
+from numalign.dra.selection import AllocationError, Candidate, RequestKey, Selection, candidates
+from numalign.dra.values import Claim, Constraint, DeviceClass, DeviceRequest, Request
+from numalign.errors import InputError
+
+
+class Publisher(NamedTuple):
+    """How many devices of a driver publish an attribute."""
+
+    driver: str
+    having: int
+    devices: int
+
+
+class Why(NamedTuple):
+    """Where an attempt failed."""
+
+    claim: str
+    request: str
+    """`request`, or `request/alternative`."""
+    found: int
+    """How many devices of the request had been found."""
+    wanted: int | None
+    """How many it wants; None for all."""
+    gates: Mapping[Gate, int]
+    """What the node's other devices failed at, where the search got furthest."""
+    constraint: Constraint | None = None
+    """The constraint that refused devices first."""
+    publishers: tuple[Publisher, ...] = ()
+    """Of the constraint's attribute, by driver."""
+
+
+def why(attempt: Attempt, claims: Sequence[Claim], outcome: Outcome) -> Why | None:
+    """Say where an attempt got stuck; None if the outcome names no request."""
+    stuck = outcome.stuck
+    key = stuck.key if stuck is not None else outcome.error_at
+    if key is None or key.claim >= len(claims):
+        return None
+    claim = claims[key.claim]
+    request, form = form_of(claim, key)
+    written = None
+    if stuck is not None and stuck.constraint is not None:
+        written = claim.constraints[stuck.constraint]
+    return Why(
+        claim=claim.name,
+        request=f"{request.name}/{form.name}" if request.alternatives else request.name,
+        found=stuck.position if stuck is not None else 0,
+        wanted=None if form.mode == "All" else form.number,
+        gates=stuck.gates if stuck is not None else {},
+        constraint=written,
+        publishers=publishers(attempt, claim, written) if written is not None else (),
+    )
+
+
+def form_of(claim: Claim, key: RequestKey) -> tuple[Request, DeviceRequest]:
+    """Find a request and the form of it that a key names."""
+    request = claim.requests[key.request]
+    if request.alternatives:
+        return request, request.alternatives[max(0, key.alternative)]
+    return request, request.exactly or DeviceRequest(request.name, "")
+
+
+def publishers(attempt: Attempt, claim: Claim, written: Constraint) -> tuple[Publisher, ...]:
+    """Count, driver by driver, the devices a constraint is about that publish its attribute."""
+    attribute = written.match or written.distinct or ""
+    counts: dict[str, list[int]] = {}
+    for candidate in _meant(attempt, claim, written):
+        driver = candidate.identity.driver
+        count = counts.setdefault(driver, [0, 0])
+        count[0] += lookup(candidate.device, driver, attribute) is not None
+        count[1] += 1
+    return tuple(Publisher(driver, having, devices) for driver, (having, devices) in sorted(counts.items()))
+
+
+def _meant(attempt: Attempt, claim: Claim, written: Constraint) -> Iterator[Candidate]:
+    """Yield the devices of a node that some request under a constraint selects."""
+    selection = Selection(attempt.node, attempt.features)
+    forms = [
+        (RequestKey(0, number, index), form)
+        for number, request in enumerate(claim.requests)
+        for index, form in enumerate(request.alternatives or ((request.exactly,) if request.exactly else ()))
+        if covers(written, RequestName(request.name, form.name if request.alternatives else ""))
+    ]
+    for pool in attempt.pools():
+        for candidate in candidates(pool) if pool.is_usable else ():
+            if any(_selects(selection, candidate, key, form, attempt.classes) for key, form in forms):
+                yield candidate
+
+
+def _selects(
+    selection: Selection,
+    candidate: Candidate,
+    key: RequestKey,
+    form: DeviceRequest,
+    classes: Mapping[str, DeviceClass],
+) -> bool:
+    """Tell whether a request selects a device; one whose selectors fail on it does not."""
+    if form.device_class not in classes:
+        return False
+    try:
+        return selection.selects(candidate, key, form, classes[form.device_class], "")
+    except (AllocationError, InputError):
+        return False

@@ -1,0 +1,106 @@
+"""What `dra check` prints for programs, and slices as the API has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from numalign.dra.writing import Written, written_class, written_slice
+
+if TYPE_CHECKING:
+    from numalign.dra.changes import Change
+    from numalign.dra.why import Why
+    from numalign.errors import Notice
+    from numalign.results.dra import ClaimsCheck, DeviceGot, DraCheckResult, DraSlicesResult, NodeCheck
+
+
+def check_json(result: DraCheckResult, notices: Sequence[Notice]) -> Written:
+    """Write a result (product contract: keys are only ever added)."""
+    return {
+        "apiVersion": "numalign/v1",
+        "kind": "DraCheckResult",
+        "release": result.features.release,
+        "allocator": result.features.copy,
+        "deterministic": result.features.is_ordered,
+        "nodes": result.nodes,
+        "slices": result.slices,
+        "devices": result.devices,
+        "checks": [_check(check) for check in result.checks],
+        "warnings": [notice._asdict() for notice in notices],
+    }
+
+
+def _check(check: ClaimsCheck) -> Written:
+    return {
+        "kind": check.kind,
+        "name": check.name,
+        "namespace": check.namespace,
+        "origin": check.origin,
+        "fits": check.fits,
+        "claims": list(check.claims),
+        "allocated": list(check.allocated),
+        "absent": list(check.absent),
+        "nodes": [_node(node) for node in check.nodes],
+    }
+
+
+def _node(node: NodeCheck) -> Written:
+    return {
+        "node": node.node,
+        "fits": node.fits,
+        "gaveUp": node.outcome.gave_up,
+        "error": node.outcome.error,
+        "score": node.score,
+        "devices": [device_json(one) for one in node.devices],
+        "why": _why(node.why) if node.why is not None else None,
+        "changes": [_change(change) for change in node.changes],
+    }
+
+
+def device_json(one: DeviceGot) -> Written:
+    """Write a device that a request gets."""
+    return {
+        "claim": one.claim,
+        "request": one.request,
+        "driver": one.device.driver,
+        "pool": one.device.pool,
+        "device": one.device.device,
+        "numaNodes": list(one.numa) if one.numa is not None else None,
+        "shared": one.shared,
+        "adminAccess": one.admin,
+        "consumedCapacity": dict(one.consumed),
+    }
+
+
+def _why(why: Why) -> Written:
+    constraint = None
+    if why.constraint is not None:
+        kind = "matchAttribute" if why.constraint.match else "distinctAttribute"
+        constraint = {
+            kind: why.constraint.match or why.constraint.distinct,
+            "requests": list(why.constraint.requests),
+            "publishers": [one._asdict() for one in why.publishers],
+        }
+    return {
+        "claim": why.claim,
+        "request": why.request,
+        "found": why.found,
+        "wanted": why.wanted,
+        "failedAt": dict(why.gates),
+        "constraint": constraint,
+    }
+
+
+def _change(change: Change) -> Written:
+    return {
+        "kind": change.kind,
+        "text": change.text,
+        "devices": [str(one.device) for claim in change.claims for one in claim.devices],
+    }
+
+
+def slices_json(result: DraSlicesResult) -> Written:
+    """Write slices and classes as a List that kubectl would take, and `--slices` does."""
+    published = result.published
+    items = [*map(written_class, published.classes), *map(written_slice, published.slices)]
+    return {"apiVersion": "v1", "kind": "List", "items": items}

@@ -1,0 +1,196 @@
+"""What `dra check` shows: a row for each request on each node, and below it why other nodes have nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+
+from numalign.dra.allocator import MAX_WORK
+from numalign.render.page.document import Cell, Document, Line, Styled, Table
+
+if TYPE_CHECKING:
+    from numalign.dra.changes import Change
+    from numalign.dra.result import ClaimAllocation, Gate
+    from numalign.dra.values import Constraint
+    from numalign.dra.why import Publisher, Why
+    from numalign.results.dra import ClaimsCheck, DeviceGot, DraCheckResult, NodeCheck
+
+COLUMNS: Final = ("FOR", "NODE", "RESULT", "REQUEST", "DEVICES", "NUMA NODE")
+WIDE: Final = ("FOR", "NODE", "RESULT", "CLAIM", "REQUEST", "DEVICES", "NUMA NODE", "POOL", "TAKES", "SCORE")
+NOTHING: Final = "-"
+NODES_NAMED: Final = 3
+_GATES: Final[dict[Gate, tuple[str, str]]] = {
+    "in use": ("is in use", "are in use"),
+    "selector": ("fails a selector", "fail a selector"),
+    "taint": ("has a taint", "have a taint"),
+    "counter": ("lacks counters of its pool", "lack counters of their pool"),
+    "capacity": ("has too little capacity", "have too little capacity"),
+    "constraint": ("breaks the constraint", "break the constraint"),
+    "pool": ("is in a pool that cannot be used", "are in pools that cannot be used"),
+}
+
+
+def check_document(result: DraCheckResult, *, wide: bool) -> Document:
+    """Build the table, then a block for each way in which nodes fail."""
+    features = result.features
+    document: list[Line | Table] = [
+        Line(
+            f"cluster: {_many(result.nodes, 'node')}, {_many(result.slices, 'slice')}, "
+            f"{_many(result.devices, 'device')}; scheduler {features.release}, {features.copy} allocator",
+            "dim",
+        )
+    ]
+    if not features.is_ordered:
+        document.append(
+            Line("pools and slices are tried in random order here: read the devices as one possible answer", "dim")
+        )
+    rows = tuple(row for check in result.checks for row in _rows(check, wide=wide))
+    document += [Line(), Table(WIDE if wide else COLUMNS, rows)]
+    for check in result.checks:
+        document += _absent(check)
+        for nodes in _alike(check.nodes):
+            document += [Line(), *_failure(check, nodes)]
+    several = len(result.checks) > 1
+    if several:
+        fitting = sum(check.fits for check in result.checks)
+        document += [Line(), Line(f"{fitting} of {len(result.checks)} can be allocated somewhere", "bold")]
+    return document
+
+
+def check_names(result: DraCheckResult) -> Iterator[str]:
+    """Name what can be allocated somewhere, with the nodes: `default/train node-1 node-2`."""
+    for check in result.checks:
+        if check.fits:
+            yield " ".join([check.full_name, *(node.node for node in check.nodes if node.fits)])
+
+
+def _many(count: int, word: str) -> str:
+    return f"{count} {word}{'s' * (count != 1)}"
+
+
+def _rows(check: ClaimsCheck, *, wide: bool) -> Iterator[tuple[Cell, ...]]:
+    if check.absent:
+        yield _row(check.name, NOTHING, Styled("claim missing", "bad"), NOTHING, NOTHING, wide=wide)
+    for node in check.nodes:
+        if not node.fits:
+            yield _failed_row(check, node, wide=wide)
+            continue
+        for request, group in groupby(node.devices, key=lambda one: (one.claim, one.request)):
+            got = list(group)
+            row = _row(check.name, node.node, Styled("fits", "good"), request[1], devices_text(got), wide=wide)
+            if wide:
+                row = (*row[:3], request[0], *row[4:6], numa_text(got), *_more(got, node))
+            else:
+                row = (*row[:5], numa_text(got))
+            yield row
+        if not node.devices:
+            yield _row(check.name, node.node, Styled("fits", "good"), NOTHING, "allocated already", wide=wide)
+
+
+def _row(name: str, node: str, result: Cell, request: str, devices: str, *, wide: bool) -> tuple[Cell, ...]:
+    if wide:
+        return (name, node, result, NOTHING, request, devices, NOTHING, NOTHING, NOTHING, NOTHING)
+    return (name, node, result, request, devices, NOTHING)
+
+
+def _failed_row(check: ClaimsCheck, node: NodeCheck, *, wide: bool) -> tuple[Cell, ...]:
+    outcome = node.outcome
+    result = "gave up" if outcome.gave_up else "error" if outcome.error else "no"
+    row = _row(
+        check.name, node.node, Styled(result, "bad"), node.why.request if node.why else NOTHING, NOTHING, wide=wide
+    )
+    return (*row[:3], node.why.claim, *row[4:]) if wide and node.why else row
+
+
+def _more(got: Sequence[DeviceGot], node: NodeCheck) -> tuple[str, str, str]:
+    takes = sorted({f"{amount} {name}" for one in got for name, amount in one.consumed})
+    pools = sorted({one.device.pool for one in got})
+    return ", ".join(pools), ", ".join(takes) or NOTHING, str(node.score) if node.outcome.chosen else NOTHING
+
+
+def devices_text(got: Iterable[DeviceGot]) -> str:
+    """Write devices, driver by driver: `gpu.nvidia.com gpu-0, gpu-1`."""
+    return "; ".join(
+        f"{driver} {', '.join(one.device.device for one in group)}"
+        for driver, group in groupby(got, key=lambda one: one.device.driver)
+    )
+
+
+def numa_text(got: Iterable[DeviceGot]) -> str:
+    """Write the NUMA nodes that devices say they are on."""
+    said = [one.numa for one in got]
+    nodes = sorted({node for one in said if one is not None for node in one})
+    if not nodes:
+        return "not said"
+    return ", ".join(map(str, nodes)) + (", not said" if None in said else "")
+
+
+def _absent(check: ClaimsCheck) -> Iterator[Line]:
+    if check.absent:
+        yield Line()
+        yield Line(f"{check.full_name}: {', '.join(check.absent)} is neither given nor in the cluster", "bad")
+
+
+def _alike(nodes: Iterable[NodeCheck]) -> list[list[NodeCheck]]:
+    """Put nodes together that fail alike."""
+    groups: dict[object, list[NodeCheck]] = {}
+    for node in nodes:
+        if not node.fits:
+            groups.setdefault(node.failure, []).append(node)
+    return list(groups.values())
+
+
+def _failure(check: ClaimsCheck, nodes: Sequence[NodeCheck]) -> Iterator[Line]:
+    first = nodes[0]
+    names = ", ".join(node.node for node in nodes[:NODES_NAMED])
+    more = f" and {_many(len(nodes) - NODES_NAMED, 'more node')}" if len(nodes) > NODES_NAMED else ""
+    yield Line(f"{check.full_name} on {names}{more}:", "bold")
+    if first.outcome.error:
+        yield Line(f"  {first.outcome.error}", "bad")
+    if first.why is not None:
+        yield from _why(first.why)
+    if first.outcome.gave_up:
+        yield Line(f"  gave up after trying {MAX_WORK:,} devices: there may be a solution that nobody finds in time;")
+        yield Line("  the scheduler stops after 10 seconds")
+    yield from _changes(next((node.changes for node in nodes if node.changes), ()))
+
+
+def _why(why: Why) -> Iterator[Line]:
+    if why.gates or why.wanted is not None:
+        wanted = "all" if why.wanted is None else str(why.wanted)
+        yield Line(f"  request {why.request} of claim {why.claim} gets {why.found} of {wanted} devices")
+    for gate, count in why.gates.items():
+        yield Line(f"    {count} {_GATES[gate][count != 1]}")
+    if why.constraint is not None:
+        yield Line(f"  the constraint is {constraint_text(why.constraint)}")
+        yield from (Line(f"    {text}") for text in map(publisher_text, why.publishers))
+
+
+def constraint_text(written: Constraint) -> str:
+    """Write a constraint as the claim has it."""
+    kind = "matchAttribute" if written.match else "distinctAttribute"
+    over = f" over {', '.join(written.requests)}" if written.requests else ""
+    return f"{kind} {written.match or written.distinct}{over}"
+
+
+def publisher_text(one: Publisher) -> str:
+    """Say how many devices of a driver publish an attribute."""
+    if one.having == 0:
+        return f"{one.driver} does not publish it"
+    if one.having == one.devices:
+        return f"{one.driver} publishes it"
+    return f"{one.driver} publishes it on {one.having} of {one.devices} devices"
+
+
+def _changes(changes: Sequence[Change]) -> Iterator[Line]:
+    if changes:
+        yield Line("  what would help, each tried:")
+        for change in changes:
+            yield Line(f"  - {change.text}")
+            yield Line(f"      gives {_gives(change.claims)}", "dim")
+
+
+def _gives(claims: Iterable[ClaimAllocation]) -> str:
+    names = [one.device.device for claim in claims for one in claim.devices]
+    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")

@@ -1,0 +1,161 @@
+"""Claims, templates, classes and slices from files: what people wrote, or `kubectl get … -A -o json|yaml`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple, TypeVar
+
+from numalign.dra import reading
+from numalign.dra.values import Claim, DeviceClass, Node, Slice
+from numalign.errors import InputError
+from numalign.sources.pods.pod_objects import Carrier, Thing, carrier_of, things_of
+from numalign.sources.text.yaml import STDIN, FilePath
+
+T = TypeVar("T")
+
+_GROUP: Final = "resource.k8s.io/"
+_VERSIONS: Final = ("v1", "v1beta2")
+"""Versions whose fields are the ones that are read; `v1beta1` has a request's fields one level higher."""
+
+
+class Placed(NamedTuple):
+    """A claim or template and where it comes from."""
+
+    claim: Claim
+    origin: str
+    """`file:line`."""
+
+
+class ClaimObjects(NamedTuple):
+    """What files hold of Dynamic Resource Allocation."""
+
+    slices: tuple[Slice, ...] = ()
+    classes: Mapping[str, DeviceClass] = {}
+    claims: Mapping[tuple[str, str], Placed] = {}
+    """(namespace, name) -> claim."""
+    templates: Mapping[tuple[str, str], Placed] = {}
+    nodes: tuple[Node, ...] = ()
+    carriers: tuple[Carrier, ...] = ()
+    """Pods, and objects with a pod template."""
+    others: int = 0
+    """Objects that are none of these."""
+
+    def over(self, earlier: ClaimObjects) -> ClaimObjects:
+        """Put what was given here over what a dump has."""
+        return self._replace(
+            slices=(*earlier.slices, *self.slices),
+            classes={**earlier.classes, **self.classes},
+            claims={**earlier.claims, **self.claims},
+            templates={**earlier.templates, **self.templates},
+            nodes=(*earlier.nodes, *self.nodes),
+        )
+
+
+class _Collected:
+    """Collects objects of several files; one that is there twice is an error."""
+
+    def __init__(self) -> None:
+        self.slices: list[Slice] = []
+        self.classes: dict[str, DeviceClass] = {}
+        self.claims: dict[tuple[str, str], Placed] = {}
+        self.templates: dict[tuple[str, str], Placed] = {}
+        self.nodes: list[Node] = []
+        self.carriers: list[Carrier] = []
+        self.others = 0
+
+    def add(self, thing: Thing, *, pods: bool) -> None:
+        """Read an object, if it is one of ours."""
+        data = thing.data
+        kind = (data.get("kind") or thing.kind) if isinstance(data, Mapping) else None
+        version = str(data.get("apiVersion") or "") if isinstance(data, Mapping) else ""
+        if version.startswith(_GROUP) or kind in (
+            "ResourceSlice",
+            "ResourceClaim",
+            "ResourceClaimTemplate",
+            "DeviceClass",
+        ):
+            self._add_resource(thing, str(kind), version.removeprefix(_GROUP))
+        elif kind == "Node" and version in ("v1", ""):
+            self.nodes.append(_read(thing, reading.read_node))
+        else:
+            carrier = carrier_of(thing, check=True) if pods else None
+            if carrier is None:
+                self.others += 1
+            else:
+                self.carriers.append(carrier)
+
+    def _add_resource(self, thing: Thing, kind: str, version: str) -> None:
+        if version and version not in _VERSIONS:
+            raise thing.document.error(
+                f"{kind} of resource.k8s.io/{version}: expected {' or '.join(_VERSIONS)} "
+                "(kubectl get KIND.v1.resource.k8s.io prints it so)",
+                f"{thing.path}.apiVersion".lstrip("."),
+            )
+        if kind == "ResourceSlice":
+            self.slices.append(_read(thing, reading.read_slice))
+        elif kind == "DeviceClass":
+            class_ = _read(thing, reading.read_class)
+            if class_.name in self.classes:
+                raise thing.document.error(f"the DeviceClass {class_.name} is there twice", thing.path)
+            self.classes[class_.name] = class_
+        elif kind in ("ResourceClaim", "ResourceClaimTemplate"):
+            is_claim = kind == "ResourceClaim"
+            claim = _read(thing, reading.read_claim if is_claim else reading.read_template)
+            known = self.claims if is_claim else self.templates
+            key = (claim.namespace or "default", claim.name)
+            if key in known:
+                raise thing.document.error(f"the {kind} {key[0]}/{key[1]} is also at {known[key].origin}", thing.path)
+            known[key] = Placed(claim, f"{thing.document.name}:{thing.document.line(thing.path)}")
+        else:
+            self.others += 1
+
+
+def _read(thing: Thing, read: reading.Reader[T]) -> T:
+    """Read an object; what is wrong with it is told with its line."""
+    try:
+        return read(thing.data, thing.path)
+    except InputError as error:
+        raise thing.document.error(error.message, error.where) from None
+
+
+def read_objects(names: Iterable[FilePath], *, pods: bool) -> ClaimObjects:
+    """Read files, folders and `-`.
+
+    Args:
+        names: the inputs.
+        pods: read pods and templates of pods too; else they are counted among the others.
+
+    Raises:
+        InputError: an input cannot be read, or an object in it is wrong; `where` has file, line and field.
+    """
+    found = _Collected()
+    for name in names:
+        for thing in things_of(name):
+            if thing is not None:
+                found.add(thing, pods=pods)
+    return ClaimObjects(
+        tuple(found.slices),
+        found.classes,
+        found.claims,
+        found.templates,
+        tuple(found.nodes),
+        tuple(found.carriers),
+        found.others,
+    )
+
+
+def read_slices(name: FilePath) -> ClaimObjects:
+    """Read a dump of a cluster, or what `numalign dra slices` printed.
+
+    Raises:
+        InputError: as `read_objects`, or there is no ResourceSlice in it.
+    """
+    found = read_objects([name], pods=False)
+    if not found.slices:
+        shown = STDIN if str(name) == "-" else str(name)
+        raise InputError(
+            "no ResourceSlice in it: expected the output of kubectl get resourceslices,deviceclasses,resourceclaims,"
+            "resourceclaimtemplates -A -o json",
+            shown,
+        )
+    return found

@@ -1,0 +1,224 @@
+"""Try the claims of pods on every node of a cluster, and say what each gets or why not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from numalign.dra.allocator import MAX_WORK
+from numalign.dra.attempt import Attempt
+from numalign.dra.changes import changes
+from numalign.dra.drivers import numa_nodes
+from numalign.dra.features import GATES, RELEASES, Features, features
+from numalign.dra.pools import published
+from numalign.dra.result import Outcome
+from numalign.dra.usage import usage
+from numalign.dra.values import Claim, Device, DeviceID, Node
+from numalign.dra.why import why
+from numalign.errors import InputError, Notice
+from numalign.model.quantity import canonical
+from numalign.results.dra import ClaimsCheck, DeviceGot, DraCheckResult, NodeCheck
+from numalign.sources.cluster.claims import ClaimObjects, Placed, read_objects, read_slices
+from numalign.tasks.dra_claims import references
+
+MAX_TOTAL_WORK: Final = 10 * MAX_WORK
+"""What all nodes together may take; after that each of them gets little."""
+LITTLE_WORK: Final = MAX_WORK // 100
+MAX_EXPLAINED: Final = 5
+"""For how many ways to fail changes are looked for."""
+NO_NODE: Final = "any node"
+"""Stands for a node where nothing given names one."""
+
+
+class DraRequest(NamedTuple):
+    """What is asked."""
+
+    names: tuple[str, ...]
+    """Files, folders or `-`: pods, claims, templates, classes."""
+    slices: str
+    """A dump with the slices."""
+    nodes: tuple[str, ...] = ()
+    """Only these nodes."""
+    release: str | None = None
+    gates: str = ""
+
+
+def check(request: DraRequest) -> DraCheckResult:
+    """Read everything and try each pod, and each claim that no given pod uses, by itself.
+
+    Raises:
+        InputError: an input is wrong, there is no claim in it, or a selector uses what numalign does not follow.
+    """
+    asked = asked_features(request.release, request.gates)
+    dump = read_slices(request.slices)
+    given = read_objects(request.names, pods=True)
+    units = list(_units(given, given.over(dump)))
+    if not units:
+        raise InputError(
+            "no claim in it: no pod has resourceClaims, and no document is a ResourceClaim", request.names[0]
+        )
+    objects = given.over(dump)
+    nodes = _nodes(objects, request.nodes)
+    tried = _Tried(objects, asked, nodes)
+    checks = tuple(tried.check(unit) for unit in units)
+    return DraCheckResult(
+        checks,
+        asked,
+        nodes=len(nodes),
+        slices=len(objects.slices),
+        devices=sum(len(one.devices) for one in objects.slices),
+        notices=tuple(_notices(given, objects)),
+    )
+
+
+def asked_features(release: str | None, gates: str) -> Features:
+    """Read a release and feature gates.
+
+    Raises:
+        InputError: the release is not one whose allocator is known, or a gate is not written `NAME=true`.
+    """
+    if release is not None and release not in RELEASES:
+        raise InputError(f"claims are known for {', '.join(RELEASES)}, got {release}", "--kubelet-version")
+    switched: dict[str, bool] = {}
+    for part in filter(None, gates.split(",")):
+        name, _, value = part.strip().partition("=")
+        if value not in ("true", "false"):
+            raise InputError(f'expected NAME=true or NAME=false, got "{part.strip()}"', "--feature-gates")
+        if name in GATES:
+            switched[name] = value == "true"
+    return features(release or RELEASES[-1], switched)
+
+
+class _Unit(NamedTuple):
+    """What is tried together."""
+
+    kind: str
+    name: str
+    namespace: str
+    origin: str
+    claims: tuple[Claim, ...]
+    absent: tuple[str, ...] = ()
+
+
+def _units(given: ClaimObjects, objects: ClaimObjects) -> Iterator[_Unit]:
+    """Yield the pods with claims, then the claims and templates that none of them uses."""
+    used: set[tuple[str, str]] = set()
+    for carrier in given.carriers:
+        pod = carrier.pod if carrier.is_pod else carrier.pod._replace(name=_owner(carrier.object))
+        found = list(references(pod, objects))
+        used |= {(pod.namespace, one.wanted.partition(" ")[2]) for one in found}
+        if found:
+            yield _Unit(
+                carrier.kind,
+                pod.name,
+                pod.namespace,
+                f"{carrier.document.name}:{carrier.document.line(carrier.path)}",
+                tuple(one.claim for one in found if one.claim is not None),
+                tuple(one.wanted for one in found if one.claim is None),
+            )
+    for kind, placed in (("ResourceClaim", given.claims), ("ResourceClaimTemplate", given.templates)):
+        yield from (_alone(kind, key, one) for key, one in placed.items() if key not in used)
+
+
+def _owner(data: Mapping[str, object]) -> str:
+    metadata = data.get("metadata")
+    return str(metadata.get("name") or "") if isinstance(metadata, Mapping) else ""
+
+
+def _alone(kind: str, key: tuple[str, str], placed: Placed) -> _Unit:
+    return _Unit(kind, key[1], key[0], placed.origin, (placed.claim,))
+
+
+def _nodes(objects: ClaimObjects, wanted: Sequence[str]) -> tuple[Node, ...]:
+    """Give the nodes to try: those that were named, else all that anything given names."""
+    known = {node.name: node for node in objects.nodes}
+    for slice_ in objects.slices:
+        placements = [slice_.placement, *(device.placement for device in slice_.devices)]
+        for placement in placements:
+            if placement.node_name is not None:
+                known.setdefault(placement.node_name, Node(placement.node_name))
+    if wanted:
+        return tuple(known.get(name) or Node(name) for name in dict.fromkeys(wanted))
+    return tuple(known[name] for name in sorted(known)) or (Node(NO_NODE),)
+
+
+class _Tried:
+    """Tries units on nodes; remembers how much has been tried."""
+
+    def __init__(self, objects: ClaimObjects, asked: Features, nodes: Sequence[Node]) -> None:
+        self._objects = objects
+        self._features = asked
+        self._nodes = nodes
+        self._cluster = published(objects.slices)
+        self._used = usage(placed.claim for placed in objects.claims.values())
+        self._devices: Mapping[DeviceID, Device] = {
+            DeviceID(slice_.driver, slice_.pool, device.name): device
+            for slice_ in sorted(objects.slices, key=lambda one: one.generation)
+            for device in slice_.devices
+        }
+        self._work = 0
+
+    def check(self, unit: _Unit) -> ClaimsCheck:
+        """Try one unit on all nodes."""
+        found = ClaimsCheck(
+            unit.kind,
+            unit.name,
+            unit.namespace,
+            unit.origin,
+            tuple(claim.name for claim in unit.claims),
+            tuple(claim.name for claim in unit.claims if claim.allocation is not None),
+            unit.absent,
+        )
+        if unit.absent:
+            return found
+        seen: set[object] = set()
+        pending = [claim for claim in unit.claims if claim.allocation is None]
+        return found._replace(nodes=tuple(self._check_node(node, pending, seen) for node in self._nodes))
+
+    def _check_node(self, node: Node, claims: Sequence[Claim], seen: set[object]) -> NodeCheck:
+        attempt = Attempt(self._cluster, self._objects.classes, self._used, self._features, node)
+        work = MAX_WORK if self._work < MAX_TOTAL_WORK else LITTLE_WORK
+        outcome = attempt.allocate(claims, work=work)
+        self._work += outcome.work
+        if outcome.allocated:
+            return NodeCheck(node.name, outcome, tuple(self._got(outcome)), _score(outcome))
+        reason = why(attempt, claims, outcome)
+        found = NodeCheck(node.name, outcome, why=reason)
+        if found.failure in seen or len(seen) >= MAX_EXPLAINED:
+            return found
+        seen.add(found.failure)
+        return found._replace(changes=changes(attempt, claims, outcome))
+
+    def _got(self, outcome: Outcome) -> Iterator[DeviceGot]:
+        return devices_got(outcome, self._devices)
+
+
+def devices_got(outcome: Outcome, devices: Mapping[DeviceID, Device]) -> Iterator[DeviceGot]:
+    """Yield the devices of an outcome, with where they say they are."""
+    for claim in outcome.claims or ():
+        for one in claim.devices:
+            nodes = numa_nodes(devices[one.device], one.device.driver)
+            yield DeviceGot(
+                claim.claim,
+                one.request,
+                one.device,
+                tuple(sorted(nodes)) if nodes is not None else None,
+                one.shared,
+                one.admin,
+                tuple((name, canonical(amount)) for name, amount in one.consumed.items()),
+            )
+
+
+def _score(outcome: Outcome) -> int:
+    return sum(8 - index for index in outcome.chosen.values())
+
+
+def _notices(given: ClaimObjects, objects: ClaimObjects) -> Iterable[Notice]:
+    if given.others:
+        yield Notice(
+            "no-claim", f"{given.others} document{'s' * (given.others != 1)} without pods or claims passed over"
+        )
+    if not objects.classes:
+        yield Notice(
+            "no-classes", "no DeviceClass is given: kubectl get resourceslices,deviceclasses,… -A -o json has them", ""
+        )

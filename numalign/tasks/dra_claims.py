@@ -1,0 +1,47 @@
+"""From a pod to its claims: by name, or made from a template as the cluster would make them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from numalign.dra.values import Claim
+from numalign.model.pod import Pod
+from numalign.sources.cluster.claims import ClaimObjects
+
+
+class Reference(NamedTuple):
+    """An entry of a pod's `resourceClaims`."""
+
+    name: str
+    """What containers call it."""
+    claim: Claim | None
+    """None: neither the claim nor the template is there."""
+    wanted: str
+    """The object it names: `ResourceClaim gpus`."""
+    from_template: bool = False
+
+
+def references(pod: Pod, objects: ClaimObjects) -> Iterator[Reference]:
+    """Yield the claims of a pod, in its order."""
+    for entry in pod.spec.get("resourceClaims") or ():
+        name = entry["name"]
+        if entry.get("resourceClaimTemplateName"):
+            template = entry["resourceClaimTemplateName"]
+            placed = objects.templates.get((pod.namespace, template))
+            claim = placed.claim._replace(name=f"{pod.name}-{name}") if placed is not None else None
+            yield Reference(name, claim, f"ResourceClaimTemplate {template}", from_template=True)
+        else:
+            wanted = entry.get("resourceClaimName") or ""
+            placed = objects.claims.get((pod.namespace, wanted))
+            yield Reference(name, placed.claim if placed is not None else None, f"ResourceClaim {wanted}")
+
+
+def users(pod: Pod) -> Mapping[str, tuple[tuple[str, str], ...]]:
+    """Give, for each container, the (claim, request) pairs it uses; an empty request stands for all of a claim."""
+    found: dict[str, tuple[tuple[str, str], ...]] = {}
+    for field in ("initContainers", "containers"):
+        for container in pod.spec.get(field) or ():
+            claims = (container.get("resources") or {}).get("claims") or ()
+            found[container["name"]] = tuple((one["name"], one.get("request") or "") for one in claims)
+    return found
