@@ -27,6 +27,10 @@ CODES: Mapping[str, Level] = {
     "replicas": "note",
     "unknown-field": "warning",
     "kubelet-unused": "note",
+    # Claims.
+    "no-claim": "note",
+    "no-classes": "warning",
+    "no-driver": "note",
     # Earlier kubelets and proposals.
     "beyond-policy": "note",
     "beyond-preferred-allocation": "note",

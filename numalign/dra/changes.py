@@ -12,7 +12,7 @@ from numalign.dra.result import ClaimAllocation, Outcome
 from numalign.dra.selection import RequestKey, candidates
 from numalign.dra.usage import Usage
 from numalign.dra.values import Claim, Constraint, DeviceRequest, Toleration
-from numalign.dra.why import form_of
+from numalign.dra.why import drivers_of, form_of
 from numalign.errors import InputError
 from numalign.model.quantity import NANO, Quantity, canonical, from_int
 
@@ -80,8 +80,10 @@ def _ideas(attempt: Attempt, claims: tuple[Claim, ...], key: RequestKey) -> Iter
         changed_form = form._replace(selectors=form.selectors[:index] + form.selectors[index + 1 :])
         text = f"drop the selector {_short(selector or '')} of {form.name}"
         yield _Idea("selector", text, _with_form(claims, key, changed_form), attempt)
+    here = drivers_of(attempt, form.device_class)
     for name in sorted(attempt.classes)[:MAX_CLASSES]:
-        if name != form.device_class:
+        # A class of other things altogether is no small change, unless this one means nothing at all.
+        if name != form.device_class and (not here or here & drivers_of(attempt, name)):
             changed_form = form._replace(device_class=name)
             text = f"ask for deviceClassName {name} instead of {form.device_class or 'none'} in {form.name}"
             yield _Idea("class", text, _with_form(claims, key, changed_form), attempt)

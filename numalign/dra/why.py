@@ -96,6 +96,18 @@ def _meant(attempt: Attempt, claim: Claim, written: Constraint) -> Iterator[Cand
                 yield candidate
 
 
+def drivers_of(attempt: Attempt, device_class: str) -> frozenset[str]:
+    """Name the drivers of a node's devices that a class selects."""
+    selection = Selection(attempt.node, attempt.features)
+    form = DeviceRequest("", device_class)
+    return frozenset(
+        pool.driver
+        for pool in attempt.pools()
+        if pool.is_usable
+        and any(_selects(selection, one, RequestKey(0, 0), form, attempt.classes) for one in candidates(pool))
+    )
+
+
 def _selects(
     selection: Selection,
     candidate: Candidate,

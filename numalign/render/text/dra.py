@@ -165,6 +165,8 @@ def _why(why: Why) -> Iterator[Line]:
     if why.constraint is not None:
         yield Line(f"  the constraint is {constraint_text(why.constraint)}")
         yield from (Line(f"    {text}") for text in map(publisher_text, why.publishers))
+        if why.constraint.match and why.publishers and all(one.having for one in why.publishers):
+            yield Line("    but no devices that are left have a value in common")
 
 
 def constraint_text(written: Constraint) -> str:

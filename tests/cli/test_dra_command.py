@@ -1,0 +1,202 @@
+"""`numalign dra`: what it reads, what it refuses, and that its two halves fit together."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from numalign.sources.machine import bundled
+from tests.cli.running import ROOT, in_process
+from tests.dra.objects import NUMA, claim, device, device_class, request, resource_slice
+from tests.schemas import strictly
+
+EXAMPLES = ROOT / "docs" / "examples" / "dra"
+CLUSTER = str(EXAMPLES / "cluster.yaml")
+PODS = sorted(path for path in EXAMPLES.glob("*.yaml") if path.name != "cluster.yaml")
+API = {"apiVersion": "resource.k8s.io/v1"}
+
+
+def written(folder: Path, name: str, *objects: dict[str, object]) -> str:
+    path = folder / name
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)}), encoding="utf-8")
+    return str(path)
+
+
+def cluster(folder: Path, nodes: int = 1) -> str:
+    classes = [{**API, "kind": "DeviceClass", **device_class("gpu")}]
+    slices = [
+        {
+            **API,
+            "kind": "ResourceSlice",
+            **resource_slice(
+                "gpu.example.com", [device(f"gpu-{index}", numa=index // 2) for index in range(4)], f"node-{node}"
+            ),
+        }
+        for node in range(nodes)
+    ]
+    return written(folder, "cluster.json", *classes, *slices)
+
+
+@pytest.mark.parametrize("path", PODS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "more", [(), ("--node-name", "hgx-2"), ("--feature-gates", "DRAListTypeAttributes=true")], ids=str
+)
+def test_what_check_answers_is_described(path: Path, more: tuple[str, ...]) -> None:
+    done = in_process("dra", "check", str(path), "--slices", CLUSTER, "-o", "json", *more)
+
+    strictly("dra-check-result").validate(done.json)
+    assert done.status == (0 if all(one["fits"] for one in done.json["checks"]) else 1)
+
+
+@pytest.mark.parametrize("machine", bundled.names())
+def test_the_slices_of_every_machine_are_read_back(machine: str, tmp_path: Path) -> None:
+    """What `dra slices` prints is a dump that `dra check` takes, and a request for each class is met."""
+    slices = tmp_path / "slices.yaml"
+    slices.write_text(in_process("dra", "slices", "-m", machine).out, encoding="utf-8")
+    wanted = claim(
+        "c", request("cpu", "dra.cpu", capacity={"requests": {"dra.cpu/cpu": "1"}}), request("memory", "dra.memory")
+    )
+
+    done = in_process(
+        "dra", "check", written(tmp_path, "c.json", {**API, "kind": "ResourceClaim", **wanted}), "--slices", str(slices)
+    )
+
+    assert done.status == 0, done.out + done.err
+
+
+def test_a_dump_with_claims_says_what_is_in_use() -> None:
+    """Four GPUs of hgx-1 are held by the claim `other` of the dump."""
+    found = in_process("dra", "check", str(EXAMPLES / "gpu.yaml"), "--slices", CLUSTER, "-o", "json").json
+
+    devices = {node["node"]: node["devices"][0]["device"] for node in found["checks"][0]["nodes"]}
+    assert devices == {"hgx-1": "gpu-4", "hgx-2": "gpu-0"}
+
+
+def test_every_change_that_is_named_was_tried(tmp_path: Path) -> None:
+    """Too many GPUs of one NUMA node: two would do, or all four without the constraint."""
+    wanted = {**API, "kind": "ResourceClaim", **claim("c", request("g", "gpu", 3), match=NUMA)}
+
+    done = in_process("dra", "check", written(tmp_path, "c.json", wanted), "--slices", cluster(tmp_path), "-o", "json")
+
+    [node] = done.json["checks"][0]["nodes"]
+    assert {change["kind"]: len(change["devices"]) for change in node["changes"]} == {"count": 2, "constraint": 3}
+    assert node["why"]["failedAt"] == {"constraint": 2}
+    assert node["why"]["found"] == 2
+
+
+def test_an_allocated_claim_is_taken_as_it_is(tmp_path: Path) -> None:
+    held = {**API, "kind": "ResourceClaim", **claim("held", request("g", "gpu"))}
+    held["status"] = {
+        "allocation": {
+            "devices": {"results": [{"request": "g", "driver": "gpu.example.com", "pool": "node-0", "device": "gpu-0"}]}
+        }
+    }
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p"},
+        "spec": {"containers": [{"name": "c"}], "resourceClaims": [{"name": "d", "resourceClaimName": "held"}]},
+    }
+
+    done = in_process(
+        "dra", "check", written(tmp_path, "p.json", pod, held), "--slices", cluster(tmp_path), "-o", "json"
+    )
+
+    assert done.json["checks"][0]["allocated"] == ["held"]
+    assert done.status == 0
+
+
+def test_a_claim_that_is_nowhere_is_named(tmp_path: Path) -> None:
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p"},
+        "spec": {"containers": [{"name": "c"}], "resourceClaims": [{"name": "d", "resourceClaimTemplateName": "nope"}]},
+    }
+
+    done = in_process("dra", "check", written(tmp_path, "p.json", pod), "--slices", cluster(tmp_path))
+
+    assert done.status == 1
+    assert "ResourceClaimTemplate nope is neither given nor in the cluster" in done.out
+
+
+def test_a_deployment_is_checked_by_its_template(tmp_path: Path) -> None:
+    template = {
+        **API,
+        "kind": "ResourceClaimTemplate",
+        "metadata": {"name": "t"},
+        "spec": {"spec": claim("c", request("g", "gpu"))["spec"]},
+    }
+    spec = {"containers": [{"name": "c"}], "resourceClaims": [{"name": "d", "resourceClaimTemplateName": "t"}]}
+    deployment = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web"},
+        "spec": {"replicas": 3, "template": {"spec": spec}},
+    }
+
+    found = in_process(
+        "dra", "check", written(tmp_path, "d.json", deployment, template), "--slices", cluster(tmp_path), "-o", "json"
+    ).json
+
+    assert [(one["kind"], one["name"], one["claims"]) for one in found["checks"]] == [("Deployment", "web", ["web-d"])]
+
+
+WRONG = [
+    ("no slices", ["dra", "check", str(PODS[0])], "say what is published: --slices"),
+    ("no claims", ["dra", "check", "--slices", CLUSTER], "name at least one POD or CLAIM"),
+    ("a dump without slices", ["dra", "check", str(PODS[0]), "--slices", str(PODS[0])], "no ResourceSlice in it"),
+    ("pods without claims", ["dra", "check", "pods/announcement.yaml", "--slices", CLUSTER], "no claim in it"),
+    ("no gate", ["dra", "check", str(PODS[0]), "--slices", CLUSTER, "--feature-gates", "x"], "expected NAME=true"),
+    ("a resource that is not there", ["dra", "slices", "-m", "figure-1", "--like", "gpu=nope"], 'has no "nope"'),
+    ("CPUs that are no list", ["dra", "slices", "-m", "figure-1", "--reserved-cpus", "x"], "expected a CPU list"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "message"), [case[1:] for case in WRONG], ids=[case[0] for case in WRONG])
+def test_what_is_wrong_is_said_in_a_line(arguments: list[str], message: str) -> None:
+    done = in_process(*arguments)
+    assert done.status == 2
+    assert message in done.err
+    assert done.out == ""
+
+
+def claim_of(**exactly: object) -> dict[str, object]:
+    requests = [{"name": "r", "exactly": exactly}]
+    return {**API, "kind": "ResourceClaim", "metadata": {"name": "c"}, "spec": {"devices": {"requests": requests}}}
+
+
+OBJECTS = [
+    ("an old API", {"apiVersion": "resource.k8s.io/v1alpha3", "kind": "ResourceClaim"}, "expected v1 or v1beta2"),
+    ("a class that is no text", claim_of(deviceClassName=3), "requests[0].exactly.deviceClassName: expected text"),
+    ("an amount that is none", claim_of(capacity={"requests": {"m": "x"}}), "no quantity"),
+]
+
+
+@pytest.mark.parametrize(("data", "message"), [case[1:] for case in OBJECTS], ids=[case[0] for case in OBJECTS])
+def test_an_object_that_is_none_is_refused_with_its_line(data: dict[str, object], message: str, tmp_path: Path) -> None:
+    done = in_process("dra", "check", written(tmp_path, "x.json", data), "--slices", CLUSTER)
+    assert done.status == 2
+    assert "x.json:1: items[0]." in done.err
+    assert message in done.err
+
+
+def test_a_selector_that_numalign_does_not_follow_ends_with_status_2(tmp_path: Path) -> None:
+    selectors = [{"cel": {"expression": "'%s'.format(['a']) == 'a'"}}]
+    wanted = {**API, "kind": "ResourceClaim", **claim("c", request("g", "gpu", selectors=selectors))}
+
+    done = in_process("dra", "check", written(tmp_path, "c.json", wanted), "--slices", cluster(tmp_path))
+
+    assert done.status == 2
+    assert "selector uses format, which numalign does not know (line 1, column 5)" in done.err
+
+
+def test_nodes_that_fail_alike_are_told_once(tmp_path: Path) -> None:
+    wanted = {**API, "kind": "ResourceClaim", **claim("c", request("g", "gpu", 5))}
+
+    done = in_process("dra", "check", written(tmp_path, "c.json", wanted), "--slices", cluster(tmp_path, 7))
+
+    assert done.out.count("what would help") == 1
+    assert "default/c on node-0, node-1, node-2 and 4 more nodes:" in done.out

@@ -1,0 +1,1 @@
+numalign dra check docs/examples/dra/gpu-nic.yaml docs/examples/dra/gpu.yaml --slices docs/examples/dra/cluster.yaml -o name

@@ -1,0 +1,1 @@
+numalign dra check docs/examples/dra/gpu.yaml --slices docs/examples/dra/cluster.yaml --kubelet-version 1.34

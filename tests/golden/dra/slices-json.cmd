@@ -1,0 +1,1 @@
+numalign dra slices -m edge-1s -o json
