@@ -56,6 +56,21 @@ def read_flags(flags: Mapping[str, str]) -> dict[str, Any]:
     return settings
 
 
+def known_flags(flags: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """Pick the flags that numalign reads out of a kubelet's command line; returns them, and what cannot be read."""
+    known: dict[str, str] = {}
+    problems = []
+    for flag, text in flags.items():
+        if flag in _FLAGS:
+            try:
+                read_flags({flag: text})
+            except InputError as error:
+                problems.append(str(error))
+            else:
+                known[flag] = text
+    return known, problems
+
+
 def _choice(*known: str, beyond: tuple[str, ...] = ()) -> Callable[[str, str], str]:
     """Accept the kubelet's own values, and those `beyond` it that only a flag may ask for."""
 

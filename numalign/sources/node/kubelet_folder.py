@@ -1,0 +1,242 @@
+"""A kubelet's root folder: its state files, its configuration, the pods that have data there.
+
+docs/rules/kubelet-files.md 1, 4, 31, 32. Files are read and read again until nothing changed in between, since the
+kubelet writes them one after another.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from numalign.errors import HostError, InputError, Notice
+from numalign.kubelet.start.restore import StateFiles
+from numalign.sources.kubelet.flags import known_flags
+from numalign.sources.node.facts import (
+    CPU_FILE,
+    FURTHER_FILES,
+    MEMORY_FILE,
+    KubeletSettings,
+    PodName,
+)
+from numalign.sources.tree.folder import Tree
+
+READS = 5
+"""So many times the files are read before we give up waiting for a quiet moment."""
+PAUSE = 0.2
+"""Seconds between two reads of a live node."""
+USUAL_CONFIGS = (
+    "var/lib/kubelet/config.yaml",
+    "etc/kubernetes/kubelet.conf",
+    "etc/kubernetes/kubelet/config.json",
+    "etc/kubernetes/kubelet/kubelet-config.json",
+    "etc/kubernetes/kubelet-config.yaml",
+    "home/kubernetes/kubelet-config.yaml",
+)
+"""Where a KubeletConfiguration is usually found: kubeadm and kind, OpenShift, EKS (twice), others, GKE."""
+POD_LOGS = "var/log/pods"
+"""A folder per pod, called NAMESPACE_NAME_UID."""
+
+
+class KubeletFiles(NamedTuple):
+    """The files of a kubelet."""
+
+    files: StateFiles
+    further: Mapping[str, str]
+    quiet: bool
+    """Two reads agreed."""
+
+
+def read_files(tree: Tree, root: str, devices: str) -> KubeletFiles:
+    """Read the state files until two reads agree.
+
+    Args:
+        tree: where they are.
+        root: the kubelet's root folder in it.
+        devices: the path of the Device Manager's file, which is not always below the root folder.
+
+    Raises:
+        HostError: a file is there and may not be read.
+    """
+    before = None
+    for attempt in range(READS if tree.live else 2):
+        if attempt > 1:
+            time.sleep(PAUSE)
+        found = (
+            StateFiles(
+                text(tree, _join(root, CPU_FILE)),
+                text(tree, _join(root, MEMORY_FILE)),
+                text(tree, devices),
+            ),
+            {name: content for name in FURTHER_FILES if (content := text(tree, _join(root, name))) is not None},
+        )
+        if found == before:
+            return KubeletFiles(*found, quiet=True)
+        before = found
+    return KubeletFiles(*found, quiet=False)
+
+
+def text(tree: Tree, path: str) -> str | None:
+    """Read a file; None: it is not there.
+
+    Raises:
+        HostError: it may not be read.
+    """
+    try:
+        return tree.read(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        place = f"/{path}" if tree.live else f"{tree.name}: {path}"
+        raise HostError(f"cannot be read: {error.strerror}" + _hint(error, tree), place) from None
+
+
+def _hint(error: OSError, tree: Tree) -> str:
+    return "; the kubelet's files belong to root" if isinstance(error, PermissionError) and tree.live else ""
+
+
+def _join(folder: str, name: str) -> str:
+    return f"{folder}/{name}" if folder else name
+
+
+def names(tree: Tree, path: str) -> list[str] | None:
+    """List a folder; None: it is not there, or may not be listed."""
+    try:
+        return tree.names(path)
+    except OSError:
+        return None
+
+
+def active_pods(tree: Tree, root: str) -> frozenset[str] | None:
+    """List the pods that have data on the node; None: nobody knows."""
+    found = names(tree, _join(root, "pods"))
+    return None if found is None else frozenset(name for name in found if not name.startswith("."))
+
+
+def pod_names(tree: Tree) -> dict[str, PodName]:
+    """Read the names of pods from the folders of their logs."""
+    found = {}
+    for name in names(tree, POD_LOGS) or ():
+        parts = name.split("_")
+        if len(parts) == 3:
+            found[parts[2]] = PodName(parts[0], parts[1])
+    return found
+
+
+class KubeletCommand(NamedTuple):
+    """The command line of a running kubelet."""
+
+    flags: Mapping[str, str]
+    """Flag without dashes -> text."""
+
+    @property
+    def root(self) -> str:
+        """Its root directory."""
+        return self.flags.get("root-dir", "/var/lib/kubelet")
+
+
+def parse_command(words: Iterable[str]) -> KubeletCommand:
+    """Read the flags of a command line; both `--flag=text` and `--flag text` are understood."""
+    flags: dict[str, str] = {}
+    last = ""
+    for word in words:
+        if word.startswith("--"):
+            flag, sign, value = word[2:].partition("=")
+            flags[flag] = value if sign else "true"
+            last = "" if sign else flag
+        elif last:
+            flags[last] = word
+            last = ""
+    return KubeletCommand(flags)
+
+
+def find_command(tree: Tree) -> KubeletCommand | None:
+    """Find the running kubelet's command line in a tree that has /proc."""
+    for name in names(tree, "proc") or ():
+        if not name.isdecimal():
+            continue
+        try:
+            words = tree.read(f"proc/{name}/cmdline").split("\0")
+        except OSError:
+            continue
+        program = words[0].rpartition("/")[2]
+        if program in ("kubelet", "hyperkube") and (program == "kubelet" or "kubelet" in words[1:2]):
+            return parse_command(words[1:])
+    return None
+
+
+def read_settings(
+    tree: Tree, command: KubeletCommand | None, load: Callable[[str, str], Mapping[str, object] | None]
+) -> tuple[KubeletSettings | None, tuple[Notice, ...]]:
+    """Read a kubelet's configuration: the file its command line names, else the usual ones; drop-ins and flags over it.
+
+    Args:
+        tree: where the files are.
+        command: the command line, if there is one.
+        load: reads a text (with its name) into the fields of a KubeletConfiguration; None: it is another document.
+
+    Raises:
+        InputError: a file is no YAML.
+        HostError: a file may not be read.
+    """
+    flags = command.flags if command else {}
+    named = flags.get("config")
+    for path in (named.lstrip("/"),) if named else USUAL_CONFIGS:
+        content = text(tree, path)
+        fields = None if content is None else load(content, f"{tree.name}: {path}")
+        if fields is not None:
+            break
+    else:
+        if not flags:
+            return None, ()
+        path, fields = "the kubelet's command line", {}
+    folder = flags.get("config-dir", "").lstrip("/")
+    for name in sorted(names(tree, folder) or ()) if folder else ():
+        if name.endswith(".conf"):
+            over = load(text(tree, f"{folder}/{name}") or "", f"{tree.name}: {folder}/{name}")
+            fields = merged(fields, over or {})
+    known, odd = known_flags(flags)
+    notices = tuple(Notice("flag-unreadable", f"{problem}; left aside", "kubelet's command line") for problem in odd)
+    return KubeletSettings(fields, known, path), notices
+
+
+def merged(base: Mapping[str, object], over: Mapping[str, object]) -> dict[str, object]:
+    """Lay a drop-in over what came before: maps key by key, everything else as a whole."""
+    result = dict(base)
+    for field, value in over.items():
+        old = result.get(field)
+        result[field] = merged(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
+    return result
+
+
+def kubelet_configuration(content: str, name: str) -> Mapping[str, object] | None:
+    """Read the fields of a KubeletConfiguration, of the answer of `/configz`, or of OpenShift's KubeletConfig.
+
+    Returns:
+        None where the text is something else, as kubeadm's `kubelet.conf` is.
+
+    Raises:
+        InputError: it is neither YAML nor JSON.
+    """
+    from numalign.sources.text.yaml import load_documents
+
+    for document in load_documents(content, name):
+        data = document.data
+        if not isinstance(data, Mapping):
+            continue
+        inner = data.get("kubeletconfig")
+        if isinstance(inner, Mapping):
+            return inner
+        if data.get("kind") == "KubeletConfiguration":
+            return {field: value for field, value in data.items() if field not in ("apiVersion", "kind")}
+        spec = data.get("spec")
+        if data.get("kind") == "KubeletConfig" and isinstance(spec, Mapping):
+            inner = spec.get("kubeletConfig")
+            return inner if isinstance(inner, Mapping) else {}
+    return None
+
+
+def unreadable(error: InputError | HostError) -> Notice:
+    """Say that a part of a node is left aside."""
+    return Notice("node-part-unreadable", f"{error.message}; left aside", error.where)

@@ -1,0 +1,129 @@
+"""A must-gather of OpenShift: cluster objects as files, and a folder a node with what its collector took there.
+
+Layout as the public collectors write it: `nodes/NODE/` has `podresources.json` and `sysinfo.tgz` (a tree with `sys` and
+`proc`), `namespaces/NS/core/pods.yaml` the pods, `cluster-scoped-resources/core/nodes/NODE.yaml` the Node and
+`…/machineconfiguration.openshift.io/kubeletconfigs/` the KubeletConfigs. All of it may stand in a folder of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from numalign.errors import HostError, InputError, Notice
+from numalign.sources.node import kubelet_folder, podresources
+from numalign.sources.node.facts import KubeletSettings, NodeFacts, PodName
+
+if TYPE_CHECKING:
+    from numalign.model.machine import Machine
+    from numalign.model.pod import Pod
+    from numalign.sources.tree.folder import Tree
+
+OBJECTS = "cluster-scoped-resources"
+_CONFIGS = f"{OBJECTS}/machineconfiguration.openshift.io/kubeletconfigs"
+_FINISHED = ("Failed", "Succeeded")
+
+
+def load(tree: Tree, source: str, node: str) -> NodeFacts | None:
+    """Read one node of a must-gather; None: the tree is none.
+
+    Args:
+        tree: the must-gather's own folder.
+        source: how people call it.
+        node: the node's name; empty: the only one there is.
+
+    Raises:
+        InputError: there are several nodes and none is named, or no such one.
+    """
+    if not {OBJECTS, "namespaces", "nodes"} & set(tree.names("")):
+        return None
+    name = _node(tree, source, node)
+    manifest = _object(tree, f"{OBJECTS}/core/nodes/{name}.yaml")
+    pods = tuple(_pods(tree, name))
+    settings, notices = _settings(tree)
+    answer = kubelet_folder.text(tree, f"nodes/{name}/podresources.json")
+    machine = _machine(tree, name)
+    info = _inner(_inner(manifest, "status"), "nodeInfo")
+    unknown = ["the kubelet's files (a must-gather does not take them)"]
+    unknown += [] if machine else ["the hardware (no sysinfo.tgz of the node)"]
+    return NodeFacts(
+        f"must-gather {source}, node {name}",
+        machine=machine,
+        settings=settings,
+        version=str(info.get("kubeletVersion", "")),
+        active=frozenset(pod.uid for pod in pods),
+        names={pod.uid: PodName(pod.namespace, pod.name) for pod in pods},
+        pods=pods,
+        podresources=podresources.read(answer, f"{source}: podresources.json") if answer else podresources.NOTHING,
+        notices=notices,
+        unknown=tuple(unknown),
+    )
+
+
+def _node(tree: Tree, source: str, node: str) -> str:
+    found = kubelet_folder.names(tree, "nodes") or [
+        name.removesuffix(".yaml") for name in kubelet_folder.names(tree, f"{OBJECTS}/core/nodes") or ()
+    ]
+    if node:
+        if node not in found:
+            raise InputError(f"has no node {node}; it has {', '.join(found) or 'none'}", source)
+        return node
+    if len(found) != 1:
+        raise InputError(f"has {len(found)} nodes; say which with --node-name: {', '.join(found)}", source)
+    return found[0]
+
+
+def _inner(data: Mapping[str, object], key: str) -> Mapping[str, object]:
+    value = data.get(key)
+    return value if isinstance(value, Mapping) else {}
+
+
+def _objects(tree: Tree, path: str) -> Iterable[Mapping[str, object]]:
+    from numalign.sources.text.yaml import load_documents
+
+    content = kubelet_folder.text(tree, path)
+    for document in load_documents(content, f"{tree.name}: {path}") if content else ():
+        if isinstance(document.data, Mapping):
+            items = document.data.get("items")
+            yield from items if isinstance(items, list) else (document.data,)
+
+
+def _object(tree: Tree, path: str) -> Mapping[str, object]:
+    return next(iter(_objects(tree, path)), {})
+
+
+def _pods(tree: Tree, node: str) -> Iterable[Pod]:
+    """Yield the pods that are bound to the node and have not ended, oldest first."""
+    from numalign.model.apiserver.defaulting import read_pod
+
+    found = []
+    for namespace in kubelet_folder.names(tree, "namespaces") or ():
+        for manifest in _objects(tree, f"namespaces/{namespace}/core/pods.yaml"):
+            bound = _inner(manifest, "spec").get("nodeName") == node
+            if bound and _inner(manifest, "status").get("phase") not in _FINISHED:
+                found.append(read_pod(manifest))
+    return sorted(found, key=lambda pod: pod.created)
+
+
+def _settings(tree: Tree) -> tuple[KubeletSettings | None, tuple[Notice, ...]]:
+    names = kubelet_folder.names(tree, _CONFIGS) or []
+    if len(names) != 1:
+        if not names:
+            return None, ()
+        text = f"there are {len(names)} KubeletConfigs, and nobody tells which is the node's; give --kubelet-config"
+        return None, (Notice("node-settings-unknown", text, _CONFIGS),)
+    path = f"{_CONFIGS}/{names[0]}"
+    fields = kubelet_folder.kubelet_configuration(kubelet_folder.text(tree, path) or "", f"{tree.name}: {path}")
+    return (None if fields is None else KubeletSettings(fields, {}, path)), ()
+
+
+def _machine(tree: Tree, node: str) -> Machine | None:
+    """Read the node's hardware: an archive beside the other files, opened only where it is a file of its own."""
+    from numalign.sources.host.discovery import discover
+    from numalign.sources.tree.archive import ArchiveTree
+
+    path = f"{tree.name}/nodes/{node}/sysinfo.tgz"
+    try:
+        return discover(ArchiveTree(path), name=node).machine
+    except (InputError, HostError):
+        return None

@@ -1,0 +1,15 @@
+"""Processes of the live host: the kubelet that runs on it."""
+
+from __future__ import annotations
+
+
+def running_kubelet() -> list[str] | None:
+    """Return the command line of the running kubelet, without its name; None: none runs, or it may not be seen."""
+    import psutil
+
+    for process in psutil.process_iter(["name", "cmdline"]):
+        words = process.info["cmdline"] or []
+        program = words[0].rpartition("/")[2] if words else ""
+        if program == "kubelet" or (program == "hyperkube" and words[1:2] == ["kubelet"]):
+            return [str(word) for word in words[1:]]
+    return None

@@ -1,0 +1,245 @@
+"""A node from whatever a person has of it: recognised by what is in it, not by what it is called.
+
+A snapshot of ours, a host's root folder or an archive of it (a sosreport is one), a kubelet's root folder, a
+must-gather, a saved answer of the PodResources API, its socket. What a source does not tell is named.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from numalign.errors import HostError, InputError, Notice
+from numalign.sources.node import kubelet_folder, podresources
+from numalign.sources.node.facts import CPU_FILE, DEVICE_FILE, MEMORY_FILE, KubeletSettings, NodeFacts, PodName
+from numalign.sources.node.kubelet_folder import KubeletCommand
+from numalign.sources.tree.folder import FolderTree, LiveTree, Tree
+from numalign.sources.tree.inner import InnerTree
+
+if TYPE_CHECKING:
+    from numalign.model.machine import Machine
+
+LIVE_ROOT = "/var/lib/kubelet"
+SNAPSHOT = "numalign/snapshot.json"
+"""What a snapshot says of itself, inside its archive."""
+_KUBELET = {CPU_FILE, MEMORY_FILE, "device-plugins", "pods", "pod-resources"}
+_DEVICES = "var/lib/kubelet/" + DEVICE_FILE
+
+
+def load(source: str, node: str = "") -> NodeFacts:
+    """Read what a source tells of a node.
+
+    Args:
+        source: a file, a folder, or a socket.
+        node: the node's name, where the source has several.
+
+    Raises:
+        InputError: it is nothing that tells of a node.
+        HostError: what it is may not be read.
+    """
+    try:
+        mode = os.stat(source).st_mode
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", source) from None
+    if stat.S_ISSOCK(mode):
+        from numalign.sources.node.podresources_live import ask
+
+        return _of_answer(source, ask(source))
+    if stat.S_ISDIR(mode):
+        return _folder(source, node)
+    if not stat.S_ISREG(mode):
+        raise InputError("is neither a file, a folder nor a socket", source)
+    return _file(source, node)
+
+
+def load_host(root: str = "/") -> NodeFacts:
+    """Read the host, or the tree that stands for one.
+
+    Raises:
+        InputError: there is no such tree.
+        HostError: nothing of a node may be read.
+    """
+    if root == "/":
+        return of_host(LiveTree(), "this host")
+    from numalign.sources.tree.folder import open_tree
+
+    return of_host(open_tree(root), root)
+
+
+def _file(source: str, node: str) -> NodeFacts:
+    with open(source, "rb") as file:
+        head = file.read(4096).lstrip()
+    if head[:1] in (b"{", b"["):
+        with open(source, encoding="utf-8", errors="replace") as file:
+            content = file.read()
+        return _of_answer(source, podresources.read(content, source))
+    from numalign.sources.tree.archive import ArchiveTree
+
+    return _tree(ArchiveTree(source), source, node)
+
+
+def _folder(source: str, node: str) -> NodeFacts:
+    real = os.path.realpath(source)
+    found = set(os.listdir(source))
+    if real == LIVE_ROOT:
+        return of_host(LiveTree(), source)
+    if found & _KUBELET and "sys" not in found:
+        if real.endswith(LIVE_ROOT) and os.path.isdir(real.removesuffix(LIVE_ROOT) + "/sys"):
+            return of_host(FolderTree(real.removesuffix(LIVE_ROOT)), source)
+        return _kubelet_folder(source)
+    return _tree(FolderTree(source), source, node)
+
+
+def _tree(tree: Tree, source: str, node: str) -> NodeFacts:
+    """Tell host, must-gather and kubelet folder apart; one folder that wraps them all is looked through."""
+    found = set(tree.names(""))
+    if found & {"sys", "var"} or SNAPSHOT.partition("/")[0] in found:
+        name = "snapshot" if "numalign" in found else "sosreport" if "sos_commands" in found else "host tree"
+        return of_host(tree, f"{name} {source}")
+    if found & _KUBELET:
+        return _of_kubelet(tree, "", DEVICE_FILE, NodeFacts(source))
+    from numalign.sources.node import must_gather
+
+    gathered = must_gather.load(tree, source, node)
+    if gathered is not None:
+        return gathered
+    if len(found) == 1:
+        inner = InnerTree(tree, found.pop())
+        return _tree(inner, source, node)
+    raise InputError(
+        "tells nothing of a node: expected a snapshot, a must-gather, a sosreport, /var/lib/kubelet, a PodResources "
+        "socket or answer, or a state file",
+        source,
+    )
+
+
+def _kubelet_folder(source: str) -> NodeFacts:
+    tree = FolderTree(source)
+    facts = _of_kubelet(tree, "", DEVICE_FILE, NodeFacts(source))
+    content = kubelet_folder.text(tree, "config.yaml")
+    fields = None if content is None else kubelet_folder.kubelet_configuration(content, f"{source}/config.yaml")
+    if fields is None:
+        return facts
+    return facts._replace(settings=KubeletSettings(fields, {}, f"{source}/config.yaml"))
+
+
+def _of_kubelet(tree: Tree, root: str, devices: str, facts: NodeFacts) -> NodeFacts:
+    """Add what a kubelet's root folder tells."""
+    notices = []
+    found = kubelet_folder.read_files(tree, root, devices)
+    if not found.quiet:
+        text = "the kubelet's files changed while they were read, so they may not go together: try again"
+        notices.append(Notice("node-files-changing", text, tree.name))
+    return facts._replace(
+        files=found.files,
+        further=found.further,
+        active=kubelet_folder.active_pods(tree, root),
+        notices=(*facts.notices, *notices),
+    )
+
+
+def of_host(tree: Tree, origin: str) -> NodeFacts:
+    """Read all that a host's root tells: hardware, kubelet, pods.
+
+    Raises:
+        HostError: a file that matters may not be read.
+        InputError: the tree is hostile.
+    """
+    told = _told(tree)
+    command = _command(tree, told)
+    root = command.root.strip("/") if command else LIVE_ROOT.strip("/")
+    facts = _of_kubelet(tree, root, _DEVICES, NodeFacts(origin, root=f"/{root}"))
+    settings, odd = kubelet_folder.read_settings(tree, command, kubelet_folder.kubelet_configuration)
+    machine, notices, unknown = _machine(tree)
+    answer = told.get("podResources")
+    version = told.get("kubeletVersion")
+    return facts._replace(
+        machine=machine,
+        settings=settings,
+        version=version if isinstance(version, str) else "",
+        names={**kubelet_folder.pod_names(tree), **_names(told.get("pods"))},
+        containers=_containers(told.get("containers")),
+        podresources=podresources.read(json.dumps(answer), f"{origin}: podResources")
+        if answer is not None
+        else podresources.NOTHING,
+        notices=(*facts.notices, *odd, *notices),
+        unknown=(*facts.unknown, *unknown, *_missing(told)),
+    )
+
+
+def _told(tree: Tree) -> Mapping[str, object]:
+    """Read what a snapshot says of itself; of any other tree nothing."""
+    content = kubelet_folder.text(tree, SNAPSHOT)
+    if content is None:
+        return {}
+    try:
+        told = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"is damaged: {error}", f"{tree.name}: {SNAPSHOT}") from None
+    if not isinstance(told, dict) or told.get("kind") != "NodeSnapshot":
+        raise InputError("is no NodeSnapshot", f"{tree.name}: {SNAPSHOT}")
+    return told
+
+
+def _missing(told: Mapping[str, object]) -> Iterable[str]:
+    """What the snapshot's maker could not read."""
+    missing = told.get("unreadable")
+    return [str(one) for one in missing] if isinstance(missing, list) else []
+
+
+def _command(tree: Tree, told: Mapping[str, object]) -> KubeletCommand | None:
+    flags = told.get("kubeletFlags")
+    if isinstance(flags, dict):
+        return KubeletCommand({str(key): str(value) for key, value in flags.items()})
+    if tree.live:
+        from numalign.sources.node.processes import running_kubelet
+
+        words = running_kubelet()
+        return None if words is None else kubelet_folder.parse_command(words)
+    return kubelet_folder.find_command(tree)
+
+
+def _names(value: object) -> dict[str, PodName]:
+    if not isinstance(value, dict):
+        return {}
+    return {
+        str(uid): PodName(str(pod.get("namespace", "")), str(pod.get("name", "")))
+        for uid, pod in value.items()
+        if isinstance(pod, dict)
+    }
+
+
+def _containers(value: object) -> dict[str, tuple[str, str]]:
+    if not isinstance(value, dict):
+        return {}
+    return {str(key): (str(pair[0]), str(pair[1])) for key, pair in value.items() if isinstance(pair, list)}
+
+
+def _machine(tree: Tree) -> tuple[Machine | None, tuple[Notice, ...], tuple[str, ...]]:
+    """Read the hardware; a source without it is a source without it."""
+    from numalign.sources.host.discovery import discover
+
+    if "sys" not in tree.names(""):
+        return None, (), ("the hardware (no /sys in it)",)
+    try:
+        found = discover(tree)
+    except HostError as error:
+        return None, (), (f"the hardware ({error.message})",)
+    if found.machine is None:
+        return None, (), (f"the hardware ({found.kubelet_error})",)
+    return found.machine, (), ()
+
+
+def _of_answer(source: str, answer: podresources.PodResources) -> NodeFacts:
+    """Say what an answer of the PodResources API alone tells."""
+    unknown = [
+        "the kubelet's policies",
+        "CPUs of running init containers",
+        "free memory of single nodes inside a group",
+    ]
+    if answer.allocatable is None:
+        unknown.append("reserved CPUs and free devices (no GetAllocatableResources in it)")
+    return NodeFacts(source, podresources=answer, unknown=tuple(unknown))
