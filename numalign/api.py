@@ -100,7 +100,10 @@ def load_pods(*names: str, replicas: int | None = None) -> tuple[Pod, ...]:
     Raises:
         InputError: an input cannot be read or has no pod, or a pod is one the API server would refuse.
     """
-    return _setup_task.load_pods(PodsRequest(names, replicas=replicas)).tried
+    loaded = _setup_task.load_pods(PodsRequest(names, replicas=replicas))
+    if loaded.broken:
+        raise loaded.broken[0]
+    return loaded.tried
 
 
 def load_running(path: str) -> tuple[Pod, ...]:
@@ -109,9 +112,9 @@ def load_running(path: str) -> tuple[Pod, ...]:
     Raises:
         InputError: the file cannot be read, or there is neither pod nor list in it.
     """
-    from numalign.sources.pods.manifest import read_beside
+    from numalign.sources.pods.beside import read_beside
 
-    return read_beside(path)
+    return read_beside(path).pods
 
 
 class _Question(NamedTuple):
@@ -360,7 +363,10 @@ def lint(*names: str, machine: Machine | str | None = None, ignore: Iterable[str
     from numalign.tasks.lint import lint as run
 
     on = None if machine is None else _setup(machine)
-    return LintResult._make(run(read(names).sources, on=on, ignore=tuple(ignore)))
+    given = read(names, unique=False)
+    if given.broken:
+        raise given.broken[0]
+    return LintResult._make(run(given.sources, on=on, ignore=tuple(ignore)))
 
 
 class ConfigCheckResult(_ConfigCheckResult):

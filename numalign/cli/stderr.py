@@ -9,7 +9,8 @@ from typing import TypeVar
 
 import click
 
-from numalign.errors import Notice
+from numalign.errors import InputError, Notice
+from numalign.exit_status import ExitStatus
 from numalign.render.escape import guarded, printable
 
 MAX_PLACES_NAMED = 3
@@ -35,6 +36,15 @@ def tell(notices: Iterable[Notice]) -> None:
         more = len(named) - MAX_PLACES_NAMED
         where = ", ".join(named[:MAX_PLACES_NAMED]) + (f" and {more} more" if more > 0 else "")
         say(f"warning: {where}: {message}" if where else f"warning: {message}")
+
+
+def report(broken: Iterable[InputError], status: ExitStatus) -> ExitStatus:
+    """Name the inputs that were left out, and return the exit status: wrong input beats any answer about the rest."""
+    for error in broken:
+        say(str(error))
+        if status is not ExitStatus.KUBELET_FAILS:
+            status = ExitStatus.WRONG_INPUT
+    return status
 
 
 def counted(items: Iterable[Item], what: str) -> Iterator[Item]:

@@ -42,11 +42,7 @@ def _empty_node(on: Setup) -> Session:
 
 
 def _linted(source: PodSource, on: Session | None, ignore: Sequence[str]) -> LintedPod:
-    document = source.document
-
-    def place(path: str) -> str:
-        return f"{source.path}.{path}" if source.path else path
-
+    document, place = source.document, source.place
     try:
         report = lint_pod(source.pod, on, ignore)
     except InputError as error:

@@ -34,6 +34,12 @@ class PodsRequest(NamedTuple):
     """How many pods of each template; None: one."""
     started: bool = False
     """Pods start before the next one comes."""
+    role_replicas: Mapping[str, int] = {}
+    """Role (`worker`) -> how many pods of its template; beats `replicas`."""
+    gang: bool = False
+    """As many pods of each template as its object asks for."""
+    node_name: str | None = None
+    """The node that the pods of `beside` have to be bound to; None: to be told from the list."""
 
 
 class SinceRequest(NamedTuple):

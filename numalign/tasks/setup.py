@@ -18,7 +18,7 @@ from numalign.model.machine import Machine
 from numalign.model.pod import Pod
 
 if TYPE_CHECKING:
-    from numalign.sources.pods.manifest import PodInput, PodSource
+    from numalign.sources.pods.manifest import PodSource
     from numalign.tasks.requests import KubeletRequest, PodsRequest
 
 
@@ -50,6 +50,8 @@ class LoadedPods(NamedTuple):
     notices: tuple[Notice, ...]
     sources: tuple[PodSource, ...] = ()
     """Where those of `tried` come from."""
+    broken: tuple[InputError, ...] = ()
+    """What is wrong with inputs that were left out, where several were given."""
 
     @property
     def places(self) -> Iterator[tuple[str | None, int]]:
@@ -162,29 +164,30 @@ def load_config(
     return config, base, warnings
 
 
-def load_pods(request: PodsRequest, there: tuple[Pod, ...] = ()) -> LoadedPods:
+def load_pods(request: PodsRequest, there: tuple[Pod, ...] = (), machine: Machine | None = None) -> LoadedPods:
     """Read and check all pods.
 
     Args:
         request: which pods.
         there: pods of the node that none of them may be called like.
+        machine: whose name tells which node is meant where the pods beside are on several.
 
     Raises:
         InputError: a pod the API server would refuse, or an input without a pod.
     """
     from numalign.sources.pods import manifest
 
-    beside = manifest.read_beside(request.beside) if request.beside else ()
-    given = manifest.read(request.names, replicas=request.replicas, beside=(*there, *beside))
-    notices = [Notice("replicas", text) for text in given.notes]
-    return LoadedPods(tuple(beside), given.pods, (*notices, *passed_over(given)), given.sources)
+    beside: tuple[Pod, ...] = ()
+    notices: tuple[Notice, ...] = ()
+    if request.beside:
+        from numalign.sources.pods.beside import read_beside
 
-
-def passed_over(given: PodInput) -> Iterator[Notice]:
-    """Say how many documents have no pod in them."""
-    if given.passed_over:
-        many = given.passed_over != 1
-        yield Notice("no-pod", f"{given.passed_over} document{'s' * many} without a pod passed over")
+        known = (machine.node.name or "", machine.name) if machine else ()
+        found = read_beside(request.beside, request.node_name, known)
+        beside, notices = found.pods, found.notices
+    copies = manifest.Copies(request.replicas, request.role_replicas, request.gang)
+    given = manifest.read(request.names, copies, beside=(*there, *beside))
+    return LoadedPods(beside, given.pods, (*notices, *given.notices), given.sources, given.broken)
 
 
 def file_of(source: PodSource) -> str | None:

@@ -17,7 +17,7 @@ from numalign.model.machine import Machine
 from numalign.model.pod import Pod
 from numalign.sources.kubelet import configuration
 from numalign.sources.machine.file import from_data
-from numalign.sources.pods.manifest import read_beside
+from numalign.sources.pods.beside import read_beside
 from numalign.sources.text.yaml import load_one
 
 STATE = Path(__file__).parent.parent / "kubelet-state"
@@ -74,7 +74,7 @@ def state_node(name: str) -> StateNode:
             (folder / "kubelet/memory_manager_state").read_text(),
             devices.read_text() if devices.exists() else None,
         ),
-        {pod.name: pod for pod in read_beside(str(pods))} if pods.exists() else {},
+        {pod.name: pod for pod in read_beside(str(pods)).pods} if pods.exists() else {},
         json.loads((folder / "admissions.json").read_text())["steps"],
     )
 

@@ -19,7 +19,7 @@ from numalign.cli.options import (
     since_options,
     state_option,
 )
-from numalign.cli.stderr import counted, tell, waiting
+from numalign.cli.stderr import counted, report, tell, waiting
 from numalign.errors import Notice
 from numalign.exit_status import ExitStatus
 from numalign.results.admit import AdmitResult
@@ -72,7 +72,7 @@ def command(
         on = kept.on if kept else load_setup(machine, kubelet)
         there = kept.there if kept else None
         staying = tuple(pod for pod in there.pods if pod.name not in since.without) if there else ()
-        up = load_pods(pods, staying)
+        up = load_pods(pods, staying, on.setup.machine)
         result = admit(
             on.setup,
             counted(up.tried, "pods"),
@@ -86,14 +86,15 @@ def command(
             since=since,
             keep=kept is not None,
         )
-        written = kept.keep(result.session) if kept and result.session and not result.fatal else ()
+        written = kept.keep(result.session) if kept and result.session and not (result.fatal or up.broken) else ()
     notices = (*on.notices, *up.notices, *result.notices, *written)
     tell(notices)
     if not quiet:
         _print(output, result, on.origin, up, notices, fail_on)
     if result.fatal:
-        return ExitStatus.KUBELET_FAILS
-    return ExitStatus.NO if any(fails(pod, fail_on) for pod in result.pods) else ExitStatus.DONE
+        return report(up.broken, ExitStatus.KUBELET_FAILS)
+    refused = any(fails(pod, fail_on) for pod in result.pods)
+    return report(up.broken, ExitStatus.NO if refused else ExitStatus.DONE)
 
 
 def _kept(state: str, machine: str | None, kubelet: KubeletRequest) -> AbstractContextManager[KeptNode]:

@@ -16,7 +16,7 @@ from numalign.cli.options import (
     quiet_option,
 )
 from numalign.cli.printing import print_data, print_document
-from numalign.cli.stderr import tell
+from numalign.cli.stderr import report, tell
 from numalign.errors import InputError
 from numalign.exit_status import ExitStatus
 from numalign.render.text import compare as view
@@ -87,7 +87,7 @@ def command(
     if special is not None:
         return special
     settings = [load_setup(one, kubelet) for one in machine or (None,)]
-    up = load_pods(pods)
+    up = load_pods(pods, machine=settings[0].setup.machine)
     result = compare(
         [on.setup for on in settings],
         up.tried,
@@ -105,7 +105,7 @@ def command(
         else:
             print_document(output, view.compare_document(result, [on.origin for on in settings], wide=output == "wide"))
     enough = need is None or {"any": any, "all": all}[need](one.admit for one in result.rows)
-    return ExitStatus.DONE if enough else ExitStatus.NO
+    return report(up.broken, ExitStatus.DONE if enough else ExitStatus.NO)
 
 
 def _history(
@@ -132,4 +132,5 @@ def _history(
     if preferred_sets is not None:
         return compare_history.compare_sets(preferred_sets, load_machine(machine).machine, output, quiet=quiet)
     on = load_setup(machine, kubelet._replace(version=None))
-    return compare_history.compare_versions(versions, on, load_pods(pods), output, started=pods.started, quiet=quiet)
+    up = load_pods(pods, machine=on.setup.machine)
+    return compare_history.compare_versions(versions, on, up, output, started=pods.started, quiet=quiet)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numalign.cli.printing import print_data, print_document
-from numalign.cli.stderr import tell
+from numalign.cli.stderr import report, tell
 from numalign.errors import InputError
 from numalign.exit_status import ExitStatus
 from numalign.kubelet.releases.release import Kubelet
@@ -104,7 +104,7 @@ def compare_versions(
         _print(output, view.upgrade_document(result, on.origin), quiet=quiet)
     else:
         _print(output, view.upgrade_json(result, notices), quiet=quiet)
-    return ExitStatus.DONE
+    return report(pods.broken, ExitStatus.DONE)
 
 
 def _print(output: str, result: Document | Data, *, quiet: bool) -> None:

@@ -20,7 +20,7 @@ from numalign.cli.options import (
     what_if_options,
 )
 from numalign.cli.printing import print_data, print_document
-from numalign.cli.stderr import tell
+from numalign.cli.stderr import report, tell
 from numalign.errors import Notice, StartError
 from numalign.exit_status import ExitStatus
 from numalign.render.text.explain import Advice, explain_document, quantity_text, start_document
@@ -66,7 +66,7 @@ def command(
       numalign explain pod.yaml --machine dgx-1 --policy restricted -o markdown
     """
     settings = [load_setup(one, kubelet) for one in machine or (None,)]
-    given = load_pods(pods)
+    given = load_pods(pods, machine=settings[0].setup.machine)
     asked = Asked(pods, tuple(machine), kubelet, what_if, several=len(given.tried) > 1)
     try:
         result = _explained(settings, given, asked, details=details, all_alternatives=alternatives)
@@ -79,8 +79,9 @@ def command(
     if not quiet:
         _print(output, result, settings[0].origin, [_commands(one, asked) for one in result.pods], notices)
     if result.fatal:
-        return ExitStatus.KUBELET_FAILS
-    return ExitStatus.NO if any(fails(one.pod, fail_on) for one in result.pods) else ExitStatus.DONE
+        return report(given.broken, ExitStatus.KUBELET_FAILS)
+    refused = any(fails(one.pod, fail_on) for one in result.pods)
+    return report(given.broken, ExitStatus.NO if refused else ExitStatus.DONE)
 
 
 class Asked(NamedTuple):

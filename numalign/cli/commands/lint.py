@@ -8,14 +8,14 @@ import click
 
 from numalign.analysis.lint.finding import reaches
 from numalign.cli.options import kubelet_options, machine_option, output_option, quiet_option, shared_option
-from numalign.cli.stderr import tell
+from numalign.cli.stderr import report, tell
 from numalign.errors import Notice
 from numalign.exit_status import ExitStatus
 from numalign.results.lint import LintResult
 from numalign.sources.pods.manifest import read
 from numalign.tasks.lint import lint
 from numalign.tasks.requests import KubeletRequest
-from numalign.tasks.setup import load_setup, passed_over
+from numalign.tasks.setup import load_setup
 
 FAIL_ON = ("unaligned", "rejected", "impossible", "nothing")
 """Values of `--fail-on`: any finding but notes; only what gets the pod refused; only what nothing can run; never."""
@@ -63,14 +63,14 @@ def command(
     if not (pod or files):
         raise click.UsageError("name at least one POD: a file, a folder, or - for standard input")
     on = None if machine is None else load_setup(machine, kubelet)
-    given = read((*pod, *files))
+    given = read((*pod, *files), unique=False)
     result = lint(given.sources, on=on and on.setup, ignore=ignore)
-    notices = (*(on.notices if on else _unused(kubelet)), *passed_over(given))
+    notices = (*(on.notices if on else _unused(kubelet)), *given.notices)
     tell(notices)
     if not quiet:
         _print(output, result, notices, fail_on)
     bad = any(reaches(finding, fail_on) for one in result.pods for finding in one.findings)
-    return ExitStatus.NO if bad else ExitStatus.DONE
+    return report(given.broken, ExitStatus.NO if bad else ExitStatus.DONE)
 
 
 def _unused(kubelet: KubeletRequest) -> tuple[Notice, ...]:

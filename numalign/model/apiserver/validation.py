@@ -43,7 +43,7 @@ def _is_subdomain(name: str) -> bool:
 def _names(manifest: Mapping[str, Any], named: bool) -> Iterator[Problem]:
     metadata = manifest.get("metadata") or {}
     name = metadata.get("name")
-    if name and not _is_subdomain(name):
+    if name and named and not _is_subdomain(name):
         yield Problem(
             "metadata.name",
             f"{shown(name)} is no name: lower-case letters, digits, '-' and '.', at most 253, ends alphanumeric",

@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from numalign.errors import InputError
+from numalign.errors import InputError, Notice
 from numalign.model.path import child
 from numalign.model.pod import Pod
-from numalign.sources.pods.pod_objects import Carrier, carriers_of, owner_name, wanted_replicas
-from numalign.sources.text.yaml import STDIN, Document, FilePath
+from numalign.sources.pods import files
+from numalign.sources.pods.notes import no_pod_in, notes_of, podless
+from numalign.sources.pods.pod_objects import Carrier, Found, owner_name, search
+from numalign.sources.pods.shapes import Template
+from numalign.sources.text.yaml import Document, FilePath, load_file
 
-_FINISHED: Final = ("Succeeded", "Failed")
+FINISHED: Final = ("Succeeded", "Failed")
+"""Phases of pods that have ended."""
+
+
+class Copies(NamedTuple):
+    """How many pods to make of each Pod or template; nothing said: one, whatever a template asks for."""
+
+    every: int | None = None
+    by_role: Mapping[str, int] = {}
+    """Role -> number; beats `every`."""
+    gang: bool = False
+    """As many of each template as its object asks for."""
+
+
+ONE: Final = Copies()
 
 
 class PodSource(NamedTuple):
@@ -19,90 +37,179 @@ class PodSource(NamedTuple):
 
     pod: Pod
     document: Document
-    path: str
-    """The place of the pod, or of its template, in the document."""
+    template: Template
     kind: str
     """The kind of the object that carries it: `Pod`, `Deployment`, …"""
     owner: str
     """The name of that object."""
-    wanted: int
-    """How many replicas the object asks for."""
+
+    @property
+    def path(self) -> str:
+        """The place of the pod, or of its template, in the document."""
+        return self.template.path
+
+    @property
+    def role(self) -> str:
+        """The part it plays in its object; empty where there is one part."""
+        return self.template.role
+
+    @property
+    def wanted(self) -> int:
+        """How many such pods the object asks for."""
+        return self.template.wanted
 
     @property
     def origin(self) -> str:
         """`file:line` of the pod or its template."""
         return f"{self.document.name}:{self.document.line(self.path)}"
 
+    def place(self, path: str) -> str:
+        """Give the place in the document of a field of the pod."""
+        return self.template.place(path)
+
 
 class PodInput(NamedTuple):
     """What the POD arguments of a command line hold."""
 
     sources: tuple[PodSource, ...]
-    passed_over: int
-    """How many documents (and items of lists) have no pod in them."""
-    notes: tuple[str, ...]
-    """For each object of which not all replicas are tried, a sentence that says so."""
+    without_pod: Mapping[str, int]
+    """Kind -> how many documents (and items of lists) of it have no pod in them."""
+    finished: int
+    """How many pods have ended, so were passed over."""
+    notices: tuple[Notice, ...]
+    """What was passed over, tried in part or approximated, a line of each kind."""
+    broken: tuple[InputError, ...] = ()
+    """What is wrong with inputs (or objects in them) that were left out; only where several were given."""
 
     @property
     def pods(self) -> tuple[Pod, ...]:
         """The pods, in the order of the input."""
         return tuple(source.pod for source in self.sources)
 
+    @property
+    def passed_over(self) -> int:
+        """How many documents have no pod in them."""
+        return sum(self.without_pod.values())
 
-def read(names: Iterable[FilePath], replicas: int | None = None, beside: Iterable[Pod] = ()) -> PodInput:
+
+def read(
+    names: Iterable[FilePath], copies: Copies = ONE, beside: Iterable[Pod] = (), *, unique: bool = True
+) -> PodInput:
     """Read the pods of files, folders and `-` (standard input), in this order.
+
+    Where several files are given, or a folder, what is broken is collected and the rest is read.
 
     Args:
         names: the inputs; in a folder the files that end in .yaml, .yml or .json, by name.
-        replicas: how many pods to make of each Pod or template. None: one, whatever a template asks for.
+        copies: how many pods to make of each Pod or template.
         beside: pods already there, whose names are taken.
+        unique: two pods may not have one name. (Where each is judged by itself, they may.)
 
     Raises:
-        InputError: an input cannot be read or has no pod, or a pod is one the API server would refuse.
+        InputError: the only input cannot be read, or holds a pod that the API server would refuse; or none has a pod.
     """
-    carriers: list[Carrier] = []
-    passed_over = 0
+    names = tuple(names)
+    reading = _read_all(names)
+    if not reading.carriers and not reading.finished:
+        if reading.broken:
+            raise reading.broken[0]
+        raise InputError(no_pod_in(reading.without_pod), ", ".join(map(files.shown_name, names)))
+    taken = _taken(reading, copies, beside) if unique else {}
+    _check_roles(copies.by_role, reading.carriers)
+    sources = [
+        PodSource(pod, carrier.document, carrier.template, carrier.kind, owner_name(carrier.object))
+        for carrier in reading.carriers
+        for pod in _replicas(carrier, _number(carrier, copies), copies, taken)
+    ]
+    partly = [one for one in reading.carriers if _asked(one, copies) is None and one.template.wanted != 1]
+    return PodInput(
+        sources=tuple(sources),
+        without_pod=reading.without_pod,
+        finished=reading.finished,
+        notices=(
+            *reading.notices,
+            *notes_of(reading.carriers, partly, reading.finished),
+            *podless(reading.without_pod),
+        ),
+        broken=tuple(reading.broken),
+    )
+
+
+class _Reading:
+    """What has been read so far."""
+
+    def __init__(self) -> None:
+        self.carriers: list[Carrier] = []
+        self.without_pod: Counter[str] = Counter()
+        self.finished = 0
+        self.notices: list[Notice] = []
+        self.broken: list[InputError] = []
+
+    def take(self, found: Found) -> None:
+        """Add what a document holds, without the pods that have ended."""
+        for carrier in found.carriers:
+            if carrier.is_pod and has_ended(carrier.object):
+                self.finished += 1
+            else:
+                self.carriers.append(carrier)
+        self.without_pod.update(found.without_pod)
+
+
+def _read_all(names: Sequence[FilePath]) -> _Reading:
+    reading = _Reading()
+    listed: list[str] = []
     for name in names:
-        found, others, _ = carriers_of(name, check=True)
-        if not found:
-            raise InputError("no pod in it: no document is a Pod or carries a pod template", _shown_name(name))
-        carriers += found
-        passed_over += others
-    taken = _taken(carriers, replicas, beside)
-    sources: list[PodSource] = []
-    notes = []
-    for carrier in carriers:
-        wanted = 1 if carrier.is_pod else wanted_replicas(carrier)
-        tried = replicas or 1
-        owner = owner_name(carrier.object)
-        sources += [
-            PodSource(pod, carrier.document, carrier.path, carrier.kind, owner, wanted)
-            for pod in _replicas(carrier, tried, taken)
-        ]
-        if replicas is None and wanted != 1:
-            notes.append(f"{carrier.kind} {owner}: 1 of {wanted} replicas is tried; --replicas N tries N")
-    return PodInput(tuple(sources), passed_over, tuple(notes))
+        try:
+            listed += files.files_in(name)
+        except InputError as error:
+            if len(names) == 1:
+                raise
+            reading.broken.append(error)
+    reading.notices += files.kustomized(names)
+    several = len(names) > 1 or len(listed) > 1
+    seen: set[str] = set()
+    for file in listed:
+        if files.identity(file) in seen:
+            reading.notices.append(Notice("file-twice", "given more than once, taken once", file))
+            continue
+        seen.add(files.identity(file))
+        try:
+            for document in load_file(file):
+                reading.take(search(document, check=True, refused=reading.broken.append if several else None))
+        except InputError as error:
+            if not several:
+                raise files.explained(error, file) from None
+            reading.broken.append(files.explained(error, file))
+    return reading
 
 
-def read_beside(name: FilePath) -> tuple[Pod, ...]:
-    """Read the pods that are on the node already, oldest first; finished ones are left out.
-
-    They are not validated: they come from an API server. A list without any pod is fine.
-
-    Raises:
-        InputError: the input cannot be read, has neither pod nor list, or two pods have the same name or uid.
-    """
-    carriers, _, has_list = carriers_of(name, check=False)
-    if not carriers and not has_list:
-        raise InputError("no pod in it: expected Pods, or the List of `kubectl get pods -o json`", _shown_name(name))
-    active = [carrier for carrier in carriers if (carrier.object.get("status") or {}).get("phase") not in _FINISHED]
-    taken = _taken(active, None, ())
-    pods = [pod for carrier in active for pod in _replicas(carrier, 1, taken)]
-    return tuple(sorted(pods, key=lambda pod: pod.created))
+def has_ended(manifest: Mapping[str, Any]) -> bool:
+    """Tell whether a pod of a cluster has run to its end."""
+    return (manifest.get("status") or {}).get("phase") in FINISHED
 
 
-def _shown_name(name: FilePath) -> str:
-    return STDIN if str(name) == "-" else str(name)
+def _asked(carrier: Carrier, copies: Copies) -> int | None:
+    """Give the number of pods that was asked for; None: nobody named one."""
+    role = carrier.template.role
+    for name in (role, role.rpartition("-")[2]):
+        if name in copies.by_role and not carrier.is_pod:
+            return copies.by_role[name]
+    if copies.every is None and copies.gang:
+        return carrier.template.wanted
+    return copies.every
+
+
+def _number(carrier: Carrier, copies: Copies) -> int:
+    asked = _asked(carrier, copies)
+    return 1 if asked is None else asked
+
+
+def _check_roles(by_role: Mapping[str, int], carriers: Iterable[Carrier]) -> None:
+    roles = {carrier.template.role for carrier in carriers} - {""}
+    for role in by_role:
+        if role not in roles and role not in {known.rpartition("-")[2] for known in roles}:
+            known = f"there are {', '.join(sorted(roles))}" if roles else "the templates play no different parts"
+            raise InputError(f"no template has the role {role}; {known}", "--replicas")
 
 
 # Names
@@ -111,20 +218,45 @@ _Taken = dict[Any, Carrier | None]
 """(namespace, name), or a uid -> who has it; None: a pod that is already there."""
 
 
-def _keeps_its_name(carrier: Carrier, replicas: int | None) -> bool:
-    return carrier.is_pod and bool(carrier.pod.name) and (replicas or 1) == 1
+def _keeps_its_name(carrier: Carrier, copies: Copies) -> bool:
+    return carrier.is_pod and bool(carrier.pod.name) and (copies.every or 1) == 1
 
 
-def _taken(carriers: Iterable[Carrier], replicas: int | None, beside: Iterable[Pod]) -> _Taken:
-    """Collect the names that pods bring along; two pods of one name, or of one uid, are an error."""
+def pods_of(carriers: Iterable[Carrier]) -> list[Pod]:
+    """Make the pods of objects, one of each template.
+
+    Raises:
+        InputError: two pods have the same name or uid.
+    """
+    reading = _Reading()
+    reading.carriers += carriers
+    taken = _taken(reading, ONE, ())
+    return [pod for carrier in reading.carriers for pod in _replicas(carrier, 1, ONE, taken)]
+
+
+def _taken(reading: _Reading, copies: Copies, beside: Iterable[Pod]) -> _Taken:
+    """Collect the names that pods bring along; two pods of one name, or of one uid, are an error.
+
+    Among several files the second pod of a name is left out, and said to be broken.
+    """
     beside = tuple(beside)
     names: _Taken = {(pod.namespace, pod.name): None for pod in beside}
     uids: _Taken = {pod.uid: None for pod in beside}
-    for carrier in carriers:
-        if _keeps_its_name(carrier, replicas):
-            pod = carrier.pod
-            _take(names, (pod.namespace, pod.name), carrier, "name", pod.name)
-            _take(uids, pod.uid, carrier, "uid", pod.uid)
+    kept = []
+    files_read = {carrier.document.name for carrier in reading.carriers}
+    for carrier in reading.carriers:
+        try:
+            if _keeps_its_name(carrier, copies):
+                pod = carrier.pod
+                _take(names, (pod.namespace, pod.name), carrier, "name", pod.name)
+                _take(uids, pod.uid, carrier, "uid", pod.uid)
+        except InputError as error:
+            if len(files_read) == 1:
+                raise
+            reading.broken.append(error)
+        else:
+            kept.append(carrier)
+    reading.carriers[:] = kept
     return names
 
 
@@ -137,15 +269,16 @@ def _take(known: _Taken, key: object, carrier: Carrier, field: str, text: str) -
     known[key] = carrier
 
 
-def _replicas(carrier: Carrier, count: int, taken: _Taken) -> Iterator[Pod]:
-    """Make the pods of an object; those that bring no name get the next free one (`web-0`, `web-1`, …)."""
+def _replicas(carrier: Carrier, count: int, copies: Copies, taken: _Taken) -> Iterator[Pod]:
+    """Make the pods of an object; those that bring no name get the next free one (`web-0`, `train-worker-1`, …)."""
     pod = carrier.pod
-    if _keeps_its_name(carrier, count):
+    if _keeps_its_name(carrier, copies):
         yield pod
         return
     prefix = (carrier.object.get("metadata") or {}).get("generateName")
     if not carrier.is_pod or pod.name or not prefix:
-        prefix = f"{owner_name(carrier.object)}-"
+        role = carrier.template.role
+        prefix = f"{owner_name(carrier.object)}-{role}-" if role else f"{owner_name(carrier.object)}-"
     number = 0
     for _ in range(count):
         while (pod.namespace, f"{prefix}{number}") in taken:

@@ -1,107 +1,93 @@
-"""From manifest files to the objects in them that carry a pod: Pods, and whatever has a pod template."""
+"""From documents to the objects in them that carry a pod: Pods, and whatever has a pod template somewhere."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from numalign.errors import InputError
 from numalign.model.apiserver.defaulting import read_pod
-from numalign.model.apiserver.types import Problem, misfits, shown
+from numalign.model.apiserver.types import Problem, misfits
 from numalign.model.apiserver.validation import validate
 from numalign.model.path import child
 from numalign.model.pod import Pod
-from numalign.sources.text.yaml import Document, FilePath, load_file
+from numalign.sources.pods.counts import CountError, wanted_pods
+from numalign.sources.pods.roles import Step
+from numalign.sources.pods.shapes import Template, joined
+from numalign.sources.text.yaml import Document
 
-SUFFIXES: Final = (".yaml", ".yml", ".json")
-"""Files of a folder that are read; the others are passed over."""
+Fields = Mapping[str, Any]
+
+NO_KIND: Final = ""
+"""The kind of a document that has none."""
 
 
 class Carrier(NamedTuple):
-    """An object with a pod in it, checked."""
+    """A pod, or a template of pods, in an object; checked."""
 
     document: Document
-    object: Mapping[str, Any]
-    object_path: str
-    """Where the object is in the document: \"\", or in a List `items[2]`."""
-    path: str
-    """Of the part that reads like a Pod."""
+    object: Fields
+    kind: str
+    template: Template
+    """Of a Pod: the Pod itself."""
     pod: Pod
     """As read; a template's pod has no name yet."""
-    kind: str
 
     @property
     def is_pod(self) -> bool:
         """Whether it is a Pod itself, not a template."""
-        return self.path == self.object_path
+        return self.kind == "Pod"
+
+    @property
+    def path(self) -> str:
+        """The place of the pod, or of its template, in the document."""
+        return self.template.path
 
 
-def _documents(name: FilePath) -> Iterator[Document]:
-    if str(name) == "-" or "\0" in str(name) or not os.path.isdir(name):
-        yield from load_file(name)
-        return
-    try:
-        with os.scandir(name) as entries:
-            files = sorted(entry.path for entry in entries if entry.name.endswith(SUFFIXES) and entry.is_file())
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}", str(name)) from None
-    if not files:
-        raise InputError(f"no file that ends in {', '.join(SUFFIXES)} in this folder", str(name))
-    for file in files:
-        yield from load_file(file)
+class Found(NamedTuple):
+    """What a document holds; the lists grow while it is read."""
+
+    carriers: list[Carrier]
+    without_pod: list[str]
+    """The kind of each object without a pod."""
+    lists: list[str]
+    """The kind of each List."""
 
 
-class Thing(NamedTuple):
-    """An object of a file, items of lists one by one."""
+def search(document: Document, *, check: bool, refused: Callable[[InputError], None] | None = None) -> Found:
+    """Find the objects with a pod in a document, and name the others.
 
-    document: Document
-    data: Any
-    path: str
-    """Where it is in the document: \"\", or in a List `items[2]`."""
-    kind: str
-    """Its kind where only the list around it says so; else empty."""
+    Args:
+        document: the document.
+        check: refuse what the API server would refuse.
+        refused: takes what is wrong with an object, and the search goes on; None: the first such thing is raised.
 
-
-def things_of(name: FilePath) -> Iterator[Thing | None]:
-    """Yield the objects of a file, folder or `-`; None stands for a list, before its items."""
-    for document in _documents(name):
-        pending = [Thing(document, document.data, "", "")]
-        while pending:
-            thing = pending.pop()
-            items = _items(thing.data)
-            if items is None:
-                yield thing
-                continue
-            yield None
-            kind = str(thing.data["kind"]).removesuffix("List")
-            place = child(thing.path, "items")
-            inside = [Thing(document, item, child(place, index), kind) for index, item in enumerate(items)]
+    Raises:
+        InputError: a pod is one the API server would refuse.
+    """
+    found = Found([], [], [])
+    pending: list[tuple[Any, str, str]] = [(document.data, "", "")]
+    while pending:
+        thing, path, list_kind = pending.pop()
+        items = _items(thing)
+        if items is not None:
+            kind = str(thing["kind"])
+            found.lists.append(kind)
+            place = child(path, "items")
+            inside = [(item, child(place, index), kind.removesuffix("List")) for index, item in enumerate(items)]
             pending.extend(reversed(inside))
-
-
-def carriers_of(name: FilePath, check: bool) -> tuple[list[Carrier], int, bool]:
-    """Find the objects with a pod, count the others, and tell whether there was a list."""
-    found: list[Carrier] = []
-    others = 0
-    has_list = False
-    for thing in things_of(name):
-        if thing is None:
-            has_list = True
             continue
-        carrier = carrier_of(thing, check)
-        if carrier is None:
-            others += 1
-        else:
-            found.append(carrier)
-    return found, others, has_list
-
-
-def carrier_of(thing: Thing, check: bool) -> Carrier | None:
-    """Read the pod of an object; None if it has none."""
-    return (
-        _carrier(thing.document, thing.data, thing.path, thing.kind, check) if isinstance(thing.data, Mapping) else None
-    )
+        try:
+            carriers = _carriers(document, thing, path, list_kind, check)
+        except InputError as error:
+            if refused is None:
+                raise
+            refused(error)
+            continue
+        found.carriers.extend(carriers)
+        if not carriers:
+            found.without_pod.append(_kind(thing, list_kind))
+    return found
 
 
 def _items(thing: Any) -> list[Any] | None:
@@ -112,53 +98,91 @@ def _items(thing: Any) -> list[Any] | None:
     return items if isinstance(items, list) else [] if items is None else None
 
 
+def _kind(thing: Any, list_kind: str) -> str:
+    kind = thing.get("kind") if isinstance(thing, Mapping) else None
+    return kind if isinstance(kind, str) and kind.isprintable() else list_kind or NO_KIND
+
+
 _WORKLOADS: Final = frozenset(
-    {"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController", "Job", "CronJob"}
+    {"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController", "Job", "CronJob", "PodTemplate"}
 )
+_NO_PODS: Final = ("apiextensions.k8s.io/", "kyverno.io/", "policies.kyverno.io/", "constraints.gatekeeper.sh/")
+"""Groups whose objects speak of pods and carry none: schemas and patterns."""
 
 
-def _carrier(document: Document, thing: Mapping[str, Any], path: str, list_kind: str, check: bool) -> Carrier | None:
-    """Read the pod of an object; None if it has none."""
+def _carriers(document: Document, thing: Any, path: str, list_kind: str, check: bool) -> list[Carrier]:
+    """Read the pods of an object, and of the whole objects inside it."""
+    if not isinstance(thing, Mapping):
+        return []
     kind = thing.get("kind") or list_kind
     if kind == "Pod":
-        return Carrier(document, thing, path, path, _checked(document, thing, path, check, named=True), "Pod")
-    place, template = _template(thing, path)
-    spec = template.get("spec") if isinstance(template, Mapping) else None
-    has_containers = isinstance(spec, Mapping) and "containers" in spec
-    if not has_containers and not _is_workload(thing, kind):
-        own = thing.get("spec")
-        if not kind and isinstance(own, Mapping) and "containers" in own:
-            raise document.error('missing; this looks like a pod, which needs "kind: Pod"', child(path, "kind"))
-        return None
+        template = Template(path, thing)
+        return [Carrier(document, thing, "Pod", template, _checked(document, template, check, named=True))]
+    if str(thing.get("apiVersion")).startswith(_NO_PODS):
+        return []
+    try:
+        templates = list(_templates(thing, kind if isinstance(kind, str) else "", path))
+    except CountError as error:
+        raise document.error(error.message, error.path) from None
+    if not templates:
+        return _inside(document, thing, kind, path, check)
     if not isinstance(kind, str) or not kind:
         raise document.error("missing; it is required", child(path, "kind"))
     metadata = thing.get("metadata")
     for problem in _judge_owner(metadata):
-        raise document.error(problem.message, _join(path, problem.path))
-    pod = _checked(document, template if template is not None else {}, place, check, named=False)
+        raise document.error(problem.message, joined(path, problem.path))
     namespace = (metadata or {}).get("namespace") or "default"
-    return Carrier(document, thing, path, place, pod._replace(namespace=namespace), kind)
+    return [
+        Carrier(document, thing, kind, template, pod._replace(namespace=namespace))
+        for template in templates
+        for pod in (_checked(document, template, check, named=False),)
+    ]
 
 
-def _template(thing: Mapping[str, Any], path: str) -> tuple[str, Any]:
-    """Find the pod template of an object: its place, and the template or None."""
-    inner: Any = thing.get("spec")
-    place = child(path, "spec")
-    if isinstance(inner, Mapping) and "jobTemplate" in inner:
-        job = inner["jobTemplate"]
-        inner = job.get("spec") if isinstance(job, Mapping) else None
-        place = f"{place}.jobTemplate.spec"
-    return f"{place}.template", inner.get("template") if isinstance(inner, Mapping) else None
+def _templates(thing: Fields, kind: str, path: str) -> Iterator[Template]:
+    """Yield an object's templates: the one a workload of Kubernetes itself must have, or those that are found."""
+    if _is_workload(thing, kind):
+        yield _own_template(thing, kind, path)
+        return
+    from numalign.sources.pods import argo, kubevirt, templates
+
+    yield from templates.templates_of(thing, kind, path)
+    yield from argo.templates_of(thing, path, _templates)
+    yield from kubevirt.templates_of(thing, kind, path)
 
 
-def _is_workload(thing: Mapping[str, Any], kind: object) -> bool:
+def _own_template(thing: Fields, kind: str, path: str) -> Template:
+    keys = {"CronJob": ("spec", "jobTemplate", "spec", "template"), "PodTemplate": ("template",)}
+    steps = []
+    value: Any = thing
+    place = path
+    for key in keys.get(kind, ("spec", "template")):
+        value = value.get(key) if isinstance(value, Mapping) else None
+        place = child(place, key)
+        steps.append(Step(key, value))
+    wanted = wanted_pods(thing, kind, path, steps)
+    return Template(place, value if value is not None else {}, wanted=wanted)
+
+
+def _is_workload(thing: Fields, kind: str) -> bool:
     """Tell whether an object of Kubernetes itself must have a pod template."""
     group = thing.get("apiVersion")
-    return (
-        isinstance(kind, str)
-        and kind in _WORKLOADS
-        and (group in (None, "v1") or str(group).startswith(("apps/", "batch/")))
-    )
+    own = group in (None, "v1") or str(group).startswith(("apps/", "batch/", "extensions/"))
+    return own and kind in _WORKLOADS
+
+
+def _inside(document: Document, thing: Fields, kind: object, path: str, check: bool) -> list[Carrier]:
+    """Look into an object without a template: is it a pod without a kind, or does it hold whole objects?"""
+    spec = thing.get("spec")
+    if not kind and isinstance(spec, Mapping) and "containers" in spec:
+        raise document.error('missing; this looks like a pod, which needs "kind: Pod"', child(path, "kind"))
+    from numalign.sources.pods.templates import embedded_in
+
+    return [
+        carrier
+        for one, place in embedded_in(thing)
+        for carrier in _carriers(document, one, joined(path, place), "", check)
+    ]
 
 
 def _judge_owner(metadata: Any) -> Iterator[Problem]:
@@ -168,50 +192,27 @@ def _judge_owner(metadata: Any) -> Iterator[Problem]:
         yield Problem("metadata.name", "missing; it is required")
 
 
-def _join(prefix: str, path: str) -> str:
-    return f"{prefix}.{path}" if prefix and path else prefix or path
-
-
-def _checked(document: Document, manifest: Any, path: str, check: bool, named: bool) -> Pod:
+def _checked(document: Document, template: Template, check: bool, named: bool) -> Pod:
     """Read what looks like a Pod, after the API server's validation if `check`."""
+    manifest = template.manifest
     problems = validate(manifest, named=named) if check else ()
     if problems:
         first = problems[0]
+        if first.path.endswith('["$patch"]'):
+            raise document.error("a kustomize patch, not a whole manifest", template.place(first.path))
         more = f" (and {len(problems) - 1} more problems)" if len(problems) > 1 else ""
-        raise document.error(first.message + more.replace("1 more problems", "1 more problem"), _join(path, first.path))
+        message = first.message + more.replace("1 more problems", "1 more problem")
+        raise document.error(message, template.place(first.path))
     try:
         pod = read_pod(manifest)
     except InputError as error:
-        raise document.error(error.message, _join(path, error.where)) from None
+        raise document.error(error.message, template.place(error.where)) from None
     if named and not owner_name(manifest):
-        raise document.error("missing; it is required", _join(path, "metadata.name"))
+        raise document.error("missing; it is required", template.place("metadata.name"))
     return pod
 
 
-def wanted_replicas(carrier: Carrier) -> int:
-    """Tell how many pods an object wants at a time."""
-    if carrier.kind == "DaemonSet":
-        return 1
-    place = carrier.path.removesuffix(".template")
-    spec = carrier.object["spec"]
-    if "jobTemplate" in spec:
-        spec = spec["jobTemplate"]["spec"]
-    if carrier.kind in ("Job", "CronJob"):
-        parallelism = _count(carrier, spec, place, "parallelism")
-        return min(parallelism, _count(carrier, spec, place, "completions", parallelism))
-    return _count(carrier, spec, place, "replicas")
-
-
-def _count(carrier: Carrier, spec: Mapping[str, Any], place: str, field: str, default: int = 1) -> int:
-    value = spec.get(field)
-    if value is None:
-        return default
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise carrier.document.error(f"expected a whole number, zero or more, got {shown(value)}", child(place, field))
-    return value
-
-
-def owner_name(thing: Mapping[str, Any]) -> str:
+def owner_name(thing: Fields) -> str:
     """Give the name of an object, or the beginning of the name that it is to be given."""
     metadata = thing.get("metadata") or {}
     return metadata.get("name") or str(metadata.get("generateName") or "").rstrip("-")

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 
 from numalign.errors import InputError
-from numalign.sources.pods.manifest import PodInput, read, read_beside
+from numalign.sources.pods.beside import read_beside
+from numalign.sources.pods.manifest import Copies, PodInput, read
 from tests.model.apiserver.test_apiserver import PLAIN
 
 PODS = Path(__file__).parents[3] / "pods"
@@ -37,6 +38,10 @@ def write(folder: Path, *documents: Any, name: str = "f.yaml") -> Path:
 
 def names(given: PodInput) -> list[str]:
     return [each.name for each in given.pods]
+
+
+def messages(given: PodInput) -> list[str]:
+    return [notice.message for notice in given.notices]
 
 
 def refusal(*inputs: Path | str) -> str:
@@ -110,9 +115,9 @@ def test_one_replica_is_tried_unless_told_otherwise(tmp_path: Path) -> None:
     path = write(tmp_path, workload("Deployment", replicas=3), pod("p"))
 
     assert names(read([path])) == ["web-0", "p"]
-    assert read([path]).notes == ("Deployment web: 1 of 3 replicas is tried; --replicas N tries N",)
-    assert names(read([path], replicas=2)) == ["web-0", "web-1", "p-0", "p-1"]
-    assert read([path], replicas=2).notes == ()
+    assert messages(read([path])) == ["Deployment web: 1 of 3 replicas is tried; --replicas N tries N"]
+    assert names(read([path], Copies(2))) == ["web-0", "web-1", "p-0", "p-1"]
+    assert messages(read([path], Copies(2))) == []
 
 
 @pytest.mark.parametrize(
@@ -176,10 +181,8 @@ def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     ("text", "message"),
     [
         pytest.param("", "f.yaml: no pod in it: no document is a Pod or carries a pod template", id="an empty file"),
-        pytest.param("hello", "f.yaml: no pod in it: no document is a Pod or carries a pod template", id="a text"),
-        pytest.param(
-            "kind: Service", "f.yaml: no pod in it: no document is a Pod or carries a pod template", id="none"
-        ),
+        pytest.param("hello", "f.yaml: no pod in it, only 1 without a kind", id="a text"),
+        pytest.param("kind: Service", "f.yaml: no pod in it, only Service", id="none"),
         pytest.param("\x00\x7fELF", "f.yaml:1: binary data, not text (character U+0000)", id="binary bytes"),
         pytest.param("kind: Pod\nkind: Pod", 'f.yaml:2: the key "kind" is there twice', id="a duplicate key"),
         pytest.param("kind: Pod", "f.yaml:1: spec: missing; it is required (and 0 more problems)", id="half a pod"),
@@ -257,8 +260,8 @@ def test_pods_already_there_come_by_age_without_the_finished_ones(tmp_path: Path
     ]
     path = write(tmp_path, {"apiVersion": "v1", "kind": "List", "items": items})
 
-    assert [each.name for each in read_beside(path)] == ["early", "same", "late"]
-    assert read_beside(write(tmp_path, {"kind": "List", "items": []})) == ()
+    assert [each.name for each in read_beside(path).pods] == ["early", "same", "late"]
+    assert read_beside(write(tmp_path, {"kind": "List", "items": []})).pods == ()
     with pytest.raises(InputError, match="no pod in it: expected Pods"):
         read_beside(write(tmp_path, {"kind": "Service"}))
 
@@ -289,6 +292,6 @@ def test_whatever_a_document_holds_nothing_but_an_input_error_is_raised(tmp_path
     ):
         path = write(tmp_path, document)
         with contextlib.suppress(InputError):
-            read([path], replicas=2)
+            read([path], Copies(2))
         with contextlib.suppress(InputError):
             read_beside(path)

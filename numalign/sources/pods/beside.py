@@ -1,0 +1,82 @@
+"""The pods that are on a node already: those of a cluster's list that are bound to it and have not ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from numalign.errors import InputError, Notice
+from numalign.model.pod import Pod
+from numalign.sources.pods.files import shown_name
+from numalign.sources.pods.manifest import has_ended, pods_of
+from numalign.sources.pods.pod_objects import Carrier, search
+from numalign.sources.text.yaml import FilePath, load_file
+
+_MAX_NODES_SHOWN = 8
+
+
+class Beside(NamedTuple):
+    """The pods of a list that count, and how many do not."""
+
+    pods: tuple[Pod, ...]
+    """Oldest first."""
+    finished: int = 0
+    elsewhere: int = 0
+    """Pods bound to other nodes, or to none where others are."""
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """Say what does not count."""
+        parts = [
+            *([f"{self.elsewhere} that are not on this node"] if self.elsewhere else []),
+            *([f"{self.finished} that have ended"] if self.finished else []),
+        ]
+        if not parts:
+            return ()
+        return (Notice("beside-passed-over", f"of the pods beside passed over: {', '.join(parts)}"),)
+
+
+def read_beside(name: FilePath, node: str | None = None, machine: Sequence[str] = ()) -> Beside:
+    """Read the pods that are on the node already.
+
+    They are not validated: they come from an API server. A list without any pod is fine. Where pods name nodes, only
+    those bound to the node in question count.
+
+    Args:
+        name: a file, or `-`.
+        node: the node's name as asked for; None: the machine's name if a pod is bound to it, else the only name.
+        machine: what the machine may be called as a node.
+
+    Raises:
+        InputError: the input cannot be read, has neither pod nor list, two pods have the same name or uid, or it is
+            not to be told which node is meant.
+    """
+    carriers: list[Carrier] = []
+    lists = 0
+    for document in load_file(name):
+        found = search(document, check=False)
+        carriers += found.carriers
+        lists += len(found.lists)
+    if not carriers and not lists:
+        raise InputError("no pod in it: expected Pods, or the List of `kubectl get pods -o json`", shown_name(name))
+    active = [one for one in carriers if not has_ended(one.object)]
+    here = _bound(active, node, machine, name)
+    return Beside(
+        pods=tuple(sorted(pods_of(here), key=lambda pod: pod.created)),
+        finished=len(carriers) - len(active),
+        elsewhere=len(active) - len(here),
+    )
+
+
+def _bound(carriers: Sequence[Carrier], node: str | None, machine: Sequence[str], name: FilePath) -> list[Carrier]:
+    """Take the pods of the node in question; all, where no pod of the list names a node."""
+    names = sorted({one.pod.spec.get("nodeName") or "" for one in carriers} - {""})
+    if not names:
+        return list(carriers)
+    if node is None:
+        node = next((known for known in machine if known in names), names[0] if len(names) == 1 else None)
+    if node is None:
+        shown = ", ".join(names[:_MAX_NODES_SHOWN]) + (", …" if len(names) > _MAX_NODES_SHOWN else "")
+        message = f"the pods are on {len(names)} nodes ({shown}); say which one with --node-name"
+        raise InputError(message, shown_name(name))
+    return [one for one in carriers if one.pod.spec.get("nodeName") == node]

@@ -1,0 +1,87 @@
+"""Which files the POD arguments of a command line mean, and what a file is that is no manifest."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from numalign.errors import InputError, Notice
+from numalign.sources.text.yaml import STDIN, FilePath
+
+SUFFIXES: Final = (".yaml", ".yml", ".json")
+"""Files of a folder that are read; the others are passed over."""
+_MAX_CLIMB: Final = 8
+"""How many folders up the chart of a template is looked for."""
+_MAX_LOOK: Final = 1 << 20
+"""How much of a file is looked at for signs of a template, in bytes."""
+
+
+def files_in(name: FilePath) -> list[str]:
+    """List the files that an input means: itself, or in a folder those with the usual endings, by name.
+
+    Raises:
+        InputError: a folder cannot be read, has nothing to read in it, or is a Helm chart.
+    """
+    if str(name) == "-" or "\0" in str(name) or not os.path.isdir(name):
+        return [str(name)]
+    try:
+        with os.scandir(name) as entries:
+            files = sorted(entry.path for entry in entries if entry.is_file())
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}", str(name)) from None
+    if any(os.path.basename(file) == "Chart.yaml" for file in files):
+        raise InputError(f"a Helm chart: render it with `helm template {name} > FILE` first", str(name))
+    files = [file for file in files if file.endswith(SUFFIXES)]
+    if not files:
+        raise InputError(f"no file that ends in {', '.join(SUFFIXES)} in this folder", str(name))
+    return files
+
+
+def identity(file: str) -> str:
+    """Give what two names of one file have in common."""
+    return file if file == "-" or "\0" in file else os.path.realpath(file)
+
+
+def kustomized(names: Iterable[FilePath]) -> Iterator[Notice]:
+    """Warn of folders whose files are sources of kustomize: its patches and generators are not in them."""
+    for name in names:
+        for file in ("kustomization.yaml", "kustomization.yml", "Kustomization"):
+            if str(name) != "-" and "\0" not in str(name) and os.path.isfile(os.path.join(name, file)):
+                text = f"read as they stand, without kustomize: `kubectl kustomize {name}` prints what it would make"
+                yield Notice("kustomize-source", text, str(name))
+                break
+
+
+def explained(error: InputError, file: str) -> InputError:
+    """Say what a file is that could not be read because it is a template of manifests; else give the error back."""
+    if file == "-" or not _is_go_template(file):
+        return error
+    chart = _chart_of(file)
+    if chart is None:
+        return InputError(f"a Go template, not a manifest ({error.message}): render it first", error.where)
+    return InputError(
+        f"a Helm template, not a manifest: render its chart with `helm template {chart} > FILE` first", file
+    )
+
+
+def _is_go_template(file: str) -> bool:
+    try:
+        with open(file, "rb") as opened:
+            return b"{{" in opened.read(_MAX_LOOK)
+    except (OSError, ValueError):
+        return False
+
+
+def _chart_of(file: str) -> str | None:
+    folder = os.path.dirname(os.path.abspath(file))
+    for _ in range(_MAX_CLIMB):
+        if os.path.isfile(os.path.join(folder, "Chart.yaml")):
+            return os.path.relpath(folder) if not os.path.relpath(folder).startswith("..") else folder
+        folder = os.path.dirname(folder)
+    return "CHART" if f"{os.sep}templates{os.sep}" in os.path.abspath(file) else None
+
+
+def shown_name(name: FilePath) -> str:
+    """Name an input for people."""
+    return STDIN if str(name) == "-" else str(name)

@@ -1,0 +1,179 @@
+"""Virtual machines of KubeVirt -> the virt-launcher pod that KubeVirt would make of one, approximately.
+
+The guest's CPUs, memory, huge pages and passed-through devices become requests of the pod's container `compute`.
+Memory gets the overhead that KubeVirt estimates: 1/512 of the guest for page tables, 220Mi for its own processes, 8Mi
+a virtual CPU and for the I/O thread, 32Mi for a graphics device, 1Gi where a device is passed through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from numalign.model.apiserver.amounts import amount
+from numalign.model.path import child
+from numalign.model.quantity import NANO, QuantityError, canonical, from_int
+from numalign.model.resources import hugepages
+from numalign.sources.pods.counts import count
+from numalign.sources.pods.shapes import Place, Template
+
+Fields = Mapping[str, Any]
+
+_GROUP: Final = "kubevirt.io/"
+_MEBI: Final = 1 << 20
+_OWN_PROCESSES: Final = 220 * _MEBI
+_EACH_THREAD: Final = 8 * _MEBI
+_GRAPHICS: Final = 32 * _MEBI
+_PASSED_THROUGH: Final = 1 << 30
+_OVERCOMMIT: Final = 10
+"""KubeVirt's default: so many virtual CPUs share one requested CPU."""
+_POD_FIELDS: Final = ("nodeSelector", "affinity", "tolerations", "priorityClassName", "schedulerName")
+"""Fields of the machine's spec that the pod takes over."""
+
+
+def templates_of(thing: Fields, kind: str, path: str) -> Iterator[Template]:
+    """Yield the pods of a virtual machine, or of a set of them; nothing for objects that are none.
+
+    Raises:
+        CountError: a count is no whole number.
+    """
+    if _GROUP not in str(thing.get("apiVersion")):
+        return
+    wanted = 1
+    value: Any = thing.get("spec")
+    place = child(path, "spec")
+    for field in ("virtualMachineTemplate", "spec", "template", "spec"):
+        if isinstance(value, Mapping) and field in value:
+            wanted *= count(value, "replicas", place)
+            value, place = value[field], child(place, field)
+    if isinstance(value, Mapping) and isinstance(value.get("domain"), Mapping):
+        yield _template(value, place, kind, wanted)
+
+
+def _template(spec: Fields, place: str, kind: str, wanted: int) -> Template:
+    guest = _guest(spec["domain"])
+    requests, limits = _resources(spec["domain"], guest)
+    pod_spec = {
+        "containers": [{"name": "compute", "resources": {"requests": requests, "limits": limits}}],
+        **{field: spec[field] for field in _POD_FIELDS if spec.get(field) is not None},
+    }
+    said = [f"the memory includes an overhead of about {_bytes(guest.overhead)}"]
+    if guest.networks:
+        said.append(
+            f"SR-IOV interfaces are left out ({', '.join(guest.networks)}): the cluster alone knows their names"
+        )
+    if spec.get("instancetype") or not guest.memory:
+        said.append("its size is not in the file" if not guest.memory else "its instance type may say more")
+    return Template(
+        path=place,
+        manifest={"spec": pod_spec},
+        wanted=wanted,
+        places=(
+            *(Place(f"spec.{field}", child(place, field)) for field in _POD_FIELDS),
+            Place("", f"{place}.domain", exact=False),
+        ),
+        approximation=f"{kind} tried as the virt-launcher pod that KubeVirt would make; {'; '.join(said)}",
+    )
+
+
+class _Guest(NamedTuple):
+    """What decides about the pod of a guest."""
+
+    cpus: int
+    dedicated: bool
+    extra: int
+    """CPUs beside the virtual ones: for the emulator, for I/O threads."""
+    memory: int
+    """Bytes of the guest."""
+    page: str
+    """Page size (`1Gi`) where the guest's memory is huge pages."""
+    devices: tuple[str, ...]
+    """Resources of passed-through devices, one each."""
+    networks: tuple[str, ...]
+    """Names of SR-IOV interfaces, whose resources are named elsewhere."""
+    overhead: int
+
+
+def _guest(domain: Fields) -> _Guest:
+    cpu, memory = _mapping(domain.get("cpu")), _mapping(domain.get("memory"))
+    resources = _mapping(domain.get("resources"))
+    asked = {**_mapping(resources.get("limits")), **_mapping(resources.get("requests"))}
+    cpus = _virtual_cpus(cpu, asked)
+    size = _whole(memory.get("guest")) or _whole(asked.get("memory"))
+    parts = _mapping(domain.get("devices"))
+    devices = tuple(
+        one["deviceName"]
+        for kind in ("gpus", "hostDevices")
+        for one in _sequence(parts.get(kind))
+        if isinstance(one.get("deviceName"), str)
+    )
+    networks = tuple(str(one.get("name")) for one in _sequence(parts.get("interfaces")) if "sriov" in one)
+    pool = _mapping(domain.get("ioThreads")).get("supplementalPoolThreadCount")
+    extra = int(cpu.get("isolateEmulatorThread") is True) + (pool if type(pool) is int else 0)
+    overhead = size // 512 + _OWN_PROCESSES + _EACH_THREAD * (cpus + 1)
+    overhead += 0 if parts.get("autoattachGraphicsDevice") is False else _GRAPHICS
+    overhead += _PASSED_THROUGH if devices or networks else 0
+    return _Guest(
+        cpus=cpus,
+        dedicated=cpu.get("dedicatedCpuPlacement") is True,
+        extra=extra,
+        memory=size,
+        page=str(_mapping(memory.get("hugepages")).get("pageSize") or ""),
+        devices=devices,
+        networks=networks,
+        overhead=overhead,
+    )
+
+
+def _virtual_cpus(cpu: Fields, asked: Fields) -> int:
+    shape = [cpu.get(field) for field in ("sockets", "cores", "threads")]
+    if any(shape):
+        product = 1
+        for number in shape:
+            product *= number if type(number) is int and number > 0 else 1
+        return product
+    return max(1, _whole(asked.get("cpu")))
+
+
+def _resources(domain: Fields, guest: _Guest) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Requests and limits of the container that runs the guest."""
+    given = _mapping(domain.get("resources"))
+    given_requests, given_limits = _mapping(given.get("requests")), _mapping(given.get("limits"))
+    memory = guest.overhead if guest.page else max(guest.memory, _whole(given_requests.get("memory"))) + guest.overhead
+    requests: dict[str, Any] = {"memory": _bytes(memory)}
+    limits: dict[str, Any] = {}
+    if guest.page:
+        limits[hugepages(guest.page)] = _bytes(guest.memory)
+    for device in guest.devices:
+        limits[device] = limits.get(device, 0) + 1
+    requests.update(limits)
+    if guest.dedicated:
+        requests["cpu"] = limits["cpu"] = guest.cpus + guest.extra
+        limits["memory"] = requests["memory"]
+        return requests, limits
+    requests["cpu"] = given_requests.get("cpu", f"{guest.cpus * 1000 // _OVERCOMMIT}m")
+    if given_limits.get("cpu") is not None:
+        limits["cpu"] = given_limits["cpu"]
+    if given_limits.get("memory") is not None:
+        limits["memory"] = _bytes(_whole(given_limits["memory"]) + guest.overhead)
+    return requests, limits
+
+
+def _whole(written: object) -> int:
+    """Read an amount in whole units; what is no amount counts as none."""
+    try:
+        return 0 if written is None else max(0, amount(written).nano // NANO)
+    except (QuantityError, TypeError, ValueError):
+        return 0
+
+
+def _bytes(number: int) -> str:
+    return canonical(from_int(number - number % _MEBI or number, "BinarySI"))
+
+
+def _mapping(value: object) -> Fields:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _sequence(value: object) -> list[Fields]:
+    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []

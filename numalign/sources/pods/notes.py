@@ -1,0 +1,87 @@
+"""What a person should know about the inputs: what had no pod in it, what is tried in part, what is approximated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+
+from numalign.errors import Notice
+
+if TYPE_CHECKING:
+    from numalign.sources.pods.pod_objects import Carrier
+
+_MAX_EACH: Final = 3
+"""So many notes of a kind get a line each; more share one."""
+_MAX_KINDS: Final = 6
+"""So many kinds are named in a line."""
+_ELSEWHERE: Final[Mapping[str, str]] = {
+    "KubeletConfiguration": "a kubelet's settings go with --kubelet-config",
+    "KubeletConfig": "a kubelet's settings go with --kubelet-config",
+    "PerformanceProfile": "a kubelet's settings go with --kubelet-config",
+    "Machine": "a machine goes with --machine",
+    "Kustomization": "`kubectl kustomize FOLDER` prints what it makes",
+}
+"""Kinds that belong somewhere else, and where."""
+
+
+def no_pod_in(without_pod: Mapping[str, int]) -> str:
+    """Say that no input has a pod, and what there is instead."""
+    if not without_pod:
+        return "no pod in it: no document is a Pod or carries a pod template"
+    hints = [hint for kind, hint in _ELSEWHERE.items() if kind in without_pod]
+    return "; ".join([f"no pod in it, only {_kinds(without_pod)}", *dict.fromkeys(hints)])
+
+
+def podless(without_pod: Mapping[str, int]) -> Iterator[Notice]:
+    """Say how many documents have no pod in them, and what they are."""
+    total = sum(without_pod.values())
+    if total:
+        plural = "s" * (total != 1)
+        yield Notice("no-pod", f"{total} document{plural} without a pod passed over: {_kinds(without_pod)}")
+
+
+def _kinds(without_pod: Mapping[str, int]) -> str:
+    """Name kinds, the most frequent first: `2 Service, ConfigMap, 1 without a kind`."""
+    ordered = sorted(without_pod.items(), key=lambda item: (-item[1], item[0]))
+    parts = [f"{number} without a kind" if not kind else _counted(kind, number) for kind, number in ordered]
+    more = len(parts) - _MAX_KINDS
+    return ", ".join(parts[:_MAX_KINDS] + ([f"{more} other kinds"] if more > 0 else []))
+
+
+def _counted(kind: str, number: int) -> str:
+    return kind if number == 1 else f"{number} {kind}"
+
+
+def notes_of(carriers: Sequence[Carrier], partly: Sequence[Carrier], finished: int) -> Iterator[Notice]:
+    """Say which objects are tried in part (one pod of a template) or approximately, and how many pods have ended."""
+    if finished:
+        yield Notice("finished", f"{finished} pod{'s' * (finished != 1)} that have ended passed over")
+    yield from _partly(partly)
+    said = [carrier for carrier in carriers if carrier.template.approximation]
+    for carrier in said[:_MAX_EACH]:
+        place = f"{carrier.document.name}:{carrier.document.line(carrier.path)}"
+        yield Notice("approximation", carrier.template.approximation, place)
+    if len(said) > _MAX_EACH:
+        yield Notice("approximation", f"{len(said) - _MAX_EACH} more objects are approximated in the same way")
+
+
+def _partly(carriers: Sequence[Carrier]) -> Iterator[Notice]:
+    objects = [list(group) for _, group in groupby(carriers, key=lambda one: id(one.object))]
+    for group in objects[:_MAX_EACH]:
+        yield Notice("replicas", _partly_line(group))
+    if len(objects) > _MAX_EACH:
+        text = f"{len(objects) - _MAX_EACH} more objects ask for more than one pod of a template; --replicas N tries N"
+        yield Notice("replicas", text)
+
+
+def _partly_line(carriers: Sequence[Carrier]) -> str:
+    """Write about one object: of which templates one pod is tried, and how many it asks for."""
+    from numalign.sources.pods.pod_objects import owner_name
+
+    first = carriers[0]
+    name = f"{first.kind} {owner_name(first.object)}"
+    if len(carriers) == 1 and not first.template.role:
+        return f"{name}: 1 of {first.template.wanted} replicas is tried; --replicas N tries N"
+    counted = ", ".join(f"1 of {one.template.wanted} {one.template.role}".rstrip() for one in carriers)
+    return f"{name}: {counted} tried; --replicas ROLE=N tries N, --gang all"
