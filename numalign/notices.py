@@ -25,6 +25,11 @@ CODES: Mapping[str, Level] = {
     # Inputs.
     "no-pod": "note",
     "replicas": "note",
+    "finished": "note",
+    "file-twice": "note",
+    "beside-passed-over": "note",
+    "approximation": "warning",
+    "kustomize-source": "warning",
     "unknown-field": "warning",
     "kubelet-unused": "note",
     # Claims.

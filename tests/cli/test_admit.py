@@ -71,9 +71,9 @@ class TestInputs:
     def test_documents_without_a_pod_are_counted(self) -> None:
         done = admit({"kind": "Service"}, pod("a"), {"kind": "ConfigMap"})
         assert done.status == 0
-        assert one_line(done.err) == "warning: 2 documents without a pod passed over"
+        assert one_line(done.err) == "warning: 2 documents without a pod passed over: ConfigMap, Service"
         assert done.json["warnings"] == [
-            {"code": "no-pod", "message": "2 documents without a pod passed over", "path": ""}
+            {"code": "no-pod", "message": "2 documents without a pod passed over: ConfigMap, Service", "path": ""}
         ]
 
     def test_one_replica_is_tried_unless_told_otherwise(self) -> None:
@@ -91,7 +91,7 @@ class TestInputs:
 
 BAD = {
     "empty": (b"", "standard input: no pod in it: no document is a Pod or carries a pod template"),
-    "no pod": (b"kind: Service\n", "standard input: no pod in it: no document is a Pod or carries a pod template"),
+    "no pod": (b"kind: Service\n", "standard input: no pod in it, only Service"),
     "not YAML": (b"a: [", "standard input:2: not YAML: did not find expected node content while parsing a flow node"),
     "half a JSON file": (json.dumps(pod("a")).encode()[:150], None),
     "an alias bomb": (

@@ -29,10 +29,13 @@ def test_a_refused_pod_is_1() -> None:
 
 
 def test_wrong_input_beats_a_refused_pod() -> None:
-    """All inputs are read before the first admission: nothing is printed of the pod that would be refused."""
+    """Among several inputs those that can be read are judged, and the one that cannot is named."""
     done = numalign("admit", POD, "nowhere.yaml", *FIGURE_1)
-    assert (done.status, done.out) == (2, "")
+    assert (done.status, done.out) == (2, numalign("admit", POD, *FIGURE_1).out)
     assert one_line(done.err) == "nowhere.yaml: cannot be read: No such file or directory"
+
+    alone = numalign("admit", "nowhere.yaml", *FIGURE_1)
+    assert (alone.status, alone.out, alone.err) == (2, "", done.err)
 
 
 WRONG_FLAGS = {

@@ -10,6 +10,7 @@ from numalign.model.hardware import Allowed, CPUKind, Hardware, HardwareNode, L3
 from numalign.sources.text import fields
 from numalign.sources.text.fields import FieldError, Path
 
+Data = dict[str, Any]
 Item = TypeVar("Item")
 
 KEYS = (
@@ -51,9 +52,9 @@ PCI_KEYS = (
 # To plain data
 
 
-def dump(hardware: Hardware) -> dict[str, Any]:
+def dump(hardware: Hardware) -> Data:
     """Write the section as plain data that `read` reads back; what is not known is left out."""
-    known: dict[str, Any] = {
+    known: Data = {
         "model": hardware.model,
         "cpus": _set(hardware.cpus),
         "offlineCPUs": format_set(hardware.offline_cpus) or None,
@@ -75,7 +76,7 @@ def dump(hardware: Hardware) -> dict[str, Any]:
     return _known(**known)
 
 
-def _known(**items: object) -> dict[str, Any]:
+def _known(**items: object) -> Data:
     return {key: value for key, value in items.items() if value is not None}
 
 
@@ -83,7 +84,7 @@ def _set(members: int | None) -> str | None:
     return None if members is None else format_set(members)
 
 
-def _node(node: HardwareNode) -> dict[str, Any]:
+def _node(node: HardwareNode) -> Data:
     return _known(
         id=node.id,
         cpus=format_set(node.cpus),
@@ -93,13 +94,13 @@ def _node(node: HardwareNode) -> dict[str, Any]:
     )
 
 
-def _allowed(allowed: Allowed) -> dict[str, Any]:
+def _allowed(allowed: Allowed) -> Data:
     return _known(
         cpus=_set(allowed.cpus), numaNodes=_set(allowed.numa_nodes), cpuQuota=allowed.cpu_quota, memory=allowed.memory
     )
 
 
-def _pci(function: PCIFunction) -> dict[str, Any]:
+def _pci(function: PCIFunction) -> Data:
     """One function; a key that is missing is not known, `numaNode: -1` is what the firmware did not say."""
     found: dict[str, object] = dict(zip(PCI_KEYS, function, strict=True))
     found["names"] = list(function.names) or None

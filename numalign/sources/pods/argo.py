@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
-from numalign.sources.pods.roles import Step, role_of
+from numalign.sources.pods.roles import Fields, Step, role_of
 from numalign.sources.pods.shapes import Place, Template
-
-Fields = Mapping[str, Any]
 
 _GROUP: Final = "argoproj.io/"
 _POD_FIELDS: Final = ("nodeSelector", "affinity", "tolerations", "priorityClassName", "schedulerName", "hostNetwork")
@@ -44,7 +42,7 @@ def _step(step: Fields, workflow: Fields, place: str, number: int) -> Iterator[T
     if main is None:
         return
     sidecars = [one for one in step.get("sidecars") or () if isinstance(one, Mapping)]
-    spec: dict[str, Any] = {
+    spec: dict[str, object] = {
         "containers": [{**step[main], "name": "main"}, *sidecars],
         **{field: given[field] for field in _POD_FIELDS for given in (workflow, step) if given.get(field) is not None},
     }

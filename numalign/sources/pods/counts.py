@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from numalign.model.apiserver.types import shown
 from numalign.model.path import child
-from numalign.sources.pods.roles import Step, is_role
-
-Fields = Mapping[str, Any]
+from numalign.sources.pods.roles import Fields, Step, is_role
 
 _COUNTS: Final = ("replicas", "numReplicas", "parallelism", "count", "numOfHosts", "instances")
 """Fields that count pods; where several stand on the way to a template they are multiplied."""
@@ -42,7 +40,7 @@ def wanted_pods(thing: Fields, kind: str, path: str, steps: Sequence[Step]) -> i
     way = _way(thing, path, steps)
     for index, step in enumerate(steps):
         if step.key == _GROUPS:
-            return _in_groups(*way[index], steps) * _slices(thing, path)
+            return _in_groups(step.value, *way[index], steps) * _slices(thing, path)
     wanted = 1
     for index in range(len(steps) - 1, -1, -1):
         if is_role(steps, index):
@@ -51,15 +49,15 @@ def wanted_pods(thing: Fields, kind: str, path: str, steps: Sequence[Step]) -> i
     return wanted * _BY_KIND[kind](thing, path, steps) if kind in _BY_KIND else wanted
 
 
-def _way(thing: Fields, path: str, steps: Sequence[Step]) -> list[tuple[Any, str]]:
+def _way(thing: Fields, path: str, steps: Sequence[Step]) -> list[tuple[object, str]]:
     """List what holds each step, outermost first, with its place."""
-    way: list[tuple[Any, str]] = [(thing, path)]
+    way: list[tuple[object, str]] = [(thing, path)]
     for step in steps:
         way.append((step.value, child(way[-1][1], step.key)))
     return way
 
 
-def _counted(holder: Any, place: str) -> int:
+def _counted(holder: object, place: str) -> int:
     """Multiply what a mapping counts; a Job makes no more pods at a time than it completes."""
     if not isinstance(holder, Mapping):
         return 1
@@ -72,10 +70,9 @@ def _counted(holder: Any, place: str) -> int:
     return wanted
 
 
-def _in_groups(holder: Fields, place: str, steps: Sequence[Step]) -> int:
+def _in_groups(template: Fields, holder: object, place: str, steps: Sequence[Step]) -> int:
     """Count in groups of a leader and its workers: `replicas` groups of `size` pods."""
-    template = holder[_GROUPS]
-    groups = count(holder, "replicas", place)
+    groups = count(holder, "replicas", place) if isinstance(holder, Mapping) else 1
     size = count(template, "size", child(place, _GROUPS))
     if template.get("leaderTemplate") is None:
         return groups * size

@@ -8,16 +8,15 @@ a virtual CPU and for the I/O thread, 32Mi for a graphics device, 1Gi where a de
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from numalign.model.apiserver.amounts import amount
 from numalign.model.path import child
 from numalign.model.quantity import NANO, QuantityError, canonical, from_int
 from numalign.model.resources import hugepages
 from numalign.sources.pods.counts import count
+from numalign.sources.pods.roles import Fields
 from numalign.sources.pods.shapes import Place, Template
-
-Fields = Mapping[str, Any]
 
 _GROUP: Final = "kubevirt.io/"
 _MEBI: Final = 1 << 20
@@ -40,7 +39,7 @@ def templates_of(thing: Fields, kind: str, path: str) -> Iterator[Template]:
     if _GROUP not in str(thing.get("apiVersion")):
         return
     wanted = 1
-    value: Any = thing.get("spec")
+    value: object = thing.get("spec")
     place = child(path, "spec")
     for field in ("virtualMachineTemplate", "spec", "template", "spec"):
         if isinstance(value, Mapping) and field in value:
@@ -135,17 +134,17 @@ def _virtual_cpus(cpu: Fields, asked: Fields) -> int:
     return max(1, _whole(asked.get("cpu")))
 
 
-def _resources(domain: Fields, guest: _Guest) -> tuple[dict[str, Any], dict[str, Any]]:
+def _resources(domain: Fields, guest: _Guest) -> tuple[dict[str, object], dict[str, object]]:
     """Requests and limits of the container that runs the guest."""
     given = _mapping(domain.get("resources"))
     given_requests, given_limits = _mapping(given.get("requests")), _mapping(given.get("limits"))
     memory = guest.overhead if guest.page else max(guest.memory, _whole(given_requests.get("memory"))) + guest.overhead
-    requests: dict[str, Any] = {"memory": _bytes(memory)}
-    limits: dict[str, Any] = {}
+    requests: dict[str, object] = {"memory": _bytes(memory)}
+    limits: dict[str, object] = {}
     if guest.page:
         limits[hugepages(guest.page)] = _bytes(guest.memory)
     for device in guest.devices:
-        limits[device] = limits.get(device, 0) + 1
+        limits[device] = guest.devices.count(device)
     requests.update(limits)
     if guest.dedicated:
         requests["cpu"] = limits["cpu"] = guest.cpus + guest.extra

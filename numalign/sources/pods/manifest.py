@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from numalign.errors import InputError, Notice
 from numalign.model.path import child
@@ -12,6 +12,7 @@ from numalign.model.pod import Pod
 from numalign.sources.pods import files
 from numalign.sources.pods.notes import no_pod_in, notes_of, podless
 from numalign.sources.pods.pod_objects import Carrier, Found, owner_name, search
+from numalign.sources.pods.roles import Fields
 from numalign.sources.pods.shapes import Template
 from numalign.sources.text.yaml import Document, FilePath, load_file
 
@@ -183,7 +184,7 @@ def _read_all(names: Sequence[FilePath]) -> _Reading:
     return reading
 
 
-def has_ended(manifest: Mapping[str, Any]) -> bool:
+def has_ended(manifest: Fields) -> bool:
     """Tell whether a pod of a cluster has run to its end."""
     return (manifest.get("status") or {}).get("phase") in FINISHED
 
@@ -214,7 +215,7 @@ def _check_roles(by_role: Mapping[str, int], carriers: Iterable[Carrier]) -> Non
 
 # Names
 
-_Taken = dict[Any, Carrier | None]
+_Taken = dict[object, Carrier | None]
 """(namespace, name), or a uid -> who has it; None: a pod that is already there."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 from numalign.errors import InputError
 from numalign.model.apiserver.defaulting import read_pod
@@ -12,11 +12,9 @@ from numalign.model.apiserver.validation import validate
 from numalign.model.path import child
 from numalign.model.pod import Pod
 from numalign.sources.pods.counts import CountError, wanted_pods
-from numalign.sources.pods.roles import Step
+from numalign.sources.pods.roles import Fields, Step
 from numalign.sources.pods.shapes import Template, joined
 from numalign.sources.text.yaml import Document
-
-Fields = Mapping[str, Any]
 
 NO_KIND: Final = ""
 """The kind of a document that has none."""
@@ -66,12 +64,12 @@ def search(document: Document, *, check: bool, refused: Callable[[InputError], N
         InputError: a pod is one the API server would refuse.
     """
     found = Found([], [], [])
-    pending: list[tuple[Any, str, str]] = [(document.data, "", "")]
+    pending: list[tuple[object, str, str]] = [(document.data, "", "")]
     while pending:
         thing, path, list_kind = pending.pop()
-        items = _items(thing)
-        if items is not None:
-            kind = str(thing["kind"])
+        listed = _items(thing)
+        if listed is not None:
+            kind, items = listed
             found.lists.append(kind)
             place = child(path, "items")
             inside = [(item, child(place, index), kind.removesuffix("List")) for index, item in enumerate(items)]
@@ -90,15 +88,17 @@ def search(document: Document, *, check: bool, refused: Callable[[InputError], N
     return found
 
 
-def _items(thing: Any) -> list[Any] | None:
-    """Give the items of a List (PodList, DeploymentList, …); None for anything else."""
+def _items(thing: object) -> tuple[str, list[object]] | None:
+    """Give the kind and the items of a List (PodList, DeploymentList, …); None for anything else."""
     if not isinstance(thing, Mapping) or not str(thing.get("kind")).endswith("List") or "spec" in thing:
         return None
     items = thing.get("items", [])
-    return items if isinstance(items, list) else [] if items is None else None
+    if items is None or isinstance(items, list):
+        return str(thing["kind"]), items or []
+    return None
 
 
-def _kind(thing: Any, list_kind: str) -> str:
+def _kind(thing: object, list_kind: str) -> str:
     kind = thing.get("kind") if isinstance(thing, Mapping) else None
     return kind if isinstance(kind, str) and kind.isprintable() else list_kind or NO_KIND
 
@@ -110,7 +110,7 @@ _NO_PODS: Final = ("apiextensions.k8s.io/", "kyverno.io/", "policies.kyverno.io/
 """Groups whose objects speak of pods and carry none: schemas and patterns."""
 
 
-def _carriers(document: Document, thing: Any, path: str, list_kind: str, check: bool) -> list[Carrier]:
+def _carriers(document: Document, thing: object, path: str, list_kind: str, check: bool) -> list[Carrier]:
     """Read the pods of an object, and of the whole objects inside it."""
     if not isinstance(thing, Mapping):
         return []
@@ -128,10 +128,10 @@ def _carriers(document: Document, thing: Any, path: str, list_kind: str, check: 
         return _inside(document, thing, kind, path, check)
     if not isinstance(kind, str) or not kind:
         raise document.error("missing; it is required", child(path, "kind"))
-    metadata = thing.get("metadata")
+    metadata = thing.get("metadata") or {}
     for problem in _judge_owner(metadata):
         raise document.error(problem.message, joined(path, problem.path))
-    namespace = (metadata or {}).get("namespace") or "default"
+    namespace = metadata.get("namespace") or "default"
     return [
         Carrier(document, thing, kind, template, pod._replace(namespace=namespace))
         for template in templates
@@ -154,14 +154,14 @@ def _templates(thing: Fields, kind: str, path: str) -> Iterator[Template]:
 def _own_template(thing: Fields, kind: str, path: str) -> Template:
     keys = {"CronJob": ("spec", "jobTemplate", "spec", "template"), "PodTemplate": ("template",)}
     steps = []
-    value: Any = thing
+    value: object = thing
     place = path
     for key in keys.get(kind, ("spec", "template")):
         value = value.get(key) if isinstance(value, Mapping) else None
         place = child(place, key)
         steps.append(Step(key, value))
     wanted = wanted_pods(thing, kind, path, steps)
-    return Template(place, value if value is not None else {}, wanted=wanted)
+    return Template(place, cast(Fields, value if value is not None else {}), wanted=wanted)
 
 
 def _is_workload(thing: Fields, kind: str) -> bool:
@@ -185,10 +185,10 @@ def _inside(document: Document, thing: Fields, kind: object, path: str, check: b
     ]
 
 
-def _judge_owner(metadata: Any) -> Iterator[Problem]:
+def _judge_owner(metadata: Fields) -> Iterator[Problem]:
     """Judge what is needed of the metadata of an object with a template."""
-    yield from misfits({"metadata": metadata or {}, "spec": {"containers": []}})
-    if not (metadata or {}).get("name") and not (metadata or {}).get("generateName"):
+    yield from misfits({"metadata": metadata, "spec": {"containers": []}})
+    if not metadata.get("name") and not metadata.get("generateName"):
         yield Problem("metadata.name", "missing; it is required")
 
 

@@ -10,6 +10,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+Fields = Mapping[str, Any]
+"""A mapping of a decoded document."""
+
 
 class Step(NamedTuple):
     """One key or index on the way from an object to something inside it."""

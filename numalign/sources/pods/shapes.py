@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-Fields = Mapping[str, Any]
+from numalign.sources.pods.roles import Fields
 
 
 class Place(NamedTuple):

@@ -8,15 +8,12 @@ count is the one that stands beside it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Final, TypeGuard
 
 from numalign.model.path import child
 from numalign.sources.pods.counts import wanted_pods
-from numalign.sources.pods.roles import Step, role_of, told_apart
+from numalign.sources.pods.roles import Fields, Step, role_of, told_apart
 from numalign.sources.pods.shapes import Place, Template
-
-Fields = Mapping[str, Any]
-
 
 _PASSED_OVER: Final = frozenset({"status", "metadata"})
 """Fields of an object in which no template is looked for."""
@@ -56,7 +53,7 @@ def templates_of(thing: Fields, kind: str, path: str) -> Iterator[Template]:
 
 def embedded_in(thing: Fields) -> Iterator[tuple[Fields, str]]:
     """Yield the whole objects inside an object (those with `apiVersion` and `kind`), with their places in it."""
-    pending: list[tuple[Any, str, int]] = [(thing, "", 0)]
+    pending: list[tuple[object, str, int]] = [(thing, "", 0)]
     while pending:
         value, path, depth = pending.pop()
         if depth and is_object(value):
@@ -68,7 +65,7 @@ def embedded_in(thing: Fields) -> Iterator[tuple[Fields, str]]:
             pending.extend(reversed(inside))
 
 
-def is_object(value: Any) -> bool:
+def is_object(value: object) -> TypeGuard[Fields]:
     """Tell whether something is a whole object of its own."""
     return (
         isinstance(value, Mapping)
@@ -78,14 +75,14 @@ def is_object(value: Any) -> bool:
     )
 
 
-def _items(value: Any) -> Iterator[tuple[str | int, Any]]:
+def _items(value: object) -> Iterator[tuple[str | int, object]]:
     if isinstance(value, Mapping):
         yield from value.items()
     elif isinstance(value, list):
         yield from enumerate(value)
 
 
-def _look(value: Any, steps: tuple[Step, ...], found: list[tuple[tuple[Step, ...], Fields, bool]]) -> None:
+def _look(value: object, steps: tuple[Step, ...], found: list[tuple[tuple[Step, ...], Fields, bool]]) -> None:
     if len(steps) > _MAX_DEPTH or (steps and is_object(value)):
         return
     if isinstance(value, Mapping) and steps:
@@ -100,7 +97,7 @@ def _look(value: Any, steps: tuple[Step, ...], found: list[tuple[tuple[Step, ...
             _look(item, (*steps, Step(key, item)), found)
 
 
-def _is_pod_spec(value: Any, *, named: bool) -> bool:
+def _is_pod_spec(value: object, *, named: bool) -> bool:
     """Tell whether something is a pod's spec: a list of containers, which have names (or, in a template, images)."""
     containers = value.get("containers") if isinstance(value, Mapping) else None
     return isinstance(containers, list) and any(
