@@ -8,7 +8,8 @@ from typing import Final, NamedTuple, TypeVar
 from numalign.dra import reading
 from numalign.dra.values import Claim, DeviceClass, Node, Slice
 from numalign.errors import InputError
-from numalign.sources.pods.pod_objects import Carrier, Thing, carrier_of, things_of
+from numalign.sources.pods.files import documents_of
+from numalign.sources.pods.pod_objects import Carrier, Thing, carriers_of, things_of
 from numalign.sources.text.yaml import STDIN, FilePath
 
 T = TypeVar("T")
@@ -66,7 +67,7 @@ class _Collected:
     def add(self, thing: Thing, *, pods: bool) -> None:
         """Read an object, if it is one of ours."""
         data = thing.data
-        kind = (data.get("kind") or thing.kind) if isinstance(data, Mapping) else None
+        kind = thing.kind
         version = str(data.get("apiVersion") or "") if isinstance(data, Mapping) else ""
         if version.startswith(_GROUP) or kind in (
             "ResourceSlice",
@@ -74,15 +75,13 @@ class _Collected:
             "ResourceClaimTemplate",
             "DeviceClass",
         ):
-            self._add_resource(thing, str(kind), version.removeprefix(_GROUP))
+            self._add_resource(thing, kind, version.removeprefix(_GROUP))
         elif kind == "Node" and version in ("v1", ""):
             self.nodes.append(_read(thing, reading.read_node))
         else:
-            carrier = carrier_of(thing, check=True) if pods else None
-            if carrier is None:
-                self.others += 1
-            else:
-                self.carriers.append(carrier)
+            carriers = carriers_of(thing, check=True) if pods else []
+            self.carriers += carriers
+            self.others += not carriers
 
     def _add_resource(self, thing: Thing, kind: str, version: str) -> None:
         if version and version not in _VERSIONS:
@@ -130,8 +129,8 @@ def read_objects(names: Iterable[FilePath], *, pods: bool) -> ClaimObjects:
     """
     found = _Collected()
     for name in names:
-        for thing in things_of(name):
-            if thing is not None:
+        for document in documents_of(name):
+            for thing in things_of(document):
                 found.add(thing, pods=pods)
     return ClaimObjects(
         tuple(found.slices),

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from numalign.errors import InputError, Notice
-from numalign.sources.text.yaml import STDIN, FilePath
+from numalign.sources.text.yaml import STDIN, Document, FilePath, load_file
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 """Files of a folder that are read; the others are passed over."""
@@ -36,6 +36,16 @@ def files_in(name: FilePath) -> list[str]:
     if not files:
         raise InputError(f"no file that ends in {', '.join(SUFFIXES)} in this folder", str(name))
     return files
+
+
+def documents_of(name: FilePath) -> Iterator[Document]:
+    """Yield the documents of a file, folder or `-`.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    for file in files_in(name):
+        yield from load_file(file)
 
 
 def identity(file: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
 from numalign.errors import InputError
 from numalign.model.apiserver.defaulting import read_pod
@@ -42,6 +42,17 @@ class Carrier(NamedTuple):
         return self.template.path
 
 
+class Thing(NamedTuple):
+    """An object of a document, items of lists one by one."""
+
+    document: Document
+    data: Any
+    path: str
+    """Where it is in the document: \"\", or in a List `items[2]`."""
+    kind: str
+    """Its kind; where only the list around it says so, from there; empty where nobody says."""
+
+
 class Found(NamedTuple):
     """What a document holds; the lists grow while it is read."""
 
@@ -50,6 +61,22 @@ class Found(NamedTuple):
     """The kind of each object without a pod."""
     lists: list[str]
     """The kind of each List."""
+
+
+def things_of(document: Document, lists: list[str] | None = None) -> Iterator[Thing]:
+    """Yield the objects of a document, in its order; kinds of lists go to `lists`."""
+    pending = [Thing(document, document.data, "", _kind(document.data, NO_KIND))]
+    while pending:
+        thing = pending.pop()
+        items = _items(thing.data)
+        if items is None:
+            yield thing
+            continue
+        if lists is not None:
+            lists.append(thing.kind)
+        place, kind = child(thing.path, "items"), thing.kind.removesuffix("List")
+        inside = [Thing(document, item, child(place, index), _kind(item, kind)) for index, item in enumerate(items)]
+        pending.extend(reversed(inside))
 
 
 def search(document: Document, *, check: bool, refused: Callable[[InputError], None] | None = None) -> Found:
@@ -64,19 +91,9 @@ def search(document: Document, *, check: bool, refused: Callable[[InputError], N
         InputError: a pod is one the API server would refuse.
     """
     found = Found([], [], [])
-    pending: list[tuple[object, str, str]] = [(document.data, "", "")]
-    while pending:
-        thing, path, list_kind = pending.pop()
-        listed = _items(thing)
-        if listed is not None:
-            kind, items = listed
-            found.lists.append(kind)
-            place = child(path, "items")
-            inside = [(item, child(place, index), kind.removesuffix("List")) for index, item in enumerate(items)]
-            pending.extend(reversed(inside))
-            continue
+    for thing in things_of(document, found.lists):
         try:
-            carriers = _carriers(document, thing, path, list_kind, check)
+            carriers = carriers_of(thing, check=check)
         except InputError as error:
             if refused is None:
                 raise
@@ -84,23 +101,21 @@ def search(document: Document, *, check: bool, refused: Callable[[InputError], N
             continue
         found.carriers.extend(carriers)
         if not carriers:
-            found.without_pod.append(_kind(thing, list_kind))
+            found.without_pod.append(thing.kind)
     return found
 
 
-def _items(thing: object) -> tuple[str, list[object]] | None:
-    """Give the kind and the items of a List (PodList, DeploymentList, …); None for anything else."""
+def _items(thing: object) -> list[object] | None:
+    """Give the items of a List (PodList, DeploymentList, …); None for anything else."""
     if not isinstance(thing, Mapping) or not str(thing.get("kind")).endswith("List") or "spec" in thing:
         return None
     items = thing.get("items", [])
-    if items is None or isinstance(items, list):
-        return str(thing["kind"]), items or []
-    return None
+    return items if isinstance(items, list) else [] if items is None else None
 
 
 def _kind(thing: object, list_kind: str) -> str:
     kind = thing.get("kind") if isinstance(thing, Mapping) else None
-    return kind if isinstance(kind, str) and kind.isprintable() else list_kind or NO_KIND
+    return kind if isinstance(kind, str) and kind.isprintable() else list_kind
 
 
 _WORKLOADS: Final = frozenset(
@@ -110,30 +125,32 @@ _NO_PODS: Final = ("apiextensions.k8s.io/", "kyverno.io/", "policies.kyverno.io/
 """Groups whose objects speak of pods and carry none: schemas and patterns."""
 
 
-def _carriers(document: Document, thing: object, path: str, list_kind: str, check: bool) -> list[Carrier]:
-    """Read the pods of an object, and of the whole objects inside it."""
-    if not isinstance(thing, Mapping):
+def carriers_of(thing: Thing, *, check: bool) -> list[Carrier]:
+    """Read the pods of an object, and of the whole objects inside it.
+
+    Raises:
+        InputError: a pod is one the API server would refuse.
+    """
+    document, data, path, kind = thing
+    if not isinstance(data, Mapping) or str(data.get("apiVersion")).startswith(_NO_PODS):
         return []
-    kind = thing.get("kind") or list_kind
     if kind == "Pod":
-        template = Template(path, thing)
-        return [Carrier(document, thing, "Pod", template, _checked(document, template, check, named=True))]
-    if str(thing.get("apiVersion")).startswith(_NO_PODS):
-        return []
+        template = Template(path, data)
+        return [Carrier(document, data, "Pod", template, _checked(document, template, check, named=True))]
     try:
-        templates = list(_templates(thing, kind if isinstance(kind, str) else "", path))
+        templates = list(_templates(data, kind, path))
     except CountError as error:
         raise document.error(error.message, error.path) from None
     if not templates:
-        return _inside(document, thing, kind, path, check)
-    if not isinstance(kind, str) or not kind:
+        return _inside(thing, check)
+    if not kind:
         raise document.error("missing; it is required", child(path, "kind"))
-    metadata = thing.get("metadata") or {}
+    metadata = data.get("metadata") or {}
     for problem in _judge_owner(metadata):
         raise document.error(problem.message, joined(path, problem.path))
     namespace = metadata.get("namespace") or "default"
     return [
-        Carrier(document, thing, kind, template, pod._replace(namespace=namespace))
+        Carrier(document, data, kind, template, pod._replace(namespace=namespace))
         for template in templates
         for pod in (_checked(document, template, check, named=False),)
     ]
@@ -171,17 +188,19 @@ def _is_workload(thing: Fields, kind: str) -> bool:
     return own and kind in _WORKLOADS
 
 
-def _inside(document: Document, thing: Fields, kind: object, path: str, check: bool) -> list[Carrier]:
+def _inside(thing: Thing, check: bool) -> list[Carrier]:
     """Look into an object without a template: is it a pod without a kind, or does it hold whole objects?"""
-    spec = thing.get("spec")
-    if not kind and isinstance(spec, Mapping) and "containers" in spec:
-        raise document.error('missing; this looks like a pod, which needs "kind: Pod"', child(path, "kind"))
+    spec = thing.data.get("spec")
+    if not thing.kind and isinstance(spec, Mapping) and "containers" in spec:
+        raise thing.document.error('missing; this looks like a pod, which needs "kind: Pod"', child(thing.path, "kind"))
     from numalign.sources.pods.templates import embedded_in
 
     return [
         carrier
-        for one, place in embedded_in(thing)
-        for carrier in _carriers(document, one, joined(path, place), "", check)
+        for data, place in embedded_in(thing.data)
+        for carrier in carriers_of(
+            Thing(thing.document, data, joined(thing.path, place), _kind(data, NO_KIND)), check=check
+        )
     ]
 
 
