@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
-from numalign.analysis.lint.check import check_code
+from numalign.analysis.lint.check import Report, check_code
 from numalign.analysis.lint.check import lint as lint_pod
 from numalign.errors import InputError
 from numalign.results.lint import LintedPod, LintResult
@@ -32,7 +33,11 @@ def lint(sources: Sequence[PodSource], *, on: Setup | None = None, ignore: Seque
     for code in ignore:
         check_code(code, "--ignore")
     session = None if on is None else _empty_node(on)
-    return LintResult(on.machine.name if on else None, tuple(_linted(source, session, ignore) for source in sources))
+    pods: list[LintedPod] = []
+    # Pods of one document get their lines together: a large one is read for them once.
+    for _, members in groupby(sources, key=lambda source: id(source.document)):
+        pods += _linted(tuple(members), session, ignore)
+    return LintResult(on.machine.name if on else None, tuple(pods))
 
 
 def _empty_node(on: Setup) -> Session:
@@ -41,22 +46,31 @@ def _empty_node(on: Setup) -> Session:
     return open_session(on)
 
 
-def _linted(source: PodSource, on: Session | None, ignore: Sequence[str]) -> LintedPod:
-    document, place = source.document, source.place
-    try:
-        report = lint_pod(source.pod, on, ignore)
-    except InputError as error:
-        raise document.error(error.message, place(error.where)) from None
-    return LintedPod(
-        name=source.pod.name,
-        namespace=source.pod.namespace,
-        qos=source.pod.qos,
-        kind=source.kind,
-        owner=source.owner,
-        file=document.name,
-        is_file=file_of(source) is not None,
-        line=document.line(source.path),
-        findings=report.findings,
-        lines=tuple(document.line(place(finding.path)) for finding in report.findings),
-        ignored=report.ignored,
-    )
+def _linted(sources: Sequence[PodSource], on: Session | None, ignore: Sequence[str]) -> Iterator[LintedPod]:
+    """Examine the pods of one document."""
+    document = sources[0].document
+    reports: list[Report] = []
+    for source in sources:
+        try:
+            reports.append(lint_pod(source.pod, on, ignore))
+        except InputError as error:
+            raise document.error(error.message, source.place(error.where)) from None
+    places = [
+        [source.path, *(source.place(finding.path) for finding in report.findings)]
+        for source, report in zip(sources, reports, strict=True)
+    ]
+    lines = iter(document.lines(place for of_pod in places for place in of_pod))
+    for source, report in zip(sources, reports, strict=True):
+        yield LintedPod(
+            name=source.pod.name,
+            namespace=source.pod.namespace,
+            qos=source.pod.qos,
+            kind=source.kind,
+            owner=source.owner,
+            file=document.name,
+            is_file=file_of(source) is not None,
+            line=next(lines),
+            findings=report.findings,
+            lines=tuple(islice(lines, len(report.findings))),
+            ignored=report.ignored,
+        )

@@ -6,6 +6,7 @@ Everything is read and checked before the first admission, so that wrong input (
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from numalign.errors import InputError, Notice
@@ -56,7 +57,10 @@ class LoadedPods(NamedTuple):
     @property
     def places(self) -> Iterator[tuple[str | None, int]]:
         """File (None: standard input) and line of each of `tried`."""
-        return ((file_of(source), source.document.line(source.path)) for source in self.sources)
+        for _, members in groupby(self.sources, key=lambda source: id(source.document)):
+            sources = tuple(members)
+            lines = sources[0].document.lines(source.path for source in sources)
+            yield from zip(map(file_of, sources), lines, strict=True)
 
 
 def load_setup(machine: str | None, request: KubeletRequest) -> LoadedSetup:

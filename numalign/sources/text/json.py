@@ -7,9 +7,11 @@ import re
 from typing import Any, Final, NoReturn
 
 from numalign.errors import InputError
-from numalign.sources.text.bounds import MAX_DEPTH
+from numalign.sources.text.bounds import MAX_DEPTH, MAX_DOCUMENTS, MAX_VALUES
+from numalign.sources.text.found import EMPTY, Found
 
 _BLANK: Final = re.compile(r"[ \t\r\n]*")
+_STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -17,14 +19,15 @@ class _DuplicateKeyError(Exception):
     pass
 
 
-def read_json(text: str, name: str) -> list[tuple[Any, int]]:
-    """Read one or more JSON documents; each comes with its first line.
+def read_json(text: str, name: str) -> list[Found]:
+    """Read one or more JSON documents.
 
     Raises:
-        InputError: not JSON, a duplicate key, nested too deep.
+        InputError: not JSON, a duplicate key, nested too deep, too many values.
     """
+    check_values(text, name)
     decoder = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_constant)
-    found: list[tuple[Any, int]] = []
+    found: list[Found] = []
     position = _skip(text, 0)
     line, counted = 1, 0
     while position < len(text):
@@ -36,7 +39,7 @@ def read_json(text: str, name: str) -> list[tuple[Any, int]]:
             place = f"{name}:{error.lineno}"
             raise InputError(f"not JSON: {error.msg} (column {error.colno})", place) from None
         except _DuplicateKeyError:
-            raise _duplicate(text, name, len(found)) from None
+            raise _duplicate(text[position:], name, line) from None
         except RecursionError:
             raise InputError(f"nested deeper than {MAX_DEPTH} levels", f"{name}:{line}") from None
         except ValueError as error:
@@ -44,7 +47,9 @@ def read_json(text: str, name: str) -> list[tuple[Any, int]]:
         if not _is_flat_enough(data):
             raise InputError(f"nested deeper than {MAX_DEPTH} levels", f"{name}:{line}")
         _check_surrogates(data, text, position, end, f"{name}:{line}")
-        found.append((data, line))
+        found.append(Found(data, line, text[position:end], line))
+        if len(found) > MAX_DOCUMENTS:
+            raise InputError(f"has more than {MAX_DOCUMENTS:,} documents", name)
         position = _skip(text, end)
     return found
 
@@ -54,7 +59,24 @@ def _skip(text: str, position: int) -> int:
     return match.end() if match else position
 
 
+def check_values(text: str, name: str) -> None:
+    """Refuse a text with too many values before anything is made of them: each takes far more room than its text.
+
+    Raises:
+        InputError: it has too many.
+    """
+    if _values(text) > MAX_VALUES and _values(_STRING.sub("", text)) > MAX_VALUES:
+        raise InputError(f"holds more than {MAX_VALUES:,} values", name)
+
+
+def _values(text: str) -> int:
+    """Count what separates or opens values and keys."""
+    return sum(text.count(sign) for sign in ",:[{")
+
+
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if not pairs:
+        return EMPTY
     result = dict(pairs)
     if len(result) != len(pairs):
         raise _DuplicateKeyError
@@ -88,11 +110,11 @@ def _check_surrogates(data: Any, text: str, start: int, end: int, place: str) ->
             raise InputError("not JSON: half a surrogate pair is no character", place) from None
 
 
-def _duplicate(text: str, name: str, number: int) -> InputError:
+def _duplicate(text: str, name: str, first: int) -> InputError:
     from numalign.sources.text.places import json_places
 
     seen = set()
-    for path, line in json_places(text, number):
+    for path, line in json_places(text, first):
         if path in seen:
             return InputError("the key is there twice", f"{name}:{line}: {path}")
         seen.add(path)

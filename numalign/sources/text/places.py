@@ -23,13 +23,12 @@ class _Level:
         self.key: str | int | None = 0 if is_list else None
 
 
-def yaml_places(text: str, number: int) -> Iterator[Place]:
-    """Yield the fields of YAML document `number` of a text that could be read."""
+def yaml_places(text: str, first: int) -> Iterator[Place]:
+    """Yield the fields of the one YAML document of a text that could be read; `first` is the line it begins on."""
     from yaml.events import (
         AliasEvent,
         CollectionEndEvent,
         CollectionStartEvent,
-        DocumentStartEvent,
         NodeEvent,
         ScalarEvent,
         SequenceStartEvent,
@@ -37,18 +36,13 @@ def yaml_places(text: str, number: int) -> Iterator[Place]:
 
     from numalign.sources.text.yaml_events import events, line_of
 
-    current = -1
     stack: list[_Level] = []
     for event in events(text, ""):
-        if isinstance(event, DocumentStartEvent):
-            current += 1
-        elif current != number:
-            continue
-        elif isinstance(event, CollectionEndEvent):
+        if isinstance(event, CollectionEndEvent):
             stack.pop()
             _advance(stack)
         elif isinstance(event, NodeEvent):
-            line = line_of(event)
+            line = line_of(event) + first - 1
             top = stack[-1] if stack else None
             if top is not None and top.key is None and isinstance(event, ScalarEvent | AliasEvent):
                 top.key = event.value if isinstance(event, ScalarEvent) else f"*{event.anchor}"
@@ -73,31 +67,29 @@ def _advance(stack: list[_Level]) -> None:
 _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]|[^\s"{}\[\],:]+')
 
 
-def json_places(text: str, number: int) -> Iterator[Place]:
-    """Yield the fields of JSON document `number` of a text, in its order, duplicate ones too."""
+def json_places(text: str, first: int) -> Iterator[Place]:
+    """Yield the fields of the JSON document that a text begins with, in its order, duplicate ones too."""
     import json
 
-    current = -1
     stack: list[_Level] = []
-    line, counted = 1, 0
+    line, counted = first, 0
     for match in _TOKEN.finditer(text):
         part = match[0]
         line += text.count("\n", counted, match.start())
         counted = match.start()
-        if not stack:
-            current += 1
         if part in ("}", "]"):
             stack.pop()
             _advance(stack)
+            if not stack:
+                return
             continue
         top: Any = stack[-1] if stack else None
         if top is not None and top.key is None:
             top.key = json.loads(part)
-            if current == number:
-                yield child(top.path, top.key), line
+            yield child(top.path, top.key), line
             continue
         path = child(top.path, top.key) if top is not None else ""
-        if top is not None and top.is_list and current == number:
+        if top is not None and top.is_list:
             yield path, line
         if part in ("{", "["):
             stack.append(_Level(path, part != "{"))

@@ -10,15 +10,18 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any, Final
 
 from numalign.errors import InputError
 from numalign.model.path import child
+from numalign.sources.text.found import Found
 
 MAX_DOCUMENT: Final = 64 << 20
 """Largest document in bytes."""
+MAX_REMEMBERED: Final = 1 << 20
+"""Up to how many characters a document's lines are remembered once one was asked for."""
 MAX_INPUT: Final = 256 << 20
 """Largest file in bytes, all its documents together."""
 STDIN: Final = "standard input"
@@ -29,39 +32,37 @@ FieldPath = str | tuple[str | int, ...]
 """A place in a document, as text (`spec.containers[0]`) or as keys and indexes."""
 
 
-class Document:
-    """One document: plain data (dicts with text keys, lists, texts, numbers, booleans, None) and where it stands."""
+class Place:
+    """Where a document stands, and on which line each of its fields: enough to say what is wrong with it."""
 
-    __slots__ = ("_is_json", "_lines", "_number", "_text", "data", "first_line", "name")
+    __slots__ = ("_is_json", "_lines", "_text", "_text_line", "first_line", "name")
 
-    def __init__(self, data: Any, name: str, first_line: int, text: str, number: int, is_json: bool) -> None:
-        self.data = data
-        """Nodes that the file shares through aliases are shared here too: never change them."""
+    def __init__(self, name: str, found: Found, is_json: bool) -> None:
         self.name = name
         """The file's name, or `STDIN`."""
-        self.first_line = first_line
-        self._text = text
-        self._number = number
+        self.first_line = found.line
+        self._text = found.text
+        self._text_line = found.text_line
         self._is_json = is_json
         self._lines: dict[str, int] | None = None
 
     def line(self, path: FieldPath = "") -> int:
-        """Return the line of a field, or of the nearest thing around it that the file has."""
-        if self._lines is None:
-            from numalign.sources.text.places import json_places, yaml_places
-
-            places = json_places if self._is_json else yaml_places
-            self._lines = dict(places(self._text, self._number))
-        line = self.first_line
-        keys = () if isinstance(path, str) else path
-        text = ""
-        for key in keys:
-            text = child(text, key)
-            line = self._lines.get(text, line)
-        if isinstance(path, str):
-            for text in _prefixes(path):
-                line = self._lines.get(text, line)
+        """Return the line of a field, or of the nearest thing around it that the document has."""
+        if not path:
+            return self.first_line
+        if self._lines is None and len(self._text) <= MAX_REMEMBERED:
+            self._lines = dict(self._places())
+        (line,) = self.lines([path]) if self._lines is None else [self._nearest(path, self._lines)]
         return line
+
+    def lines(self, paths: Iterable[FieldPath]) -> list[int]:
+        """Return the lines of many fields: a large document is read once for all of them, and none is remembered."""
+        paths = list(paths)
+        wanted = {part for path in paths for part in _parts(path)}
+        if not wanted:
+            return [self.first_line] * len(paths)
+        known = {path: line for path, line in self._places() if path in wanted}
+        return [self._nearest(path, known) for path in paths]
 
     def where(self, path: FieldPath = "") -> str:
         """Return `file:line`, and the path if there is one."""
@@ -77,6 +78,44 @@ class Document:
         """Make the error that says what is wrong with a field."""
         return InputError(message, self.where(path))
 
+    def _places(self) -> Iterator[tuple[str, int]]:
+        from numalign.sources.text.places import json_places, yaml_places
+
+        return (json_places if self._is_json else yaml_places)(self._text, self._text_line)
+
+    def _nearest(self, path: FieldPath, known: Mapping[str, int]) -> int:
+        line = self.first_line
+        for part in _parts(path):
+            line = known.get(part, line)
+        return line
+
+
+class Document(Place):
+    """One document: plain data (dicts with text keys, lists, texts, numbers, booleans, None) and where it stands."""
+
+    __slots__ = ("data",)
+
+    def __init__(self, name: str, found: Found, is_json: bool) -> None:
+        super().__init__(name, found, is_json)
+        self.data = found.data
+        """Nodes that the file shares through aliases are shared here too: never change them."""
+
+    @property
+    def place(self) -> Place:
+        """Where it stands, without the data: what is kept of very many documents."""
+        return Place(self.name, Found(None, self.first_line, self._text, self._text_line), self._is_json)
+
+
+def _parts(path: FieldPath) -> Iterator[str]:
+    """Yield a path's beginnings, shortest first."""
+    if isinstance(path, str):
+        yield from _prefixes(path)
+        return
+    text = ""
+    for key in path:
+        text = child(text, key)
+        yield text
+
 
 def _prefixes(path: str) -> Iterator[str]:
     """Yield a path's beginnings, shortest first, cut before each key or index."""
@@ -90,11 +129,20 @@ def load_file(path: FilePath) -> list[Document]:
     Raises:
         InputError: it cannot be read, or is not YAML or JSON within the bounds.
     """
+    return list(iter_file(path))
+
+
+def iter_file(path: FilePath) -> Iterator[Document]:
+    """Read a file, or standard input for `-`, document by document, so that nobody has to hold them all.
+
+    Raises:
+        InputError: it cannot be read, or is not YAML or JSON within the bounds.
+    """
     if str(path) == "-":
-        return load_documents(sys.stdin.buffer.read(MAX_INPUT + 1), STDIN)
+        return iter_documents(sys.stdin.buffer.read(MAX_INPUT + 1), STDIN)
     try:
         with open(path, "rb") as file:
-            return load_documents(file.read(MAX_INPUT + 1), str(path))
+            return iter_documents(file.read(MAX_INPUT + 1), str(path))
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}", str(path)) from None
     except ValueError:
@@ -125,10 +173,16 @@ def load_documents(source: bytes | str, name: str) -> list[Document]:
     Raises:
         InputError: not YAML or JSON, too large, nested too deep, a duplicate key, an alias that expands to too much.
     """
+    return list(iter_documents(source, name))
+
+
+def iter_documents(source: bytes | str, name: str) -> Iterator[Document]:
+    """Read the documents of a text one by one, as `load_documents`; of YAML each is made when it is asked for."""
     _check_size(source, name)
     text = source if isinstance(source, str) else _decoded(source, name)
+    del source
     text = text.removeprefix("\ufeff")
-    if text.lstrip()[:1] not in ("{", "["):
+    if not re.match(r"\s*[{\[]", text):
         return _from_yaml(text, name)
     from numalign.sources.text.json import read_json
 
@@ -139,25 +193,17 @@ def load_documents(source: bytes | str, name: str) -> list[Document]:
         if name.endswith(".json"):
             raise
         try:
-            return _from_yaml(text, name)
+            return iter(list(_from_yaml(text, name)))
         except InputError:
             pass
         raise
-    return _documents(found, name, text, True)
+    return (Document(name, one, True) for one in found if one.data is not None)
 
 
-def _from_yaml(text: str, name: str) -> list[Document]:
+def _from_yaml(text: str, name: str) -> Iterator[Document]:
     from numalign.sources.text.yaml_events import read_yaml
 
-    return _documents(read_yaml(text, name), name, text, False)
-
-
-def _documents(found: list[tuple[Any, int]], name: str, text: str, is_json: bool) -> list[Document]:
-    return [
-        Document(data, name, line, text, number, is_json)
-        for number, (data, line) in enumerate(found)
-        if data is not None
-    ]
+    return (Document(name, one, False) for one in read_yaml(text, name) if one.data is not None)
 
 
 def _check_size(source: bytes | str, name: str) -> None:

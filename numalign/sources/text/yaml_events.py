@@ -7,6 +7,7 @@ Scalars mean what they mean to Kubernetes' own tools (YAML 1.1 as sigs.k8s.io/ya
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -25,7 +26,8 @@ from yaml.events import (
 
 from numalign.errors import InputError
 from numalign.model.gotext import number_text
-from numalign.sources.text.bounds import MAX_DEPTH, MAX_EXPANDED
+from numalign.sources.text.bounds import MAX_DEPTH, MAX_DOCUMENTS, MAX_EXPANDED, MAX_VALUES
+from numalign.sources.text.found import EMPTY, Found
 
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _NOT_TEXT: Final = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -64,22 +66,36 @@ def line_of(event: Any) -> int:
     return int(event.start_mark.line) + 1
 
 
-def read_yaml(text: str, name: str) -> list[tuple[Any, int]]:
-    """Read all documents; each comes with its first line, an empty one as None.
+def index_of(event: Any) -> int:
+    """Return the character at which an event begins."""
+    return int(event.start_mark.index)
+
+
+def read_yaml(text: str, name: str) -> Iterator[Found]:
+    """Read the documents of a text one by one; an empty one is None.
 
     Raises:
-        InputError: not YAML, a duplicate key, nested too deep, an alias that expands to too much.
+        InputError: not YAML, a duplicate key, nested too deep, an alias that expands to too much, too many values.
     """
-    found = []
     builder = _Builder(name)
+    ready: tuple[Any, int] | None = None
+    start = line = documents = 0
     for event in events(text, name):
         if isinstance(event, DocumentStartEvent):
-            builder = _Builder(name)
+            begin = index_of(event)
+            if ready is not None:
+                yield Found(*ready, text[start:begin], line + 1)
+            builder, ready = _Builder(name), None
+            start, line = begin, line_of(event) - 1
+            documents += 1
+            if documents > MAX_DOCUMENTS:
+                raise InputError(f"has more than {MAX_DOCUMENTS:,} documents", name)
         elif isinstance(event, DocumentEndEvent):
-            found.append((builder.root, builder.first_line))
+            ready = builder.root, builder.first_line
         else:
             builder.take(event)
-    return found
+    if ready is not None:
+        yield Found(*ready, text[start:] if start else text, line + 1)
 
 
 class _Builder:
@@ -99,7 +115,7 @@ class _Builder:
         kind = type(event)
         if kind is ScalarEvent:
             value = self._scalar(event)
-            self.nodes += 1
+            self._count(event)
             if event.anchor:
                 self.anchors[event.anchor] = (value, 1)
             self._put(value, event)
@@ -109,6 +125,11 @@ class _Builder:
             self._close(event)
         elif kind is AliasEvent:
             self._put(self._alias(event), event)
+
+    def _count(self, event: Any) -> None:
+        self.nodes += 1
+        if self.nodes > MAX_VALUES:
+            raise self._error(f"the document holds more than {MAX_VALUES:,} values", event)
 
     def _scalar(self, event: Any) -> Any:
         plain, quoted = event.implicit
@@ -143,7 +164,7 @@ class _Builder:
             raise self._error(f"the tag {event.tag[:60]} has no meaning here", event)
         if event.anchor:
             self.anchors[event.anchor] = (_PENDING, 0)
-        self.nodes += 1
+        self._count(event)
         value: Any = {} if type(event) is MappingStartEvent else []
         if not self.stack:
             self.first_line = line_of(event)
@@ -157,7 +178,7 @@ class _Builder:
         if closed.event.anchor:
             size = self.nodes + self.expanded - closed.before + 1
             self.anchors[closed.event.anchor] = (closed.value, size)
-        self._put(closed.value, event)
+        self._put(closed.value if closed.value or isinstance(closed.value, list) else EMPTY, event)
 
     def _alias(self, event: Any) -> Any:
         value, size = self.anchors.get(event.anchor, (None, -1))
@@ -191,7 +212,7 @@ class _Builder:
     def _key(self, value: Any, top: _Open, event: Event) -> str:
         """Turn a key into text, as the way through JSON does (`on:` becomes "true")."""
         if isinstance(value, str):
-            key = value
+            key = sys.intern(value)
         elif isinstance(value, bool):
             key = "true" if value else "false"
         elif isinstance(value, int | float):

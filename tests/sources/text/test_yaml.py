@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from numalign.errors import InputError
+from numalign.sources.text import json, yaml_events
 from numalign.sources.text import yaml as loader
-from numalign.sources.text import yaml_events
-from numalign.sources.text.yaml import load_documents, load_file, load_one
+from numalign.sources.text.yaml import iter_documents, load_documents, load_file, load_one
 
 
 def load(text: str | bytes) -> list[Any]:
@@ -264,3 +264,63 @@ def test_half_a_file_is_read_or_refused(yaml_end: int, json_end: int) -> None:
     for text in (YAML_TEXT[:yaml_end], JSON_TEXT[:json_end]):
         with contextlib.suppress(InputError):
             load_documents(text, "f")
+
+
+PART = st.sampled_from(["---\n", "--- # one\n", "...\n---\n", "---\n\n# of the next\n", "...\n%YAML 1.1\n---\n"])
+
+
+@given(st.lists(st.tuples(PART, st.integers(1, 4), st.booleans()), min_size=1, max_size=6), st.booleans())
+def test_each_field_of_each_document_has_its_line(parts: list[tuple[str, int, bool]], windows: bool) -> None:
+    """Documents are told apart, and lines counted, by the parser's own marks; each key stands there once."""
+    text, number, documents = "# first\n", 0, []
+    for separator, size, nested in parts:
+        keys = [f"k{number + index}" for index in range(size)]
+        number += size
+        documents.append(keys)
+        text += separator if len(documents) > 1 else "---\n"
+        for index, key in enumerate(keys):
+            text += f"{'  ' * index}{key}:\n" if nested else f"{key}: é\n"
+    text = text.replace("\n", "\r\n") if windows else text
+    expected = {line.strip().partition(":")[0]: number for number, line in enumerate(text.splitlines(), start=1)}
+    for nested, keys, document in zip([part[2] for part in parts], documents, load_documents(text, "f"), strict=True):
+        paths = [".".join(keys[: index + 1]) if nested else key for index, key in enumerate(keys)]
+        assert [document.line(path) for path in paths] == [expected[key] for key in keys]
+        assert document.lines(paths) == [expected[key] for key in keys]
+
+
+def test_json_documents_have_their_lines() -> None:
+    first, second = load_documents('\n{"a": {\n"b": 1}}\n\n{"a":\n[1,\n2]}', "f")
+    assert first.lines(["a", "a.b", ""]) == [2, 3, 2]
+    assert second.lines(["", "a", "a[1]"]) == [5, 5, 7]
+    assert second.line("a[1]") == 7
+
+
+def test_documents_are_made_one_by_one() -> None:
+    """Whoever takes them one by one never holds the data of all of them; what is broken later is told later."""
+    documents = iter_documents("a: 1\n---\nb: [", "f")
+    assert next(documents).data == {"a": 1}
+    with pytest.raises(InputError, match="not YAML"):
+        next(documents)
+
+
+MANY = [
+    ("YAML values", "- {}\n" * 20, "f:10: the document holds more than 10 values"),
+    ("JSON values", "[" + "{}," * 20 + "{}]", "f: holds more than 10 values"),
+    ("YAML documents", "---\na\n" * 20, "f: has more than 10 documents"),
+    ("JSON documents", "[] " * 10 + "[]", "f: has more than 10 documents"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), [case[1:] for case in MANY], ids=[case[0] for case in MANY])
+def test_there_is_a_bound_on_what_a_file_holds(text: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (yaml_events, json):
+        monkeypatch.setattr(module, "MAX_VALUES", 11 if "documents" in message else 10)
+        monkeypatch.setattr(module, "MAX_DOCUMENTS", 10)
+    with pytest.raises(InputError) as caught:
+        load_documents(text, "f")
+    assert str(caught.value) == message
+
+
+def test_signs_inside_texts_are_no_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json, "MAX_VALUES", 10)
+    assert load_documents('["' + ",:[{" * 20 + '"]', "f")[0].data == [",:[{" * 20]

@@ -1,0 +1,59 @@
+"""The lines of very many pods: a text is read a bounded number of times, however many pods and findings are in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from numalign.sources.text import places
+from numalign.tasks.lint import lint
+from numalign.tasks.requests import PodsRequest
+from numalign.tasks.setup import load_pods
+
+COUNT = 40
+POD = """\
+- apiVersion: v1
+  kind: Pod
+  metadata: {name: web-%d}
+  spec:
+    containers:
+    - name: app
+      image: x
+      resources:
+        limits: {cpu: 1500m, memory: 1Gi}
+"""
+
+
+def as_documents() -> str:
+    return "".join("---\n" + "".join(f"{line[2:]}\n" for line in (POD % i).splitlines()) for i in range(COUNT))
+
+
+def as_list() -> str:
+    return "apiVersion: v1\nkind: List\nitems:\n" + "".join(POD % i for i in range(COUNT))
+
+
+@pytest.mark.parametrize("text", [as_documents(), as_list()], ids=["documents", "a list"])
+def test_a_text_is_read_once_for_all_lines(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "pods.yaml"
+    path.write_text(text)
+    up = load_pods(PodsRequest((str(path),)))
+    read: list[int] = []
+    really = places.yaml_places
+
+    def watched(text: str, *more: Any) -> Iterator[places.Place]:
+        read.append(len(text))
+        return really(text, *more)
+
+    monkeypatch.setattr(places, "yaml_places", watched)
+    found = lint(up.sources)
+
+    lines = text.splitlines()
+    assert len(found.pods) == COUNT
+    assert all(f"web-{i}" in "".join(lines[pod.line - 1 : pod.line + 3]) for i, pod in enumerate(found.pods))
+    assert all(line > pod.line for pod in found.pods for line in pod.lines)
+    assert any(pod.lines for pod in found.pods)
+    assert sum(read) <= len(text)
+    assert [line for _, line in up.places] == [pod.line for pod in found.pods]
