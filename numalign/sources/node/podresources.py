@@ -81,8 +81,8 @@ def read(text: str, name: str) -> PodResources:
         InputError: no JSON, or no answer of the API.
     """
     found = NOTHING
-    for data, line in read_json(text, name):
-        found = _merged(found, _answer(data, f"{name}:{line}"))
+    for document in read_json(text, name):
+        found = _merged(found, _answer(document.data, f"{name}:{document.line}"))
     if found == NOTHING:
         raise InputError("is no answer of the PodResources API: expected pod_resources, or cpu_ids and devices", name)
     return found
