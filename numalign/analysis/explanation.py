@@ -8,7 +8,8 @@ from typing import NamedTuple
 from numalign.analysis.matrix import Matrix, matrix
 from numalign.analysis.placement import Placement, placements
 from numalign.analysis.refusal import Refusal, decisions, refusal
-from numalign.analysis.whatif.changes import Change, changes
+from numalign.analysis.whatif.change import Change
+from numalign.analysis.whatif.changes import changes
 from numalign.analysis.whatif.situation import Situation
 from numalign.kubelet.admission import Outcome
 from numalign.kubelet.node import Decision

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from numalign.analysis.merging import Merging
     from numalign.analysis.placement import Placement
     from numalign.analysis.refusal import Refusal
-    from numalign.analysis.whatif.changes import Change
+    from numalign.analysis.whatif.change import Change
     from numalign.errors import Notice
     from numalign.kubelet.setup import Setup
     from numalign.results.admit import PodResult

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from numalign.analysis.refusal import culprits, refused_at
+from numalign.analysis.refusal import refused_at
 from numalign.analysis.whatif.situation import Amounts, with_amounts
 from numalign.kubelet.admission import Outcome, admit
 from numalign.kubelet.cpu.allocate import SMT_ALIGNMENT_ERROR
@@ -26,10 +26,8 @@ MAX_NODES_SUMMED = 8
 MAX_CONTAINERS_TRIED = 3
 """How many containers of a pod are tried for each resource."""
 
-MAX_AMOUNTS_CHANGED = 6
-"""How many amounts are changed together at most."""
-
 MILLI = NANO // 1000
+MEBI = 1 << 20
 
 
 class OtherRequest(NamedTuple):
@@ -47,8 +45,7 @@ class OtherRequest(NamedTuple):
 
 
 def other_requests(outcome: Outcome) -> Iterator[OtherRequest]:
-    """Yield for each resource the largest smaller request that passes; if none does alone, several together."""
-    found = False
+    """Yield for each resource the largest smaller request that passes; of a device or huge pages it may be none."""
     for resource in _resources(outcome.pod):
         for container in _candidates(outcome, resource):
             best = next(
@@ -60,13 +57,39 @@ def other_requests(outcome: Outcome) -> Iterator[OtherRequest]:
                 None,
             )
             if best is not None:
-                found = True
                 yield _request(outcome.pod, {(container.name, resource): best})
                 break
-    if not found:
-        together = _fitted_to_a_node(outcome) or _repaired(outcome)
-        if together is not None:
-            yield together
+
+
+def wider_requests(outcome: Outcome) -> Iterator[OtherRequest]:
+    """Ask for more CPUs or memory, so that they take as many nodes as what needs most of them.
+
+    Under `restricted` a pod with eight GPUs on two nodes and a few CPUs is refused for ever: the CPUs would fit one.
+    """
+    table, pod = refused_at(outcome), outcome.pod
+    if table is None or outcome.result.stage != "merge":
+        return
+    widest = max((row.width for row in table.rows), default=0)
+    raised: dict[tuple[str, str], int] = {}
+    for row in table.rows:
+        if 0 < row.width < widest and (row.resource == "cpu" or is_memory(row.resource)):
+            most = _candidates(outcome, row.resource)
+            if most and (least := _least_of_width(outcome, row.resource, widest)) is not None:
+                old = most[0].requests[row.resource].nano
+                raised[most[0].name, row.resource] = old + (least - row.requested) * NANO
+    if raised and admit(outcome.before, with_amounts(pod, raised)).admit:
+        yield _request(pod, raised)
+
+
+def _least_of_width(outcome: Outcome, resource: str, width: int) -> int | None:
+    """Find the smallest amount that takes so many nodes on an empty machine; None: no amount does."""
+    node = outcome.before.node
+    if resource != "cpu":
+        page = _page(resource)
+        return (node.memory.widest[node.memory.places[resource]][width - 2] // page + 1) * page
+    cores = node.cpu.topology.cpus_per_core if node.cpu.options.full_pcpus_only else 1
+    total = _in_all(outcome, resource)
+    return next((many for many in range(cores, total + 1, cores) if node.cpu.minimal_width(many) >= width), None)
 
 
 def _request(pod: Pod, amounts: Amounts) -> OtherRequest:
@@ -95,66 +118,14 @@ def _amounts(outcome: Outcome, container: Container, resource: str) -> Sequence[
     asked = container.requests[resource].nano
     if is_memory(resource):
         return _memory_amounts(outcome, resource, asked)
-    if asked % NANO or resource not in ("cpu", *outcome.before.node.device.resources):
+    devices = outcome.before.node.device.resources
+    if asked % NANO or resource not in ("cpu", *devices):
         return [left for left in (_left_on_the_node(outcome, resource, asked),) if 0 < left < asked]
     most = min(asked // NANO - 1, _in_all(outcome, resource))
-    fewer = [count * NANO for count in range(most, 0, -1)]
+    # A device can be left out; CPUs and memory cannot.
+    fewer = [count * NANO for count in range(most, -1 if resource in devices else 0, -1)]
     # Where whole cores are given out, one CPU more may be all that is missing.
     return [asked + NANO, *fewer] if outcome.reason == SMT_ALIGNMENT_ERROR and resource == "cpu" else fewer
-
-
-def _repaired(outcome: Outcome) -> OtherRequest | None:
-    """Change what stands in the way, one resource after another, as long as the admission gets further each time."""
-    amounts: dict[tuple[str, str], int] = {}
-    tried = outcome
-    for _ in range(MAX_AMOUNTS_CHANGED):
-        change = _next_change(tried)
-        if change is None:
-            return None
-        amounts |= change
-        tried = admit(outcome.before, with_amounts(outcome.pod, amounts))
-        if tried.admit:
-            return _request(outcome.pod, amounts)
-    return None
-
-
-def _fitted_to_a_node(outcome: Outcome) -> OtherRequest | None:
-    """Cut all requests of the refused container down to what one NUMA node has, so that most of them is left."""
-    pod, table = outcome.pod, refused_at(outcome)
-    name = (table and table.container) or (pod.containers[0].name if len(pod.containers) == 1 else None)
-    if table is None or name is None:
-        return None
-    found = []
-    for column in range(len(table.nodes)):
-        cut = {
-            (name, row.resource): min(row.cells[column].free, row.requested) * NANO
-            for row in table.rows
-            if row.cells[column].verdict in ("no", "together")
-        }
-        if cut and all(cut.values()) and admit(outcome.before, with_amounts(pod, cut)).admit:
-            found.append(_request(pod, cut))
-    return max(found, key=lambda one: one.kept, default=None)
-
-
-def _next_change(outcome: Outcome) -> Amounts | None:
-    """Find the nearest amount of one blocking resource with which the admission gets further."""
-    for row in culprits(outcome, refused_at(outcome)):
-        for container in _candidates(outcome, row.resource):
-            for nano in _amounts(outcome, container, row.resource):
-                change = {(container.name, row.resource): nano}
-                tried = admit(outcome.before, with_amounts(outcome.pod, change))
-                if tried.admit or _further(tried, outcome, row.resource):
-                    return change
-    return None
-
-
-def _further(tried: Outcome, than: Outcome, resource: str) -> bool:
-    """Tell whether an admission came to a later container, or to another resource of the same one."""
-    if tried.result.admit or tried.result.container != than.result.container:
-        names = [container.name for container in tried.pod.containers]
-        places = [names.index(one) if one in names else -1 for one in (tried.result.container, than.result.container)]
-        return tried.result.admit or places[0] > places[1]
-    return resource not in [row.resource for row in culprits(tried, refused_at(tried))]
 
 
 def _in_all(outcome: Outcome, resource: str) -> int:
@@ -188,7 +159,12 @@ def _memory_amounts(outcome: Outcome, resource: str, asked: int) -> list[int]:
         sums |= free | {total - others for total in free}
     page = _page(resource)
     found = {total - total % page for total in sums} | {page}
-    return sorted((total * NANO for total in found if 0 < total * NANO < asked), reverse=True)
+    least = -1 if is_hugepages(resource) else 0  # huge pages can be left out
+    smaller = sorted((total * NANO for total in (*found, 0) if least < total * NANO < asked), reverse=True)
+    if asked % NANO:
+        below = asked // (MEBI * NANO)
+        return [(below + 1) * MEBI * NANO, below * MEBI * NANO, *smaller]
+    return smaller
 
 
 def _states(outcome: Outcome) -> list[NodeState]:

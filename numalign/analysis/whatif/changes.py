@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Iterator, Sequence
 
 from numalign.analysis.alignment import aligned
-from numalign.analysis.whatif.amounts import other_requests
+from numalign.analysis.whatif.amounts import other_requests, wider_requests
+from numalign.analysis.whatif.change import Change
+from numalign.analysis.whatif.combinations import cut_and_move, cut_now, setting_and_cut, two_settings
 from numalign.analysis.whatif.moving import moved, without
 from numalign.analysis.whatif.settings import (
     MEMORY_POLICY,
@@ -21,32 +22,9 @@ from numalign.analysis.whatif.situation import Situation, with_amounts
 from numalign.errors import StartError
 from numalign.kubelet.admission import Outcome, Session, admit
 from numalign.kubelet.errors import KubeletPanicError
-from numalign.model.pod import Pod
 
 MAX_CHANGES = 5
 MAX_OF_A_KIND = 2
-
-
-class Change(NamedTuple):
-    """One change after which the pod is admitted. Which fields are filled depends on `kind`."""
-
-    kind: Literal["machine", "pods", "request", "setting"]
-    cost: float
-    """How far it is from what is there; only good for putting changes in order."""
-    aligned: bool | None
-    """Whether the pod would then be aligned; None: it has nothing to align."""
-    pods: tuple[Pod, ...] = ()
-    """Pods to move away."""
-    fewest: bool = False
-    """No smaller set of pods would do."""
-    amounts: Mapping[tuple[str, str], int] = {}
-    """What to ask for instead, in billionths."""
-    asked: Mapping[tuple[str, str], int] = {}
-    """What the manifest asks for, of the same."""
-    flags: Mapping[str, str] = {}
-    """Settings of the kubelet: flag -> value."""
-    machine: str = ""
-    """The machine as given."""
 
 
 def changes(
@@ -66,12 +44,33 @@ def changes(
         *_requests(outcome),
         *_settings(situation, outcome),
     ]
-    found.sort(key=lambda change: change.cost)
+    if not any(change.keeps_devices for change in found):
+        found += _combinations(situation, outcome, only_keeping=bool(found))
+    # A pod that runs across devices is not helped by fewer of them: what keeps them comes first.
+    found.sort(key=lambda change: (not change.keeps_devices, change.cost))
+    whole = [change for change in found if all(change.amounts.values())]
+    if any(change.keeps_devices for change in whole):
+        found = whole  # nobody needs to hear that a resource could be left out
     kept: list[Change] = []
     for change in found:
         if sum(1 for other in kept if other.kind == change.kind) < MAX_OF_A_KIND:
             kept.append(change)
     return tuple(kept[:most])
+
+
+def _combinations(situation: Situation, outcome: Outcome, *, only_keeping: bool) -> list[Change]:
+    """Put changes together: first those that leave the settings alone; others where they lose a device."""
+    searches = (
+        lambda: (*cut_now(outcome), *(cut_and_move(outcome) if outcome.before.pods else ())),
+        lambda: two_settings(situation, outcome),
+        lambda: setting_and_cut(situation, outcome),
+    )
+    found: list[Change] = []
+    for search in searches:
+        found += [change for change in search() if change.keeps_devices or not only_keeping]
+        if any(change.keeps_devices for change in found):
+            break
+    return found
 
 
 def _machines(outcome: Outcome, others: Sequence[tuple[str, Situation]]) -> Iterator[Change]:
@@ -89,10 +88,16 @@ def _pods(outcome: Outcome) -> Iterator[Change]:
 
 
 def _requests(outcome: Outcome) -> Iterator[Change]:
-    for other in other_requests(outcome):
+    for other in (*wider_requests(outcome), *other_requests(outcome)):
         tried = admit(outcome.before, with_amounts(outcome.pod, other.amounts))
-        cost = len(other.amounts) + 8 * (1 - other.kept)
-        yield Change("request", cost, aligned(tried), amounts=other.amounts, asked=other.asked)
+        cost = len(other.amounts) + 8 * abs(1 - other.kept)
+        yield Change(
+            "request" if len(other.amounts) == 1 else "combination",
+            cost,
+            aligned(tried),
+            amounts=other.amounts,
+            asked=other.asked,
+        )
 
 
 def _settings(situation: Situation, outcome: Outcome) -> Iterator[Change]:

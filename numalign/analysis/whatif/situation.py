@@ -81,7 +81,10 @@ Amounts = Mapping[tuple[str, str], int]
 
 
 def with_amounts(pod: Pod, amounts: Amounts) -> Pod:
-    """Let containers ask for other amounts; a limit that equals the request goes along with it."""
+    """Let containers ask for other amounts; a limit that equals the request goes along with it.
+
+    An amount of 0 leaves the resource out: to name it with 0 is not the same for the kubelet.
+    """
     return pod._replace(containers=tuple(_with_amounts(container, amounts) for container in pod.containers))
 
 
@@ -91,6 +94,10 @@ def _with_amounts(container: Container, amounts: Amounts) -> Container:
         if name != container.name:
             continue
         old = requests[resource]
+        if not nano:
+            del requests[resource]
+            limits.pop(resource, None)
+            continue
         new = Quantity(nano, old.format, None if nano % NANO else nano // NANO)
         if resource in limits and limits[resource].nano == old.nano:
             limits[resource] = new

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import click
 
-from numalign.analysis.whatif.changes import Change
+from numalign.analysis.whatif.change import Change
 from numalign.cli.command_line import command_line
 from numalign.cli.options import (
     beyond_options,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numalign.analysis.matrix import Matrix
     from numalign.analysis.placement import Placement
     from numalign.analysis.refusal import Refusal
-    from numalign.analysis.whatif.changes import Change
+    from numalign.analysis.whatif.change import Change
     from numalign.errors import Notice, StartError
     from numalign.kubelet.config import KubeletConfig
     from numalign.kubelet.setup import Setup

@@ -17,7 +17,7 @@ from numalign.render.text.refusal import why
 if TYPE_CHECKING:
     from numalign.analysis.placement import Placement
     from numalign.analysis.refusal import Refusal
-    from numalign.analysis.whatif.changes import Change
+    from numalign.analysis.whatif.change import Change
     from numalign.errors import StartError
     from numalign.kubelet.config import KubeletConfig
     from numalign.model.machine import Machine
@@ -123,7 +123,9 @@ def _whom(container: str | None) -> str:
 def _changes(config: KubeletConfig, told: ExplainedPod, advice: Advice) -> Iterator[Line]:
     yield Line()
     if not told.changes:
-        yield Line("  No single change of pods, requests, policy, scope or option admits it here.")
+        yield Line(
+            "  Nothing that was tried admits it: pods moved away, other requests, settings, nor two of these together."
+        )
         yield Line("  To see it under every policy and scope:")
         yield Line(f"     {advice.otherwise}", "dim")
         return
@@ -146,25 +148,47 @@ ALIGNED: Mapping[bool | None, str] = {
 
 
 def _what(change: Change, config: KubeletConfig, containers: int) -> str:
-    if change.kind == "machine":
-        return f"run it on machine {change.machine}"
-    if change.kind == "pods":
+    parts: list[str] = []
+    if change.machine:
+        parts.append(f"run it on machine {change.machine}")
+    if change.flags:
+        parts += _settings(change, config)
+    if change.amounts:
+        parts += _requests(change, containers)
+    if change.pods:
         names = ", ".join(pod.name for pod in change.pods)
         many = len(change.pods) != 1
         size = "no fewer will do" if change.fewest else "one set that will do; there may be a smaller one"
-        return f"move {len(change.pods)} pod{'s' * many} away: {names}" + (f" ({size})" if many else "")
-    if change.kind == "request":
-        return "ask for " + " and ".join(
-            f"{'at most ' * (nano < change.asked[container, resource])}{quantity_text(nano)} {resource} "
-            f"instead of {quantity_text(change.asked[container, resource])}"
-            + (f" in container {container}" if containers > 1 else "")
-            for (container, resource), nano in change.amounts.items()
-        )
-    if POLICY in change.flags:
-        return f"policy {change.flags[POLICY]} instead of {config.topology_manager_policy}"
-    if SCOPE in change.flags:
-        return f"scope {change.flags[SCOPE]} instead of {config.topology_manager_scope}"
-    return "set " + " ".join(f"--{flag} {value}" for flag, value in change.flags.items())
+        parts.append(f"move {len(change.pods)} pod{'s' * many} away: {names}" + (f" ({size})" if many else ""))
+    return ", and ".join(parts)
+
+
+def _requests(change: Change, containers: int) -> Iterator[str]:
+    """Say what to ask for instead, and what to leave out."""
+    less, left_out = [], []
+    for (container, resource), nano in change.amounts.items():
+        where = f" in container {container}" if containers > 1 else ""
+        asked = change.asked[container, resource]
+        if nano:
+            most = "at most " * (nano < asked)
+            less.append(f"{most}{quantity_text(nano)} {resource} instead of {quantity_text(asked)}{where}")
+        else:
+            left_out.append(f"{resource}{where}")
+    if less:
+        yield "ask for " + " and ".join(less)
+    if left_out:
+        yield "leave out " + " and ".join(left_out)
+
+
+def _settings(change: Change, config: KubeletConfig) -> Iterator[str]:
+    flags = dict(change.flags)
+    policy, scope = flags.pop(POLICY, None), flags.pop(SCOPE, None)
+    if policy is not None:
+        yield f"policy {policy} instead of {config.topology_manager_policy}"
+    if scope is not None:
+        yield f"scope {scope} instead of {config.topology_manager_scope}"
+    if flags:
+        yield "set " + " ".join(f"--{flag} {value}" for flag, value in flags.items())
 
 
 def quantity_text(nano: int) -> str:

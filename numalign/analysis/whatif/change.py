@@ -1,0 +1,40 @@
+"""One change after which a refused pod is admitted, whatever it consists of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+from numalign.analysis.whatif.cuts import is_device
+from numalign.model.pod import Pod
+
+ChangeKind = Literal["machine", "pods", "request", "setting", "combination"]
+
+
+class Change(NamedTuple):
+    """One change after which the pod is admitted. Which fields are filled depends on `kind`."""
+
+    kind: ChangeKind
+    cost: float
+    """How far it is from what is there; only good for putting changes in order."""
+    aligned: bool | None
+    """Whether the pod would then be aligned; None: it has nothing to align."""
+    pods: tuple[Pod, ...] = ()
+    """Pods to move away."""
+    fewest: bool = False
+    """No smaller set of pods would do."""
+    amounts: Mapping[tuple[str, str], int] = {}
+    """What to ask for instead, in billionths; 0: leave the resource out."""
+    asked: Mapping[tuple[str, str], int] = {}
+    """What the manifest asks for, of the same."""
+    flags: Mapping[str, str] = {}
+    """Settings of the kubelet: flag -> value."""
+    machine: str = ""
+    """The machine as given."""
+
+    @property
+    def keeps_devices(self) -> bool:
+        """Tell whether the pod still gets every device it asks for."""
+        return not any(
+            is_device(name) and nano < self.asked[key] for key, nano in self.amounts.items() for name in key[1:]
+        )

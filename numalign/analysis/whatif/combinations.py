@@ -1,0 +1,112 @@
+"""Changes of several parts, for a pod that no single change admits: cuts, moves and settings together.
+
+Each is applied and tried on the twin like any other change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import combinations as subsets
+
+from numalign.analysis.alignment import aligned
+from numalign.analysis.whatif.change import Change
+from numalign.analysis.whatif.cuts import Cut, cuts
+from numalign.analysis.whatif.moving import moved, without
+from numalign.analysis.whatif.settings import POLICY, Flags, apply, other_settings
+from numalign.analysis.whatif.situation import Amounts, Situation, with_amounts
+from numalign.errors import StartError
+from numalign.kubelet.admission import Outcome, Session, admit
+from numalign.kubelet.errors import KubeletPanicError
+from numalign.model.pod import Pod
+
+COMBINED = 2.0
+"""What a combination costs beside its parts: several changes are harder to make than one."""
+
+CUT = 4.0
+"""What it costs to lose all of one request."""
+
+SETTING = 3.0
+"""What a setting costs beside a cut."""
+
+MAX_ADMISSIONS = 1000
+"""How many admissions a search under other settings may take."""
+
+ADMISSIONS_OF_CUTS = 150
+"""About how many admissions it takes to find what to cut."""
+
+
+def cut_now(outcome: Outcome) -> Iterator[Change]:
+    """Cut several requests, everything else as it is."""
+    for cut in _best(cuts(outcome.before, outcome.pod)):
+        yield _change(outcome.before, outcome.pod, cut)
+
+
+def cut_and_move(outcome: Outcome) -> Iterator[Change]:
+    """Cut requests down to what an empty machine has, and move pods away for it."""
+    for cut in _best(cuts(outcome.before.empty(), outcome.pod)):
+        asked = with_amounts(outcome.pod, cut.amounts)
+        going = moved(outcome.before, asked)
+        if going is not None:
+            session = without(outcome.before, going.pods)
+            found = _change(session, outcome.pod, cut)
+            yield found._replace(pods=going.pods, fewest=going.fewest, cost=found.cost + len(going.pods))
+
+
+def two_settings(situation: Situation, outcome: Outcome) -> Iterator[Change]:
+    """Change two settings that do not touch each other."""
+    pairs = ({**one, **other} for one, other in subsets(_settings(situation), 2) if not one.keys() & other.keys())
+    for flags, session in _elsewhere(situation, outcome, pairs):
+        tried = admit(session, outcome.pod)
+        if tried.admit:
+            yield Change("combination", COMBINED + 2 * SETTING + 2 * (POLICY in flags), aligned(tried), flags=flags)
+
+
+def setting_and_cut(situation: Situation, outcome: Outcome) -> Iterator[Change]:
+    """Change one setting and cut requests under it."""
+    for flags, session in _elsewhere(situation, outcome, _settings(situation), ADMISSIONS_OF_CUTS):
+        for cut in _best(cuts(session, outcome.pod)):
+            found = _change(session, outcome.pod, cut)
+            yield found._replace(flags=flags, cost=found.cost + SETTING + 2 * (POLICY in flags))
+
+
+def _settings(situation: Situation) -> list[Flags]:
+    return list(other_settings(situation.setup.config))
+
+
+def _best(found: Iterable[Cut]) -> list[Cut]:
+    """Take the cut that loses least, and the one that loses least of those that keep all devices."""
+    every = sorted(found, key=lambda cut: cut.lost)
+    keeping = [cut for cut in every if cut.keeps_devices]
+    return list({id(cut): cut for cut in (*every[:1], *keeping[:1])}.values())
+
+
+def _change(session: Session, pod: Pod, cut: Cut) -> Change:
+    asked = {(one.name, name): amount.nano for one in pod.containers for name, amount in one.requests.items()}
+    tried = admit(session, with_amounts(pod, cut.amounts))
+    amounts: Amounts = cut.amounts
+    return Change(
+        "combination",
+        COMBINED + CUT * cut.lost,
+        aligned(tried),
+        amounts=amounts,
+        asked={key: asked[key] for key in amounts},
+    )
+
+
+def _elsewhere(
+    situation: Situation, outcome: Outcome, settings: Iterable[Flags], more: int = 1
+) -> Iterator[tuple[Flags, Session]]:
+    """Replay the past under other settings, as long as that is not too much; pods that are there must stay."""
+    there = {pod.uid for pod in outcome.before.pods}
+    left = MAX_ADMISSIONS
+    for flags in settings:
+        left -= len(situation.past) + more
+        if left < 0:
+            return
+        config = apply(situation.setup.config, flags)
+        try:
+            session = situation._replace(setup=situation.setup._replace(config=config)).session()
+        except (StartError, KubeletPanicError):
+            continue
+        if there <= {pod.uid for pod in session.pods}:
+            yield flags, session

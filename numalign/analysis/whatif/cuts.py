@@ -1,0 +1,195 @@
+"""Requests cut in several places at once, where no single cut would do: as little lost as can be found.
+
+Everything is first brought down to the least, and then given back one after another, each as far as the pod is still
+admitted. What is given back first loses least, so several orders are tried. Another way cuts one resource of all
+containers in proportion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from numalign.analysis.whatif.situation import Amounts, with_amounts
+from numalign.kubelet.admission import Session, admit
+from numalign.model.pod import Pod
+from numalign.model.quantity import NANO, parse, value
+from numalign.model.resources import MEMORY, is_hugepages, is_memory, page_size
+
+MEBI = 1 << 20
+LEAST_MEMORY = 16 * MEBI
+"""No container is told to live with less memory than this (or than it asks for)."""
+
+MAX_CONTAINERS = 12
+"""Of a pod with more containers only as many requests as these have are cut."""
+
+DEVICE_WEIGHT = 2.0
+"""How much worse it is to lose a device than the same share of CPUs or memory."""
+
+SHARES = 64
+"""In how many parts a resource is cut where several containers are cut in proportion."""
+
+Key = tuple[str, str]
+"""(container, resource)."""
+
+
+class Cut(NamedTuple):
+    """A request that is admitted."""
+
+    amounts: Amounts
+    """What to ask for instead, in billionths; 0: leave the resource out."""
+    lost: float
+    """The sum of the shares that are lost."""
+
+    @property
+    def keeps_devices(self) -> bool:
+        """Tell whether all devices stay."""
+        return not any(is_device(resource) for _, resource in self.amounts)
+
+
+class _Request(NamedTuple):
+    """What is searched: the node, the pod and its amounts, all in billionths."""
+
+    session: Session
+    pod: Pod
+    asked: Mapping[Key, int]
+    """What the manifest asks for."""
+    wanted: Mapping[Key, int]
+    """The same, brought up to what can be given out: whole cores, whole bytes."""
+    steps: Mapping[Key, int]
+    """In which steps an amount is cut."""
+
+    def admits(self, amounts: Mapping[Key, int]) -> bool:
+        """Try other amounts."""
+        return admit(self.session, with_amounts(self.pod, self.changed(amounts))).admit
+
+    def changed(self, amounts: Mapping[Key, int]) -> dict[Key, int]:
+        """Leave out what stays as it is."""
+        return {key: nano for key, nano in amounts.items() if nano != self.asked[key]}
+
+    def cut(self, amounts: Mapping[Key, int]) -> Cut:
+        """Say what is lost; what has to grow counts as its growth."""
+        changed = self.changed(amounts)
+        weights = {key: DEVICE_WEIGHT if is_device(key[1]) else 1.0 for key in changed}
+        return Cut(changed, sum(weights[key] * abs(1 - nano / self.asked[key]) for key, nano in changed.items()))
+
+
+def cuts(session: Session, pod: Pod) -> Iterator[Cut]:
+    """Find requests of less with which a pod is admitted, from several sides; the same one may come twice."""
+    containers = pod.containers[:MAX_CONTAINERS]
+    asked = {(one.name, name): each.nano for one in containers for name, each in one.requests.items() if each.nano > 0}
+    if not asked:
+        return
+    steps = _steps(session, asked)
+    request = _Request(session, pod, asked, _wanted(asked, steps), steps)
+    if request.wanted != asked and request.admits(request.wanted):
+        yield request.cut(request.wanted)
+        return
+    yield from _in_proportion(request)
+    for least in _floors(request):
+        if request.admits(least):
+            for order in _orders(asked):
+                yield _given_back(request, least, order)
+            return
+
+
+def is_device(resource: str) -> bool:
+    """Tell whether a resource of a request is a device (or another countable thing)."""
+    return resource != "cpu" and not is_memory(resource)
+
+
+def _wanted(asked: Mapping[Key, int], steps: Mapping[Key, int]) -> dict[Key, int]:
+    """Bring amounts up to whole cores, and to whole MiB where they are no whole number of bytes."""
+    return {
+        key: -(-nano // steps[key]) * steps[key] if key[1] == "cpu" or nano % NANO else nano
+        for key, nano in asked.items()
+    }
+
+
+def _steps(session: Session, asked: Mapping[Key, int]) -> dict[Key, int]:
+    """In which steps an amount is cut: whole cores where only they are given out, whole pages, MiB, thousandths."""
+    manager = session.node.cpu
+    cores = manager.topology.cpus_per_core if manager.static and manager.options.full_pcpus_only else 1
+    steps = {}
+    for key, amount in asked.items():
+        resource = key[1]
+        if resource == "cpu":
+            steps[key] = cores * NANO if amount % NANO == 0 else NANO // 1000
+        elif is_hugepages(resource):
+            steps[key] = value(parse(page_size(resource))) * NANO
+        else:
+            steps[key] = MEBI * NANO if is_memory(resource) else NANO
+    return steps
+
+
+def _floors(request: _Request) -> Iterator[dict[Key, int]]:
+    """Give the least that each container could ask for: whole CPUs first, then shares of one."""
+    for share in (False, True):
+        least = {}
+        for key, amount in request.wanted.items():
+            if key[1] == "cpu":
+                least[key] = min(amount, NANO // 10 if share else request.steps[key])
+            elif key[1] == MEMORY:
+                least[key] = min(amount, LEAST_MEMORY * NANO)
+            else:
+                least[key] = 0
+        yield least
+
+
+def _orders(asked: Mapping[Key, int]) -> Iterator[list[Key]]:
+    """Say what is given back first: devices, CPUs or memory, of the first containers or of the last."""
+    kinds: Sequence[Callable[[Key], int]] = (
+        lambda key: 0 if is_device(key[1]) else 1 if key[1] == "cpu" else 2,
+        lambda key: 0 if key[1] == "cpu" else 1 if is_memory(key[1]) else 2,
+        lambda key: 0 if is_memory(key[1]) else 1 if is_device(key[1]) else 2,
+    )
+    backwards = list(asked)[::-1]
+    for kind in kinds:
+        yield sorted(asked, key=kind)
+        yield sorted(backwards, key=kind)
+
+
+def _given_back(request: _Request, least: Mapping[Key, int], order: Sequence[Key]) -> Cut:
+    amounts = dict(least)
+    for key in order:
+        if amounts[key] < request.wanted[key]:
+            amounts[key] = _most(request, amounts, key)
+    return request.cut(amounts)
+
+
+def _most(request: _Request, amounts: Mapping[Key, int], key: Key) -> int:
+    """Find the most of one resource that is admitted, all else as given; what is given is known to be."""
+    wanted, step = request.wanted[key], request.steps[key]
+    if request.admits({**amounts, key: wanted}):
+        return wanted
+    found = amounts[key]
+    low, high = found // step, -(-wanted // step)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if request.admits({**amounts, key: middle * step}):
+            low, found = middle, middle * step
+        else:
+            high = middle
+    return found
+
+
+def _in_proportion(request: _Request) -> Iterator[Cut]:
+    """Cut one resource by the same share in all containers that ask for it."""
+    wanted, steps = request.wanted, request.steps
+    for resource in dict.fromkeys(name for _, name in wanted):
+        keys = [key for key in wanted if key[1] == resource]
+        if len(keys) < 2:
+            continue
+        low, high = 0, SHARES
+        while high - low > 1:
+            middle = (low + high) // 2
+            if request.admits(_scaled(wanted, steps, keys, middle)):
+                low = middle
+            else:
+                high = middle
+        if low:
+            yield request.cut(_scaled(wanted, steps, keys, low))
+
+
+def _scaled(wanted: Mapping[Key, int], steps: Mapping[Key, int], keys: Sequence[Key], share: int) -> dict[Key, int]:
+    return {**wanted, **{key: max(wanted[key] * share // SHARES // steps[key], 1) * steps[key] for key in keys}}

@@ -1,0 +1,58 @@
+"""A change written into a recorded scenario as a person would write it: steps before, amounts, settings.
+
+Nothing of the search is trusted: the scenario is read and played again from its text.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from numalign.analysis.whatif.change import Change
+from numalign.kubelet.demand import NANO
+from numalign.model.quantity import Quantity, canonical
+
+FIELDS = {
+    "topology-manager-policy": "topologyManagerPolicy",
+    "topology-manager-scope": "topologyManagerScope",
+    "topology-manager-policy-options": "topologyManagerPolicyOptions",
+    "cpu-manager-policy-options": "cpuManagerPolicyOptions",
+    "memory-manager-policy": "memoryManagerPolicy",
+    "feature-gates": "featureGates",
+}
+
+
+def with_change(data: dict[str, Any], index: int, change: Change) -> tuple[dict[str, Any], int]:
+    """Write a change into a scenario; returns it and where the pod now comes up."""
+    data = copy.deepcopy(data)
+    del data["steps"][index + 1 :]
+    if change.pods:
+        data["steps"][index:index] = [{"op": "remove", "pod": pod.name} for pod in change.pods]
+    for flag, text in change.flags.items():
+        value: Any = text
+        if "=" in text:
+            value = dict(pair.split("=") for pair in text.split(","))
+        if flag == "feature-gates":
+            value = {name: on == "true" for name, on in value.items()}
+        data["kubelet"][FIELDS[flag]] = value
+    spec = data["steps"][-1]["pod"]["spec"]
+    for container in (*(spec.get("initContainers") or ()), *spec["containers"]):
+        write_amounts(container.get("resources") or {}, container["name"], change)
+    return data, len(data["steps"]) - 1
+
+
+def write_amounts(resources: dict[str, Any], container: str, change: Change) -> None:
+    limits = resources.setdefault("limits", {})
+    requests = resources.get("requests")
+    for (name, resource), nano in change.amounts.items():
+        if name != container:
+            continue
+        if not nano:
+            for amounts in (limits, requests or {}):
+                amounts.pop(resource, None)
+            continue
+        text = canonical(Quantity(nano, "DecimalSI", nano // NANO))
+        if resource in limits and (requests is None or requests.get(resource, limits[resource]) == limits[resource]):
+            limits[resource] = text
+        if requests is not None and resource in requests:
+            requests[resource] = text

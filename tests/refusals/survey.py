@@ -1,0 +1,141 @@
+"""Play recorded scenarios as `explain` does, explain each refusal, and judge the explanation.
+
+The fit check is on, as in `explain`, so that some pods are refused here that the recording admits.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any, NamedTuple
+
+from numalign.analysis.matrix import matrix
+from numalign.analysis.refusal import Refusal, decisions, refusal
+from numalign.analysis.whatif.changes import changes
+from numalign.analysis.whatif.situation import Event, Situation
+from numalign.errors import StartError
+from numalign.kubelet import node as twin
+from numalign.kubelet.admission import Outcome, Session, admit, end, open_session
+from numalign.kubelet.setup import Setup
+from numalign.model.pod import Pod
+from numalign.render.text.refusal import why
+from numalign.sources.recorded import scenario
+from tests.conftest import VECTORS
+from tests.refusals.applied import with_change
+
+FAMILIES = ("e2e", "lifecycle")
+
+
+class Judged(NamedTuple):
+    """One refusal, and what is wrong with its explanation; an empty text: nothing."""
+
+    scenario: str
+    step: int
+    stage: str
+    unnamed: bool
+    """No resource is named, or one without its amounts."""
+    unsaid: bool
+    """There is no sentence."""
+    false: tuple[str, ...]
+    """Changes that do not admit the pod."""
+    false_never: bool
+    """An empty machine would admit it although never is said, or the other way round."""
+    stuck: bool
+    """There is no way out."""
+
+
+def scenarios(every: int = 1, first: int = 0) -> Iterator[dict[str, Any]]:
+    for family in FAMILIES:
+        with gzip.open(VECTORS / f"{family}.jsonl.gz", "rt", encoding="utf-8") as lines:
+            for line in islice(lines, first, None, every):
+                yield json.loads(line)
+
+
+def judged(data: dict[str, Any]) -> list[Judged]:
+    """Judge every refusal of one scenario."""
+    return [_judge(data, index, situation, outcome) for index, situation, outcome in refusals(data)]
+
+
+def refusals(data: dict[str, Any]) -> Iterator[tuple[int, Situation, Outcome]]:
+    """Play a scenario; give each refusal with the step and what the pod met."""
+    one = scenario.read(json.dumps(data).encode())
+    start = Situation(Setup(one.machine, one.config, "kubelet"))
+    try:
+        start.session()
+    except StartError:
+        return
+    pods: dict[str, Pod] = {}
+    past: tuple[Event, ...] = ()
+    for index, step in enumerate(one.steps):
+        if step.pod is None:
+            if step.name in pods:
+                past = (*past, Event("end" if step.op == "remove" else "start", pods[step.name]))
+            continue
+        pods[step.name] = step.pod
+        situation = start._replace(past=past)
+        outcome = admit(situation.session(), step.pod)
+        if not outcome.admit:
+            yield index, situation, outcome
+        if outcome.stage in ("panic", "hang"):
+            return
+        past = (*past, Event("admit", step.pod))
+
+
+def _judge(data: dict[str, Any], index: int, situation: Situation, outcome: Outcome) -> Judged:
+    found = refusal(outcome)
+    ways = changes(situation, outcome)
+    alone = {**data, "steps": [data["steps"][index]]}
+    return Judged(
+        data["id"],
+        index,
+        found.stage,
+        unnamed=not _named(outcome, found),
+        unsaid=not list(why(found)),
+        false=tuple(str(way) for way in ways if not _last_admitted(*with_change(data, index, way))),
+        false_never=found.never == _last_admitted(alone, 0),
+        stuck=not ways,
+    )
+
+
+def _named(outcome: Outcome, found: Refusal) -> bool:
+    """Tell whether resources are named, each with its amounts in a decision or beside them."""
+    tables = [matrix(outcome.before.node, outcome.demand, decision) for decision in decisions(outcome)]
+    told = {row.resource for table in tables for row in table.rows} | {one.resource for one in found.amounts}
+    return bool(found.resources) and set(found.resources) <= told
+
+
+def _last_admitted(data: dict[str, Any], place: int) -> bool:
+    """Play a scenario's text; tell whether the pod of that step is admitted."""
+    one = scenario.read(json.dumps(data).encode())
+    session: Session = open_session(Setup(one.machine, one.config, "kubelet"))
+    uids: dict[str, str] = {}
+    for index, step in enumerate(one.steps):
+        if step.pod is None and step.op == "remove":
+            session = end(session, uids.get(step.name, ""))
+        elif step.pod is None:
+            state = twin.start_containers(session.node, session.state, uids.get(step.name, ""))
+            session = session._replace(state=state)
+        else:
+            uids[step.name] = step.pod.uid
+            outcome = admit(session, step.pod)
+            if index == place:
+                return outcome.admit
+            session = outcome.then
+    return False
+
+
+def shares(every: Iterable[Judged]) -> Iterator[str]:
+    """Say how many of all refusals are right, a line a measure."""
+    found = list(every)
+    count = len(found)
+    yield f"{count} refusals"
+    for text, wrong in (
+        ("name what is in the way, with amounts", sum(one.unnamed for one in found)),
+        ("say it in words", sum(one.unsaid for one in found)),
+        ("have a change that was applied and admits the pod", sum(one.stuck or bool(one.false) for one in found)),
+    ):
+        yield f"{100 * (count - wrong) / max(count, 1):6.2f} % {text} ({wrong} do not)"
+    false, never = sum(len(one.false) for one in found), sum(one.false_never for one in found)
+    yield f"{false} false suggestions, {never} false never"
