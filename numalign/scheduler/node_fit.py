@@ -28,6 +28,8 @@ class NodeTotals(NamedTuple):
     """What the pods bound to it and not finished ask together."""
     pods: int
     """How many they are."""
+    unjudged: frozenset[str] = frozenset()
+    """Resources of which nobody said how much there is; they are not judged."""
 
     def with_pod(self, pod: PodRequest, sign: int = 1) -> NodeTotals:
         """Add a pod (sign 1) or take one off (sign -1)."""
@@ -46,7 +48,7 @@ def check(totals: NodeTotals, pod: PodRequest) -> Verdict:
     first: tuple[str, int, int] | None = None
     for name, amount in sorted(node_level(pod).items()):
         free = totals.allocatable.get(name, 0) - totals.used.get(name, 0)
-        if amount > 0 and amount > free:
+        if amount > 0 and amount > free and name not in totals.unjudged:
             messages.append(f"Insufficient {name}")
             first = first or (name, amount, free)
     if not messages:

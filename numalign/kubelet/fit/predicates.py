@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from numalign.model.gotext import ConversionError, parse_int
@@ -126,13 +126,13 @@ def _host_ports(pod: Pod) -> Iterator[tuple[int, str, str]]:
                     yield port["hostPort"], port.get("protocol") or "TCP", port.get("hostIP") or ALL_ADDRESSES
 
 
-def tolerates(pod: Pod, taints: Iterable[Taint]) -> bool:
-    """Tell whether every `NoExecute` taint has a fitting toleration (4.5)."""
+def tolerates(pod: Pod, taints: Iterable[Taint], effects: Sequence[str] = ("NoExecute",)) -> bool:
+    """Tell whether every taint of these effects has a fitting toleration; the kubelet asks about one of them (4.5)."""
     tolerations = pod.spec.get("tolerations") or ()
     return all(
         any(_toleration_fits(toleration, taint) for toleration in tolerations)
         for taint in taints
-        if taint.effect == "NoExecute"
+        if taint.effect in effects
     )
 
 

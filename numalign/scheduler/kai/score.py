@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Final
 
@@ -28,10 +28,23 @@ def score(pod: PodRequest, name: str, machines: Mapping[str, KaiTopology | None]
         name: the machine.
         machines: all machines of the cluster; None: no NRT.
     """
-    if not is_scored(pod, machines):
-        return Fraction(0)
-    most = max((len(machine.zones) for machine in machines.values() if machine), default=0)
-    span = _span(pod, machines[name], most)
+    return points(pod, machines[name], most_zones(machines.values())) if is_scored(pod, machines) else Fraction(0)
+
+
+def most_zones(machines: Iterable[KaiTopology | None]) -> int:
+    """Give the largest number of zones that a machine of the cluster has; 0: no machine has an NRT."""
+    return max((len(machine.zones) for machine in machines if machine), default=0)
+
+
+def points(pod: PodRequest, machine: KaiTopology | None, most: int) -> Fraction:
+    """Score one machine for a pod that takes part in scoring.
+
+    Args:
+        pod: what the pod asks.
+        machine: the machine; None: it has no NRT.
+        most: the cluster's largest number of zones.
+    """
+    span = _span(pod, machine, most)
     return Fraction(WEIGHT, span) if span else Fraction(0)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Hashable
 from typing import Final, NamedTuple
 
 from numalign.scheduler.nrt.value import (
@@ -44,6 +44,11 @@ class KaiTopology(NamedTuple):
         """Replace the free amounts of all zones."""
         zones = [zone._replace(available=free) for zone, free in zip(self.zones, available, strict=True)]
         return self._replace(zones=tuple(zones))
+
+    @property
+    def available_key(self) -> Hashable:
+        """Make a key of the free amounts, where they are not those of the object."""
+        return tuple([tuple(sorted(zone.available.items())) for zone in self.zones])
 
     @property
     def available(self) -> tuple[Amounts, ...]:

@@ -97,12 +97,13 @@ def machine_of(nrt: NodeResourceTopology, *, cpus: int | None = None, memory: in
         total_memory=memory if MEMORY not in listed else None,
     )
     config = _config(nrt, policies, reserved, memory_reserved)
+    said = attribute(nrt.attributes, MAX_NODES)
     most = max(manager_config(nrt).max_numa_nodes, len(zones))
-    if most > MOST_BY_DEFAULT:
+    if said is not None or most > MOST_BY_DEFAULT:
         config = config._replace(topology_manager_policy_options={"max-allowable-numa-nodes": str(most)})
-        if attribute(nrt.attributes, MAX_NODES) is None:
+        if said is None:
             notes.append(f"max-allowable-numa-nodes is taken to be {most}: the kubelet would not start without it")
-    return Assumed(machine, config, _used(zones), tuple(notes))
+    return Assumed(machine, config, used_of(nrt), tuple(notes))
 
 
 def numa_zones_of(nrt: NodeResourceTopology) -> dict[int, Zone]:
@@ -254,10 +255,10 @@ def _devices(zones: Mapping[int, Zone]) -> dict[str, tuple[Device, ...]]:
     return {name: tuple(devices) for name, devices in sorted(result.items())}
 
 
-def _used(zones: Mapping[int, Zone]) -> dict[int, dict[str, int]]:
-    """Count what is taken on each zone: allocatable less available."""
+def used_of(nrt: NodeResourceTopology) -> dict[int, dict[str, int]]:
+    """Count what is taken on each zone, in whole units: allocatable less available."""
     result = {}
-    for number, zone in zones.items():
+    for number, zone in numa_zones_of(nrt).items():
         taken = {name: _units(zone, name)[1] - _units(zone, name)[2] for name in zone.resources}
         result[number] = {name: amount for name, amount in taken.items() if amount > 0}
     return result

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from numalign.kubelet.demand import ContainerDemand, PodDemand
+from numalign.kubelet.demand import Amounts, ContainerDemand, PodDemand
 from numalign.kubelet.device.state import DeviceState
 from numalign.kubelet.memory.state import Block, MemoryState, fill
 from numalign.kubelet.node import Node, NodeState, empty_state
@@ -39,20 +39,24 @@ def _take(node: Node, state: NodeState, number: int, amounts: Mapping[str, int])
     memory, blocks = _memory(node, state.memory, uid, number, amounts)
     devices = {name: _first_devices(node, name, number, count) for name, count in amounts.items()}
     held = {name: members for name, members in devices.items() if members}
-    demand = ContainerDemand(
-        CONTAINER,
-        "app",
+    pod = demand_of(
+        uid,
         cpus.bit_count(),
         tuple((block.type, block.size) for block in blocks),
         tuple((name, members.bit_count()) for name, members in sorted(held.items())),
     )
-    pod = PodDemand(uid, True, (demand,), demand.cpus, demand.memory, demand.devices)
     cpu = state.cpu
     if cpus:
         cpu = cpu._replace(
             default=cpu.default & ~cpus, assignments={**cpu.assignments, uid: {CONTAINER: cpus}}, reuse_uid=uid
         )
     return state._replace(states=(_hold(state.device, uid, held), cpu, memory), pods={**state.pods, uid: pod})
+
+
+def demand_of(uid: str, cpus: int, memory: Amounts = (), devices: Amounts = ()) -> PodDemand:
+    """Make the pod that stands for what is taken."""
+    demand = ContainerDemand(CONTAINER, "app", cpus, memory, devices)
+    return PodDemand(uid, True, (demand,), cpus, memory, devices)
 
 
 def _next_cpus(node: Node, state: NodeState, number: int, count: int) -> int:
