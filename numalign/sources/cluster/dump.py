@@ -1,0 +1,163 @@
+"""What `kubectl get nodes,noderesourcetopologies,pods -A -o json` printed, read item by item."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from typing import BinaryIO, NamedTuple
+
+from numalign.errors import InputError, Notice
+from numalign.sources.cluster import koordinator, nrt, numatopology
+from numalign.sources.cluster.nrt import ReadNRT
+from numalign.sources.cluster.objects import NodeRead, PodRead, PodReader, read_node
+from numalign.sources.cluster.stream import items
+from numalign.sources.cluster.topology import CPUTopologyRead
+from numalign.sources.text.fields import FieldError, Path, dotted
+from numalign.sources.text.yaml import STDIN, FilePath, load_documents
+
+HEAD = 1 << 16
+"""So many bytes show whether a file is JSON."""
+
+
+class Dump(NamedTuple):
+    """The objects of a cluster, by node."""
+
+    nodes: Mapping[str, NodeRead]
+    nrts: Mapping[str, ReadNRT]
+    topologies: Mapping[str, CPUTopologyRead]
+    """From Volcano and Koordinator: they know CPU ids."""
+    pods: Mapping[str, tuple[PodRead, ...]]
+    """Pods by node, in the order of the dump."""
+    notices: tuple[Notice, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every node that some object names, Nodes first, in the order of the dump."""
+        return tuple(dict.fromkeys([*self.nodes, *self.nrts, *self.topologies, *self.pods]))
+
+
+def read(path: FilePath) -> Dump:
+    """Read a dump; `-` is standard input. YAML is read too, within the bounds of files that people write.
+
+    Raises:
+        InputError: it cannot be read, an object is wrong, or there is no object of a cluster in it.
+    """
+    if str(path) == "-":
+        return _read(sys.stdin.buffer, STDIN)
+    try:
+        with open(path, "rb") as file:
+            return _read(file, str(path))
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}", str(path)) from None
+    except ValueError:
+        raise InputError("no file can have this name", repr(str(path))) from None
+
+
+def _read(file: BinaryIO, name: str) -> Dump:
+    reading = _Reading(name)
+    head = file.read(HEAD)
+    if head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{":
+        for place, thing in enumerate(items(_Rejoined(head, file), name)):
+            reading.take(thing, ("items", place))
+    else:
+        for document in load_documents(head + file.read(), name):
+            data = document.data
+            listed = data.get("items") if isinstance(data, Mapping) and "items" in data else None
+            for place, thing in enumerate(listed if isinstance(listed, list) else [data]):
+                reading.take(thing, ("items", place) if listed else ())
+    return reading.done()
+
+
+class _Rejoined:
+    """A file whose first bytes were read already."""
+
+    def __init__(self, head: bytes, file: BinaryIO) -> None:
+        self._head = head
+        self._file = file
+
+    def read(self, size: int = -1) -> bytes:
+        head, self._head = self._head, b""
+        return head or self._file.read(size)
+
+
+class _Reading:
+    """Collects the objects of a dump."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._nodes: dict[str, NodeRead] = {}
+        self._nrts: dict[str, ReadNRT] = {}
+        self._topologies: dict[str, CPUTopologyRead] = {}
+        self._pods: dict[str, list[PodRead]] = {}
+        self._reader = PodReader()
+        self._others: dict[str, int] = {}
+        self._unbound = 0
+        self._notices: list[Notice] = []
+
+    def take(self, thing: object, path: Path) -> None:
+        """Take one object.
+
+        Raises:
+            InputError: a field of it is wrong, or it is there twice.
+        """
+        try:
+            if isinstance(thing, Mapping):
+                self._take(thing, path)
+            else:
+                raise FieldError(path, "expected an object")
+        except FieldError as error:
+            raise InputError(error.message, f"{self._name}: {dotted(error.path)}") from None
+
+    def _take(self, thing: Mapping[str, object], path: Path) -> None:
+        kind = thing.get("kind")
+        if kind == "Pod":
+            pod = self._reader.read(thing, path)
+            if pod is None:
+                self._unbound += 1
+            else:
+                self._pods.setdefault(pod.node, []).append(pod)
+        elif kind == "Node":
+            node = read_node(thing, path)
+            self._once(self._nodes, node.name, path)
+            self._nodes[node.name] = node
+        elif nrt.is_nrt(thing):
+            found = nrt.read(thing, path)
+            self._once(self._nrts, found.nrt.name, path)
+            self._nrts[found.nrt.name] = found
+            self._notices += [one._replace(path=f"{found.nrt.name}: {one.path}") for one in found.notices]
+            detail = koordinator.read(thing, path)
+            if detail is not None:
+                self._topologies[found.nrt.name] = detail
+        elif numatopology.is_numatopology(thing):
+            topology = numatopology.read(thing, path)
+            self._once(self._topologies, topology.name, path)
+            self._topologies[topology.name] = topology
+        else:
+            self._others[str(kind)[:40]] = self._others.get(str(kind)[:40], 0) + 1
+
+    def _once(self, known: Iterable[str], name: str, path: Path) -> None:
+        if name in known:
+            raise FieldError((*path, "metadata", "name"), f'"{name}" is there twice')
+
+    def done(self) -> Dump:
+        """Give what was found.
+
+        Raises:
+            InputError: there was no Node and no topology object.
+        """
+        if not (self._nodes or self._nrts or self._topologies):
+            raise InputError("no Node and no NodeResourceTopology in it", self._name)
+        if self._unbound:
+            text = f"{self._unbound} pods that are bound to no node, or have ended, passed over"
+            self._notices.append(Notice("pods-passed-over", text))
+        for kind, count in self._others.items():
+            self._notices.append(Notice("objects-passed-over", f"{count} objects of kind {kind} passed over"))
+        for found in self._topologies.values():
+            self._notices += [Notice("topology-left-out", text, found.name) for text in found.left_out]
+        return Dump(
+            self._nodes,
+            self._nrts,
+            self._topologies,
+            {node: tuple(pods) for node, pods in self._pods.items()},
+            tuple(self._notices),
+        )

@@ -1,0 +1,236 @@
+"""From the objects of a dump to the nodes of a cluster: machines, what is taken on them, what is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from typing import NamedTuple
+
+from numalign.errors import Notice
+from numalign.kubelet import admission
+from numalign.kubelet.admission import Session
+from numalign.kubelet.config import IDEAL, KubeletConfig
+from numalign.kubelet.cpu.state import CPUState
+from numalign.kubelet.node import NodeState
+from numalign.kubelet.setup import Setup
+from numalign.model.machine import Machine
+from numalign.model.pod import Container, Pod
+from numalign.model.quantity import NANO, from_int
+from numalign.model.resources import CPU, MEMORY
+from numalign.scheduler.node import ClusterNode, Fleet, Known
+from numalign.scheduler.nrt import occupied
+from numalign.scheduler.nrt.machine import Assumed, machine_of, used_of
+from numalign.scheduler.nrt.value import FINGERPRINT, PLACEMENT_METADATA, NodeResourceTopology
+from numalign.scheduler.resources import Amounts
+from numalign.sources.cluster.dump import Dump
+from numalign.sources.cluster.kubelets import (
+    Identity,
+    Kubelets,
+    Requests,
+    allocatable_of,
+    always,
+    unjudged_of,
+    with_allocatable,
+    without_judging,
+)
+from numalign.sources.cluster.objects import NodeRead, PodRead
+from numalign.sources.cluster.topology import CPUTopologyRead
+from numalign.sources.cluster.topology import machine_of as machine_of_cpus
+from numalign.sources.kubelet.configuration import from_data
+
+PODS_BY_DEFAULT = 110
+"""How many pods a node takes where nobody says."""
+
+
+class LabelledMachine(NamedTuple):
+    """What the nodes with a label are made of, where no object says so."""
+
+    label: str
+    value: str
+    setup: Setup
+
+
+class Built(NamedTuple):
+    """A cluster, and what was filled in or passed over."""
+
+    fleet: Fleet
+    notices: tuple[Notice, ...]
+
+
+def fleet_of(dump: Dump, labelled: Sequence[LabelledMachine] = ()) -> Built:
+    """Build the nodes of a dump.
+
+    Args:
+        dump: the objects.
+        labelled: machines of nodes that have no topology object.
+
+    Raises:
+        InputError: a topology object is no machine.
+        StartError: a node's kubelet would not start.
+    """
+    building = _Building(dump, labelled)
+    nodes = tuple([building.node(name) for name in dump.names])
+    return Built(Fleet(nodes), (*dump.notices, *building.notices()))
+
+
+class _Building:
+    """Builds nodes; what several of them have in common is worked out once."""
+
+    def __init__(self, dump: Dump, labelled: Sequence[LabelledMachine]) -> None:
+        self._dump = dump
+        self._labelled = labelled
+        self._kubelets = Kubelets()
+        self._requests = Requests()
+        self._assumed: dict[Hashable, Assumed] = {}
+        self._about: dict[tuple[str, str], list[str]] = {}
+
+    def node(self, name: str) -> ClusterNode:
+        """Build one node."""
+        dump = self._dump
+        read = dump.nodes.get(name) or NodeRead(name, {}, {})
+        pods = dump.pods.get(name, ())
+        identity = Identity(name, read.labels, read.taints)
+        found = dump.nrts.get(name)
+        session, known = self._session(identity, read, pods)
+        allocatable = read.allocatable or (allocatable_of(session.view) if session else {})
+        if "pods" not in allocatable:
+            allocatable = {**allocatable, "pods": PODS_BY_DEFAULT * NANO}
+        bound = tuple([one.pod for one in pods])
+        if session is not None:
+            taken = () if dump.pods else _anonymous(session)
+            bound = bound or taken
+            session = with_allocatable(session, read.allocatable)._replace(pods=bound)
+            if MEMORY not in allocatable or (not read.allocatable and not session.node.machine.memory):
+                session = without_judging(session, MEMORY)
+        return ClusterNode(
+            name=name,
+            totals=self._requests.totals(allocatable, bound, unjudged_of(session)),
+            session=session,
+            known=known,
+            nrt=found.nrt if found else None,
+            labels=read.labels,
+            taints=read.taints,
+            unschedulable=read.unschedulable,
+            placed=tuple([one.placed for one in pods if one.placed]),
+        )
+
+    def notices(self) -> Iterator[Notice]:
+        """Say what was filled in, and on which nodes."""
+        for (code, text), names in self._about.items():
+            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+            yield Notice(code, text, ", ".join(names[:3]) + more)
+
+    def _say(self, code: str, text: str, name: str) -> None:
+        self._about.setdefault((code, text), []).append(name)
+
+    def _session(self, identity: Identity, read: NodeRead, pods: Sequence[PodRead]) -> tuple[Session | None, Known]:
+        """Open the kubelet of a node, with what is taken there."""
+        topology, found = self._dump.topologies.get(identity.name), self._dump.nrts.get(identity.name)
+        if found is not None:
+            return self._of_nrt(identity, found.nrt, read, topology), "counts"
+        if topology is not None:
+            return self._of_cpus(identity, topology, read), "counts"
+        for one in self._labelled:
+            if read.labels.get(one.label) == one.value:
+                session = self._kubelets.open(id(one), always(one.setup), identity)
+                return self._replayed(session, pods, identity.name), "counts"
+        self._say("machine-unknown", "no object and no --machine-of says what these nodes are made of", identity.name)
+        return None, "nothing"
+
+    def _of_nrt(
+        self, identity: Identity, nrt: NodeResourceTopology, read: NodeRead, topology: CPUTopologyRead | None
+    ) -> Session:
+        key = _kind_key(nrt, read.capacity)
+        assumed = self._assumed.get(key)
+        if assumed is None:
+            cpus, memory = (read.capacity.get(name) for name in (CPU, MEMORY))
+            assumed = self._assumed[key] = machine_of(
+                nrt, cpus=cpus // NANO if cpus else None, memory=memory // NANO if memory else None
+            )
+        for note in assumed.notes:
+            self._say("nrt-assumed", note, identity.name)
+        setup = Setup(assumed.machine, assumed.config, "ideal")
+        if topology is not None:
+            exact = _exact_cpus(assumed.machine, machine_of_cpus(topology))
+            if exact is not None:
+                return self._of_cpus(identity, topology, read, exact, assumed.config)
+            self._say(
+                "topology-contradicted", "the CPU topology and the zones disagree: the zones count", identity.name
+            )
+        session = self._kubelets.open(key, always(setup), identity)
+        return session._replace(state=occupied.occupied(session.node, used_of(nrt)))
+
+    def _of_cpus(
+        self,
+        identity: Identity,
+        topology: CPUTopologyRead,
+        read: NodeRead,
+        machine: Machine | None = None,
+        config: KubeletConfig = IDEAL,
+    ) -> Session:
+        """Open the kubelet of a node of which every CPU is known."""
+        memory = read.capacity.get(MEMORY)
+        exact = machine or machine_of_cpus(topology)._replace(total_memory=memory // NANO if memory else None)
+        settings = from_data(topology.settings, identity.name).config
+        changed = {field: value for field, value in settings._asdict().items() if value != getattr(_NONE, field)}
+        session = self._kubelets.open(id(topology), always(Setup(exact, config._replace(**changed), "ideal")), identity)
+        return session._replace(state=_with_taken(session.state, topology.taken & session.node.cpu.allocatable))
+
+    def _replayed(self, session: Session, pods: Sequence[PodRead], name: str) -> Session:
+        """Admit the pods of a node, oldest first: where they are is then predicted, not read."""
+        for one in sorted(pods, key=lambda one: one.pod.created):
+            session = admission.admit(session, one.pod).then
+        if pods:
+            self._say("pods-replayed", "no object says where the pods are: they were admitted again in order", name)
+        return session
+
+
+_NONE = KubeletConfig()
+
+
+def _kind_key(nrt: NodeResourceTopology, capacity: Amounts) -> Hashable:
+    """Make a key of everything about an object that a machine is made of; free amounts and names are not in it."""
+    zones = tuple(
+        [
+            (
+                zone.name,
+                zone.type,
+                zone.parent,
+                tuple([(name, one.capacity, one.allocatable) for name, one in zone.resources.items()]),
+                tuple(zone.costs.items()),
+            )
+            for zone in nrt.zones
+        ]
+    )
+    attributes = tuple([one for one in nrt.attributes if one[0] not in (FINGERPRINT, PLACEMENT_METADATA)])
+    return zones, attributes, nrt.topology_policies, capacity.get(CPU), capacity.get(MEMORY)
+
+
+def _exact_cpus(assumed: Machine, exact: Machine) -> Machine | None:
+    """Put exact CPUs into a machine of counts; None: the counts differ."""
+    known = {node.id: node.cpus for node in exact.numa_nodes}
+    if {node.id: node.cpus.bit_count() for node in assumed.numa_nodes} != {
+        number: cpus.bit_count() for number, cpus in known.items()
+    }:
+        return None
+    nodes = tuple([node._replace(cpus=known[node.id]) for node in assumed.numa_nodes])
+    return assumed._replace(numa_nodes=nodes, sockets=exact.sockets, cores=exact.cores)
+
+
+def _with_taken(state: NodeState, cpus: int) -> NodeState:
+    """Take CPUs out of the shared pool, held by nobody in particular."""
+    if not cpus:
+        return state
+    held = CPUState(state.cpu.default & ~cpus, {occupied.UID: {occupied.CONTAINER: cpus}}, occupied.UID)
+    pod = occupied.demand_of(occupied.UID, cpus.bit_count())
+    return state._replace(states=(state.device, held, state.memory), pods={occupied.UID: pod})
+
+
+def _anonymous(session: Session) -> tuple[Pod, ...]:
+    """Stand in for the pods of a node where the dump has no pods: what is taken is asked by nobody in particular."""
+    pods = []
+    for uid, demand in session.state.pods.items():
+        one = demand.containers[0]
+        amounts = {CPU: one.cpus, **dict(one.memory or ()), **dict(one.devices)}
+        requests = {name: from_int(amount) for name, amount in amounts.items() if amount}
+        pods.append(Pod(uid, uid, "Guaranteed", (Container(one.name, "app", requests, requests),)))
+    return tuple(pods)

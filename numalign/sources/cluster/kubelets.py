@@ -1,0 +1,117 @@
+"""Kubelets of a cluster's nodes: opened once for each machine and configuration, and shared by all nodes alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from numalign.errors import StartError
+from numalign.kubelet import admission
+from numalign.kubelet.admission import Session
+from numalign.kubelet.fit.check import NodeView
+from numalign.kubelet.setup import Setup
+from numalign.model.machine import Taint
+from numalign.model.pod import Pod
+from numalign.model.quantity import Quantity
+from numalign.model.resources import is_bytes
+from numalign.scheduler import request
+from numalign.scheduler.node_fit import NodeTotals
+from numalign.scheduler.request import node_level
+from numalign.scheduler.resources import Amounts
+
+
+class Identity(NamedTuple):
+    """What sets a node apart from others alike."""
+
+    name: str
+    labels: Mapping[str, str] = {}
+    taints: tuple[Taint, ...] = ()
+
+
+class Kubelets:
+    """Opens kubelets, each once."""
+
+    def __init__(self) -> None:
+        self._opened: dict[Hashable, Session] = {}
+
+    def open(self, key: Hashable, setup: Callable[[], Setup], identity: Identity) -> Session:
+        """Give an empty node of a setup.
+
+        Args:
+            key: what the setup is known by.
+            setup: makes it, the first time.
+            identity: the node's own name, labels and taints.
+
+        Raises:
+            StartError: the kubelet would not start; the node is named.
+        """
+        session = self._opened.get(key)
+        if session is None:
+            try:
+                session = self._opened[key] = admission.open_session(setup())
+            except StartError as error:
+                raise StartError(error.message, f"node {identity.name}") from None
+        machine = session.node.machine._replace(name=identity.name)
+        view = session.view
+        if view is not None:
+            view = view._replace(name=identity.name, labels=identity.labels, taints=identity.taints)
+        return session._replace(node=session.node._replace(machine=machine), view=view)
+
+
+def always(setup: Setup) -> Callable[[], Setup]:
+    """Make what gives this setup."""
+    return lambda: setup
+
+
+def with_allocatable(session: Session, allocatable: Amounts) -> Session:
+    """Let the fit check judge by what the Node object says."""
+    if session.view is None or not allocatable:
+        return session
+    return session._replace(view=session.view._replace(allocatable=_quantities(allocatable), unjudged=frozenset()))
+
+
+def _quantities(amounts: Amounts) -> dict[str, Quantity]:
+    return {
+        name: Quantity(amount, "BinarySI" if is_bytes(name) else "DecimalSI", None) for name, amount in amounts.items()
+    }
+
+
+def unjudged_of(session: Session | None) -> frozenset[str]:
+    """Give the resources of which nobody said how much a node has."""
+    return session.view.unjudged if session is not None and session.view is not None else frozenset()
+
+
+def without_judging(session: Session, resource: str) -> Session:
+    """Let the fit check pass over a resource of which nobody said how much there is."""
+    if session.view is None:
+        return session
+    return session._replace(view=session.view._replace(unjudged=session.view.unjudged | {resource}))
+
+
+def allocatable_of(view: NodeView | None) -> dict[str, int]:
+    """Give what a node's kubelet reports as allocatable."""
+    return {name: quantity.nano for name, quantity in view.allocatable.items()} if view else {}
+
+
+class Requests:
+    """Adds up what pods ask of a node as a whole; pods of one shape are read once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, str], tuple[Sequence[object], dict[str, int]]] = {}
+
+    def totals(self, allocatable: Amounts, pods: Iterable[Pod], unjudged: frozenset[str] = frozenset()) -> NodeTotals:
+        """Make the node as a bag."""
+        used: dict[str, int] = {}
+        count = 0
+        for pod in pods:
+            count += 1
+            for name, amount in self._asked(pod).items():
+                used[name] = used.get(name, 0) + amount
+        return NodeTotals(allocatable, used, count, unjudged)
+
+    def _asked(self, pod: Pod) -> dict[str, int]:
+        key = id(pod.containers), pod.qos
+        known = self._known.get(key)
+        if known is None:  # the containers are kept, so that their id stays theirs
+            known = self._known[key] = pod.containers, node_level(request.read(pod))
+        return known[1]

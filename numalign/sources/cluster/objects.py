@@ -1,0 +1,155 @@
+"""Node and Pod objects of an API server -> what a scheduler needs of them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Final, NamedTuple
+
+from numalign.errors import InputError
+from numalign.model.apiserver.amounts import amounts
+from numalign.model.apiserver.defaulting import read_pod
+from numalign.model.machine import Taint
+from numalign.model.pod import Pod
+from numalign.model.quantity import QuantityError
+from numalign.scheduler.kai.records import OBSERVED, PREDICTED, PlacedPod, of_annotations
+from numalign.scheduler.resources import Amounts
+from numalign.sources.text import fields
+from numalign.sources.text.fields import FieldError, Path
+
+FINISHED: Final = frozenset({"Succeeded", "Failed"})
+
+
+class NodeRead(NamedTuple):
+    """A Node object."""
+
+    name: str
+    allocatable: Amounts
+    capacity: Amounts
+    labels: Mapping[str, str] = {}
+    taints: tuple[Taint, ...] = ()
+    unschedulable: bool = False
+
+
+class PodRead(NamedTuple):
+    """A Pod object that is bound to a node."""
+
+    node: str
+    pod: Pod
+    phase: str
+    placed: PlacedPod | None
+    """KAI's records of it; None: it has none."""
+
+
+def read_node(thing: Mapping[str, object], path: Path = ()) -> NodeRead:
+    """Read a Node.
+
+    Raises:
+        FieldError: a field has the wrong type.
+    """
+    metadata = fields.mapping(thing.get("metadata") or {}, (*path, "metadata"))
+    spec = fields.mapping(thing.get("spec") or {}, (*path, "spec"))
+    status = fields.mapping(thing.get("status") or {}, (*path, "status"))
+    labels = fields.mapping(metadata.get("labels") or {}, (*path, "metadata", "labels"))
+    taints = []
+    for place, one in enumerate(fields.sequence(spec.get("taints") or (), (*path, "spec", "taints"))):
+        taint = fields.mapping(one, (*path, "spec", "taints", place))
+        taints.append(Taint(str(taint.get("key") or ""), str(taint.get("value") or ""), str(taint.get("effect") or "")))
+    return NodeRead(
+        fields.text(metadata.get("name"), (*path, "metadata", "name"), "the node's name"),
+        _amounts(status.get("allocatable"), (*path, "status", "allocatable")),
+        _amounts(status.get("capacity"), (*path, "status", "capacity")),
+        {key: str(value) for key, value in labels.items()},
+        tuple(taints),
+        bool(spec.get("unschedulable")),
+    )
+
+
+def _amounts(written: object, path: Path) -> dict[str, int]:
+    try:
+        return {name: quantity.nano for name, quantity in amounts(fields.mapping(written or {}, path)).items()}
+    except (TypeError, QuantityError) as error:
+        raise FieldError(path, f"expected quantities: {error}") from None
+
+
+class PodReader:
+    """Reads bound pods. Pods that ask the same share all but their names: a cluster has few shapes of pods."""
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, Pod] = {}
+
+    def read(self, thing: Mapping[str, object], path: Path = ()) -> PodRead | None:
+        """Read a Pod; None: it is bound to no node, or has ended.
+
+        Raises:
+            FieldError: it is no pod.
+        """
+        try:
+            return self._read(thing)
+        except (TypeError, KeyError, AttributeError, ValueError) as error:
+            raise FieldError(path, f"not a pod that can be read: {error}") from None
+        except InputError as error:
+            raise FieldError((*path, error.where), error.message) from None
+
+    def _read(self, thing: Mapping[str, object]) -> PodRead | None:
+        metadata, spec, status = _part(thing, "metadata"), _part(thing, "spec"), _part(thing, "status")
+        node, phase = spec.get("nodeName"), str(status.get("phase") or "")
+        if not node or not isinstance(node, str) or phase in FINISHED:
+            return None
+        kept = trimmed(spec)
+        key = (_frozen(kept), status.get("qosClass"))
+        shape = self._known.get(key)
+        if shape is None:
+            manifest: dict[str, object] = {"metadata": {"name": "shape"}, "spec": kept}
+            if status.get("qosClass"):
+                manifest["status"] = {"qosClass": status["qosClass"]}
+            shape = self._known[key] = read_pod(manifest)
+        name, namespace = _name(metadata.get("name")), _name(metadata.get("namespace") or "default")
+        uid = metadata.get("uid")
+        pod = shape._replace(
+            name=name,
+            namespace=namespace,
+            uid=uid if isinstance(uid, str) and uid else f"{namespace}/{name}",
+            created=str(metadata.get("creationTimestamp") or ""),
+        )
+        annotations = metadata.get("annotations")
+        placed = None
+        if isinstance(annotations, Mapping) and (OBSERVED in annotations or PREDICTED in annotations):
+            placed = of_annotations(annotations, "Running" if phase == "Running" else "Bound")
+        return PodRead(node, pod, phase, placed)
+
+
+def _part(thing: Mapping[str, object], key: str) -> Mapping[str, object]:
+    value = thing.get(key) or {}
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{key}: expected a mapping")
+    return value
+
+
+def _name(value: object) -> str:
+    if not isinstance(value, str) or not value.isprintable() or not value:
+        raise TypeError(f"expected a name, got {fields.shown(value)}")
+    return value
+
+
+_KEPT: Final = ("hostNetwork", "priority", "overhead", "priorityClassName")
+_KEPT_OF_CONTAINER: Final = ("name", "resources", "restartPolicy", "ports")
+
+
+def trimmed(spec: Mapping[str, object]) -> dict[str, object]:
+    """Keep what says how much a bound pod takes, and which ports."""
+    result: dict[str, object] = {key: spec[key] for key in _KEPT if key in spec}
+    for group in ("initContainers", "containers"):
+        listed = spec.get(group) or ()
+        if not isinstance(listed, list | tuple):
+            raise TypeError(f"{group}: expected a list")
+        result[group] = [{key: one[key] for key in _KEPT_OF_CONTAINER if key in one} for one in listed]
+    return result
+
+
+def _frozen(value: object) -> Hashable:
+    """Make a key of plain data. Equal data in another order is another key, which costs a second reading."""
+    if isinstance(value, dict):
+        return tuple([(key, _frozen(inner)) for key, inner in value.items()])
+    if isinstance(value, list | tuple):
+        return tuple([_frozen(inner) for inner in value])
+    return value if isinstance(value, Hashable) else str(value)
