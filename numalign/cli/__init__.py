@@ -19,6 +19,7 @@ from numalign.exit_status import ExitStatus
 
 COMMANDS = {
     "admit": "Admit pods on a machine and print what each container gets.",
+    "capacity": "Count how many more of a pod a cluster holds, aligned, and what is stranded.",
     "compare": "Compare every policy and scope, options and machines: who fits, how many, what is stranded.",
     "config": "Check a kubelet configuration against a machine, or have one written.",
     "explain": "Tell why pods are refused, and the nearest changes that would admit them.",
@@ -26,8 +27,10 @@ COMMANDS = {
     "discover": "Show what this host is made of, and write it as a machine file.",
     "lint": "Tell what in a manifest keeps a pod from being aligned; no machine needed.",
     "machines": "List the bundled machines, or print one as a file.",
+    "nrt": "Write or check NodeResourceTopology objects, from which schedulers learn of NUMA nodes.",
     "release": "End pods of a node that lives in a file (--state).",
     "replay": "Replay scenarios, one JSON object a line.",
+    "schedule": "Tell which node of a cluster a scheduler takes, and whether its kubelet agrees.",
 }
 """Command -> one line of help, so that listing the commands imports none of them."""
 

@@ -1,0 +1,102 @@
+"""`numalign capacity`: how many more of a pod a cluster holds, aligned, and what is stranded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from numalign.cli.cluster_options import cluster_options, pods_of_cluster
+from numalign.cli.options import output_option, quiet_option
+from numalign.cli.stderr import tell
+from numalign.errors import InputError, Notice
+from numalign.exit_status import ExitStatus
+from numalign.model.pod import Pod
+from numalign.results.capacity import CapacityResult
+from numalign.scheduler.node import Fleet
+from numalign.tasks.capacity import Probe, capacity
+from numalign.tasks.cluster import ClusterRequest, load_cluster, load_pods_for
+
+
+@click.command("capacity")
+@pods_of_cluster(counted=False)
+@cluster_options
+@click.option("--mix", metavar="POD=N,…", help="Count rounds of several pods together, a=3,b=1.")
+@click.option(
+    "--right-size",
+    type=click.IntRange(1, 100_000),
+    metavar="N",
+    help="Also find the most CPUs, then the most memory, with which N copies are all aligned.",
+)
+@output_option("table", "wide", "json", "yaml", "csv", "svg")
+@quiet_option
+def command(
+    pod: tuple[str, ...],
+    files: tuple[str, ...],
+    request: ClusterRequest,
+    mix: str | None,
+    right_size: int | None,
+    output: str,
+    quiet: bool,
+) -> ExitStatus:
+    """Count how many more of each POD a cluster holds: now and empty, aligned and not, node by node.
+
+    Copies are admitted one after another by each node's own kubelet until it refuses. Beside them stands what a tool
+    would promise that sees nodes as bags of resources. Also: what limits a node, what is left stranded, and NUMA
+    fragmentation. The exit status is 1 when not a single copy fits.
+
+    \b
+    Examples:
+      numalign capacity pod.yaml --cluster cluster.yaml
+      numalign capacity train.yaml infer.yaml --mix train=1,infer=3 --cluster cluster.yaml
+      numalign capacity pod.yaml --cluster dump.json -o svg > map.svg
+    """
+    names = (*pod, *files)
+    if not names:
+        raise click.UsageError("name at least one POD: a file, a folder, or - for standard input")
+    loaded = load_cluster(request)
+    up = load_pods_for(names, Fleet(()))
+    owners = [source.owner for source in up.sources]
+    result = capacity(loaded.fleet, _probes(up.tried, owners, mix), right_size=right_size)
+    notices = (*loaded.notices, *result.notices)
+    tell(notices)
+    if not quiet:
+        _print(output, result, loaded.fleet, loaded.origin, notices)
+    return ExitStatus.DONE if any(shape.now for shape in result.shapes) else ExitStatus.NO
+
+
+def _probes(pods: Sequence[Pod], owners: Sequence[str], mix: str | None) -> list[Probe]:
+    """Make what is tried: each pod by itself, or one round of a mix."""
+    if mix is None:
+        return [Probe(f"{pod.namespace}/{owner}", (pod,)) for pod, owner in zip(pods, owners, strict=True)]
+    known = dict(zip(owners, pods, strict=True))
+    together: list[Pod] = []
+    for part in mix.split(","):
+        name, _, text = part.strip().partition("=")
+        if name not in known:
+            raise InputError(f'no POD is called "{name}"; there are {", ".join(known)}', "--mix")
+        if not (text.isascii() and text.isdigit() and 0 < int(text) <= 1000):
+            raise InputError(f'expected {name}=N with N from 1 to 1000, got "{part.strip()}"', "--mix")
+        together += [known[name]] * int(text)
+    return [Probe(f"rounds of {mix}", tuple(together))]
+
+
+def _print(output: str, result: CapacityResult, fleet: Fleet, origin: str, notices: Sequence[Notice]) -> None:
+    if output in ("json", "yaml"):
+        from numalign.cli.printing import print_data
+        from numalign.render.json.capacity import capacity_json
+
+        print_data(output, capacity_json(result, origin, notices))
+    elif output == "svg":
+        from numalign.render.picture.cluster import heat_map
+
+        click.echo(heat_map(result, origin), nl=False)
+    else:
+        from numalign.render.text import capacity as view
+
+        if output == "csv":
+            click.echo(view.capacity_csv(result), nl=False)
+            return
+        from numalign.render.page.document import show
+
+        show(view.capacity_document(result, fleet, origin, wide=output == "wide"))

@@ -1,0 +1,197 @@
+"""`numalign nrt export` and `numalign nrt check`: the objects by which a node tells schedulers of its NUMA nodes."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from functools import wraps
+from typing import cast
+
+import click
+
+from numalign.cli.cluster_options import CLUSTER_OPTIONS, cluster_request
+from numalign.cli.options import Command, kubelet_options, machine_option, output_option, quiet_option
+from numalign.cli.stderr import say, tell
+from numalign.errors import InputError
+from numalign.exit_status import ExitStatus
+from numalign.scheduler.nrt.export import ExportOptions, Like
+from numalign.scheduler.nrt.value import NodeResourceTopology
+from numalign.tasks.nrt import NodesRequest, check_nrts, export_nrts, load_nodes, load_published
+from numalign.tasks.requests import KubeletRequest
+
+INTERVAL = 5.0
+"""Seconds between two looks of `--watch`."""
+
+
+@click.group("nrt")
+def command() -> None:
+    """Write or check NodeResourceTopology objects, from which schedulers learn of NUMA nodes.
+
+    \b
+    Examples:
+      numalign nrt export --machine node-a.yaml --kubelet-config config.yaml | kubectl apply -f -
+      numalign nrt check published.yaml --machine node-a.yaml --beside pods.json
+    """
+
+
+def _nodes(function: Command) -> Command:
+    """Add the flags that name a machine with its pods, or a cluster; the command gets one argument, `nodes`."""
+
+    @wraps(function)
+    def wrapped(**kwargs: object) -> object:
+        cluster = cluster_request(kwargs)
+        given = {key: kwargs.pop(key) for key in ("machine", "kubelet", "beside", "node_name")}
+        if cluster is not None and (given["machine"] or given["beside"]):
+            raise click.UsageError("--cluster and --state hold their own machines and pods")
+        kwargs["nodes"] = NodesRequest(
+            machine=cast("str | None", given["machine"]),
+            kubelet=cast(KubeletRequest, given["kubelet"]),
+            beside=cast("str | None", given["beside"]),
+            name=cast("str | None", given["node_name"]),
+            cluster=cluster,
+        )
+        return function(**kwargs)
+
+    result: Command = wrapped
+    for option in (
+        *reversed(CLUSTER_OPTIONS),
+        click.option("--node-name", metavar="NAME", help="What the Node is called; without it as the machine."),
+        click.option("--beside", metavar="FILE", help="The pods on the node (kubectl get pods -o json)."),
+    ):
+        result = option(result)
+    return machine_option()(kubelet_options(result))
+
+
+def _like(function: Command) -> Command:
+    return click.option(
+        "--like",
+        type=click.Choice(["numalign", "rte", "nfd"]),
+        default="numalign",
+        show_default=True,
+        help="Count as the kubelet does, or as an exporter: resource-topology-exporter, node-feature-discovery.",
+    )(function)
+
+
+@command.command("export")
+@_nodes
+@_like
+@click.option("--fingerprint/--no-fingerprint", default=True, show_default=True, help="Name the pods by a hash.")
+@click.option("--only-exclusive", is_flag=True, help="The fingerprint of pods with exclusive resources only.")
+@click.option("--placement", is_flag=True, help="Also encode which container is on which NUMA node.")
+@click.option("--watch", is_flag=True, help="Go on: look again and again, and tell only what changed.")
+@click.option("--exec", "execute", metavar="CMD", help="With --watch: hand new objects to CMD as JSON, on its input.")
+@click.option(
+    "--interval", type=click.FloatRange(0.1, 3600), default=INTERVAL, show_default=True, help="Seconds between looks."
+)
+@output_option("yaml", "json", "name")
+@quiet_option
+def export_command(
+    nodes: NodesRequest,
+    like: Like,
+    fingerprint: bool,
+    only_exclusive: bool,
+    placement: bool,
+    watch: bool,
+    execute: str | None,
+    interval: float,
+    output: str,
+    quiet: bool,
+) -> ExitStatus:
+    """Write the NodeResourceTopology (v1alpha2) of a machine with its pods, or of a whole cluster.
+
+    The free amounts are the kubelet's own, so memory over several NUMA nodes is where it really is. `--like` counts
+    as an exporter would, to compare with what one published. `--watch --exec CMD` makes an exporter of it.
+
+    \b
+    Examples:
+      numalign nrt export --machine hgx-h100 --policy single-numa-node
+      numalign nrt export --cluster cluster.yaml -o json | kubectl apply -f -
+      numalign nrt export --state node.json --watch --exec 'kubectl apply --server-side -f -'
+    """
+    if execute is not None and not watch:
+        raise click.UsageError("--exec goes with --watch")
+    options = ExportOptions(like, fingerprint, only_exclusive, placement)
+    loaded = load_nodes(nodes)
+    tell(loaded.notices)
+    objects = export_nrts(loaded.fleet, options)
+    if not watch:
+        if not quiet:
+            _print(output, objects)
+        return ExitStatus.DONE
+    told: dict[str, NodeResourceTopology] = {}
+    while True:
+        changed = [one for one in objects if told.get(one.name) != one]
+        if changed and _hand_over(changed, execute, output, quiet=quiet):
+            told |= {one.name: one for one in changed}
+        time.sleep(interval)
+        objects = export_nrts(load_nodes(nodes).fleet, options)
+
+
+def _hand_over(objects: Sequence[NodeResourceTopology], execute: str | None, output: str, *, quiet: bool) -> bool:
+    """Give new objects to the command, or print them; tells whether they were taken."""
+    if execute is None:
+        if not quiet:
+            _print(output, objects)
+            sys.stdout.flush()
+        return True
+    from numalign.render.text.nrt import manifests
+
+    words = shlex.split(execute)
+    if not words:
+        raise InputError("expected a command", "--exec")
+    try:
+        done = subprocess.run(words, input=json.dumps(manifests(objects)).encode(), check=False)  # noqa: S603 (asked for)
+    except OSError as error:
+        raise InputError(f"cannot be run: {error.strerror or error}", f"--exec {words[0]}") from None
+    if done.returncode:
+        say(f"warning: {words[0]} ended with status {done.returncode}; it gets the same again at the next look")
+    return not done.returncode
+
+
+def _print(output: str, objects: Sequence[NodeResourceTopology]) -> None:
+    if output == "name":
+        click.echo("".join(f"{one.name}\n" for one in objects), nl=False)
+        return
+    from numalign.cli.printing import print_data
+    from numalign.render.text.nrt import manifests
+
+    print_data(output, manifests(objects))
+
+
+@command.command("check")
+@click.argument("published", metavar="FILE")
+@_nodes
+@_like
+@output_option("table", "json", "yaml")
+@quiet_option
+def check_command(published: str, nodes: NodesRequest, like: Like, output: str, quiet: bool) -> ExitStatus:
+    """Tell whether published NodeResourceTopology objects (FILE, or `-`) are true.
+
+    Compared with what the node would publish now: amounts, policy and scope, the fingerprint of its pods; and zones
+    that a reader would skip. The exit status is 1 when something is off.
+
+    \b
+    Examples:
+      kubectl get noderesourcetopologies node-a -o yaml | numalign nrt check - --machine node-a.yaml --beside pods.json
+      numalign nrt check published.json --cluster cluster.yaml --like rte
+    """
+    objects = load_published(published)
+    loaded = load_nodes(nodes)
+    result = check_nrts(objects, loaded.fleet, ExportOptions(like))
+    tell(loaded.notices)
+    if not quiet:
+        if output == "table":
+            from numalign.render.page.document import show
+            from numalign.render.text.nrt import check_document
+
+            show(check_document(result))
+        else:
+            from numalign.cli.printing import print_data
+            from numalign.render.text.nrt import check_json
+
+            print_data(output, check_json(result, loaded.notices))
+    return ExitStatus.DONE if result.true else ExitStatus.NO

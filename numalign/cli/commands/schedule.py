@@ -1,0 +1,83 @@
+"""`numalign schedule`: which node of a cluster a scheduler takes, and whether its kubelet agrees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from numalign.cli.cluster_options import cluster_options, pods_of_cluster
+from numalign.cli.options import output_option, quiet_option
+from numalign.cli.stderr import counted, tell
+from numalign.errors import Notice
+from numalign.exit_status import ExitStatus
+from numalign.results.schedule import ScheduleResult
+from numalign.scheduler.attempt import Kind
+from numalign.scheduler.node import Fleet
+from numalign.tasks.cluster import ClusterRequest, changing_cluster, load_pods_for
+from numalign.tasks.schedule import schedule
+
+
+@click.command("schedule")
+@pods_of_cluster(counted=True)
+@cluster_options
+@click.option(
+    "--scheduler",
+    type=click.Choice(["unaware", "kep", "nrt", "kai"]),
+    help="Who chooses the node; without it the scheduler of the cluster file, else nrt.",
+)
+@output_option("table", "wide", "json", "yaml", "csv", "name")
+@quiet_option
+def command(
+    pod: tuple[str, ...],
+    files: tuple[str, ...],
+    copies: int | None,
+    request: ClusterRequest,
+    scheduler: Kind | None,
+    output: str,
+    quiet: bool,
+) -> ExitStatus:
+    """Schedule PODs on a cluster one after another, and show node by node who would take them.
+
+    For each node: kube-scheduler's own filters, the filter of the topology-aware scheduling proposal (KEP), that of
+    today's NodeResourceTopologyMatch plugin (NRT), KAI Scheduler's, and what the node's kubelet would really answer.
+    Disagreements come with their cause. The exit status is 1 when no node is found, or the chosen one would refuse.
+
+    \b
+    Examples:
+      numalign schedule pod.yaml --cluster cluster.yaml --scheduler unaware
+      numalign schedule deploy.yaml --pods 8 --cluster cluster.yaml --state now.json
+      kubectl get nodes,noderesourcetopologies,pods -A -o json | numalign schedule pod.yaml --cluster -
+    """
+    names = (*pod, *files)
+    if not names:
+        raise click.UsageError("name at least one POD: a file, a folder, or - for standard input")
+    with changing_cluster(request) as (loaded, writer):
+        up = load_pods_for(names, loaded.fleet, copies)
+        config = loaded.fleet.scheduler
+        done = schedule(loaded.fleet, counted(up.tried, "pods"), config._replace(kind=scheduler or config.kind))
+        notices = (*loaded.notices, *up.notices, *done.result.notices)
+        notices += writer.write(done.fleet)
+    tell(notices)
+    if not quiet:
+        _print(output, done.result, loaded.fleet, loaded.origin, notices)
+    return ExitStatus.DONE if done.result.runs else ExitStatus.NO
+
+
+def _print(output: str, result: ScheduleResult, fleet: Fleet, origin: str, notices: Sequence[Notice]) -> None:
+    if output in ("json", "yaml"):
+        from numalign.cli.printing import print_data
+        from numalign.render.json.schedule import schedule_json
+
+        print_data(output, schedule_json(result, origin, notices))
+        return
+    from numalign.render.text import schedule as view
+
+    if output == "csv":
+        click.echo(view.schedule_csv(result), nl=False)
+    elif output == "name":
+        click.echo("".join(f"{line}\n" for line in view.schedule_names(result)), nl=False)
+    else:
+        from numalign.render.page.document import show
+
+        show(view.schedule_document(result, fleet, origin, wide=output == "wide"))

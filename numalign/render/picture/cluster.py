@@ -1,0 +1,90 @@
+"""A cluster as a heat map: a square a NUMA node, coloured by what is free for a pod."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from numalign.render.picture.canvas import SMALL, WIDTH, Canvas, shorten
+
+if TYPE_CHECKING:
+    from numalign.results.capacity import CapacityResult, NodeCapacity, ShapeCapacity, ZoneRoom
+
+MARGIN = 24.0
+NAMED = 60
+"""Up to so many nodes have their names beside them."""
+COLOURS = ("#b2182b", "#ef8a62", "#fddbc7", "#d1e5f0", "#67a9cf", "#2166ac")
+"""From full to empty; told apart by people who see no red, too."""
+UNKNOWN = "#eeeeee"
+LABELS = ("none fits", "up to 1/5 of the copies that fit when empty", "2/5", "3/5", "4/5", "all")
+
+
+def heat_map(result: CapacityResult, origin: str) -> str:
+    """Draw every shape's map, one below the other, as SVG."""
+    canvas = Canvas()
+    top = MARGIN
+    for shape in result.shapes:
+        top = _shape(canvas, shape, origin, top) + MARGIN
+    return canvas.finish(f"NUMA nodes of {origin}: what is free for {', '.join(one.name for one in result.shapes)}")
+
+
+def colour(zone: ZoneRoom) -> int:
+    """Choose the colour of a NUMA node: 0 nothing fits, 5 as many as when it is empty."""
+    if not zone.copies or not zone.most:
+        return 0
+    return max(1, min(len(COLOURS) - 1, zone.copies * (len(COLOURS) - 1) // zone.most))
+
+
+def _shape(canvas: Canvas, shape: ShapeCapacity, origin: str, top: float) -> float:
+    """Draw one map; returns where it ends."""
+    canvas.text(
+        MARGIN, top + 14, f"{shape.name} on {origin}: {shape.now} fit now, {shape.aligned} aligned", 14, bold=True
+    )
+    y = _legend(canvas, top + 26)
+    if len(shape.nodes) <= NAMED:
+        return _named(canvas, shape.nodes, y)
+    return _dense(canvas, shape.nodes, y)
+
+
+def _legend(canvas: Canvas, top: float) -> float:
+    x = MARGIN
+    for look, label in zip(COLOURS, LABELS, strict=True):
+        canvas.rect(x, top, 10, 10, f'fill="{look}" stroke="#888888" stroke-width="0.5"')
+        canvas.text(x + 14, top + 9, label)
+        x += 28 + len(label) * SMALL * 0.61
+    return top + 24
+
+
+def _named(canvas: Canvas, nodes: Sequence[NodeCapacity], top: float) -> float:
+    """Draw a row a node, with its name and its count."""
+    size, name = 16.0, 180.0
+    for place, node in enumerate(nodes):
+        y = top + place * (size + 4)
+        canvas.text(MARGIN, y + 12, shorten(node.node, name), SMALL + 1)
+        _squares(canvas, node, MARGIN + name, y, size)
+        count = "unknown" if node.now is None else f"{node.now} fit"
+        canvas.text(MARGIN + name + max(len(node.zones), 1) * (size + 2) + 8, y + 12, count, SMALL + 1)
+    return top + len(nodes) * (size + 4)
+
+
+def _dense(canvas: Canvas, nodes: Sequence[NodeCapacity], top: float) -> float:
+    """Draw nodes beside each other, without names; a pointer over a square tells them."""
+    size, x, y = 7.0, MARGIN, top
+    for node in nodes:
+        width = max(len(node.zones), 1) * size + 4
+        if x + width > WIDTH - MARGIN:
+            x, y = MARGIN, y + size + 3
+        _squares(canvas, node, x, y, size)
+        x += width
+    return y + size
+
+
+def _squares(canvas: Canvas, node: NodeCapacity, x: float, y: float, size: float) -> None:
+    gap = 2 if size > 10 else 0
+    if not node.zones:
+        canvas.rect(x, y, size, size, f'fill="{UNKNOWN}" stroke="#888888" stroke-width="0.5"', f"{node.node}: unknown")
+    for place, zone in enumerate(node.zones):
+        free = ", ".join(f"{name} {amount} of {zone.total[name]}" for name, amount in zone.free.items())
+        title = f"{node.node}, NUMA node {zone.id}: {zone.copies} of {zone.most} copies; free: {free or '-'}"
+        look = f'fill="{COLOURS[colour(zone)]}" stroke="#888888" stroke-width="0.5"'
+        canvas.rect(x + place * (size + gap), y, size, size, look, title)

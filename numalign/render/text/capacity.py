@@ -1,0 +1,143 @@
+"""What `capacity` shows: copies by node, now and empty, what limits them, what is stranded; and the same as CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from numalign.render.page.document import Cell, Document, Line, Styled, Table
+from numalign.render.page.table_csv import table_csv
+from numalign.render.text.amounts import amount_text, bytes_text
+from numalign.render.text.schedule import MAX_ROWS_SHOWN, header, names_text
+
+if TYPE_CHECKING:
+    from numalign.results.capacity import CapacityResult, Limit, NodeCapacity, RightSize, ShapeCapacity
+    from numalign.scheduler.node import Fleet
+
+COLUMNS = ("NODE", "FITS NOW", "ALIGNED", "EMPTY", "BLIND", "LIMITED BY", "STRANDED")
+RIGHT = frozenset(COLUMNS[1:5])
+
+
+def capacity_document(result: CapacityResult, fleet: Fleet, origin: str, *, wide: bool = False) -> Document:
+    """Build a table a shape and the sums below it.
+
+    Args:
+        result: the counts.
+        fleet: the cluster.
+        origin: where it came from.
+        wide: show every group of nodes.
+    """
+    document: list[Line | Table] = [Line(next(header(fleet, origin, fleet.scheduler)), "dim")]
+    for shape in result.shapes:
+        document += [Line(), *_shape(shape, wide=wide)]
+    if result.right_size is not None:
+        document += [Line(), Line(right_size_text(result.right_size), "bold")]
+    return document
+
+
+def _shape(shape: ShapeCapacity, *, wide: bool) -> Iterator[Line | Table]:
+    groups = [tuple(group) for _, group in groupby(shape.nodes, lambda one: one._replace(node=""))]
+    shown = groups if wide else groups[:MAX_ROWS_SHOWN]
+    yield Line(shape.name, "bold")
+    yield Table(COLUMNS, tuple(_row(group) for group in shown), RIGHT)
+    if len(groups) > len(shown):
+        more = sum(len(group) for group in groups[len(shown) :])
+        yield Line(f"and {more} more nodes; -o wide shows them", "dim")
+    apart = shape.now - shape.aligned
+    yield Line(f"fits now: {shape.now}" + (f", {apart} of them not aligned" if apart else ", all aligned"), "bold")
+    yield Line(f"on the empty cluster: {shape.empty}, {shape.empty_aligned} of them aligned")
+    yield Line(_blind(shape), "warn" if shape.blind > shape.now else "")
+    yield Line(f"stranded: {amounts_text(shape.stranded)}")
+    found = shape.fragmentation
+    if found.total:
+        lost = f"{found.single} of {found.total} copies fit one NUMA node each, counted on free amounts"
+        yield Line(f"NUMA fragmentation: {float(found.share):.2f} ({lost})")
+
+
+def _blind(shape: ShapeCapacity) -> str:
+    """Say what a tool would have promised that sees nodes as bags."""
+    text = f"a tool that sees nodes as bags would promise {shape.blind} (empty: {shape.blind_empty})"
+    wrong = shape.blind - shape.now
+    return f"{text}: {wrong} too many" if wrong > 0 else text
+
+
+def _row(group: Sequence[NodeCapacity]) -> tuple[Cell, ...]:
+    first = group[0]
+    each = " each" if len(group) > 1 else ""
+    return (
+        names_text([one.node for one in group]),
+        _count(first.now) + each,
+        _count(first.aligned),
+        _count(first.empty),
+        Styled(str(first.blind), "warn") if first.now is not None and first.blind > first.now else str(first.blind),
+        limit_text(first.limit),
+        amounts_text(first.stranded),
+    )
+
+
+def _count(count: int | None) -> str:
+    return "?" if count is None else str(count)
+
+
+def limit_text(limit: Limit | None) -> str:
+    """Write what is short, and where."""
+    if limit is None:
+        return "-"
+    if not limit.resource:
+        return limit.reason or "-"
+    if not limit.numa_nodes:
+        return f"{limit.resource}, whole node"
+    return f"{limit.resource} on {', '.join(map(str, limit.numa_nodes))}"
+
+
+def amounts_text(amounts: Mapping[str, int]) -> str:
+    """Write amounts that are not zero."""
+    return ", ".join(f"{name} {amount_text(name, amount)}" for name, amount in amounts.items() if amount) or "-"
+
+
+def right_size_text(found: RightSize) -> str:
+    """Say the best shape for so many copies."""
+    if found.cpus is None or found.memory is None:
+        return f"no shape: {found.replicas} copies of one CPU each are not all aligned here"
+    size = f"cpu {found.cpus}, memory {bytes_text(found.memory)}"
+    return f"right size for {found.replicas} aligned copies: {found.container} with {size}"
+
+
+CSV_COLUMNS = (
+    "shape",
+    "node",
+    "now",
+    "aligned",
+    "empty",
+    "emptyAligned",
+    "blind",
+    "blindEmpty",
+    "limitResource",
+    "limitNumaNodes",
+    "fragmentation",
+)
+
+
+def capacity_csv(result: CapacityResult) -> str:
+    """Write a line for each shape and node."""
+    return table_csv(
+        CSV_COLUMNS,
+        (
+            (
+                shape.name,
+                one.node,
+                one.now,
+                one.aligned,
+                one.empty,
+                one.empty_aligned,
+                one.blind,
+                one.blind_empty,
+                one.limit.resource if one.limit else None,
+                " ".join(map(str, one.limit.numa_nodes)) if one.limit else None,
+                None if one.fragmentation is None else round(float(one.fragmentation.share), 4),
+            )
+            for shape in result.shapes
+            for one in shape.nodes
+        ),
+    )

@@ -1,0 +1,130 @@
+"""The result of asking how many more pods a cluster holds: node by node, now and empty, aligned and not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from numalign.errors import Notice
+from numalign.scheduler.fragmentation import Fragmentation
+
+
+class Limit(NamedTuple):
+    """Why no further copy comes in."""
+
+    resource: str
+    """What is short; empty: everything is there, but not together."""
+    numa_nodes: tuple[int, ...]
+    """The NUMA nodes on which it is short; empty: on the node as a whole."""
+    reason: str
+    """The kubelet's."""
+
+
+class ZoneRoom(NamedTuple):
+    """A NUMA node."""
+
+    id: int
+    free: Mapping[str, int]
+    """Resource of the probe -> what is free, in whole units."""
+    total: Mapping[str, int]
+    """Resource of the probe -> what pods can have there."""
+    copies: int
+    """How many copies fit on it alone."""
+    most: int
+    """How many would fit if it were empty."""
+
+
+class NodeCapacity(NamedTuple):
+    """One node. Counts are of copies: of pods, or of whole rounds of a mix."""
+
+    node: str
+    now: int | None
+    """Copies that its kubelet admits one after another; None: nobody knows what the node is made of."""
+    aligned: int | None
+    """How many of them are aligned, or have nothing to align."""
+    empty: int | None
+    """The same on the empty node."""
+    empty_aligned: int | None
+    blind: int
+    """Copies that somebody promises who sees the node as one bag of resources."""
+    blind_empty: int
+    limit: Limit | None
+    stranded: Mapping[str, int]
+    """What is left free after the last copy, in whole units."""
+    fragmentation: Fragmentation | None
+    zones: tuple[ZoneRoom, ...]
+
+
+class ShapeCapacity(NamedTuple):
+    """One shape of pods, or one mix."""
+
+    name: str
+    nodes: tuple[NodeCapacity, ...]
+
+    @property
+    def now(self) -> int:
+        """Copies that fit now."""
+        return _sum(one.now for one in self.nodes)
+
+    @property
+    def aligned(self) -> int:
+        """Copies that fit now and are aligned."""
+        return _sum(one.aligned for one in self.nodes)
+
+    @property
+    def empty(self) -> int:
+        """Copies that fit the empty cluster."""
+        return _sum(one.empty for one in self.nodes)
+
+    @property
+    def empty_aligned(self) -> int:
+        """Copies that fit the empty cluster and are aligned."""
+        return _sum(one.empty_aligned for one in self.nodes)
+
+    @property
+    def blind(self) -> int:
+        """What a tool promises that sees nodes as bags."""
+        return sum(one.blind for one in self.nodes)
+
+    @property
+    def blind_empty(self) -> int:
+        """The same for the empty cluster."""
+        return sum(one.blind_empty for one in self.nodes)
+
+    @property
+    def fragmentation(self) -> Fragmentation:
+        """What the borders between NUMA nodes cost the cluster."""
+        return sum((one.fragmentation for one in self.nodes if one.fragmentation), Fragmentation(0, 0))
+
+    @property
+    def stranded(self) -> dict[str, int]:
+        """What is left free after the last copy."""
+        total: dict[str, int] = {}
+        for one in self.nodes:
+            for name, amount in one.stranded.items():
+                total[name] = total.get(name, 0) + amount
+        return total
+
+
+def _sum(counts: Iterable[int | None]) -> int:
+    return sum(count for count in counts if count is not None)
+
+
+class RightSize(NamedTuple):
+    """The best shape of which all of so many copies are aligned."""
+
+    replicas: int
+    container: str
+    """The container whose requests were changed: the one with the most CPUs."""
+    cpus: int | None
+    """Its most CPUs; None: not even one CPU each will do."""
+    memory: int | None
+    """Then its most memory, in bytes."""
+
+
+class CapacityResult(NamedTuple):
+    """All shapes that were asked about."""
+
+    shapes: tuple[ShapeCapacity, ...]
+    right_size: RightSize | None
+    notices: tuple[Notice, ...]

@@ -1,0 +1,153 @@
+"""Load a cluster by name: a cluster file, a dump of objects, a state, or a folder of machine files."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from numalign.errors import InputError, Notice
+from numalign.scheduler.node import Fleet
+from numalign.sources.cluster import dump, file, fleet, folder, state, state_dump
+from numalign.sources.cluster.fleet import Built, LabelledMachine
+from numalign.sources.pods import manifest
+from numalign.sources.text.yaml import load_file
+from numalign.store import state_file
+from numalign.tasks.requests import KubeletRequest
+from numalign.tasks.setup import LoadedPods, load_setup, passed_over
+
+HEAD = 4096
+"""So many bytes show what a file is."""
+_OBJECT = re.compile(rb'(?m)\A\s*\{|^"?apiVersion')
+"""How objects begin; a cluster file is YAML without `apiVersion`."""
+_STATE = re.compile(rb'"kind"\s*:\s*"' + state_dump.KIND.name.encode() + rb'"')
+
+
+class ClusterRequest(NamedTuple):
+    """Which cluster is meant."""
+
+    cluster: str | None
+    """A file, a folder, or `-`; None: the state's."""
+    state: str | None = None
+    """A file that keeps the cluster."""
+    machine_of: tuple[str, ...] = ()
+    """`LABEL=VALUE:MACHINE`: what the nodes with a label are made of."""
+
+
+class LoadedCluster(NamedTuple):
+    """A cluster that was read."""
+
+    fleet: Fleet
+    origin: str
+    notices: tuple[Notice, ...]
+
+
+def load_cluster(request: ClusterRequest) -> LoadedCluster:
+    """Read the cluster of a request; a state that is there already wins over what it once was made from.
+
+    Raises:
+        InputError: neither is given, or something is wrong with them.
+        StartError: the kubelet of a node would not start.
+    """
+    if request.state is not None:
+        document = state_file.read(request.state, state_dump.KIND)
+        if document is not None:
+            return _of(state.read(document, request.state), request.state)
+    if request.cluster is None:
+        raise InputError(
+            "the state is empty: name a cluster to begin with, --cluster FILE", request.state or "--cluster"
+        )
+    return _of(_read(request.cluster, _labelled(request.machine_of)), request.cluster)
+
+
+def load_pods_for(names: tuple[str, ...], into: Fleet, copies: int | None = None) -> LoadedPods:
+    """Read the pods that come up; none may be called as one that is there.
+
+    Raises:
+        InputError: a pod the API server would refuse, an input without a pod, or a name that is taken.
+    """
+    there = [pod for node in into.nodes if node.session for pod in node.session.pods]
+    given = manifest.read(names, replicas=copies, beside=there)
+    notices = [Notice("replicas", text) for text in given.notes]
+    return LoadedPods((), given.pods, (*notices, *passed_over(given)), given.sources)
+
+
+def _of(built: Built, origin: str) -> LoadedCluster:
+    return LoadedCluster(built.fleet, "standard input" if origin == "-" else origin, built.notices)
+
+
+@contextmanager
+def changing_cluster(request: ClusterRequest) -> Iterator[tuple[LoadedCluster, Writer]]:
+    """Open a cluster for a change; with `--state` nobody else changes it meanwhile.
+
+    Raises:
+        InputError: see `load_cluster`; or the state may not be changed.
+    """
+    if request.state is None:
+        yield load_cluster(request), Writer(None)
+        return
+    with state_file.changing(request.state, state_dump.KIND) as change:
+        yield load_cluster(request), Writer(change)
+
+
+class Writer:
+    """Writes a cluster back, where there is a state."""
+
+    def __init__(self, change: state_file.Change | None) -> None:
+        self._change = change
+
+    def write(self, changed: Fleet) -> tuple[Notice, ...]:
+        """Replace the state's content; returns what a person should know of it.
+
+        Raises:
+            InputError: it cannot be written; the old content is still there.
+        """
+        return self._change.write(state_dump.document(changed)) if self._change else ()
+
+
+def _read(name: str, labelled: tuple[LabelledMachine, ...]) -> Built:
+    """Read a cluster of any form."""
+    if name != "-" and _is_folder(name):
+        return folder.read(name)
+    head = _head(name)
+    if _STATE.search(head):
+        document = state_file.read(name, state_dump.KIND)
+        if document is not None:
+            return state.read(document, name)
+    if name != "-" and (not _OBJECT.search(head) or b'"nodes"' in head):
+        documents = load_file(name)
+        if len(documents) == 1 and file.is_cluster_file(documents[0].data):
+            return file.read(documents[0])
+        if not any(isinstance(one.data, Mapping) and "kind" in one.data for one in documents):
+            raise InputError("expected a cluster: a file with nodes, or objects of a cluster with a kind", name)
+    return fleet.fleet_of(dump.read(name), labelled)
+
+
+def _is_folder(name: str) -> bool:
+    return "\0" not in name and os.path.isdir(name)
+
+
+def _head(name: str) -> bytes:
+    if name == "-":
+        return b""
+    try:
+        with open(name, "rb") as opened:
+            return opened.read(HEAD)
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}", name) from None
+    except ValueError:
+        raise InputError("no file can have this name", repr(name)) from None
+
+
+def _labelled(texts: tuple[str, ...]) -> tuple[LabelledMachine, ...]:
+    """Read `LABEL=VALUE:MACHINE`."""
+    found = []
+    for text in texts:
+        label, equals, rest = text.partition("=")
+        value, colon, machine = rest.partition(":")
+        if not (label and equals and colon and machine):
+            raise InputError(f'expected LABEL=VALUE:MACHINE, got "{text}"', "--machine-of")
+        found.append(LabelledMachine(label, value, load_setup(machine, KubeletRequest()).setup))
+    return tuple(found)

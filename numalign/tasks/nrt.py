@@ -1,0 +1,106 @@
+"""NodeResourceTopology: write the objects of a machine, a node or a cluster, and check published ones against them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from numalign.errors import InputError, Notice
+from numalign.kubelet import admission
+from numalign.results.nrt import CheckedNRT, NRTCheckResult
+from numalign.scheduler import fingerprint
+from numalign.scheduler.node import ClusterNode, Fleet
+from numalign.scheduler.node_fit import NodeTotals
+from numalign.scheduler.nrt.differences import differences
+from numalign.scheduler.nrt.export import ExportOptions, export
+from numalign.scheduler.nrt.value import NodeResourceTopology
+from numalign.sources.cluster import dump
+from numalign.sources.cluster.nrt import ReadNRT
+from numalign.sources.pods import manifest
+from numalign.tasks.cluster import ClusterRequest, load_cluster
+from numalign.tasks.requests import KubeletRequest
+from numalign.tasks.setup import load_setup
+
+
+class NodesRequest(NamedTuple):
+    """Which nodes are meant: a machine with the pods beside, or a cluster."""
+
+    machine: str | None = None
+    kubelet: KubeletRequest = KubeletRequest()
+    beside: str | None = None
+    name: str | None = None
+    """The Node's name; None: the machine's."""
+    cluster: ClusterRequest | None = None
+
+
+class LoadedNodes(NamedTuple):
+    """The nodes that were read."""
+
+    fleet: Fleet
+    notices: tuple[Notice, ...]
+
+
+def load_nodes(request: NodesRequest) -> LoadedNodes:
+    """Read the nodes of a request.
+
+    Raises:
+        InputError: something is wrong with them.
+        HostError: the live host cannot be read.
+        StartError: a kubelet would not start.
+    """
+    if request.cluster is not None:
+        loaded = load_cluster(request.cluster)
+        return LoadedNodes(loaded.fleet, loaded.notices)
+    on = load_setup(request.machine, request.kubelet)
+    session = admission.open_session(on.setup)
+    notices = list(on.notices)
+    for pod in manifest.read_beside(request.beside) if request.beside else ():
+        outcome = admission.admit(session, pod)
+        session = outcome.then
+        if not outcome.admit:
+            text = f"{outcome.reason or outcome.stage} on this node, so it is not beside the pods"
+            notices.append(Notice("beside-refused", text, pod.name))
+    machine = on.setup.machine
+    name = request.name or machine.node.name or machine.name
+    node = ClusterNode(name, NodeTotals({}, {}, len(session.pods)), session, "exact")
+    return LoadedNodes(Fleet((node,)), tuple(notices))
+
+
+def export_nrts(fleet: Fleet, options: ExportOptions) -> tuple[NodeResourceTopology, ...]:
+    """Write the objects of all nodes that numalign knows anything of."""
+    return tuple([export(node.session, node.name, options) for node in fleet.nodes if node.session is not None])
+
+
+def check_nrts(published: Iterable[ReadNRT], fleet: Fleet, like: ExportOptions) -> NRTCheckResult:
+    """Check published objects against the nodes they speak of.
+
+    Args:
+        published: the objects.
+        fleet: the nodes as they are.
+        like: whose way of counting the objects follow.
+    """
+    nodes = {node.name: node for node in fleet.nodes}
+    return NRTCheckResult(tuple([_checked(one, nodes, like) for one in published]))
+
+
+def _checked(read: ReadNRT, nodes: Mapping[str, ClusterNode], like: ExportOptions) -> CheckedNRT:
+    node = nodes.get(read.nrt.name)
+    if node is None and len(nodes) == 1:
+        node = next(iter(nodes.values()))
+    if node is None or node.session is None:
+        return CheckedNRT(read.nrt.name, read.notices, None, None)
+    only_exclusive = fingerprint.published(read.nrt).only_exclusive
+    actual = export(node.session, node.name, like._replace(only_exclusive=only_exclusive))
+    return CheckedNRT(read.nrt.name, read.notices, tuple(differences(read.nrt, actual)), actual)
+
+
+def load_published(path: str) -> tuple[ReadNRT, ...]:
+    """Read the objects of a file.
+
+    Raises:
+        InputError: it cannot be read, or has no such object.
+    """
+    found = tuple(dump.read(path).nrts.values())
+    if not found:
+        raise InputError("no NodeResourceTopology in it", path)
+    return found
