@@ -12,11 +12,10 @@ from numalign.errors import InputError, Notice
 from numalign.scheduler.node import Fleet
 from numalign.sources.cluster import dump, file, fleet, folder, state, state_dump
 from numalign.sources.cluster.fleet import Built, LabelledMachine
-from numalign.sources.pods import manifest
 from numalign.sources.text.yaml import load_file
 from numalign.store import state_file
-from numalign.tasks.requests import KubeletRequest
-from numalign.tasks.setup import LoadedPods, load_setup, passed_over
+from numalign.tasks.requests import KubeletRequest, PodsRequest
+from numalign.tasks.setup import LoadedPods, load_pods, load_setup
 
 HEAD = 4096
 """So many bytes show what a file is."""
@@ -68,10 +67,8 @@ def load_pods_for(names: tuple[str, ...], into: Fleet, copies: int | None = None
     Raises:
         InputError: a pod the API server would refuse, an input without a pod, or a name that is taken.
     """
-    there = [pod for node in into.nodes if node.session for pod in node.session.pods]
-    given = manifest.read(names, replicas=copies, beside=there)
-    notices = [Notice("replicas", text) for text in given.notes]
-    return LoadedPods((), given.pods, (*notices, *passed_over(given)), given.sources)
+    there = tuple([pod for node in into.nodes if node.session for pod in node.session.pods])
+    return load_pods(PodsRequest(names, replicas=copies), there)
 
 
 def _of(built: Built, origin: str) -> LoadedCluster:

@@ -16,7 +16,7 @@ from numalign.scheduler.nrt.export import ExportOptions, export
 from numalign.scheduler.nrt.value import NodeResourceTopology
 from numalign.sources.cluster import dump
 from numalign.sources.cluster.nrt import ReadNRT
-from numalign.sources.pods import manifest
+from numalign.sources.pods.beside import read_beside
 from numalign.tasks.cluster import ClusterRequest, load_cluster
 from numalign.tasks.requests import KubeletRequest
 from numalign.tasks.setup import load_setup
@@ -54,13 +54,16 @@ def load_nodes(request: NodesRequest) -> LoadedNodes:
     on = load_setup(request.machine, request.kubelet)
     session = admission.open_session(on.setup)
     notices = list(on.notices)
-    for pod in manifest.read_beside(request.beside) if request.beside else ():
+    machine = on.setup.machine
+    own = machine.node.name or "", machine.name
+    there = read_beside(request.beside, request.name, own) if request.beside else None
+    notices += there.notices if there else ()
+    for pod in there.pods if there else ():
         outcome = admission.admit(session, pod)
         session = outcome.then
         if not outcome.admit:
             text = f"{outcome.reason or outcome.stage} on this node, so it is not beside the pods"
             notices.append(Notice("beside-refused", text, pod.name))
-    machine = on.setup.machine
     name = request.name or machine.node.name or machine.name
     node = ClusterNode(name, NodeTotals({}, {}, len(session.pods)), session, "exact")
     return LoadedNodes(Fleet((node,)), tuple(notices))

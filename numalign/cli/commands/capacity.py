@@ -8,7 +8,7 @@ import click
 
 from numalign.cli.cluster_options import cluster_options, pods_of_cluster
 from numalign.cli.options import output_option, quiet_option
-from numalign.cli.stderr import tell
+from numalign.cli.stderr import report, tell
 from numalign.errors import InputError, Notice
 from numalign.exit_status import ExitStatus
 from numalign.model.pod import Pod
@@ -58,11 +58,11 @@ def command(
     up = load_pods_for(names, Fleet(()))
     owners = [source.owner for source in up.sources]
     result = capacity(loaded.fleet, _probes(up.tried, owners, mix), right_size=right_size)
-    notices = (*loaded.notices, *result.notices)
+    notices = (*loaded.notices, *up.notices, *result.notices)
     tell(notices)
     if not quiet:
         _print(output, result, loaded.fleet, loaded.origin, notices)
-    return ExitStatus.DONE if any(shape.now for shape in result.shapes) else ExitStatus.NO
+    return report(up.broken, ExitStatus.DONE if any(shape.now for shape in result.shapes) else ExitStatus.NO)
 
 
 def _probes(pods: Sequence[Pod], owners: Sequence[str], mix: str | None) -> list[Probe]:

@@ -8,7 +8,7 @@ import click
 
 from numalign.cli.cluster_options import cluster_options, pods_of_cluster
 from numalign.cli.options import output_option, quiet_option
-from numalign.cli.stderr import counted, tell
+from numalign.cli.stderr import counted, report, tell
 from numalign.errors import Notice
 from numalign.exit_status import ExitStatus
 from numalign.results.schedule import ScheduleResult
@@ -57,11 +57,11 @@ def command(
         config = loaded.fleet.scheduler
         done = schedule(loaded.fleet, counted(up.tried, "pods"), config._replace(kind=scheduler or config.kind))
         notices = (*loaded.notices, *up.notices, *done.result.notices)
-        notices += writer.write(done.fleet)
+        notices += () if up.broken else writer.write(done.fleet)
     tell(notices)
     if not quiet:
         _print(output, done.result, loaded.fleet, loaded.origin, notices)
-    return ExitStatus.DONE if done.result.runs else ExitStatus.NO
+    return report(up.broken, ExitStatus.DONE if done.result.runs else ExitStatus.NO)
 
 
 def _print(output: str, result: ScheduleResult, fleet: Fleet, origin: str, notices: Sequence[Notice]) -> None:
