@@ -86,6 +86,10 @@ def command(
             since=since,
             keep=kept is not None,
         )
+        if pods.gang:
+            from numalign.tasks.gangs import gangs_of
+
+            result = result._replace(gangs=gangs_of(up.sources, result.pods))
         written = kept.keep(result.session) if kept and result.session and not (result.fatal or up.broken) else ()
     notices = (*on.notices, *up.notices, *result.notices, *written)
     tell(notices)
