@@ -167,7 +167,7 @@ _PODS: tuple[Decorator, ...] = (
     shared_option(
         "--node-name",
         metavar="NAME",
-        help="The node whose pods of --beside count; without it the machine's name, or the only node there is.",
+        help="Which node, where --beside or --node has several; without it the machine's name, or the only one.",
     ),
     shared_option(
         "--replicas",
@@ -239,6 +239,13 @@ def since_options(function: Command) -> Command:
         given["since"] = SinceRequest(given.pop("without"), started)
 
     return _with_options(function, _SINCE, gather)
+
+
+_NODE_HELP = (
+    "This node with what its pods hold now: a snapshot, /var/lib/kubelet, a must-gather, a sosreport, a PodResources "
+    "answer or socket, a state file."
+)
+node_option: Decorator = shared_option("--node", metavar="SOURCE", help=_NODE_HELP)
 
 
 def state_option(text: str = "A node that lives in this file: read, locked meanwhile, and written back.") -> Decorator:
