@@ -47,7 +47,7 @@ def explain(
 
     Raises:
         StartError: the kubelet would refuse to start.
-        KubeletPanicError: it would crash, or hang, on the pods that are there.
+        CrashError: it would crash, or hang, on the pods that are there.
         InputError: a pod chooses its policy by an annotation that is wrong.
     """
     for one in (setup, *(other for _, other in elsewhere)):
@@ -79,7 +79,7 @@ def explain_one(situation: Situation, pod: Pod) -> ExplainedPod:
 
     Raises:
         StartError: the kubelet would refuse to start.
-        KubeletPanicError: it would crash, or hang, on the way.
+        CrashError: it would crash, or hang, on the way.
     """
     outcome = admit(situation.session(), pod)
     return _told(explain_outcome(situation, outcome), details=True, all_alternatives=True)

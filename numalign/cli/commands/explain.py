@@ -22,7 +22,7 @@ from numalign.cli.options import (
 )
 from numalign.cli.printing import print_data, print_document
 from numalign.cli.stderr import report, tell
-from numalign.errors import Notice, StartError
+from numalign.errors import CrashError, Notice, StartError
 from numalign.exit_status import ExitStatus
 from numalign.kubelet.admission import Session
 from numalign.render.text.explain import Advice, explain_document, quantity_text, start_document
@@ -79,7 +79,7 @@ def command(
         result = _explained(settings, here.there, given, asked, details=details, all_alternatives=alternatives)
     except StartError as error:
         if not quiet:
-            _print_start(output, settings[0], error, command_line("config check", None, asked.machines[:1], kubelet))
+            _print_start(output, settings[0], error, _where_to_look(error, given, asked))
         raise
     notices = (*settings[0].notices, *given.notices, *result.notices)
     tell(notices)
@@ -150,6 +150,16 @@ def _command(change: Change, pod: str, asked: Asked) -> str:
     more += [("set", f"{key}={quantity_text(nano)}") for key, nano in amounts.items()]
     here = (change.machine,) if change.machine else asked.machines[:1]
     return command_line("explain", asked.pods, here, asked.kubelet, settings=change.flags, more=more)
+
+
+def _where_to_look(error: StartError, given: LoadedPods, asked: Asked) -> str:
+    """Write the command that goes on where no pod could be tried."""
+    if not isinstance(error, CrashError):
+        return command_line("config check", None, asked.machines[:1], asked.kubelet)
+    pods = asked.pods
+    if pods.beside and all(pod.name != error.pod for pod in given.tried):
+        pods = pods._replace(names=(pods.beside,), beside=None)
+    return command_line("explain", pods, asked.machines[:1], asked.kubelet, more=[("pod", error.pod)])
 
 
 def _print_start(output: str, on: LoadedSetup, error: StartError, check: str) -> None:
