@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.timing import Row
 
-NAMES = ("merge", "admissions", "cpu", "startup")
+NAMES = ("merge", "admissions", "cpu", "startup", "simulate")
 
 
 def main() -> None:

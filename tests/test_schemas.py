@@ -34,7 +34,7 @@ PODS_FOLDER = str(ROOT / "pods")
 PODS = manifest.read([PODS_FOLDER]).pods
 POLICIES = ("none", "best-effort", "restricted", "single-numa-node")
 DOCUMENT = (ROOT / "docs" / "json.md").read_text(encoding="utf-8")
-CAMEL_CASE = re.compile(r"[a-z]+([A-Z][a-z0-9]*|CPUs)*")
+CAMEL_CASE = re.compile(r"[a-z]+[0-9]*([A-Z][a-z0-9]*|CPUs)*")
 
 
 def answer(config: KubeletConfig, machine: str, *, ideal: bool = True) -> tuple[dict[str, Any], AdmitResult]:
@@ -196,6 +196,13 @@ def test_what_lint_answers_is_described(machine: tuple[str, ...]) -> None:
 def test_the_list_of_machines_is_described() -> None:
     listed = [(load_machine(name).machine, bundled.description(name)) for name in bundled.names()]
     strictly("machine-list").validate(machines_json(listed))
+
+
+@pytest.mark.parametrize("more", [(), ("--sweep", "policy=none|single-numa-node")], ids=["runs", "a sweep"])
+def test_what_simulate_answers_is_described(more: tuple[str, ...]) -> None:
+    inputs = ("--cluster", "docs/examples/cluster.yaml", "--trace", "docs/examples/trace.jsonl")
+    done = in_process("simulate", *inputs, *more, "-o", "json", "--jobs", "1")
+    strictly("simulate-result").validate(json.loads(done.out))
 
 
 @pytest.mark.parametrize("name", SCHEMAS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from time import monotonic
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import click
 
@@ -62,6 +62,29 @@ def counted(items: Iterable[Item], what: str) -> Iterator[Item]:
     finally:
         if line:
             click.echo(f"\r{' ' * len(line)}\r", nl=False, err=True)
+
+
+class Progress:
+    """Show how far long work is, on one line that goes away; only where a person sees it."""
+
+    def __init__(self) -> None:
+        self._last = monotonic()
+        self._shown = 0
+        self._seen = sys.stderr.isatty()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._shown:
+            click.echo(f"\r{' ' * self._shown}\r", nl=False, err=True)
+
+    def show(self, what: str, share: float) -> None:
+        """Say what is under way and how much of it is done, from 0 to 1."""
+        if self._seen and monotonic() - self._last > SECONDS_OF_PATIENCE:
+            line = f"{what}: {100 * share:.0f} % …"
+            click.echo(f"\r{line.ljust(self._shown)}", nl=False, err=True)
+            self._last, self._shown = monotonic(), len(line)
 
 
 def waiting(path: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from numalign.errors import Notice
@@ -27,6 +28,8 @@ class SimulateResult(NamedTuple):
     trace: str
     seed: int
     runs: tuple[NamedRun, ...]
+    causes: Mapping[str, str]
+    """Cause of a disagreement (`X-1` …) -> words, for those that occur."""
     notices: tuple[Notice, ...] = ()
 
     @property

@@ -67,6 +67,11 @@ _TEXTS: Final = {
 }
 
 
+def text_of(code: str) -> str:
+    """Say a cause in words."""
+    return _TEXTS.get(code, UNKNOWN.text)
+
+
 class Case(NamedTuple):
     """One disagreement."""
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from html import escape
 
 from numalign.render.escape import printable
 from numalign.render.page.document import Document, Line, Table, text_of
 from numalign.render.picture.plots import Series, legend, plot
 from numalign.results.simulate import SimulateResult
+from numalign.scheduler.simulate.report import Moment
 
 _STYLE = """
 :root { color-scheme: light dark; }
@@ -23,12 +25,12 @@ vertical-align: middle; }
 .bad { color: #c0392b; font-weight: bold; } .warn { color: #b36b00; }
 """
 
-_PLOTS = (
-    ("CPUs in use", "cpu", True),
-    ("Room lost at NUMA borders", "fragmentation", True),
-    ("Pods that wait", "waiting", False),
-    ("Pods refused until then", "rejected", False),
-    ("Pods that run", "running", False),
+_PLOTS: tuple[tuple[str, Callable[[Moment], float], bool], ...] = (
+    ("CPUs in use", lambda moment: moment.cpu, True),
+    ("Room lost at NUMA borders", lambda moment: moment.fragmentation, True),
+    ("Pods that wait", lambda moment: moment.waiting, False),
+    ("Pods refused until then", lambda moment: moment.rejected, False),
+    ("Pods that run", lambda moment: moment.running, False),
 )
 
 
@@ -36,9 +38,9 @@ def simulate_html(result: SimulateResult, document: Document) -> str:
     """Write the page: the document of the same result for people, with plots."""
     done = [one for one in result.runs if one.report is not None]
     plots = []
-    for title, field, share in _PLOTS:
+    for title, value, share in _PLOTS:
         series = [
-            Series(one.name, tuple([(moment.at_s, float(getattr(moment, field))) for moment in one.report.moments]))
+            Series(one.name, tuple([(moment.at_s, value(moment)) for moment in one.report.moments]))
             for one in done
             if one.report is not None
         ]

@@ -2,26 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from numalign.render.page.document import Cell, Document, Line, Styled, Table
 from numalign.results.simulate import NamedRun, SimulateResult
 from numalign.scheduler.simulate.report import Report, Share, Verdicts
-
-CAUSES = {
-    "X-1": "the scheduler's data were old",
-    "X-2": "fractional CPUs: the kubelet does not pin them, the filter compares them",
-    "X-3": "shared CPUs are not in the data",
-    "X-4": "the kubelet took another NUMA node than the filter thought",
-    "X-5": "the filter does not subtract sidecars",
-    "X-6": "the filter passes over policy restricted",
-    "X-7": "options of the CPU manager",
-    "X-8": "the filter counts pod overhead, the kubelet does not",
-    "X-9": "pods of another scheduler",
-    "unaware": "no topology filter at all",
-    "unknown": "no known cause",
-}
-"""Cause of a disagreement -> words (docs/rules/scheduling.md 1.5)."""
 
 _ENDINGS = {
     "failed pods": "stopped early: too many pods were refused",
@@ -81,9 +66,9 @@ def simulate_document(result: SimulateResult) -> Document:
         )
         document += [Table(columns, rows, frozenset(columns[1:])), Line()]
         for name, report in done:
-            document += _verdicts(name, "the machine that was chosen", report.verdicts)
+            document += _verdicts(name, "the machine that was chosen", report.verdicts, result.causes)
             if report.audited != Verdicts():
-                document += _verdicts(name, "all machines of the audited attempts", report.audited)
+                document += _verdicts(name, "all machines of the audited attempts", report.audited, result.causes)
             if report.ended_by in _ENDINGS:
                 document.append(Line(f"{name}: {_ENDINGS[report.ended_by]} (at {seconds(report.ended_s)})", "warn"))
     document += [Line(f"{one.name}: failed: {one.error}", "bad") for one in _failed(result)]
@@ -96,7 +81,7 @@ def _failed(result: SimulateResult) -> Iterator[NamedRun]:
     return (one for one in result.runs if one.report is None)
 
 
-def _verdicts(name: str, what: str, verdicts: Verdicts) -> Iterator[Line | Table]:
+def _verdicts(name: str, what: str, verdicts: Verdicts, texts: Mapping[str, str]) -> Iterator[Line | Table]:
     """Hold the filter against the kubelet."""
     yield Line(f"{name}: filter against kubelet, {what}")
     bad, good = verdicts.pass_reject, verdicts.fail_admit
@@ -110,5 +95,5 @@ def _verdicts(name: str, what: str, verdicts: Verdicts) -> Iterator[Line | Table
         indent=2,
     )
     for cause, count in sorted(verdicts.causes.items(), key=lambda item: (-item[1], item[0])):
-        yield Line(f"  {count:,} × {cause}: {CAUSES.get(cause, cause)}")
+        yield Line(f"  {count:,} × {cause}: {texts[cause]}")
     yield Line()

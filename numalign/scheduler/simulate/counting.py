@@ -7,7 +7,7 @@ from collections import Counter
 from numalign.kubelet.admission import Outcome
 from numalign.scheduler.attempt import SchedulerConfig
 from numalign.scheduler.simulate import truth
-from numalign.scheduler.simulate.causes import cause
+from numalign.scheduler.simulate.causes import Causes
 from numalign.scheduler.simulate.ledger import FragmentationOverTime, PeakRate, Utilisation
 from numalign.scheduler.simulate.machines import SimulatedMachine
 from numalign.scheduler.simulate.report import Moment, PodRow, Report, Verdicts, spread
@@ -53,6 +53,7 @@ class Counts:
         self._ages: list[float] = []
         self._binds = 0
         self._failed_attempts = 0
+        self._why = Causes(settings.fleet.scheduler)
         self._chosen = Table()
         self._audited = Table()
         self._audit_every = 0
@@ -65,7 +66,7 @@ class Counts:
     @property
     def config(self) -> SchedulerConfig:
         """The scheduler's settings."""
-        return self._settings.scheduler
+        return self._settings.fleet.scheduler
 
     @property
     def rejections(self) -> int:
@@ -89,14 +90,14 @@ class Counts:
         every = self._audit_every
         return bool(every) and attempt % every == 0 and attempt // every <= self._settings.audit
 
-    def audited(self, shape: Shape, machine: SimulatedMachine, passed: bool, admits: bool) -> None:
+    def audited(self, pod: PodRecord, machine: SimulatedMachine, passed: bool, admits: bool) -> None:
         """A machine was looked at in such an attempt."""
-        self._note(self._audited, shape, machine, passed, admits)
+        self._note(self._audited, pod, machine, passed, admits)
 
-    def _note(self, table: Table, shape: Shape, machine: SimulatedMachine, passed: bool, admits: bool) -> None:
+    def _note(self, table: Table, pod: PodRecord, machine: SimulatedMachine, passed: bool, admits: bool) -> None:
         table.verdicts[passed, admits] += 1
         if passed != admits:
-            table.causes[cause(self.config, shape, machine, passed=passed)] += 1
+            table.causes[self._why.find(pod, machine, passed=passed)] += 1
 
     def bound(self, machine: SimulatedMachine, seen_at: int, now: int) -> None:
         """A pod got a machine."""
@@ -104,16 +105,16 @@ class Counts:
         if machine.kind.empty is not None and self.config.kind != "unaware":
             self._ages.append((now - seen_at) / SECOND)
 
-    def blocked(self, shape: Shape, machine: SimulatedMachine | None, would_admit: bool | None) -> None:
+    def blocked(self, pod: PodRecord, machine: SimulatedMachine | None, would_admit: bool | None) -> None:
         """A pod got no machine; of one that has room in sum, the kubelet was asked what it would say."""
         self._failed_attempts += 1
         if machine is not None and would_admit is not None:
-            self._note(self._chosen, shape, machine, False, would_admit)
+            self._note(self._chosen, pod, machine, False, would_admit)
 
     def decided(self, machine: SimulatedMachine, pod: PodRecord, outcome: Outcome) -> None:
         """A kubelet has answered for a pod that the scheduler let through."""
         if pod.workload.workload.machine is None:
-            self._note(self._chosen, pod.shape, machine, True, outcome.admit)
+            self._note(self._chosen, pod, machine, True, outcome.admit)
 
     def moved(self, machine: SimulatedMachine, free: Free, now: int) -> None:
         """A machine's pinned amounts changed."""

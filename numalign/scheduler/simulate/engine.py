@@ -5,19 +5,21 @@ A `Run` is the only thing here that changes in place; what it is told and what i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 
+from numalign.errors import InputError
 from numalign.kubelet import admission
 from numalign.kubelet.admission import Outcome
+from numalign.scheduler.node import ClusterNode
 from numalign.scheduler.request import read
 from numalign.scheduler.simulate import truth
 from numalign.scheduler.simulate.counting import Counts
 from numalign.scheduler.simulate.exporters import Exporters
-from numalign.scheduler.simulate.machines import SimulatedMachine, machine_class
+from numalign.scheduler.simulate.machines import MachineClass, SimulatedMachine, class_key, machine_class
 from numalign.scheduler.simulate.queues import Agenda, Event, Kind
 from numalign.scheduler.simulate.report import Report
 from numalign.scheduler.simulate.scheduling import Scheduling
-from numalign.scheduler.simulate.settings import SECOND, Simulation, Workload
+from numalign.scheduler.simulate.settings import SECOND, Simulation, Workload, microseconds
 from numalign.scheduler.simulate.shapes import Shape
 from numalign.scheduler.simulate.workloads import PodRecord, Slot, State, WorkloadRun
 
@@ -30,7 +32,7 @@ def simulate(settings: Simulation, trace: Iterable[Workload]) -> Report:
     """Run a trace to its end.
 
     Raises:
-        StartError: the kubelet of some machine would refuse to start.
+        InputError: what a node is made of is not known, or a workload names a node that is not there.
     """
     run = Run(settings, trace)
     while run.step():
@@ -44,16 +46,15 @@ class Run:
     def __init__(self, settings: Simulation, trace: Iterable[Workload]) -> None:
         """Start the kubelets and put the trace on the agenda."""
         self.settings = settings
+        timing = settings.fleet.timing
+        self._bind_time = microseconds(timing.bind_to_admit_s)
+        self._controller_delay = microseconds(timing.controller_delay_s)
         self.now = 0
         self.ended_by = ""
         self._agenda = Agenda()
         self.pods: list[PodRecord] = []
         self.machines: list[SimulatedMachine] = []
-        for number, group in enumerate(settings.groups):
-            kind = machine_class(number, group)
-            self.machines += [
-                SimulatedMachine(len(self.machines) + place, name, kind) for place, name in enumerate(group.names)
-            ]
+        self._start(settings.fleet.nodes)
         self._by_name = {machine.name: machine for machine in self.machines}
         self._counts = Counts(settings, self.machines)
         self._exporters = Exporters(self._agenda, self.machines, self.pods, settings.seed)
@@ -62,8 +63,8 @@ class Run:
         self._finished: list[int] = []
         self._collected = 0
         last = [max(one.workload.at, one.workload.delete_at or 0) for one in self._workloads]
-        horizon = settings.timing.horizon
-        self._horizon = max(last, default=0) + AFTER_TRACE if horizon is None else horizon
+        horizon = timing.horizon_s
+        self._horizon = max(last, default=0) + AFTER_TRACE if horizon is None else microseconds(horizon)
         self._moment = 0
         self._handlers: dict[Kind, Callable[[Event], None]] = {
             Kind.POD_END: self._on_end,
@@ -78,6 +79,19 @@ class Run:
             Kind.ATTEMPT: lambda _: self._scheduling.attempt(self.now),
         }
 
+    def _start(self, nodes: Iterable[ClusterNode]) -> None:
+        """Take over the nodes; those that are alike share a class."""
+        classes: dict[Hashable, MachineClass] = {}
+        for node in nodes:
+            session = node.session
+            if session is None:
+                raise InputError("nobody says what it is made of, so no kubelet can be simulated", f"node {node.name}")
+            key = class_key(node, session)
+            kind = classes.get(key)
+            if kind is None:
+                kind = classes[key] = machine_class(len(classes), node, session)
+            self.machines.append(SimulatedMachine(len(self.machines), node, session, kind))
+
     def _read(self, trace: Iterable[Workload]) -> list[WorkloadRun]:
         shapes: dict[object, Shape] = {}
         runs = []
@@ -88,6 +102,8 @@ class Run:
             shape = shapes.get(key)
             if shape is None:
                 shape = shapes[key] = Shape(len(shapes), request, selector, len(self.machines))
+            if workload.machine is not None and workload.machine not in self._by_name:
+                raise InputError(f"there is no node {workload.machine}", f"workload {workload.name}")
             runs.append(WorkloadRun(number, workload, shape))
             self._agenda.add(workload.at, Kind.ARRIVAL, 0, number)
             if workload.delete_at is not None:
@@ -102,16 +118,20 @@ class Run:
         event = self._agenda.next()
         if event is None or event[0] > self._horizon:
             self.ended_by = "trace" if event is None else "horizon"
-            self.now = self._horizon
+            self._pass_time(self._horizon)
             return False
-        while self._moment <= MOMENTS and event[0] >= self._moment * self._horizon // MOMENTS:
-            self._counts.moment(self._moment * self._horizon // MOMENTS, len(self.pods))
-            self._moment += 1
-        self.now = event[0]
+        self._pass_time(event[0])
         self._handlers[event[1]](event)
-        if self._counts.rejections >= self.settings.timing.max_failed_pods:
+        if self._counts.rejections >= self.settings.fleet.timing.max_failed_pods:
             self.ended_by = "failed pods"
         return not self.ended_by
+
+    def _pass_time(self, now: int) -> None:
+        """Go on to a time, and write down how things stand at the moments on the way."""
+        while self._moment <= MOMENTS and now >= self._moment * self._horizon // MOMENTS:
+            self._counts.moment(self._moment * self._horizon // MOMENTS, len(self.pods))
+            self._moment += 1
+        self.now = now
 
     def interrupt(self) -> None:
         """End here; the report is the one so far."""
@@ -140,7 +160,7 @@ class Run:
         for slot in workload.take():
             self._create(workload, slot)
         if workload.vacant and workload.workload.kind == "replicaset":
-            self._agenda.add(self.now + self.settings.timing.controller_delay, Kind.CONTROLLER, 0, workload.number)
+            self._agenda.add(self.now + self._controller_delay, Kind.CONTROLLER, 0, workload.number)
 
     def _create(self, workload: WorkloadRun, slot: Slot) -> None:
         pod = PodRecord(len(self.pods), workload, slot, workload.next_pod(), self.now)
@@ -153,7 +173,7 @@ class Run:
         machine = self._by_name[workload.workload.machine]
         pod.state, pod.machine = "bound", machine.number
         self._scheduling.foreign(machine, pod, self.now)
-        self._agenda.add(self.now + self.settings.timing.bind_to_admit, Kind.ADMISSION, machine.number, pod.number)
+        self._agenda.add(self.now + self._bind_time, Kind.ADMISSION, machine.number, pod.number)
 
     def _on_removal(self, event: Event) -> None:
         workload = self._workloads[event[3]]
@@ -215,8 +235,8 @@ class Run:
         self._scheduling.release(machine, pod, self.now)
         self._counts.rejected(pod, self.now)
         self._terminal(pod)
-        timing, backoff = self.settings.timing, self.settings.replicaset_backoff
-        due = pod.workload.after_rejection(pod.slot, self.now, timing, backoff)
+        backoff = self.settings.replicaset_backoff
+        due = pod.workload.after_rejection(pod.slot, self.now, self._controller_delay, backoff)
         if due is not None:
             self._agenda.add(due, Kind.CONTROLLER, 0, pod.workload.number)
 
@@ -262,7 +282,7 @@ class Run:
     def _terminal(self, pod: PodRecord) -> None:
         """Keep a finished pod until there are too many (4.1)."""
         self._finished.append(pod.number)
-        while len(self._finished) - self._collected > self.settings.timing.pod_gc_threshold:
+        while len(self._finished) - self._collected > self.settings.fleet.timing.pod_gc_threshold:
             oldest = self.pods[self._finished[self._collected]]
             self._collected += 1
             self._forget(oldest)

@@ -6,6 +6,7 @@ from numalign.scheduler.request import exclusive_containers
 from numalign.scheduler.simulate import draws
 from numalign.scheduler.simulate.machines import Sample, SimulatedMachine
 from numalign.scheduler.simulate.queues import Agenda, Kind
+from numalign.scheduler.simulate.settings import microseconds
 from numalign.scheduler.simulate.workloads import PodRecord
 
 
@@ -35,19 +36,21 @@ class Exporters:
             self._publish(machine, self._look(machine, now), now)
             return
         if exporter.mode in ("event", "both") and machine.sample_due is None:
-            machine.sample_due = now + exporter.event_delay
+            machine.sample_due = now + microseconds(exporter.event_delay_s)
             self._agenda.add(machine.sample_due, Kind.SAMPLE, machine.number)
         if self._is_periodic(machine) and machine.period_due is None:
             self._next_period(machine, now)
 
     def _next_period(self, machine: SimulatedMachine, now: int) -> None:
         exporter = machine.kind.exporter
-        phase = exporter.phase
-        if phase is None:
-            phase = draws.below(exporter.period, self._seed, "phase", machine.name)
-        machine.period_due = phase + max(-(-(now - phase) // exporter.period), 0) * exporter.period
+        period = max(microseconds(exporter.period_s), 1)
+        if exporter.phase_s is None:
+            phase = draws.below(period, self._seed, "phase", machine.name)
+        else:
+            phase = microseconds(exporter.phase_s)
+        machine.period_due = phase + max(-(-(now - phase) // period), 0) * period
         if machine.period_due <= now:
-            machine.period_due += exporter.period
+            machine.period_due += period
         self._agenda.add(machine.period_due, Kind.SAMPLE, machine.number)
 
     def sample(self, machine: SimulatedMachine, now: int) -> None:
@@ -67,9 +70,11 @@ class Exporters:
                 if self._is_periodic(machine) and machine.period_due is None:
                     self._next_period(machine, now)  # what was lost is sent again then
             else:
-                delay = exporter.publish_delay
-                if exporter.jitter:
-                    delay += draws.below(exporter.jitter + 1, self._seed, "jitter", machine.name, self._published)
+                delay = microseconds(exporter.publish_delay_s)
+                if exporter.jitter_s:
+                    delay += draws.below(
+                        microseconds(exporter.jitter_s) + 1, self._seed, "jitter", machine.name, self._published
+                    )
                 self._publish(machine, seen, now + delay)
         if touch and machine.period_due is None:
             self._next_period(machine, now)

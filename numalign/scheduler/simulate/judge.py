@@ -16,7 +16,7 @@ from numalign.scheduler.kai import evaluate as kai
 from numalign.scheduler.kai import score as kai_score
 from numalign.scheduler.kai.topology import KaiTopology
 from numalign.scheduler.nrt.value import NUMAZone, TopologyManagerConfig, manager_config, numa_zones
-from numalign.scheduler.simulate.machines import MachineClass, SimulatedMachine, nrt_of
+from numalign.scheduler.simulate.machines import MachineClass, Sight, SimulatedMachine, nrt_of
 from numalign.scheduler.simulate.shapes import Half, Judgement, Shape
 from numalign.scheduler.simulate.truth import Free
 from numalign.scheduler.verdict import PASS, Verdict
@@ -39,21 +39,18 @@ class Judge:
         self._others: Mapping[str, KaiTopology | None] = {str(kind.number): kind.kai for kind in classes}
         self._read: dict[Hashable, Read] = {}
 
-    def judge(self, machine: SimulatedMachine, shape: Shape, free: Free | None, fresh: bool) -> Judgement:
+    def judge(self, machine: SimulatedMachine, shape: Shape, sight: Sight) -> Judgement:
         """Filter and score one machine."""
-        number = machine.kind.number
-        key: Hashable = (number, machine.used, machine.pods)
-        bag = shape.bags.get(key)
+        bag = shape.bags.get(sight.bag)
         if bag is None:
-            bag = _remember(shape.bags, key, self._bag(machine, shape))
+            bag = _remember(shape.bags, sight.bag, self._bag(machine, shape))
         if not bag.passed:
             return Judgement(False, False, bag.message, 0, False)
-        key = (number, free, fresh)
-        zones = shape.zones.get(key)
+        zones = shape.zones.get(sight.zones)
         if zones is None:
-            zones = _remember(shape.zones, key, self._zones(machine.kind, shape, free, fresh))
+            zones = _remember(shape.zones, sight.zones, self._zones(machine.kind, shape, sight.free, sight.fresh))
         if not zones.passed:
-            return Judgement(False, True, zones.message, 0, self._config.kind == "nrt" and fresh)
+            return Judgement(False, True, zones.message, 0, self._config.kind == "nrt" and sight.fresh)
         return Judgement(True, True, "", bag.score + zones.score, False)
 
     def _bag(self, machine: SimulatedMachine, shape: Shape) -> Half:

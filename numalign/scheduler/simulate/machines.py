@@ -6,18 +6,19 @@ of them; the kubelet's state itself is a value.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import NamedTuple
 
-from numalign.kubelet.admission import Session, open_session
+from numalign.kubelet.admission import Session
 from numalign.scheduler.cache import CacheConfig
 from numalign.scheduler.kai.topology import KaiTopology, topology
+from numalign.scheduler.node import ClusterNode
 from numalign.scheduler.node_fit import NodeTotals
 from numalign.scheduler.nrt.value import NodeResourceTopology
 from numalign.scheduler.request import PodRequest, node_level
 from numalign.scheduler.simulate import truth
-from numalign.scheduler.simulate.settings import Exporter, MachineGroup
 from numalign.scheduler.simulate.truth import Free, Layout
+from numalign.scheduler.timing import ExporterConfig
 
 NO_PODS: frozenset[int] = frozenset()
 
@@ -26,8 +27,6 @@ class MachineClass(NamedTuple):
     """What equal machines have in common."""
 
     number: int
-    session: Session
-    """Empty."""
     layout: Layout
     empty: NodeResourceTopology | None
     """The object of an empty machine; None: no exporter."""
@@ -36,30 +35,35 @@ class MachineClass(NamedTuple):
     places: Mapping[str, int]
     """Resource -> its position among the totals."""
     labels: Mapping[str, str]
-    exporter: Exporter
+    exporter: ExporterConfig
 
 
-def machine_class(number: int, group: MachineGroup) -> MachineClass:
-    """Start the kubelet of a group.
-
-    Raises:
-        StartError: it would refuse to start.
-    """
-    session = open_session(group.setup)
+def machine_class(number: int, node: ClusterNode, session: Session) -> MachineClass:
+    """Make the class of a node."""
     known = truth.layout(session)
-    empty = None if group.exporter.mode == "none" else known.empty
-    totals = {**truth.totals(session), **group.allocatable}
+    empty = None if node.exporter.mode == "none" else known.empty
+    totals = dict(sorted(node.totals.allocatable.items()))
     places = {name: place for place, name in enumerate(totals)}
     return MachineClass(
         number=number,
-        session=session,
         layout=known,
         empty=empty,
         kai=topology(empty),
         totals=totals,
         places=places,
-        labels=group.labels,
-        exporter=group.exporter,
+        labels=node.labels,
+        exporter=node.exporter,
+    )
+
+
+def class_key(node: ClusterNode, session: Session) -> Hashable:
+    """Make the key of a class: nodes that share their managers, totals, labels and exporter."""
+    twin = session.node
+    return (
+        *(id(manager) for manager in (twin.cpu, twin.memory, twin.device)),
+        tuple(sorted(node.totals.allocatable.items())),
+        tuple(sorted(node.labels.items())),
+        node.exporter,
     )
 
 
@@ -72,27 +76,38 @@ class Sample(NamedTuple):
     """The pods that its fingerprint describes."""
 
 
+class Sight(NamedTuple):
+    """What a scheduler sees of a machine until it changes."""
+
+    bag: Hashable
+    """All that decides about the machine as a bag of resources; the key under which machines share that judgement."""
+    zones: Hashable
+    """The same for its NUMA nodes."""
+    free: Free | None
+    fresh: bool
+
+
 class SimulatedMachine:
     """One machine under way."""
 
-    def __init__(self, number: int, name: str, kind: MachineClass) -> None:
-        """Start empty, with its empty object published."""
+    def __init__(self, number: int, node: ClusterNode, session: Session, kind: MachineClass) -> None:
+        """Start with what is on the node, and that published."""
         self.number = number
-        self.name = name
+        self.name = node.name
         self.kind = kind
 
-        self.session = kind.session
-        self.free: Free = kind.layout.allocatable
+        self.session = session
+        self.free: Free = truth.free(kind.layout, session)
         self.listed: frozenset[int] = NO_PODS
-        """The pods that the kubelet lists."""
+        """The pods of the run that the kubelet lists; those that were there before stay to the end."""
 
         self.published = Sample(0, self.free, NO_PODS)
         self.sample_due: int | None = None
         """When the exporter samples because something changed."""
         self.period_due: int | None = None
 
-        self.used: tuple[int, ...] = (0,) * len(kind.totals)
-        self.pods = 0
+        self.used = tuple([node.totals.used.get(name, 0) for name in kind.totals])
+        self.pods = node.totals.pods
         self.counted: frozenset[int] = NO_PODS
         """The pods that count for the scheduler's fingerprint."""
         self.unbound = 0
@@ -104,6 +119,7 @@ class SimulatedMachine:
         self.doubted = False
         """Marked as maybe over-reserved (O-5)."""
         self.foreign = False
+        self._sight: Sight | None = None
         self.answers: dict[int, bool] = {}
         """Shape -> whether the kubelet would admit it now."""
         self.placements: dict[int, Free] = {}
@@ -123,6 +139,19 @@ class SimulatedMachine:
     def node_totals(self) -> NodeTotals:
         """The machine as a bag."""
         return NodeTotals(self.kind.totals, dict(zip(self.kind.totals, self.used, strict=True)), self.pods)
+
+    def changed(self) -> None:
+        """Learn that a scheduler may see something else now."""
+        self._sight = None
+
+    def sight(self, scheduler: str, cache: CacheConfig) -> Sight:
+        """Give what a scheduler sees."""
+        found = self._sight
+        if found is None:
+            free, fresh = self.view(scheduler, cache)
+            number = self.kind.number
+            found = self._sight = Sight((number, self.used, self.pods), (number, free, fresh), free, fresh)
+        return found
 
     def view(self, scheduler: str, cache: CacheConfig) -> tuple[Free | None, bool]:
         """Give the free amounts that a scheduler reads, and whether its cache trusts them; None: it reads none."""

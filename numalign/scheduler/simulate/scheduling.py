@@ -33,14 +33,16 @@ class Scheduling:
     ) -> None:
         """Start with an empty queue and a cache that has read every object (O-1)."""
         self._settings = settings
-        self._config = settings.scheduler
+        self._config = settings.fleet.scheduler
+        self._attempt_time = microseconds(settings.fleet.timing.sched_time_s)
+        self._bind_time = microseconds(settings.fleet.timing.bind_to_admit_s)
         self._machines = machines
         self._pods = pods
         self._agenda = agenda
         self._exporters = exporters
         self._counts = counts
         classes = {machine.kind.number: machine.kind for machine in machines}
-        self._judge = Judge(settings.scheduler, tuple(classes.values()))
+        self._judge = Judge(self._config, tuple(classes.values()))
         self._waiting = WaitingPods()
         self._busy = False
         self._attempts = 0
@@ -76,7 +78,7 @@ class Scheduling:
     def _go_on(self, now: int) -> None:
         if not self._busy and self._waiting.active:
             self._busy = True
-            self._agenda.add(now + self._settings.timing.attempt, Kind.ATTEMPT)
+            self._agenda.add(now + self._attempt_time, Kind.ATTEMPT)
 
     # Attempts
 
@@ -128,19 +130,18 @@ class Scheduling:
         shape.read = len(self._log)
         for number in changed:
             machine = self._machines[number]
-            free, fresh = machine.view(self._config.kind, self._config.cache)
-            shape.put(number, self._judge.judge(machine, shape, free, fresh))
+            shape.put(number, self._judge.judge(machine, shape, machine.sight(self._config.kind, self._config.cache)))
 
     def _no_machine(self, pod: PodRecord, now: int) -> None:
         self._agenda.add(self._waiting.failed(pod.number, now, pod.attempts), Kind.WAKE, 0, pod.number)
         shape = pod.shape
         shape.failed_attempts += 1
         if not shape.fitting:
-            self._counts.blocked(shape, None, None)
+            self._counts.blocked(pod, None, None)
             return
         place = draws.below(shape.fitting, self._settings.seed, "audit", self._attempts)
         machine = self._machines[shape.nth_fitting(place)]
-        self._counts.blocked(shape, machine, self._would_admit(machine, pod))
+        self._counts.blocked(pod, machine, self._would_admit(machine, pod))
 
     def _would_admit(self, machine: SimulatedMachine, pod: PodRecord) -> bool:
         """Ask a machine's kubelet what it would say now; the answer holds until the machine changes."""
@@ -153,11 +154,12 @@ class Scheduling:
         """Hold every machine's filter against its kubelet, for one attempt (1.5)."""
         for machine, judgement in zip(self._machines, pod.shape.judged, strict=True):
             if judgement is not None and judgement.fits:
-                self._counts.audited(pod.shape, machine, judgement.passed, self._would_admit(machine, pod))
+                self._counts.audited(pod, machine, judgement.passed, self._would_admit(machine, pod))
 
     def _bind(self, pod: PodRecord, machine: SimulatedMachine, now: int) -> None:
         """Reserve and bind (O-2); the kubelet answers a while later."""
         pod.state, pod.machine = "bound", machine.number
+        pod.sight = machine.sight(self._config.kind, self._config.cache)
         machine.charge(pod.shape.request, 1)
         machine.unbound += 1
         if self._over_reserves and machine.kind.empty is not None:
@@ -167,7 +169,7 @@ class Scheduling:
             machine.placements[pod.number] = self._predict(pod, machine)
         self._counts.bound(machine, self._seen_at(machine), now)
         self._changed(machine)
-        self._agenda.add(now + self._settings.timing.bind_to_admit, Kind.ADMISSION, machine.number, pod.number)
+        self._agenda.add(now + self._bind_time, Kind.ADMISSION, machine.number, pod.number)
 
     def _seen_at(self, machine: SimulatedMachine) -> int:
         """Tell when what the scheduler reads of a machine was sampled."""
@@ -189,6 +191,7 @@ class Scheduling:
     # What changes
 
     def _changed(self, machine: SimulatedMachine) -> None:
+        machine.changed()
         self._log.append(machine.number)
 
     def settled(self, machine: SimulatedMachine, now: int) -> None:

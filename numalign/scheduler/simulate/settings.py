@@ -1,4 +1,4 @@
-"""What a simulation is told: machines, exporters, scheduler, times. All times are whole microseconds.
+"""What a simulation is told: a cluster, a trace, a seed. While it runs, all times are whole microseconds.
 
 docs/rules/scheduling.md 3.2, 4.2 and 6.1. Microseconds, because sums of tenths of seconds as floats would shift events
 that belong to the same instant.
@@ -6,18 +6,14 @@ that belong to the same instant.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple
 
-from numalign.kubelet.setup import Setup
 from numalign.model.pod import Pod
-from numalign.scheduler.attempt import SchedulerConfig
+from numalign.scheduler.node import Fleet
 
 SECOND: Final = 1_000_000
 """Microseconds of a second."""
 
-ExporterMode = Literal["none", "periodic", "event", "both", "instant"]
-FingerprintMethod = Literal["none", "all", "exclusive"]
 WorkloadKind = Literal["pod", "replicaset", "job"]
 ReplicaSetBackoff = Literal["none", "per_minute"]
 
@@ -27,61 +23,11 @@ def microseconds(seconds: float) -> int:
     return round(seconds * SECOND)
 
 
-class Exporter(NamedTuple):
-    """How a machine's free amounts reach the scheduler (3.2)."""
-
-    mode: ExporterMode = "both"
-    period: int = 60 * SECOND
-    phase: int | None = None
-    """Time of the first periodic sample; None: drawn with the seed."""
-    event_delay: int = SECOND
-    publish_delay: int = SECOND // 10
-    jitter: int = 0
-    """The most that is added to the publication, drawn evenly with the seed."""
-    loss: float = 0.0
-    """Probability that a publication is lost."""
-    fingerprint: FingerprintMethod = "all"
-    count_terminal_pods: bool = True
-    """Finished pods stay in the fingerprint until they are cleaned up."""
-    touch_on_period: bool = False
-    """A periodic sample makes an event even if nothing changed."""
-
-
-class MachineGroup(NamedTuple):
-    """Equal machines."""
-
-    names: tuple[str, ...]
-    setup: Setup
-    labels: Mapping[str, str] = {}
-    allocatable: Mapping[str, int] = {}
-    """Overrides of the node-level totals, in billionths."""
-    exporter: Exporter = Exporter()
-
-
-class Timing(NamedTuple):
-    """How long things take, and when it ends (4.2)."""
-
-    attempt: int = SECOND // 100
-    """One scheduling attempt; attempts are serial."""
-    bind_to_admit: int = SECOND * 4 // 10
-    """From the choice of a machine to the kubelet's verdict."""
-    controller_delay: int = SECOND // 10
-    """From a failed pod to its replacement in the queue."""
-    horizon: int | None = None
-    """When to stop; None: 600 s after the last arrival or removal of the trace."""
-    max_failed_pods: int = 100_000
-    """Stop early at so many rejections."""
-    pod_gc_threshold: int = 12_500
-    """Finished pods above this number are removed, the oldest first."""
-
-
 class Simulation(NamedTuple):
     """Everything a run depends on, beside its trace."""
 
-    groups: tuple[MachineGroup, ...]
-    """In the order of the cluster."""
-    scheduler: SchedulerConfig = SchedulerConfig()
-    timing: Timing = Timing()
+    fleet: Fleet
+    """The machines, what is on them at the start, their exporters, the scheduler, and how long things take."""
     seed: int = 0
     retry_on_resync: bool = False
     """A resync wakes waiting pods; in kube-scheduler it does not (3.3)."""

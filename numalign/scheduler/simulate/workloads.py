@@ -6,7 +6,8 @@ from collections import deque
 from typing import Final, Literal
 
 from numalign.model.pod import Pod
-from numalign.scheduler.simulate.settings import SECOND, ReplicaSetBackoff, Timing, Workload
+from numalign.scheduler.simulate.machines import Sight
+from numalign.scheduler.simulate.settings import SECOND, ReplicaSetBackoff, Workload
 from numalign.scheduler.simulate.shapes import Shape
 
 MAX_BURST: Final = 500
@@ -51,6 +52,7 @@ class PodRecord:
         "pod",
         "reason",
         "shape",
+        "sight",
         "slot",
         "state",
         "taken",
@@ -69,6 +71,8 @@ class PodRecord:
         self.state: State = "waiting"
         self.machine: int | None = None
         self.reason = ""
+        self.sight: Sight | None = None
+        """What the scheduler saw of the machine that it chose."""
         self.admitted_at: int | None = None
         self.ended_at: int | None = None
         self.taken: tuple[tuple[int, ...], ...] = ()
@@ -112,7 +116,7 @@ class WorkloadRun:
         self.made += 1
         return one.pod._replace(name=name, uid=f"{one.pod.namespace}/{name}/{self.number}")
 
-    def after_rejection(self, slot: Slot, now: int, timing: Timing, backoff: ReplicaSetBackoff) -> int | None:
+    def after_rejection(self, slot: Slot, now: int, delay: int, backoff: ReplicaSetBackoff) -> int | None:
         """Tell when the controller syncs because a pod failed; None: nobody replaces it."""
         self.failures += 1
         if self.gone or self.workload.kind == "pod" or self.workload.machine is not None:
@@ -123,7 +127,7 @@ class WorkloadRun:
             self.vacant.append(slot)
             return now + min(JOB_DELAY << self.failures - 1, LONGEST_JOB_DELAY)
         self.vacant.append(slot)
-        due = now + timing.controller_delay
+        due = now + delay
         if backoff == "per_minute":
             if len(self._replaced) >= PER_MINUTE:
                 due = max(due, self._replaced.popleft() + 60 * SECOND)

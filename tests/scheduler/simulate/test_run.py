@@ -10,16 +10,9 @@ from numalign.scheduler.attempt import SchedulerConfig
 from numalign.scheduler.cache import CacheConfig
 from numalign.scheduler.simulate.engine import Run, simulate
 from numalign.scheduler.simulate.report import Report, spread
-from numalign.scheduler.simulate.settings import (
-    SECOND,
-    Exporter,
-    MachineGroup,
-    Simulation,
-    Timing,
-    Workload,
-    WorkloadKind,
-)
-from tests.scheduler.simulate.test_worked_examples import KUBELET, MACHINE, Setup, pod
+from numalign.scheduler.simulate.settings import SECOND, Simulation, Workload, WorkloadKind
+from numalign.scheduler.timing import ExporterConfig, Timing
+from tests.scheduler.simulate.test_worked_examples import fleet, pod
 
 SCHEDULERS = {
     "unaware": SchedulerConfig(kind="unaware"),
@@ -31,10 +24,14 @@ SCHEDULERS = {
 }
 
 
-def cluster(scheduler: SchedulerConfig, exporter: Exporter | None = None, **more: object) -> Simulation:
+SHORT = Timing(max_failed_pods=50)
+
+
+def cluster(
+    scheduler: SchedulerConfig, exporter: ExporterConfig | None = None, timing: Timing = SHORT, **more: object
+) -> Simulation:
     """Make three equal machines."""
-    group = MachineGroup(("a", "b", "c"), Setup(MACHINE, KUBELET, "ideal"), exporter=exporter or Exporter())
-    return Simulation((group,), scheduler, Timing(max_failed_pods=50))._replace(**more)
+    return Simulation(fleet("abc", scheduler, exporter or ExporterConfig(), timing))._replace(**more)
 
 
 Row = tuple[int, str, WorkloadKind, int, int | None]
@@ -84,7 +81,7 @@ def pending(report: Report) -> int:
 
 @given(rows=WORKLOADS, seed=st.integers(0, 5))
 def test_the_same_input_and_seed_give_the_same_report(rows: list[Row], seed: int) -> None:
-    exporter = Exporter(loss=0.3, jitter=SECOND // 2)
+    exporter = ExporterConfig(loss=0.3, jitter_s=0.5)
     scheduler = SCHEDULERS["over_reserve"]._replace(tie_break="random")
     settings = cluster(scheduler, exporter, seed=seed)
 
@@ -136,9 +133,7 @@ def test_an_audit_looks_at_every_machine_with_room_of_so_many_attempts() -> None
 
 
 def test_a_job_gives_up_at_its_limit() -> None:
-    report = simulate(
-        cluster(SCHEDULERS["unaware"], timing=Timing(horizon=7200 * SECOND)), trace([(0, "12", "job", 1, None)])
-    )
+    report = simulate(cluster(SCHEDULERS["unaware"], timing=Timing(horizon_s=7200)), trace([(0, "12", "job", 1, None)]))
 
     assert report.rejected == {"TopologyAffinityError": 7}
     assert report.api_objects_created == 7

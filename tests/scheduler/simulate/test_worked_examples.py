@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from numalign.kubelet.admission import open_session
 from numalign.kubelet.config import IDEAL, MemoryReservation
 from numalign.kubelet.setup import Setup
 from numalign.model.machine import Machine, NUMANode, Unit
@@ -11,9 +12,12 @@ from numalign.model.pod import Container, Pod
 from numalign.model.quantity import parse
 from numalign.scheduler.attempt import SchedulerConfig
 from numalign.scheduler.cache import CacheConfig
+from numalign.scheduler.node import ClusterNode, Fleet
+from numalign.scheduler.node_fit import NodeTotals
 from numalign.scheduler.simulate.engine import simulate
 from numalign.scheduler.simulate.report import Report
-from numalign.scheduler.simulate.settings import SECOND, Exporter, MachineGroup, Simulation, Timing, Workload
+from numalign.scheduler.simulate.settings import Simulation, Workload
+from numalign.scheduler.timing import ExporterConfig, Timing
 
 EIGHT = (1 << 8) - 1
 MACHINE = Machine(
@@ -28,7 +32,7 @@ KUBELET = IDEAL._replace(
     kube_reserved={"memory": "1Gi"},
     reserved_memory=(MemoryReservation(0, {"memory": "1Gi"}),),
 )
-SEPARATE = Exporter(mode="event", event_delay=0, publish_delay=SECOND)
+SEPARATE = ExporterConfig(mode="event", event_delay_s=0, publish_delay_s=1)
 """A delay of 1 s, and no two samples join."""
 
 
@@ -38,10 +42,18 @@ def pod(cpus: str, memory: str = "1Gi") -> Pod:
     return Pod("", "", "Guaranteed", (Container("c", "app", amounts, amounts),))
 
 
-def run(scheduler: SchedulerConfig, exporter: Exporter = SEPARATE, **more: object) -> Report:
+def fleet(names: str, scheduler: SchedulerConfig, exporter: ExporterConfig, timing: Timing) -> Fleet:
+    """Make equal nodes, one a letter."""
+    session = open_session(Setup(MACHINE, KUBELET, "ideal"))
+    assert session.view is not None
+    totals = NodeTotals({name: amount.nano for name, amount in session.view.allocatable.items()}, {}, 0)
+    nodes = [ClusterNode(name, totals, session, "exact", exporter=exporter) for name in names]
+    return Fleet(tuple(nodes), scheduler, timing)
+
+
+def run(scheduler: SchedulerConfig, exporter: ExporterConfig = SEPARATE, **more: object) -> Report:
     """Run five replicas of 5 CPUs on two machines for 60 s."""
-    group = MachineGroup(("a", "b"), Setup(MACHINE, KUBELET, "ideal"), exporter=exporter)
-    settings = Simulation((group,), scheduler, Timing(horizon=60 * SECOND))._replace(**more)
+    settings = Simulation(fleet("ab", scheduler, exporter, Timing(horizon_s=60)))._replace(**more)
     return simulate(settings, [Workload(0, "dpdk", pod("5"), "replicaset", 5)])
 
 
@@ -50,7 +62,7 @@ def test_an_unaware_scheduler_sends_pods_to_a_sure_rejection_for_ever() -> None:
 
     assert report.topology_affinity_errors == 117
     assert (report.admitted, report.pending_at_end, report.runaway_replicas) == (4, 1, 1)
-    assert report.verdicts.causes == {"unaware": 117}
+    assert report.verdicts.causes == {"blind": 117}
 
 
 def test_a_scheduler_that_reads_what_is_published_errs_three_times() -> None:
@@ -80,7 +92,7 @@ def test_the_pessimistic_cache_never_errs_and_waits(retry: bool, admitted: int, 
 
 
 def test_instant_data_err_once_for_the_pod_that_is_chosen_before_the_first_is_admitted() -> None:
-    report = run(SchedulerConfig(kind="nrt"), Exporter(mode="instant"))
+    report = run(SchedulerConfig(kind="nrt"), ExporterConfig(mode="instant"))
 
     assert (report.topology_affinity_errors, report.admitted, report.pending_at_end) == (1, 4, 1)
 

@@ -1,0 +1,124 @@
+"""`numalign serve`: the scheduler extender over HTTP, and the twin as an oracle over a pipe."""
+
+from __future__ import annotations
+
+import ipaddress
+import sys
+
+import click
+
+from numalign.cli.stderr import tell
+from numalign.errors import InputError
+from numalign.exit_status import ExitStatus
+from numalign.scheduler.extender import Judge
+from numalign.tasks.cluster import ClusterRequest, load_cluster
+
+
+@click.command("serve")
+@click.option(
+    "--cluster",
+    "clusters",
+    required=True,
+    metavar="FILE",
+    help="What the nodes are: a cluster file, a dump, NRT objects, or a folder. Read again when it changes.",
+)
+@click.option("--machine-of", multiple=True, metavar="LABEL=VALUE:MACHINE", help="What nodes with a label are made of.")
+@click.option("--listen", default="127.0.0.1:8899", show_default=True, metavar="HOST:PORT", help="Where to listen.")
+@click.option(
+    "--verdict",
+    type=click.Choice(["nrt", "kubelet"]),
+    default="nrt",
+    show_default=True,
+    help="The topology plugin's filter, or the exact kubelet of nodes that are fully known.",
+)
+@click.option("--max-age", type=click.FloatRange(min=0), metavar="SECONDS", help="Older data are not trusted.")
+@click.option("--prefix", default="/v1", show_default=True, metavar="PATH", help="The path of urlPrefix.")
+@click.option("--tls-cert", metavar="FILE", help="The server's certificate; renewed ones are noticed.")
+@click.option("--tls-key", metavar="FILE", help="Its key.")
+@click.option("--client-ca", metavar="FILE", help="Answer only clients with a certificate of this authority.")
+@click.option("--insecure-listen", is_flag=True, help="Listen off loopback without TLS and client certificates.")
+@click.option("--stdio", is_flag=True, help="No HTTP: one JSON object a line in, one out; for test suites.")
+def command(
+    clusters: str,
+    machine_of: tuple[str, ...],
+    listen: str,
+    verdict: Judge,
+    max_age: float | None,
+    prefix: str,
+    tls_cert: str | None,
+    tls_key: str | None,
+    client_ca: str | None,
+    insecure_listen: bool,
+    stdio: bool,
+) -> ExitStatus:
+    """Answer kube-scheduler as an extender, or a test suite as an oracle.
+
+    The extender answers filter and prioritize calls; nodes that it does not know pass with score 0. Off loopback it
+    wants TLS and client certificates. `--stdio` needs no network: docs/serve.md shows a client of twenty lines.
+
+    \b
+    Examples:
+      numalign serve --cluster cluster.yaml --verdict kubelet
+      numalign serve --cluster nrts.yaml --listen 0.0.0.0:8899 --tls-cert tls.crt --tls-key tls.key --client-ca ca.crt
+      echo '{"nodes": true}' | numalign serve --cluster cluster.yaml --stdio
+    """
+    request = ClusterRequest(clusters, machine_of=machine_of)
+    if stdio:
+        return _stdio(request)
+    host, port = _address(listen)
+    if (tls_cert is None) != (tls_key is None):
+        raise InputError("a certificate and its key go together", "--tls-cert, --tls-key")
+    if not (_is_loopback(host) or insecure_listen or (tls_cert and client_ca)):
+        raise InputError(
+            "off loopback the server wants --tls-cert, --tls-key and --client-ca, or --insecure-listen", "--listen"
+        )
+    from numalign.scheduler.extender import Extender
+    from numalign.server.app import App
+    from numalign.server.nodes import KnownNodes
+
+    def load() -> Extender:
+        loaded = load_cluster(request)
+        tell(loaded.notices)
+        scheduler = loaded.fleet.scheduler
+        return Extender(loaded.fleet.nodes, judge=verdict, strategy=scheduler.strategy, weights=scheduler.weights)
+
+    nodes = KnownNodes(load, (clusters,), max_age)
+    try:
+        from numalign.server.http import Listen, serve
+    except ImportError:
+        raise InputError("the HTTP server is not installed: pip install 'numalign[serve]'", "serve") from None
+    serve(App(nodes, prefix), Listen(host, port, tls_cert, tls_key, client_ca))
+    return ExitStatus.DONE
+
+
+def _address(listen: str) -> tuple[str, int]:
+    host, _, port = listen.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > 65535:
+        raise InputError(f"expected HOST:PORT, got {listen!r}", "--listen")
+    return host.strip("[]"), int(port)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _stdio(request: ClusterRequest) -> ExitStatus:
+    """Answer line by line until the input ends."""
+    import json
+
+    from numalign.scheduler.nrt.manifest import manifest
+    from numalign.server.oracle import MAX_LINE_BYTES, Oracle
+
+    loaded = load_cluster(request)
+    tell(loaded.notices)
+    oracle = Oracle(loaded.fleet.nodes, manifest)
+    source, sink = sys.stdin.buffer, sys.stdout
+    while line := source.readline(MAX_LINE_BYTES + 1):
+        if line.isspace():
+            continue
+        sink.write(json.dumps(oracle.answer(line)) + "\n")
+        sink.flush()
+    return ExitStatus.DONE

@@ -1,0 +1,143 @@
+"""`numalign simulate`: a cluster over time."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import click
+
+from numalign.cli.options import output_option, quiet_option
+from numalign.cli.stderr import Progress, tell
+from numalign.exit_status import ExitStatus
+from numalign.results.simulate import SimulateResult
+from numalign.tasks.parallel import Engine
+from numalign.tasks.simulate import RUNS, SimulateRequest, read_columns, read_runs, read_sweep, simulate, sweep
+
+
+@click.command("simulate")
+@click.option("--cluster", required=True, metavar="FILE", help="A cluster file: groups of nodes, scheduler, times.")
+@click.option(
+    "--trace",
+    required=True,
+    metavar="FILE",
+    help="Workloads, one JSON object a line; or YAML that says what a synthetic trace is made of.",
+)
+@click.option(
+    "--trace-form",
+    type=click.Choice(["numalign", "openb", "dlrm", "csv"]),
+    default="numalign",
+    show_default=True,
+    help="A public trace: Alibaba's of 2023 (openb) or 2025 (dlrm), or a CSV table.",
+)
+@click.option(
+    "--columns", metavar="t=COLUMN,…", help="Of a CSV table: t, name, cpu, memory; duration or end; resources."
+)
+@click.option(
+    "--runs", default=",".join(RUNS), show_default=True, metavar="NAME,…", help="Which schedulers are run side by side."
+)
+@click.option(
+    "--sweep", "swept", metavar="NAME=A|B,…", help="One run a combination: policy=restricted|none,seed=1..20."
+)
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="In place of the cluster file's.")
+@click.option(
+    "--audit",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="For N attempts hold every machine's filter against its kubelet.",
+)
+@click.option("--retry-on-resync", is_flag=True, help="A resync of the cache wakes waiting pods.")
+@click.option(
+    "--replicaset-backoff",
+    type=click.Choice(["none", "per_minute"]),
+    default="none",
+    show_default=True,
+    help="The proposed brake on ReplicaSets whose pods fail.",
+)
+@click.option("--jobs", type=click.IntRange(min=1), help="Processes of a sweep.  [default: the cores]")
+@click.option(
+    "--engine",
+    type=click.Choice(["processes", "dask"]),
+    default="processes",
+    show_default=True,
+    help="Where a sweep runs; dask needs numalign[dask].",
+)
+@click.option("--address", metavar="ADDRESS", help="Of a Dask scheduler; without it one is started here.")
+@output_option("table", "json", "yaml", "csv", "html")
+@quiet_option
+def command(
+    cluster: str,
+    trace: str,
+    trace_form: str,
+    columns: str | None,
+    runs: str,
+    swept: str | None,
+    seed: int | None,
+    audit: int,
+    retry_on_resync: bool,
+    replicaset_backoff: Literal["none", "per_minute"],
+    jobs: int | None,
+    engine: str,
+    address: str | None,
+    output: str,
+    quiet: bool,
+) -> ExitStatus:
+    """Run a trace on a cluster over time: arrivals, stale data, kubelets that refuse, controllers that try again.
+
+    The same trace is run with a scheduler that knows nothing of NUMA nodes, with the cluster's own (`aware`), and with
+    the same scheduler and data that are never old (`instant`). Same input and seed: same bytes.
+
+    \b
+    Examples:
+      numalign simulate --cluster cluster.yaml --trace trace.jsonl
+      numalign simulate --cluster cluster.yaml --trace arrivals.yaml --seed 7 -o html > report.html
+      numalign simulate --cluster cluster.yaml --trace trace.jsonl --sweep 'policy=none|restricted,seed=1..5' --jobs 4
+    """
+    request = SimulateRequest(
+        cluster=cluster,
+        trace=trace,
+        form=trace_form,
+        columns=None if columns is None else read_columns(columns),
+        seed=seed,
+        retry_on_resync=retry_on_resync,
+        replicaset_backoff=replicaset_backoff,
+        audit=audit,
+        pods=output == "csv",
+    )
+    with Progress() as progress:
+        if swept is None:
+            result = simulate(request, read_runs(runs), progress=progress.show)
+        else:
+            where = Engine(jobs, engine == "dask", address)
+            result = sweep(request, read_sweep(swept), where, progress=progress.show)
+    tell(result.notices)
+    if not quiet:
+        _print(output, result)
+    if result.interrupted:
+        return ExitStatus.INTERRUPTED
+    return ExitStatus.DONE
+
+
+def _print(output: str, result: SimulateResult) -> None:
+    if output in ("json", "yaml"):
+        from numalign.cli.printing import print_data
+        from numalign.render.json.simulate import simulate_json
+
+        print_data(output, simulate_json(result))
+        return
+    if output == "csv":
+        from numalign.render.json.simulate import simulate_csv
+
+        click.echo(simulate_csv(result), nl=False)
+        return
+    from numalign.render.text.simulate import simulate_document
+
+    document = simulate_document(result)
+    if output == "html":
+        from numalign.render.picture.simulate import simulate_html
+
+        click.echo(simulate_html(result, document), nl=False)
+    else:
+        from numalign.render.page.document import show
+
+        show(document)

@@ -1,0 +1,195 @@
+"""What a scheduler extender answers: which nodes take a pod, and how good they are (docs/rules/scheduling.md 5).
+
+Nodes that look alike share one answer, so thousands of names cost little more than reading them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Final, Literal, NamedTuple
+
+from numalign.kubelet import admission
+from numalign.kubelet.admission import Session
+from numalign.model.pod import Pod
+from numalign.model.quantity import NANO
+from numalign.scheduler import filter_nrt, score
+from numalign.scheduler.attempt import nrt_key
+from numalign.scheduler.node import ClusterNode
+from numalign.scheduler.nrt.export import ExportOptions, export
+from numalign.scheduler.nrt.value import NodeResourceTopology, numa_zones
+from numalign.scheduler.request import PodRequest, read
+from numalign.scheduler.resources import Amounts
+from numalign.scheduler.score import Strategy, Weights
+from numalign.scheduler.verdict import Verdict
+
+Judge = Literal["nrt", "kubelet"]
+"""Whose verdict: the topology plugin's filter on the published objects, or the exact kubelet."""
+
+SCALE: Final = 10
+"""Scores of extenders go from 0 to 10 (E-8)."""
+
+
+class Answer(NamedTuple):
+    """What is said of one node."""
+
+    passed: bool
+    text: str = ""
+    for_ever: bool = False
+    """Preemption cannot help: an empty node would refuse it, too (E-7)."""
+    score: int = 0
+
+
+PASSES: Final = Answer(True)
+"""A node that nobody knows passes with score 0."""
+NOT_FRESH: Final = Answer(False, filter_nrt.NOT_FRESH.message)
+
+
+class FilterAnswer(NamedTuple):
+    """The answer to a filter call."""
+
+    passed: tuple[str, ...]
+    failed: Mapping[str, str]
+    """Node -> text for the user."""
+    unresolvable: Mapping[str, str]
+    """The same, where preemption cannot help."""
+
+
+class _Look(NamedTuple):
+    """What nodes that look alike have in common."""
+
+    nrt: NodeResourceTopology | None
+    total: Amounts
+    session: Session | None
+
+
+class Extender:
+    """The nodes as they are known now; a change makes a new one."""
+
+    def __init__(
+        self,
+        nodes: Iterable[ClusterNode],
+        *,
+        judge: Judge = "nrt",
+        strategy: Strategy = "LeastAllocated",
+        weights: Weights | None = None,
+    ) -> None:
+        """Sort the nodes by their looks."""
+        self._judge = judge
+        self._strategy = strategy
+        self._weights: Weights = weights or {}
+        self._looks: list[_Look] = []
+        self._look_of: dict[str, int] = {}
+        known: dict[Hashable, int] = {}
+        for node in nodes:
+            look = _look(node, judge)
+            key = _key(look)
+            place = known.get(key)
+            if place is None:
+                place = known[key] = len(self._looks)
+                self._looks.append(look)
+            self._look_of[node.name] = place
+
+    def __len__(self) -> int:
+        return len(self._look_of)
+
+    def filter(self, pod: Pod, names: Sequence[str], stale: frozenset[str] = frozenset()) -> FilterAnswer:
+        """Tell which nodes take a pod.
+
+        Args:
+            pod: the pod.
+            names: the nodes asked about.
+            stale: nodes whose data are too old to be trusted.
+        """
+        answers = self._answers(pod, names, stale, scored=False)
+        return FilterAnswer(
+            tuple([name for name, one in answers if one.passed]),
+            {name: one.text for name, one in answers if not one.passed and not one.for_ever},
+            {name: one.text for name, one in answers if not one.passed and one.for_ever},
+        )
+
+    def prioritize(self, pod: Pod, names: Sequence[str], stale: frozenset[str] = frozenset()) -> list[tuple[str, int]]:
+        """Score the nodes from 0 to 10."""
+        return [(name, one.score) for name, one in self._answers(pod, names, stale, scored=True)]
+
+    def _answers(
+        self, pod: Pod, names: Sequence[str], stale: frozenset[str], *, scored: bool
+    ) -> list[tuple[str, Answer]]:
+        request = read(pod)
+        known: dict[int, Answer] = {}
+        result = []
+        for name in names:
+            place = self._look_of.get(name)
+            if place is None:
+                answer = PASSES
+            elif name in stale and not filter_nrt.passes_unseen(request):
+                answer = NOT_FRESH
+            elif place in known:
+                answer = known[place]
+            else:
+                look = self._looks[place]
+                answer = known[place] = self._score(look, request) if scored else self._say(look, pod, request)
+            result.append((name, answer))
+        return result
+
+    def _score(self, look: _Look, request: PodRequest) -> Answer:
+        points = score.score(look.nrt, request, self._strategy, self._weights)
+        return Answer(True, score=points // SCALE)
+
+    def _say(self, look: _Look, pod: Pod, request: PodRequest) -> Answer:
+        if self._judge == "kubelet" and look.session is not None:
+            outcome = admission.admit(look.session, pod)
+            if outcome.admit:
+                return PASSES
+            for_ever = not admission.admit(look.session.empty(), pod).admit
+            return Answer(False, f"{outcome.reason or outcome.stage}: {outcome.message}", for_ever)
+        verdict = filter_nrt.check(look.nrt, look.total, request)
+        if verdict.passed or look.nrt is None:
+            return PASSES
+        most = _largest(look.nrt, verdict.resource)
+        never = most is not None and most < verdict.requested
+        return Answer(False, _text(verdict, most if never else None), never)
+
+
+def _look(node: ClusterNode, judge: Judge) -> _Look:
+    nrt = node.nrt
+    if nrt is None and node.session is not None and node.exporter.mode != "none":
+        nrt = export(node.session, node.name, ExportOptions(fingerprint=False))
+    return _Look(nrt, node.totals.allocatable, node.session if judge == "kubelet" else None)
+
+
+def _key(look: _Look) -> Hashable:
+    """Make the key of a look. Two kubelets are alike only where they share their state."""
+    session = look.session
+    twin = (
+        ()
+        if session is None
+        else (id(session.node.cpu), id(session.node.device), id(session.node.memory), id(session.state))
+    )
+    return nrt_key(look.nrt), tuple(sorted(look.total)), twin
+
+
+def _largest(nrt: NodeResourceTopology, resource: str) -> int | None:
+    """Give the most of a resource that one zone of the empty node has; None: no zone says."""
+    known = {zone.id for zone in numa_zones(nrt)}
+    amounts = [
+        zone.resources[resource].allocatable
+        for zone in nrt.zones
+        if resource in zone.resources and any(zone.name == f"node-{number}" for number in known)
+    ]
+    return max((amount for amount in amounts if amount is not None), default=None)
+
+
+def _text(verdict: Verdict, largest: int | None) -> str:
+    """Begin with the plugin's own text, then name container, resource and amounts (5.3)."""
+    who = f": {verdict.container}" if verdict.container else ""
+    asked = f"{verdict.message}{who}: {verdict.resource} {_amount(verdict.requested)}"
+    if largest is not None:
+        return f"{asked}, no zone is larger than {_amount(largest)}"
+    if verdict.best is None:
+        return f"{asked}, no zone has any"
+    return f"{asked}, best zone {verdict.best_zone} has {_amount(verdict.best)}"
+
+
+def _amount(nano: int) -> str:
+    """Write an amount: whole units, or thousandths."""
+    return str(nano // NANO) if nano % NANO == 0 else f"{-(-nano // (NANO // 1000))}m"

@@ -1,0 +1,187 @@
+"""The extender as an ASGI application: routes, bodies within bounds and deadlines, a log line a request.
+
+Nothing of a pod is logged but how it was answered: environment variables hold secrets.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable, MutableMapping
+from time import monotonic
+from typing import Any, Final, NamedTuple
+
+from numalign.server.metrics import Metrics
+from numalign.server.nodes import KnownNodes
+from numalign.server.wire import BadRequestError, ExtenderArgs, filter_result, priorities, read_args
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+LARGE: Final = 1 << 20
+"""A body of so many bytes is worked on in a thread, so that others are answered meanwhile."""
+VERBS: Final = ("filter", "prioritize")
+
+
+class Limits(NamedTuple):
+    """What one client may ask of the server."""
+
+    body: int = 128 << 20
+    """Bytes of a body: 5,000 whole Node objects are some 50 MB."""
+    body_seconds: float = 10
+    """In which a body has to arrive."""
+    in_flight: int = 512 << 20
+    """Bytes of all bodies that are held at a time; more have to wait their turn."""
+
+
+class _Refused(Exception):  # noqa: N818 (an answer, not an error of ours)
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+        self.text = text
+
+
+class App:
+    """Answers kube-scheduler."""
+
+    def __init__(self, nodes: KnownNodes, prefix: str = "/v1", limits: Limits | None = None) -> None:
+        """Know the nodes; `prefix` is the path of urlPrefix."""
+        self.nodes = nodes
+        self.metrics = Metrics()
+        self._prefix = prefix.rstrip("/")
+        self._limits = limits or Limits()
+        self._room = asyncio.Condition()
+        self._held = 0
+        self.ready = True
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            return
+        start = monotonic()
+        verb = self._verb(scope["path"])
+        log: dict[str, object] = {"verb": verb or "other", "method": scope["method"]}
+        try:
+            status, kind, body = await self._answer(scope, receive, verb, log)
+        except _Refused as refused:
+            status, kind, body = refused.status, "text/plain; charset=utf-8", f"{refused.text}\n".encode()
+            log["error"] = refused.text
+        seconds = monotonic() - start
+        if verb is not None:
+            self.metrics.answered(verb, status, seconds)
+            say(
+                {"level": "info" if status < 400 else "warning", **log, "status": status, "ms": round(seconds * 1e3, 3)}
+            )
+        headers = [(b"content-type", kind.encode()), (b"content-length", str(len(body)).encode())]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    def _verb(self, path: str) -> str | None:
+        """Name the verb of an extender call; None: the path is none."""
+        if not path.startswith(f"{self._prefix}/"):
+            return None
+        verb = path.removeprefix(f"{self._prefix}/").rstrip("/")
+        return verb if verb in VERBS else None
+
+    async def _answer(
+        self, scope: Scope, receive: Receive, verb: str | None, log: dict[str, object]
+    ) -> tuple[int, str, bytes]:
+        if verb is None:
+            return self._about_itself(scope)
+        if scope["method"] != "POST":
+            raise _Refused(405, "expected POST")
+        length = _length(scope)
+        if length is not None and length > self._limits.body:
+            raise _Refused(413, f"a body may have at most {self._limits.body} bytes")
+        held = length if length is not None else LARGE
+        await self._take(held)
+        try:
+            body = await self._body(receive)
+            log["bytes"] = len(body)
+            work = self._work if verb == "filter" else self._rank
+            if len(body) > LARGE:
+                return 200, "application/json", await asyncio.to_thread(work, body, log)
+            return 200, "application/json", work(body, log)
+        except BadRequestError as error:
+            raise _Refused(400, str(error)) from None
+        finally:
+            await self._give(held)
+
+    async def _take(self, held: int) -> None:
+        """Wait until there is room for a body; one alone always has room."""
+        async with self._room:
+            await self._room.wait_for(lambda: not self._held or self._held + held <= self._limits.in_flight)
+            self._held += held
+
+    async def _give(self, held: int) -> None:
+        async with self._room:
+            self._held -= held
+            self._room.notify_all()
+
+    async def _body(self, receive: Receive) -> bytes:
+        """Read the whole body, within its bound and its time."""
+        parts: list[bytes] = []
+        size = 0
+        try:
+            async with asyncio.timeout(self._limits.body_seconds):
+                while True:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise _Refused(400, "the client went away")
+                    part = message.get("body", b"")
+                    size += len(part)
+                    if size > self._limits.body:
+                        raise _Refused(413, f"a body may have at most {self._limits.body} bytes")
+                    parts.append(part)
+                    if not message.get("more_body"):
+                        return b"".join(parts)
+        except TimeoutError:
+            raise _Refused(408, f"the body did not arrive within {self._limits.body_seconds:g} s") from None
+
+    def _work(self, body: bytes, log: dict[str, object]) -> bytes:
+        args = self._args(body, log)
+        answer = self.nodes.extender.filter(args.pod, args.names, self._stale(args))
+        log["passed"] = len(answer.passed)
+        self.metrics.judged(len(answer.passed), len(answer.failed), len(answer.unresolvable))
+        return filter_result(args, answer)
+
+    def _rank(self, body: bytes, log: dict[str, object]) -> bytes:
+        args = self._args(body, log)
+        return priorities(self.nodes.extender.prioritize(args.pod, args.names, self._stale(args)))
+
+    def _args(self, body: bytes, log: dict[str, object]) -> ExtenderArgs:
+        args = read_args(body)
+        log["nodes"] = len(args.names)
+        return args
+
+    def _stale(self, args: ExtenderArgs) -> frozenset[str]:
+        return frozenset(args.names) if self.nodes.is_stale else frozenset()
+
+    def _about_itself(self, scope: Scope) -> tuple[int, str, bytes]:
+        """Answer probes and Prometheus; `preempt` and `bind` are not offered (E-10)."""
+        plain = "text/plain; charset=utf-8"
+        if scope["path"] == "/healthz":
+            return 200, plain, b"ok\n"
+        if scope["path"] == "/readyz":
+            return (200, plain, b"ok\n") if self.ready else (503, plain, b"stopping\n")
+        if scope["path"] == "/metrics":
+            known = len(self.nodes.extender)
+            text = self.metrics.text(known, self.nodes.age, known if self.nodes.is_stale else 0)
+            return 200, "text/plain; version=0.0.4; charset=utf-8", text.encode()
+        raise _Refused(404, "there is filter, prioritize, /healthz, /readyz and /metrics")
+
+
+def _length(scope: Scope) -> int | None:
+    """Read Content-Length; None: the body comes in chunks."""
+    for name, value in scope["headers"]:
+        if name == b"content-length":
+            return int(value) if value.isdigit() and len(value) < 19 else None
+    return None
+
+
+def say(event: dict[str, object]) -> None:
+    """Write a log line: JSON, one line, on standard error."""
+    sys.stderr.write(json.dumps(event) + "\n")
+    sys.stderr.flush()

@@ -1,0 +1,362 @@
+"""Run a trace on a cluster: once a scheduler, or once a combination of settings; side by side, on all cores."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
+
+from numalign.errors import InputError, Notice
+from numalign.results.simulate import NamedRun, SimulateResult
+from numalign.tasks.parallel import Done, Engine, product_of, run_all
+
+if TYPE_CHECKING:
+    from numalign.scheduler.node import Fleet
+    from numalign.scheduler.simulate.report import Report
+    from numalign.scheduler.simulate.settings import ReplicaSetBackoff, Simulation, Workload
+    from numalign.sources.cluster.fleet import Built
+    from numalign.sources.cluster.public_traces import Columns
+
+RUNS: Final = ("unaware", "aware", "instant")
+"""The cluster's own scheduler is `aware`; `instant` is the same with exporters that lose no time."""
+
+Overrides = tuple[tuple[str, str], ...]
+"""(setting, value) pairs laid over a cluster file."""
+
+_SWEPT: Final[Mapping[str, tuple[str, ...]]] = {
+    "policy": ("kubelet", "topologyManagerPolicy"),
+    "scope": ("kubelet", "topologyManagerScope"),
+    "scheduler": ("scheduler", "kind"),
+    "cache": ("scheduler", "cache", "mode"),
+    "resync": ("scheduler", "cache", "resync_s"),
+    "scoring": ("scheduler", "scoring", "type"),
+    "tie-break": ("scheduler", "tie_break"),
+    "exporter": ("exporter", "mode"),
+    "period": ("exporter", "period_s"),
+}
+"""Setting of a sweep -> where it stands in a cluster file; `kubelet` and `exporter` stand in every group of nodes."""
+SWEPT: Final = (*_SWEPT, "seed")
+MAX_RUNS: Final = 10_000
+
+
+class SimulateRequest(NamedTuple):
+    """What is to be run."""
+
+    cluster: str
+    """The cluster's file."""
+    trace: str
+    """A trace, or what a synthetic one is made of."""
+    form: str = "numalign"
+    """`numalign`, or the form of a public trace: `openb`, `dlrm`, `csv`."""
+    columns: Columns | None = None
+    seed: int | None = None
+    """None: the cluster file's own."""
+    retry_on_resync: bool = False
+    replicaset_backoff: ReplicaSetBackoff = "none"
+    audit: int = 0
+    pods: bool = False
+    """Whether the report lists every pod."""
+
+
+class _Job(NamedTuple):
+    """One run, as another process can do it."""
+
+    request: SimulateRequest
+    run: str
+    overrides: Overrides
+
+
+def simulate(
+    request: SimulateRequest,
+    runs: Sequence[str] = RUNS,
+    *,
+    progress: Callable[[str, float], None] | None = None,
+) -> SimulateResult:
+    """Run a trace under several schedulers, one after the other in this process.
+
+    A KeyboardInterrupt ends the run under way; the result is what happened until then.
+
+    Args:
+        request: what is to be run.
+        runs: some of `RUNS`.
+        progress: is told the run and how far it is, from 0 to 1.
+
+    Raises:
+        InputError: an input is wrong.
+        StartError: the kubelet of a group of nodes would refuse to start.
+    """
+    loaded = _load(request, ())
+    done: list[NamedRun] = []
+    for name in runs:
+        report = _drive(_settings(request, loaded.fleet, name, loaded.seed), loaded.trace, name, progress, request)
+        done.append(NamedRun(name, report))
+        if report.ended_by == "interrupted":
+            break
+    return _result(request, loaded, done)
+
+
+def sweep(
+    request: SimulateRequest,
+    settings: Sequence[tuple[str, Sequence[str]]],
+    engine: Engine,
+    *,
+    progress: Callable[[str, float], None] | None = None,
+) -> SimulateResult:
+    """Run a trace once for every combination of settings.
+
+    Args:
+        request: what is to be run.
+        settings: names of `SWEPT` with the values to try.
+        engine: where.
+        progress: is told how far it is, from 0 to 1.
+
+    Raises:
+        InputError: an input is wrong.
+    """
+    combinations = list(product_of(settings))
+    if len(combinations) > MAX_RUNS:
+        raise InputError(f"{len(combinations)} combinations; at most {MAX_RUNS} are run", "--sweep")
+    loaded = _load(request, combinations[0])  # what is wrong with the files is told before anything runs
+    jobs = [_Job(request, "aware", one) for one in combinations]
+
+    def tell(count: int) -> None:
+        if progress is not None:
+            progress(f"{count} of {len(jobs)} runs", count / len(jobs))
+
+    results = run_all(_run, jobs, engine, done=tell)
+    named = [_named(job, result) for job, result in zip(jobs, results, strict=True)]
+    return _result(request, loaded, named)
+
+
+def _result(request: SimulateRequest, loaded: _Loaded, runs: Sequence[NamedRun]) -> SimulateResult:
+    from numalign.scheduler.causes import text_of
+
+    reports = [run.report for run in runs if run.report is not None]
+    codes = sorted({code for one in reports for table in (one.verdicts, one.audited) for code in table.causes})
+    return SimulateResult(
+        cluster=request.cluster,
+        trace=request.trace,
+        seed=loaded.seed,
+        runs=tuple(runs),
+        causes={code: text_of(code) for code in codes},
+        notices=loaded.notices,
+    )
+
+
+def _named(job: _Job, result: Done[Report]) -> NamedRun:
+    name = ", ".join(f"{setting}={value}" for setting, value in job.overrides)
+    return NamedRun(name, result.answer, result.error)
+
+
+def _run(job: _Job) -> Report:
+    """Do one run of a sweep, in whatever process."""
+    loaded = _load(job.request, job.overrides)
+    return _drive(_settings(job.request, loaded.fleet, job.run, loaded.seed), loaded.trace, job.run, None, job.request)
+
+
+def _drive(
+    settings: Simulation,
+    trace: tuple[Workload, ...],
+    name: str,
+    progress: Callable[[str, float], None] | None,
+    request: SimulateRequest,
+) -> Report:
+    """Run one simulation; an interrupt ends it with the report so far."""
+    from numalign.scheduler.simulate.engine import Run
+
+    run = Run(settings, trace)
+    steps = 0
+    try:
+        while run.step():
+            steps += 1
+            if progress is not None and steps % 1000 == 0:
+                progress(name, run.progress)
+    except KeyboardInterrupt:
+        run.interrupt()
+    report = run.report()
+    return report if request.pods else report._replace(pods=())
+
+
+def _settings(request: SimulateRequest, fleet: Fleet, run: str, seed: int) -> Simulation:
+    from numalign.scheduler.simulate.settings import Simulation
+
+    scheduler = fleet.scheduler._replace(seed=seed)
+    if run == "unaware":
+        scheduler = scheduler._replace(kind="unaware")
+    elif run == "instant":
+        nodes = [
+            node if node.exporter.mode == "none" else node._replace(exporter=node.exporter._replace(mode="instant"))
+            for node in fleet.nodes
+        ]
+        fleet = fleet._replace(nodes=tuple(nodes))
+    return Simulation(
+        fleet=fleet._replace(scheduler=scheduler),
+        seed=seed,
+        retry_on_resync=request.retry_on_resync,
+        replicaset_backoff=request.replicaset_backoff,
+        audit=request.audit,
+    )
+
+
+class _Loaded(NamedTuple):
+    """The inputs of a run."""
+
+    fleet: Fleet
+    trace: tuple[Workload, ...]
+    seed: int
+    notices: tuple[Notice, ...]
+
+
+def _load(request: SimulateRequest, overrides: Overrides) -> _Loaded:
+    """Read cluster and trace, with settings laid over the cluster file."""
+    from numalign.tasks.cluster import ClusterRequest, load_cluster
+
+    seed = request.seed or 0
+    if not overrides:
+        loaded = load_cluster(ClusterRequest(request.cluster))
+        fleet, found = loaded.fleet, loaded.notices
+        if request.seed is None:
+            seed = fleet.scheduler.seed
+    else:
+        built, seed = _overridden(request, overrides)
+        fleet, found = built.fleet, built.notices
+    trace, notices = _trace(request, seed)
+    return _Loaded(fleet, trace, seed, (*found, *notices))
+
+
+def _overridden(request: SimulateRequest, overrides: Overrides) -> tuple[Built, int]:
+    """Read a cluster file with settings laid over it; also gives the seed."""
+    from numalign.sources.cluster import file
+    from numalign.sources.text.yaml import load_file
+
+    (document, *others) = load_file(request.cluster)
+    if others or not file.is_cluster_file(document.data):
+        raise InputError("a sweep needs a cluster file: one document with nodes", request.cluster)
+    given: dict[str, object] = document.data
+    seed = request.seed
+    for name, value in overrides:
+        if name == "seed":
+            seed = int(value)
+        else:
+            _lay(given, name, value)
+    if seed is not None:
+        given["seed"] = seed
+    built = file.read(document)
+    return built, built.fleet.scheduler.seed
+
+
+def _lay(cluster: dict[str, object], name: str, value: str) -> None:
+    """Lay one setting over the data of a cluster file."""
+    first, *rest = _SWEPT[name]
+    given: object = float(value) if name in ("resync", "period") else value
+    if first == "scheduler":
+        targets = [cluster]
+    else:
+        targets = [one for one in cast("list[object]", cluster["nodes"]) if isinstance(one, dict)]
+    for target in targets:
+        inner = target
+        for key in (first, *rest[:-1]):
+            below = inner.get(key)
+            inner[key] = inner = dict(below) if isinstance(below, Mapping) else {}
+        inner[rest[-1]] = given
+
+
+def _trace(request: SimulateRequest, seed: int) -> tuple[tuple[Workload, ...], tuple[Notice, ...]]:
+    """Read a trace, or make one."""
+    if request.form != "numalign":
+        from numalign.sources.cluster.public_traces import read_public
+
+        found = read_public(request.trace, request.form, request.columns)
+        return found.workloads, found.notices
+    from numalign.sources.cluster.trace import read_arrivals, read_trace
+
+    if not request.trace.endswith((".yaml", ".yml")):
+        return read_trace(request.trace), ()
+    from numalign.scheduler.simulate.generator import generate
+    from numalign.sources.text.fields import FieldError
+    from numalign.sources.text.yaml import load_file
+
+    document = load_file(request.trace)[0]
+    try:
+        arrivals = read_arrivals(document.data, os.path.dirname(request.trace), None if request.seed is None else seed)
+    except FieldError as error:
+        raise InputError(error.message, document.where(error.path)) from None
+    return tuple(generate(arrivals)), ()
+
+
+def read_sweep(text: str) -> list[tuple[str, Sequence[str]]]:
+    """Read `policy=restricted|best-effort,seed=1..20`.
+
+    Raises:
+        InputError: a setting cannot be swept, or has no value.
+    """
+    found: list[tuple[str, Sequence[str]]] = []
+    for part in text.split(","):
+        name, _, values = part.partition("=")
+        name = name.strip()
+        if name not in SWEPT:
+            raise InputError(f"expected one of {', '.join(SWEPT)}, got {name!r}", "--sweep")
+        if any(name == other for other, _ in found):
+            raise InputError(f"{name} is there twice", "--sweep")
+        listed = [value for piece in values.split("|") for value in _values(piece.strip())]
+        if not listed or "" in listed:
+            raise InputError(f"{name} has no value; write {name}=A|B", "--sweep")
+        if name in ("seed", "resync", "period") and not all(re.fullmatch(r"\d{1,18}(\.\d+)?", one) for one in listed):
+            raise InputError(f"{name}: expected numbers, got {values!r}", "--sweep")
+        found.append((name, listed))
+    return found
+
+
+def _values(text: str) -> Sequence[str]:
+    """Read one value, or a range of whole numbers `1..20`."""
+    match = re.fullmatch(r"(\d{1,9})\.\.(\d{1,9})", text)
+    if match is None:
+        return [text]
+    first, last = int(match[1]), int(match[2])
+    if last - first >= MAX_RUNS:
+        raise InputError(f"{text} is too long a range", "--sweep")
+    return [str(number) for number in range(first, last + 1)]
+
+
+def read_runs(text: str) -> list[str]:
+    """Read `unaware,aware`.
+
+    Raises:
+        InputError: one is none of `RUNS`, or there twice.
+    """
+    names = [name.strip() for name in text.split(",")]
+    for name in names:
+        if name not in RUNS:
+            raise InputError(f"expected some of {', '.join(RUNS)}, got {name!r}", "--runs")
+    if len(set(names)) < len(names):
+        raise InputError("a run is there twice", "--runs")
+    return names
+
+
+def read_columns(text: str) -> Columns:
+    """Read `t=start,name=id,cpu=cores,memory=mem,duration=secs,nvidia.com/gpu=gpus`.
+
+    Raises:
+        InputError: a column that is needed is missing, or one is there twice.
+    """
+    from numalign.sources.cluster.public_traces import Columns
+
+    given: dict[str, str] = {}
+    for part in text.split(","):
+        name, _, column = (piece.strip() for piece in part.partition("="))
+        if not name or not column or name in given:
+            raise InputError(f"expected NAME=COLUMN, each name once, got {part!r}", "--columns")
+        given[name] = column
+    missing = [name for name in ("t", "name", "cpu", "memory") if name not in given]
+    if missing:
+        raise InputError(f"no column is named for {', '.join(missing)}", "--columns")
+    return Columns(
+        t=given.pop("t"),
+        name=given.pop("name"),
+        cpu=given.pop("cpu"),
+        memory=given.pop("memory"),
+        duration=given.pop("duration", ""),
+        end=given.pop("end", ""),
+        devices=tuple(given.items()),
+    )

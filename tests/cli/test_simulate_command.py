@@ -1,0 +1,113 @@
+"""`numalign simulate`: same bytes everywhere, what is wrong told with its place, an interrupt that keeps the report."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import ENVIRONMENT, ROOT, in_process
+
+INPUTS = ("--cluster", "docs/examples/cluster.yaml", "--trace", "docs/examples/trace.jsonl")
+SWEEP = ("--sweep", "policy=restricted|none,seed=1..2")
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        pytest.param(("--jobs", "2"), id="two processes"),
+        pytest.param(("--jobs", "8"), id="eight processes"),
+        pytest.param(("--engine", "dask", "--jobs", "2"), id="a Dask cluster of two workers"),
+    ],
+)
+def test_a_sweep_gives_the_same_bytes_everywhere(where: tuple[str, ...]) -> None:
+    alone = in_process("simulate", *INPUTS, *SWEEP, "--jobs", "1", "-o", "json")
+
+    assert in_process("simulate", *INPUTS, *SWEEP, *where, "-o", "json") == alone
+    assert [run["name"] for run in json.loads(alone.out)["runs"]] == [
+        "policy=restricted, seed=1",
+        "policy=restricted, seed=2",
+        "policy=none, seed=1",
+        "policy=none, seed=2",
+    ]
+
+
+def test_the_same_seed_gives_the_same_bytes() -> None:
+    assert in_process("simulate", *INPUTS, "-o", "html") == in_process("simulate", *INPUTS, "-o", "html")
+
+
+def test_a_run_that_fails_is_told_and_the_others_stand() -> None:
+    done = in_process("simulate", *INPUTS, "--sweep", "scheduler=unaware|nobody", "--jobs", "1", "-o", "json")
+
+    good, bad = json.loads(done.out)["runs"]
+    assert good["submitted"] == 5
+    assert "scheduler.kind: expected unaware, kep, nrt, kai" in bad["error"]
+
+
+def test_csv_has_a_line_a_pod() -> None:
+    rows = list(csv.DictReader(io.StringIO(in_process("simulate", *INPUTS, "--runs", "aware", "-o", "csv").out)))
+
+    assert len(rows) == 8
+    assert {row["outcome"] for row in rows} == {"running", "TopologyAffinityError", "pending"}
+
+
+def test_html_loads_nothing_from_elsewhere() -> None:
+    page = in_process("simulate", *INPUTS, "-o", "html").out
+
+    assert page.startswith("<!doctype html>")
+    assert page.count("<svg") == 5
+    assert "src=" not in page
+    assert "href=" not in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param(("--runs", "both"), "--runs: expected some of unaware, aware, instant, got", id="no such run"),
+        pytest.param(("--sweep", "colour=red"), "--sweep: expected one of policy, scope,", id="no such setting"),
+        pytest.param(("--sweep", "seed="), "--sweep: seed has no value", id="no value"),
+        pytest.param(("--sweep", "seed=1..99999999"), "--sweep: 1..99999999 is too long a range", id="a huge range"),
+        pytest.param(("--trace-form", "csv"), "a CSV trace needs --columns", id="no columns"),
+        pytest.param(("--columns", "t=a"), "--columns: no column is named for name, cpu, memory", id="too few columns"),
+        pytest.param(("--cluster", "pods/wide.yaml"), "pods/wide.yaml", id="no cluster"),
+        pytest.param(("--trace", "nowhere.jsonl"), "nowhere.jsonl: cannot be read", id="no trace"),
+    ],
+)  # fmt: skip
+def test_wrong_input_is_told(arguments: tuple[str, ...], message: str) -> None:
+    done = in_process("simulate", *INPUTS, *arguments)
+
+    assert (done.status, done.out) == (2, "")
+    assert message in done.err
+
+
+def test_an_interrupt_prints_the_report_so_far(tmp_path: Path) -> None:
+    (tmp_path / "arrivals.yaml").write_text(
+        "workloads: 20000\nper_second: 0.5\nduration_s: 50\nshapes:\n"
+        '- pod: {containers: [{name: c, limits: {cpu: "1", memory: 1Gi}}]}\n'
+    )
+    cluster = (ROOT / "docs/examples/cluster.yaml").read_text(encoding="utf-8")
+    (tmp_path / "cluster.yaml").write_text(cluster.replace("horizon_s: 60", "horizon_s: 100000"))
+    inputs = ("--cluster", str(tmp_path / "cluster.yaml"), "--trace", str(tmp_path / "arrivals.yaml"))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "numalign", "simulate", *inputs],
+        cwd=ROOT,
+        env={**os.environ, **ENVIRONMENT},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(4)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+
+    assert process.returncode == 130
+    assert "unaware: interrupted: this is what happened until then" in out
+    assert "Traceback" not in err
