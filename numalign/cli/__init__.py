@@ -13,7 +13,7 @@ from typing import Any, NoReturn, cast
 import click
 
 from numalign import __version__
-from numalign.cli.stderr import say
+from numalign.cli.stderr import say, silence, write
 from numalign.errors import NumalignError, StartError
 from numalign.exit_status import ExitStatus
 
@@ -76,7 +76,7 @@ class LazyGroup(click.Group):
             if ctx.params["debug"]:
                 import traceback
 
-                traceback.print_exc()
+                write(traceback.format_exc())
             raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
@@ -104,7 +104,7 @@ def group(debug: bool) -> None:
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
-    """Run the command line and end the process with its exit status."""
+    """Run the command line and end with SystemExit of its exit status."""
     arguments = sys.argv[1:] if arguments is None else arguments
     # Imports make many objects that live to the end; looking through them for garbage costs a tenth of the start.
     gc.set_threshold(100_000, 10, 10)
@@ -114,26 +114,14 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         sys.stdout.flush()
     except (_PipeGone, BrokenPipeError):
         status = ExitStatus.PIPE_GONE
-        _abandon_streams()
+        silence(sys.stdout)
     except KeyboardInterrupt:
         status = ExitStatus.INTERRUPTED
     except OSError as error:
         say(f"the output cannot be written: {error.strerror or error}")
         status = ExitStatus.WRONG_INPUT
-        _abandon_streams()
+        silence(sys.stdout)
     raise SystemExit(status)
-
-
-def script() -> NoReturn:
-    """Run as the process's only job: like `main`, but without taking the interpreter apart.
-
-    Everything is written and flushed when `main` ends; freeing each object would cost a sixth of a short command.
-    """
-    try:
-        main()
-    except SystemExit as end:
-        sys.stderr.flush()
-        os._exit(end.code if isinstance(end.code, int) else ExitStatus.BUG)
 
 
 def _open_streams() -> None:
@@ -152,19 +140,12 @@ def _open_streams() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
-def _abandon_streams() -> None:
-    """Let go of what cannot be written; Python would complain once more when it closes the streams."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.dup2(nowhere, sys.stderr.fileno())
-
-
 def _run(arguments: list[str]) -> int:
     """Run the command line and return its exit status; what went wrong is one line on standard error."""
     try:
         outcome: Any = group.main(arguments, prog_name="numalign", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
-        error.show()
+        write(f"{error.format_message()}\n")
         return ExitStatus.WRONG_INPUT
     except click.ClickException as error:
         command = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "numalign"

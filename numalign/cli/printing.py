@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from numalign.render.escape import guarded, in_json, in_yaml, printable
+from numalign.render.escape import guarded, in_json, in_yaml, lines, printable
 from numalign.render.json.data import Data
 
 if TYPE_CHECKING:
@@ -54,6 +54,11 @@ def print_machine(machine: Machine, output: str) -> None:
 def print_names(names: Iterable[str]) -> None:
     """Print names, one a line."""
     click.echo("".join(f"{guarded(printable(name))}\n" for name in names), nl=False)
+
+
+def print_text(text: str) -> None:
+    """Print finished text of several lines: CSV, HTML, a picture."""
+    click.echo(lines(text), nl=False)
 
 
 def print_checks(output: str, command: str, checks: Sequence[Check]) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from time import monotonic
-from typing import Self, TypeVar
+from typing import Self, TextIO, TypeVar
 
 import click
 
@@ -23,7 +24,27 @@ Item = TypeVar("Item")
 
 def say(text: str) -> None:
     """Print one line; characters that would break the line or steer the terminal are written as escapes."""
-    click.echo(guarded(f"numalign: {printable(text)}"), err=True)
+    write(guarded(f"numalign: {printable(text)}\n"))
+
+
+def write(text: str) -> None:
+    """Write to standard error; where that cannot be written, the answer is still the answer, and its status, too."""
+    try:
+        click.echo(text, nl=False, err=True)
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        silence(sys.stderr)
+
+
+def silence(stream: TextIO) -> None:
+    """Send what else comes to a stream nowhere; Python would complain once more when it closes it."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, stream.fileno())
+    except (OSError, ValueError):
+        return
+    finally:
+        os.close(nowhere)
 
 
 def tell(notices: Iterable[Notice]) -> None:
@@ -58,10 +79,10 @@ def counted(items: Iterable[Item], what: str) -> Iterator[Item]:
             yield item
             if monotonic() - last > SECONDS_OF_PATIENCE:
                 line, last = f"{number} {what} …", monotonic()
-                click.echo(f"\r{line}", nl=False, err=True)
+                write(f"\r{line}")
     finally:
         if line:
-            click.echo(f"\r{' ' * len(line)}\r", nl=False, err=True)
+            write(f"\r{' ' * len(line)}\r")
 
 
 class Progress:
@@ -77,17 +98,17 @@ class Progress:
 
     def __exit__(self, *_: object) -> None:
         if self._shown:
-            click.echo(f"\r{' ' * self._shown}\r", nl=False, err=True)
+            write(f"\r{' ' * self._shown}\r")
 
     def show(self, what: str, share: float) -> None:
         """Say what is under way and how much of it is done, from 0 to 1."""
         if self._seen and monotonic() - self._last > SECONDS_OF_PATIENCE:
             line = f"{what}: {100 * share:.0f} % …"
-            click.echo(f"\r{line.ljust(self._shown)}", nl=False, err=True)
+            write(f"\r{line.ljust(self._shown)}")
             self._last, self._shown = monotonic(), len(line)
 
 
 def waiting(path: str) -> None:
     """Say that somebody else is changing a file; only where a person sees it, since it is over in a moment."""
     if sys.stderr.isatty():
-        click.echo(f"numalign: waiting for {path}, which another numalign is changing", err=True)
+        say(f"waiting for {path}, which another numalign is changing")

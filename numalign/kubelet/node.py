@@ -16,7 +16,7 @@ from numalign.kubelet.device.state import DeviceManager
 from numalign.kubelet.memory.state import MemoryManager
 from numalign.kubelet.releases.release import Kubelet
 from numalign.kubelet.setup import Setup
-from numalign.kubelet.start.check import LAST_NUMA_ID, check
+from numalign.kubelet.start.check import check
 from numalign.kubelet.start.reservation import Reservation
 from numalign.kubelet.topology.manager import (
     PROVIDERS,
@@ -30,7 +30,7 @@ from numalign.kubelet.topology.manager import (
     judge,
 )
 from numalign.kubelet.topology.merge.lists import NUMAInfo, numa_info
-from numalign.model.machine import Machine
+from numalign.model.machine import LAST_NUMA_ID, Machine
 
 __all__ = [
     "PROVIDERS",

@@ -6,10 +6,14 @@ Values only. Where the machine came from (a file, /sys, a short form) is `numali
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
     from numalign.model.hardware import Hardware
+
+
+LAST_NUMA_ID: Final = 63
+"""Masks of NUMA nodes in the kubelet have 64 bits."""
 
 
 class NUMANode(NamedTuple):

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -161,6 +162,82 @@ def test_an_interrupt_is_130_and_quiet() -> None:
         assert process.wait(timeout=30) == 130
         assert process.stderr
         assert process.stderr.read().strip() == b""
+
+
+INTERRUPTING = """
+import os, signal, sys
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == WHERE:
+            os.kill(os.getpid(), signal.SIGINT)
+WHERE = sys.argv.pop(1)
+from numalign.__main__ import script
+sys.meta_path.insert(0, Interrupting())
+script()
+"""
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["numalign.cli", "click", "click.core", "numalign.cli.commands.admit", "yaml.events", "numalign.tasks.admit"],
+)
+def test_an_interrupt_during_an_import_is_130_and_quiet(module: str) -> None:
+    arguments = [sys.executable, "-c", INTERRUPTING, module, "admit", str(PODS / "burstable.yaml"), "-m", "figure-1"]
+    done = subprocess.run(arguments, cwd=ROOT, capture_output=True, timeout=30)
+    assert (done.returncode, done.stderr.strip()) == (130, b"")
+
+
+STATUSES = [
+    (0, ("admit", PODS / "burstable.yaml", "-m", "figure-1")),
+    (1, ("lint", PODS / "burstable.yaml")),
+    (1, ("admit", PODS / "announcement.yaml", "-m", "figure-1", "--policy", "single-numa-node")),
+    (2, ("admit", "/no/such/file", "-m", "figure-1")),
+    (2, ("--no-such-flag",)),
+    (2, ()),
+    (4, ("admit", PODS / "burstable.yaml", "-m", "figure-1", "--memory-manager-policy", "Static")),
+]
+
+
+@pytest.mark.parametrize(
+    ("status", "arguments"), STATUSES, ids=[" ".join(map(str, case[1]))[-40:] for case in STATUSES]
+)
+@pytest.mark.parametrize("how", ["2>/dev/full", "2>&-", "2</dev/null"])
+def test_a_standard_error_that_cannot_be_written_changes_no_status(
+    status: int, arguments: tuple[str | Path, ...], how: str
+) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$@" {how}', "sh", *command(*arguments)], cwd=ROOT, stdout=subprocess.PIPE, timeout=60
+    )
+    assert done.returncode == status
+
+
+READING_INPUT = [
+    ("admit", "-", "-m", "figure-1"),
+    ("lint", "-"),
+    ("admit", PODS / "burstable.yaml", "-m", "-"),
+    ("admit", PODS / "burstable.yaml", "-m", "figure-1", "--kubelet-config", "-"),
+    ("replay", "-"),
+]
+
+
+@pytest.mark.parametrize("arguments", READING_INPUT, ids=[" ".join(map(str, case))[-30:] for case in READING_INPUT])
+def test_a_standard_input_that_cannot_be_read_is_status_2(arguments: tuple[str | Path, ...]) -> None:
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" 0>/dev/null', "sh", *command(*arguments)], cwd=ROOT, capture_output=True, timeout=60
+    )
+    assert done.returncode == 2
+    assert b"Bad file descriptor" in done.stderr + done.stdout
+    assert done.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("variable", ["COLUMNS", "LINES"])
+@pytest.mark.parametrize("value", ["9" * 12, "9" * 5000, "²", "-5", "0", "", "wide"], ids=lambda value: value[:14])
+@pytest.mark.parametrize("output", ["table", "wide"])
+def test_any_size_of_a_terminal_gives_an_answer(variable: str, value: str, output: str) -> None:
+    arguments = ("admit", PODS / "announcement.yaml", "-m", "figure-1", "-o", output)
+    done = numalign(*arguments, env={"FORCE_COLOR": "1", variable: value})
+    assert done.status == 1
+    assert max(map(len, done.out.splitlines())) < 2000
 
 
 def test_a_reader_that_goes_away_is_141_and_quiet() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from numalign.sources.recorded import scenario as scenario_source
 from tests.cli.running import ROOT, Done, command, in_process, numalign, one_line
 
 VECTORS = ROOT / "tests" / "vectors"
@@ -250,3 +251,37 @@ def test_recorded_decisions_are_given_by_the_command_too(family: str) -> None:
         if "anyOf" not in vector["expect"] and "devicesNondeterministic" not in vector["expect"]:
             expected = {key: value for key, value in vector["expect"].items() if key != "nondeterministic"}
             assert result == expected, vector["id"]
+
+
+def test_device_ids_of_thousands_of_digits_are_ids_like_others() -> None:
+    """They are put in natural order, in which numbers may have any length."""
+    ids = ["gpu-" + "9" * 5000, "gpu-10", "gpu-" + "0" * 5000 + "9"]
+    devices = {"example.com/gpu": [{"id": name, "numaNodes": [0]} for name in ids]}
+    resources = {"limits": {"cpu": "1", "memory": "1Gi", "example.com/gpu": "1"}}
+    pods = [
+        {"metadata": {"name": name, "uid": name}, "spec": {"containers": [{"name": "c", "resources": resources}]}}
+        for name in "abc"
+    ]
+    steps = [{"op": "admit", "pod": pod} for pod in pods]
+    done, (before, found, after) = replay(
+        lines(scenario("before"), scenario("a", devices=devices, steps=steps), scenario("after"))
+    )
+    assert done.status == 0
+    assert (before["id"], after["id"]) == ("before", "after")
+    taken = [step["containers"]["c"]["devices"]["example.com/gpu"]["ids"] for step in found["steps"]]
+    assert taken == [[ids[2]], [ids[1]], [ids[0]]]
+
+
+def test_a_bug_costs_its_own_line_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    really = scenario_source.read
+
+    def broken(line: bytes) -> Any:
+        if b'"bad"' in line:
+            raise ZeroDivisionError("oops")
+        return really(line)
+
+    monkeypatch.setattr(scenario_source, "read", broken)
+    done, found = replay(lines(scenario("a"), scenario("bad"), scenario("b")))
+    assert [one.get("id", one.get("error")) for one in found] == ["a", "bug: ZeroDivisionError: oops", "b"]
+    assert done.status == 70
+    assert "bug: ZeroDivisionError: oops" in one_line(done.err)

@@ -17,11 +17,11 @@ from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.cpu.options import EXCLUSIVE_PAIRS, LEVELS
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.start import reservation as reserving
-from numalign.kubelet.start.check import LAST_NUMA_ID, check
+from numalign.kubelet.start.check import check
 from numalign.kubelet.topology.options import MAX_NODES, POLICIES, PREFER_CLOSEST, SCOPES
 from numalign.model import cpuset
 from numalign.model.cpuset import CPUSetError, format_set
-from numalign.model.machine import Machine
+from numalign.model.machine import LAST_NUMA_ID, Machine
 
 MAX_STEPS = 40
 

@@ -9,11 +9,10 @@ from numalign.analysis.config.repair import first_core, repair
 from numalign.analysis.config.reserve import accepted_section
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.setup import Setup
-from numalign.kubelet.start.check import LAST_NUMA_ID
 from numalign.kubelet.start.reservation import readable_reservation
 from numalign.kubelet.topology.options import LEAST_MAX_NODES, MAX_NODES, PREFER_CLOSEST
 from numalign.model.cpuset import format_set
-from numalign.model.machine import Machine
+from numalign.model.machine import LAST_NUMA_ID, Machine
 
 GIBI = 1 << 30
 
@@ -63,7 +62,7 @@ def _settings(machine: Machine) -> list[tuple[str, Any, str]]:
             "restricted" if aligned else "none",
             "refuses pods that could sit on fewer NUMA nodes; best-effort would admit them unaligned"
             if aligned
-            else f"the other policies crash on NUMA node ids above {LAST_NUMA_ID}",
+            else f"the other policies crash on NUMA node ids outside 0-{LAST_NUMA_ID}",
         ),
         ("topology_manager_scope", "container", "the default; pod keeps all containers of a pod together"),
     ]
@@ -86,7 +85,7 @@ def _settings(machine: Machine) -> list[tuple[str, Any, str]]:
             "the kubelet's default, spelled out: it is part of the sum below",
         )
     )
-    if any(node.memory > 0 for node in nodes):
+    if aligned and any(node.memory > 0 for node in nodes):
         settings.append(("memory_manager_policy", "Static", "memory comes from the NUMA nodes of the CPUs"))
     return settings
 

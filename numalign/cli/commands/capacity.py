@@ -8,6 +8,7 @@ import click
 
 from numalign.cli.cluster_options import cluster_options, pods_of_cluster
 from numalign.cli.options import output_option, quiet_option
+from numalign.cli.printing import print_data, print_text
 from numalign.cli.stderr import report, tell
 from numalign.errors import InputError, Notice
 from numalign.exit_status import ExitStatus
@@ -83,19 +84,18 @@ def _probes(pods: Sequence[Pod], owners: Sequence[str], mix: str | None) -> list
 
 def _print(output: str, result: CapacityResult, fleet: Fleet, origin: str, notices: Sequence[Notice]) -> None:
     if output in ("json", "yaml"):
-        from numalign.cli.printing import print_data
         from numalign.render.json.capacity import capacity_json
 
         print_data(output, capacity_json(result, origin, notices))
     elif output == "svg":
         from numalign.render.picture.cluster import heat_map
 
-        click.echo(heat_map(result, origin), nl=False)
+        print_text(heat_map(result, origin))
     else:
         from numalign.render.text import capacity as view
 
         if output == "csv":
-            click.echo(view.capacity_csv(result), nl=False)
+            print_text(view.capacity_csv(result))
             return
         from numalign.render.page.document import show
 

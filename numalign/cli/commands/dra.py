@@ -7,6 +7,7 @@ from typing import get_args
 import click
 
 from numalign.cli.options import machine_option, output_option, quiet_option, shared_option
+from numalign.cli.printing import print_data, print_names
 from numalign.cli.stderr import tell
 from numalign.dra.publish.cpus import GroupBy
 from numalign.errors import InputError, Notice
@@ -79,7 +80,6 @@ def check(
 
 def _print(output: str, result: DraCheckResult) -> None:
     if output in ("json", "yaml"):
-        from numalign.cli.printing import print_data
         from numalign.render.json.dra import check_json
 
         print_data(output, check_json(result, result.notices))
@@ -87,7 +87,7 @@ def _print(output: str, result: DraCheckResult) -> None:
     from numalign.render.text.dra import check_document, check_names
 
     if output == "name":
-        click.echo("".join(f"{line}\n" for line in check_names(result)), nl=False)
+        print_names(check_names(result))
     else:
         from numalign.render.page.document import show
 
@@ -135,7 +135,6 @@ def slices(
       numalign dra slices --machine hgx-h100 > slices.yaml
       numalign dra slices --machine figure-1 --like cpu,gpu.example.com=gpu-vendor.com/gpu
     """
-    from numalign.cli.printing import print_data
     from numalign.dra.publish.slices import Options
     from numalign.render.json.dra import slices_json
     from numalign.tasks.dra_slices import slices as run

@@ -15,6 +15,7 @@ import click
 
 from numalign.cli.cluster_options import CLUSTER_OPTIONS, cluster_request
 from numalign.cli.options import Command, kubelet_options, machine_option, output_option, quiet_option
+from numalign.cli.printing import print_data, print_names
 from numalign.cli.stderr import say, tell
 from numalign.errors import InputError
 from numalign.exit_status import ExitStatus
@@ -154,9 +155,8 @@ def _hand_over(objects: Sequence[NodeResourceTopology], execute: str | None, out
 
 def _print(output: str, objects: Sequence[NodeResourceTopology]) -> None:
     if output == "name":
-        click.echo("".join(f"{one.name}\n" for one in objects), nl=False)
+        print_names(one.name for one in objects)
         return
-    from numalign.cli.printing import print_data
     from numalign.render.text.nrt import manifests
 
     print_data(output, manifests(objects))
@@ -190,7 +190,6 @@ def check_command(published: str, nodes: NodesRequest, like: Like, output: str, 
 
             show(check_document(result))
         else:
-            from numalign.cli.printing import print_data
             from numalign.render.text.nrt import check_json
 
             print_data(output, check_json(result, loaded.notices))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from numalign.cli.options import quiet_option, state_option
+from numalign.cli.printing import print_names
 from numalign.cli.stderr import waiting
 from numalign.exit_status import ExitStatus
 
@@ -29,5 +30,5 @@ def command(pods: tuple[str, ...], state: str | None, quiet: bool) -> ExitStatus
         raise click.UsageError("name the node: --state FILE")
     ended = release(state, pods, lambda: waiting(state))
     if not quiet:
-        click.echo("".join(f"{pod.namespace}/{pod.name} released\n" for pod in ended), nl=False)
+        print_names(f"{pod.namespace}/{pod.name} released" for pod in ended)
     return ExitStatus.DONE

@@ -34,6 +34,7 @@ def command(file: BinaryIO, quiet: bool) -> ExitStatus:
       numalign replay scenarios.jsonl.gz > decisions.jsonl
     """
     good = broken = 0
+    bug: Exception | None = None
     for number, line in counted(scenario.lines(file), "scenarios"):
         try:
             answer = _answer(line)
@@ -41,8 +42,14 @@ def command(file: BinaryIO, quiet: bool) -> ExitStatus:
         except InputError as error:
             answer = {"line": number, "error": str(error)}
             broken += 1
+        except Exception as error:
+            # Even a bug of numalign costs its own line only; it is reported in the end.
+            answer = {"line": number, "error": f"bug: {type(error).__name__}: {error}"}
+            bug = bug or error
         if not quiet:
             click.echo(in_json(json.dumps(answer, separators=(",", ":"))))
+    if bug is not None:
+        raise bug
     if not broken:
         return ExitStatus.DONE
     say(f'{broken} of {broken + good} lines {"is" if broken == 1 else "are"} no scenario; see "error" in the result')

@@ -8,6 +8,7 @@ import click
 
 from numalign.cli.cluster_options import cluster_options, pods_of_cluster
 from numalign.cli.options import output_option, quiet_option
+from numalign.cli.printing import print_data, print_names, print_text
 from numalign.cli.stderr import counted, report, tell
 from numalign.errors import Notice
 from numalign.exit_status import ExitStatus
@@ -66,7 +67,6 @@ def command(
 
 def _print(output: str, result: ScheduleResult, fleet: Fleet, origin: str, notices: Sequence[Notice]) -> None:
     if output in ("json", "yaml"):
-        from numalign.cli.printing import print_data
         from numalign.render.json.schedule import schedule_json
 
         print_data(output, schedule_json(result, origin, notices))
@@ -74,9 +74,9 @@ def _print(output: str, result: ScheduleResult, fleet: Fleet, origin: str, notic
     from numalign.render.text import schedule as view
 
     if output == "csv":
-        click.echo(view.schedule_csv(result), nl=False)
+        print_text(view.schedule_csv(result))
     elif output == "name":
-        click.echo("".join(f"{line}\n" for line in view.schedule_names(result)), nl=False)
+        print_names(view.schedule_names(result))
     else:
         from numalign.render.page.document import show
 

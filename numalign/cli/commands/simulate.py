@@ -7,6 +7,7 @@ from typing import Literal
 import click
 
 from numalign.cli.options import output_option, quiet_option
+from numalign.cli.printing import print_data, print_text
 from numalign.cli.stderr import Progress, tell
 from numalign.exit_status import ExitStatus
 from numalign.results.simulate import SimulateResult
@@ -120,7 +121,6 @@ def command(
 
 def _print(output: str, result: SimulateResult) -> None:
     if output in ("json", "yaml"):
-        from numalign.cli.printing import print_data
         from numalign.render.json.simulate import simulate_json
 
         print_data(output, simulate_json(result))
@@ -128,7 +128,7 @@ def _print(output: str, result: SimulateResult) -> None:
     if output == "csv":
         from numalign.render.json.simulate import simulate_csv
 
-        click.echo(simulate_csv(result), nl=False)
+        print_text(simulate_csv(result))
         return
     from numalign.render.text.simulate import simulate_document
 
@@ -136,7 +136,7 @@ def _print(output: str, result: SimulateResult) -> None:
     if output == "html":
         from numalign.render.picture.simulate import simulate_html
 
-        click.echo(simulate_html(result, document), nl=False)
+        print_text(simulate_html(result, document))
     else:
         from numalign.render.page.document import show
 

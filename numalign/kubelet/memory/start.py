@@ -22,7 +22,7 @@ from numalign.kubelet.memory.state import (
     initial_state,
 )
 from numalign.model.cpuset import ids
-from numalign.model.machine import Machine, NUMANode
+from numalign.model.machine import LAST_NUMA_ID, Machine, NUMANode
 from numalign.model.quantity import Quantity
 from numalign.model.resources import MEMORY, hugepages
 
@@ -69,6 +69,7 @@ def start(
     if policy != STATIC:
         return MemoryManager(policy)
     reserved = check_reserved_memory((node.id for node in machine.numa_nodes), reserved_memory, reservation)
+    _check_node_ids(machine)
     tables = {node.id: _tables(node, reserved) for node in machine.numa_nodes}
     resources = tuple(sorted({resource for node in tables.values() for resource in node}))
     nodes = sum(1 << node for node in tables)
@@ -94,6 +95,16 @@ def start(
         widest=tuple(tuple(accumulate(sorted(amounts, reverse=True)[: len(tables)])) for amounts in allocatable),
         wraps=tuple(sum(amounts) >= WORD for amounts in allocatable),
     )
+
+
+def _check_node_ids(machine: Machine) -> None:
+    """Refuse NUMA ids that no mask can hold: the kubelet starts, and crashes when it looks for a pod's best nodes."""
+    beyond = [str(node.id) for node in machine.numa_nodes if not 0 <= node.id <= LAST_NUMA_ID]
+    if beyond:
+        raise StartError(
+            f"the kubelet would crash at the first Guaranteed pod: memoryManagerPolicy Static works with NUMA node ids "
+            f"from 0 to {LAST_NUMA_ID} only, and this machine has {', '.join(beyond)}; use memoryManagerPolicy None"
+        )
 
 
 def check_policy(policy: str) -> None:

@@ -26,11 +26,8 @@ from numalign.kubelet.topology.provider import StartInput
 from numalign.model import cpuset
 from numalign.model.cpuset import CPUSetError
 from numalign.model.gotext import quote
-from numalign.model.machine import Machine
+from numalign.model.machine import LAST_NUMA_ID, Machine
 from numalign.model.quantity import QuantityError
-
-LAST_NUMA_ID = 63
-"""Masks of the Topology Manager have 64 bits."""
 
 
 class ValidSettings(NamedTuple):

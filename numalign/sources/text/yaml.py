@@ -139,7 +139,7 @@ def iter_file(path: FilePath) -> Iterator[Document]:
         InputError: it cannot be read, or is not YAML or JSON within the bounds.
     """
     if str(path) == "-":
-        return iter_documents(sys.stdin.buffer.read(MAX_INPUT + 1), STDIN)
+        return iter_documents(read_stdin(MAX_INPUT + 1), STDIN)
     try:
         with open(path, "rb") as file:
             return iter_documents(file.read(MAX_INPUT + 1), str(path))
@@ -147,6 +147,18 @@ def iter_file(path: FilePath) -> Iterator[Document]:
         raise InputError(f"cannot be read: {error.strerror or error}", str(path)) from None
     except ValueError:
         raise InputError("no file can have this name", repr(str(path))) from None
+
+
+def read_stdin(most: int) -> bytes:
+    """Return at most so many bytes of standard input.
+
+    Raises:
+        InputError: it cannot be read, such as one that was opened for writing.
+    """
+    try:
+        return sys.stdin.buffer.read(most)
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}", STDIN) from None
 
 
 def load_one(path: FilePath) -> Any:

@@ -252,3 +252,25 @@ def test_what_stops_the_kubelet_does_not_hide_the_rest() -> None:
     assert not stopped.starts
     assert stopped.reserved_cpus is None
     assert [finding.code for finding in stopped.findings] == ["split-cores"]
+
+
+def with_node_ids(*ids: int) -> Machine:
+    """TWO with other node ids."""
+    renamed = zip(TWO.numa_nodes, ids, strict=True)
+    return TWO._replace(numa_nodes=tuple(node._replace(id=number) for node, number in renamed))
+
+
+@pytest.mark.parametrize("ids", [(-1, 0), (0, 64), (0, 1_000_000)], ids=str)
+def test_a_machine_with_ids_that_no_mask_holds_gets_a_configuration_that_starts(ids: tuple[int, int]) -> None:
+    suggestion = suggest(with_node_ids(*ids), {})
+    assert suggestion.error == ""
+    assert suggestion.config.topology_manager_policy == "none"
+    assert suggestion.config.memory_manager_policy == "None"
+
+
+@pytest.mark.parametrize("ids", [(-1, 0), (0, 64), (0, 1_000_000)], ids=str)
+def test_the_static_memory_manager_crashes_on_such_ids(ids: tuple[int, int]) -> None:
+    config = KubeletConfig(memory_manager_policy="Static", kube_reserved={"memory": "1Gi"}, eviction_hard={})
+    reserved = (MemoryReservation(0, {"memory": "1Gi"}),)
+    error = start_error(Setup(with_node_ids(*ids), config._replace(reserved_memory=reserved), "kubelet"))
+    assert "memoryManagerPolicy Static works with NUMA node ids from 0 to 63 only" in (error or "")
