@@ -55,3 +55,15 @@ class StartError(NumalignError):
     """
 
     exit_status = 4
+
+
+class CrashError(StartError):
+    """The kubelet would crash, or never come back, at a pod that comes before those asked about (exit status 4).
+
+    Attributes:
+        pod: name of that pod.
+    """
+
+    def __init__(self, pod: str, message: str) -> None:
+        super().__init__(f"the kubelet would crash or hang at pod {pod}, which comes before: {message}")
+        self.pod = pod

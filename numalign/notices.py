@@ -32,6 +32,13 @@ CODES: Mapping[str, Level] = {
     "kustomize-source": "warning",
     "unknown-field": "warning",
     "kubelet-unused": "note",
+    # Nodes in use.
+    "node-not-known": "warning",
+    "node-settings-unknown": "warning",
+    "node-release-unknown": "warning",
+    "node-files-changing": "warning",
+    "device-nodes-unknown": "warning",
+    "flag-unreadable": "warning",
     # Claims.
     "no-claim": "note",
     "no-classes": "warning",

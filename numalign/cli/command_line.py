@@ -33,7 +33,7 @@ def command_line(
     words = ["numalign", *command.split(), *(pods.names if pods else ())]
     flags: list[tuple[str, str]] = [("machine", machine) for machine in machines]
     flags += [("beside", pods.beside)] if pods and pods.beside else []
-    flags += [("replicas", str(pods.replicas))] if pods and pods.replicas else []
+    flags += _pod_flags(pods) if pods else []
     flags += [("kubelet-config", kubelet.config)] if kubelet.config else []
     flags += [("config-dir", kubelet.config_dir)] if kubelet.config_dir else []
     flags += [("kubelet-version", kubelet.version)] if kubelet.version else []
@@ -43,5 +43,13 @@ def command_line(
     for name, text in (*flags, *more):
         words += [f"--{name}", text]
     words += ["--started"] if pods and pods.started else []
+    words += ["--gang"] if pods and pods.gang else []
     words += ["--per-pod-policy"] if kubelet.per_pod_policy else []
     return shlex.join(words)
+
+
+def _pod_flags(pods: PodsRequest) -> list[tuple[str, str]]:
+    counts = [str(pods.replicas)] if pods.replicas else []
+    counts += [f"{role}={number}" for role, number in pods.role_replicas.items()]
+    flags = [("replicas", ",".join(counts))] if counts else []
+    return flags + ([("node-name", pods.node_name)] if pods.node_name else [])

@@ -151,6 +151,7 @@ def output_option(*formats: str) -> Decorator:
     )
 
 
+MAX_REPLICAS = 100_000
 INSTEAD_OF_PODS = ("hints", "preferred_sets")
 """Parameters that ask something that needs no pod."""
 
@@ -164,8 +165,16 @@ _PODS: tuple[Decorator, ...] = (
         help="Pods that are there already (kubectl get pods -o json), admitted first, oldest first.",
     ),
     shared_option(
-        "--replicas", type=click.IntRange(1, 100_000), metavar="N", help="Pods to try of each template; without it one."
+        "--node-name",
+        metavar="NAME",
+        help="Which node, where --beside or --node has several; without it the machine's name, or the only one.",
     ),
+    shared_option(
+        "--replicas",
+        metavar="[ROLE=]N,…",
+        help="Pods to try of each template (8), or of the templates of a role (worker=8,launcher=1); without it one.",
+    ),
+    shared_option("--gang", is_flag=True, help="Try as many pods of each template as its object asks for."),
     shared_option(
         "--started", is_flag=True, help="Pods start before the next one comes; their init containers have ended."
     ),
@@ -179,9 +188,35 @@ def pods_arguments(function: Command) -> Command:
         names = (*given.pop("pod"), *given.pop("files"))
         if not names and all(given.get(other) is None for other in INSTEAD_OF_PODS):
             raise click.UsageError("name at least one POD: a file, a folder, or - for standard input")
-        given["pods"] = PodsRequest(names, given.pop("beside"), given.pop("replicas"), given.pop("started"))
+        every, by_role = _replicas(given.pop("replicas"))
+        given["pods"] = PodsRequest(
+            names=names,
+            beside=given.pop("beside"),
+            replicas=every,
+            started=given.pop("started"),
+            role_replicas=by_role,
+            gang=given.pop("gang"),
+            node_name=given.pop("node_name"),
+        )
 
     return _with_options(function, _PODS, gather)
+
+
+def _replicas(text: str | None) -> tuple[int | None, dict[str, int]]:
+    """Read `8`, `worker=8` or both: how many pods of every template, and of those of a role."""
+    every: int | None = None
+    by_role: dict[str, int] = {}
+    for part in text.split(",") if text else ():
+        role, named, number = part.rpartition("=")
+        if not number.strip().isdecimal() or len(number) > 6 or not 1 <= int(number) <= MAX_REPLICAS:
+            raise click.BadParameter(
+                f"expected N or ROLE=N, numbers from 1 to {MAX_REPLICAS}, got {part!r}", param_hint="--replicas"
+            )
+        if named:
+            by_role[role.strip()] = int(number)
+        else:
+            every = int(number)
+    return every, by_role
 
 
 _SINCE: tuple[Decorator, ...] = (
@@ -204,6 +239,13 @@ def since_options(function: Command) -> Command:
         given["since"] = SinceRequest(given.pop("without"), started)
 
     return _with_options(function, _SINCE, gather)
+
+
+_NODE_HELP = (
+    "This node with what its pods hold now: a snapshot, /var/lib/kubelet, a must-gather, a sosreport, a PodResources "
+    "answer or socket, a state file."
+)
+node_option: Decorator = shared_option("--node", metavar="SOURCE", help=_NODE_HELP)
 
 
 def state_option(text: str = "A node that lives in this file: read, locked meanwhile, and written back.") -> Decorator:

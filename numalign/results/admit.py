@@ -119,6 +119,18 @@ class Occupant(NamedTuple):
     """It came up for admission; False: its pod was there already."""
 
 
+class Gang(NamedTuple):
+    """How many of the pods that an object asks for come up together."""
+
+    kind: str
+    name: str
+    """The object's."""
+    wanted: int
+    admitted: int
+    roles: tuple[tuple[str, int, int], ...]
+    """(role, admitted, wanted), where the object has several parts."""
+
+
 class AdmitResult(NamedTuple):
     """The pods that came up on one machine, in order."""
 
@@ -138,6 +150,8 @@ class AdmitResult(NamedTuple):
     """Who is on the node in the end, if that was asked, in the order of admission."""
     session: Session | None = None
     """The node in the end, if that was asked."""
+    gangs: tuple[Gang, ...] = ()
+    """The objects whose pods were tried together, if that was asked."""
 
     @property
     def fatal(self) -> bool:

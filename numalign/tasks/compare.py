@@ -13,6 +13,7 @@ from numalign.tasks.pod_result import pod_result
 from numalign.tasks.setup import check_choices
 
 if TYPE_CHECKING:
+    from numalign.kubelet.admission import Session
     from numalign.kubelet.demand import PodDemand
     from numalign.kubelet.setup import Setup
     from numalign.model.pod import Pod
@@ -26,6 +27,7 @@ def compare(
     started: bool = False,
     options: Sequence[str] = (),
     reasons: bool = False,
+    there: Session | None = None,
 ) -> CompareResult:
     """Admit pods, and copies of them until one is refused, under every policy and scope, each from an empty node.
 
@@ -36,6 +38,7 @@ def compare(
         started: the containers of an admitted pod start before the next pod comes.
         options: policy options, each tried by itself beside those that are set.
         reasons: take refusals apart (`ComparedRow.refusal`).
+        there: the node as it is, for the first setup; None: empty.
 
     Raises:
         InputError: a pod chooses its policy by an annotation that is wrong.
@@ -45,7 +48,8 @@ def compare(
     machines: list[ComparedMachine] = []
     notices: list[Notice] = []
     for setup in setups:
-        tried = [run(variant, pods, beside, started=started) for variant in variants(setup, options=options)]
+        here = there if setup is setups[0] else None
+        tried = [run(variant, pods, beside, started=started, on=here) for variant in variants(setup, options=options)]
         machines.append(ComparedMachine(setup, tuple(compared_row(one, reasons=reasons) for one in tried)))
         notices += _odd(tried, f" on {setup.machine.name}" if len(setups) > 1 else "")
     return CompareResult(tuple(machines), tuple(notices))

@@ -30,8 +30,9 @@ def explain(
     elsewhere: Sequence[tuple[str, Setup]] = (),
     details: bool = False,
     all_alternatives: bool = False,
+    there: Session | None = None,
 ) -> ExplainResult:
-    """Admit pods one after another on an empty node, and explain each admission.
+    """Admit pods one after another, on an empty node or on one in use, and explain each admission.
 
     Args:
         setup: the machine, the settings, the kubelet.
@@ -42,15 +43,16 @@ def explain(
         elsewhere: (name, setup) pairs of further machines where a refused pod is tried, with the same past.
         details: tell every step of each decision.
         all_alternatives: tell every aligned allocation there is.
+        there: the node as it is; None: empty.
 
     Raises:
         StartError: the kubelet would refuse to start.
-        KubeletPanicError: it would crash, or hang, on the pods that are there.
+        CrashError: it would crash, or hang, on the pods that are there.
         InputError: a pod chooses its policy by an annotation that is wrong.
     """
     for one in (setup, *(other for _, other in elsewhere)):
         check_choices(one, (*beside, *pods))
-    situation = Situation(setup, past=arrivals(beside, started=started))
+    situation = Situation(setup, past=arrivals(beside, started=started), there=there)
     session = situation.session()
     notices = [*odd_from_the_start(session), *_absent(beside, session)]
     told: list[ExplainedPod] = []
@@ -77,7 +79,7 @@ def explain_one(situation: Situation, pod: Pod) -> ExplainedPod:
 
     Raises:
         StartError: the kubelet would refuse to start.
-        KubeletPanicError: it would crash, or hang, on the way.
+        CrashError: it would crash, or hang, on the way.
     """
     outcome = admit(situation.session(), pod)
     return _told(explain_outcome(situation, outcome), details=True, all_alternatives=True)

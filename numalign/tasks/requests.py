@@ -42,6 +42,17 @@ class PodsRequest(NamedTuple):
     """The node that the pods of `beside` have to be bound to; None: to be told from the list."""
 
 
+class NodeRequest(NamedTuple):
+    """A node in use."""
+
+    source: str
+    """A file, a folder or a socket."""
+    node_name: str | None = None
+    """Which node, where the source has several."""
+    beside: str | None = None
+    """A file of the pods that are there, in place of what the source says."""
+
+
 class SinceRequest(NamedTuple):
     """What happened to the pods that are there already, before the first one comes up."""
 

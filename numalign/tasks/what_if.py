@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from numalign.analysis.whatif.situation import Amounts, with_amounts
@@ -32,14 +32,14 @@ def as_asked(up: LoadedPods, request: WhatIfRequest) -> LoadedPods:
     return up
 
 
-def gone(up: LoadedPods, request: WhatIfRequest) -> tuple[Pod, ...]:
-    """Find the pods that are gone when the last one comes up.
+def gone(up: LoadedPods, request: WhatIfRequest, there: Sequence[Pod] = ()) -> tuple[Pod, ...]:
+    """Find the pods that are gone when the last one comes up; `there`: pods of the node.
 
     Raises:
         InputError: no such pod comes earlier.
     """
-    there = (*up.beside, *up.tried[:-1])
-    return tuple(_named(there, name, "--without") for name in request.without)
+    earlier = (*there, *up.beside, *up.tried[:-1])
+    return tuple(_named(earlier, name, "--without") for name in request.without)
 
 
 def _named(pods: Iterable[Pod], name: str, flag: str) -> Pod:

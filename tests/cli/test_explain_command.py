@@ -17,7 +17,9 @@ GOLDEN = ROOT / "tests" / "golden"
 REFUSALS = [
     path
     for path in sorted(GOLDEN.glob("explain/*.cmd"))
-    if path.read_text(encoding="utf-8").startswith("# status") and " -o " not in path.read_text(encoding="utf-8")
+    if path.read_text(encoding="utf-8").startswith("# status")
+    and " -o " not in path.read_text(encoding="utf-8")
+    and "comes before" not in path.with_suffix(".out").read_text(encoding="utf-8")
 ]
 FIGURE = ("pods/announcement.yaml", "--machine", "figure-1", "--policy", "single-numa-node")
 
@@ -124,3 +126,43 @@ def test_a_pod_that_runs_without_a_device_it_asks_for_is_not_just_admitted(tmp_p
     pod.write_text((ROOT / "pods/announcement.yaml").read_text(encoding="utf-8").split("---")[0], encoding="utf-8")
     told = in_process("explain", pod, "--machine", "xeon-4s")
     assert "numa-aligned-1: admitted WITHOUT gpu-vendor.com/gpu, nic-vendor.com/nic\n" in told.out
+
+
+STATIC_MEMORY = (
+    "--memory-manager-policy",
+    "Static",
+    "--kube-reserved",
+    "memory=1Gi",
+    "--reserved-memory",
+    "0:memory=1Gi",
+)
+CRASHING = "tests/golden/explain/no-such-pages.yaml"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("explain", "pods/limits-only.yaml", "--beside", CRASHING),
+        ("explain", CRASHING, "pods/limits-only.yaml", "--pod", "limits-only"),
+        ("explain", CRASHING, "pods/limits-only.yaml", "--without", "no-such-pages"),
+        ("explain", "pods/limits-only.yaml", "--beside", CRASHING, "-o", "json"),
+        ("admit", "pods/limits-only.yaml", "--beside", CRASHING),
+    ],
+    ids=["beside", "an earlier pod of --pod", "an earlier pod that is gone", "JSON", "admit"],
+)
+def test_a_pod_that_comes_before_and_crashes_the_kubelet_ends_in_status_4(arguments: tuple[str, ...]) -> None:
+    done = in_process(*arguments, "--machine", "figure-1", *STATIC_MEMORY)
+
+    assert done.status == 4
+    assert "the kubelet would crash" in done.err
+    assert "no-such-pages" in done.err
+
+
+@pytest.mark.parametrize(
+    "command", [("compare",), ("compare", "--kubelet-version", "1.30,1.32")], ids=["compare", "upgrade"]
+)
+def test_a_comparison_tells_that_the_kubelet_crashes(command: tuple[str, ...]) -> None:
+    done = in_process(*command, "pods/limits-only.yaml", "--beside", CRASHING, "--machine", "figure-1", *STATIC_MEMORY)
+
+    assert done.status in (0, 1)
+    assert "would crash" in done.out

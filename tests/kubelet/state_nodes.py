@@ -12,7 +12,7 @@ from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.demand import read
 from numalign.kubelet.node import NodeState, start, start_containers
 from numalign.kubelet.setup import Setup
-from numalign.kubelet.start.restore import StateFiles, restore
+from numalign.kubelet.start.restore import StateFiles, restore, settle
 from numalign.model.machine import Machine
 from numalign.model.pod import Pod
 from numalign.sources.kubelet import configuration
@@ -104,4 +104,4 @@ def restored(sample: StateNode) -> Session:
     """Start a kubelet with the node's files."""
     node, _ = start(sample.setup)
     pods = {uid: read(pod) for uid, pod in sample.active.items()}
-    return Session(node, restore(node, sample.files, pods=pods), None, tuple(sample.active.values()))
+    return Session(node, settle(restore(node, sample.files), pods), None, tuple(sample.active.values()))

@@ -17,6 +17,7 @@ from numalign.errors import StartError
 from numalign.kubelet.admission import Outcome, Session, admit_in_order, open_session
 from numalign.kubelet.node import Node, NodeState
 from numalign.kubelet.setup import Setup
+from numalign.kubelet.start.take_over import take_over
 from numalign.kubelet.topology.options import LEVELS as TOPOLOGY_OPTIONS
 from numalign.model.pod import Pod
 
@@ -90,7 +91,14 @@ def variants(setup: Setup, *, options: Sequence[str] = ()) -> Iterator[Variant]:
                 yield Variant(setup._replace(config=tried), option, tried == config)
 
 
-def run(variant: Variant, pods: Sequence[Pod], beside: Sequence[Pod] = (), *, started: bool = False) -> Comparison:
+def run(
+    variant: Variant,
+    pods: Sequence[Pod],
+    beside: Sequence[Pod] = (),
+    *,
+    started: bool = False,
+    on: Session | None = None,
+) -> Comparison:
     """Admit pods and copies of them until one is refused.
 
     Args:
@@ -98,9 +106,10 @@ def run(variant: Variant, pods: Sequence[Pod], beside: Sequence[Pod] = (), *, st
         pods: one set.
         beside: pods that are there already.
         started: the containers of an admitted pod start before the next pod comes.
+        on: the node as it is; None: empty.
     """
     try:
-        session = open_session(variant.setup)
+        session = open_session(variant.setup) if on is None else take_over(variant.setup, on)
     except StartError as error:
         return Comparison(variant, error.message)
     stream = admit_in_order(session, chain(beside, _copies(pods)), started=started)

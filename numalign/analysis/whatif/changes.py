@@ -21,7 +21,6 @@ from numalign.analysis.whatif.settings import (
 from numalign.analysis.whatif.situation import Situation, with_amounts
 from numalign.errors import StartError
 from numalign.kubelet.admission import Outcome, Session, admit
-from numalign.kubelet.errors import KubeletPanicError
 
 MAX_CHANGES = 5
 MAX_OF_A_KIND = 2
@@ -125,7 +124,7 @@ def _tried(situation: Situation, outcome: Outcome) -> Outcome | None:
     """Admit the pod elsewhere; None: it is refused there, or a pod that is here now would be."""
     try:
         session: Session = situation.session()
-    except (StartError, KubeletPanicError):
+    except StartError:
         return None
     there = {pod.uid for pod in session.pods}
     if any(pod.uid not in there for pod in outcome.before.pods):

@@ -16,7 +16,6 @@ from numalign.analysis.whatif.settings import POLICY, Flags, apply, other_settin
 from numalign.analysis.whatif.situation import Amounts, Situation, with_amounts
 from numalign.errors import StartError
 from numalign.kubelet.admission import Outcome, Session, admit
-from numalign.kubelet.errors import KubeletPanicError
 from numalign.model.pod import Pod
 
 COMBINED = 2.0
@@ -106,7 +105,7 @@ def _elsewhere(
         config = apply(situation.setup.config, flags)
         try:
             session = situation._replace(setup=situation.setup._replace(config=config)).session()
-        except (StartError, KubeletPanicError):
+        except StartError:
             continue
         if there <= {pod.uid for pod in session.pods}:
             yield flags, session

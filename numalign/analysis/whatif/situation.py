@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple
 
+from numalign.errors import CrashError
 from numalign.kubelet import node as twin
 from numalign.kubelet.admission import Session, admit, end, open_session
-from numalign.kubelet.errors import KubeletPanicError
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.take_over import take_over
 from numalign.model.pod import Container, Pod
@@ -38,7 +38,7 @@ class Situation(NamedTuple):
 
         Raises:
             StartError: the kubelet would refuse to start.
-            KubeletPanicError: it would crash, or hang, on the way.
+            CrashError: it would crash, or hang, on the way.
         """
         if self.there is None:
             session = open_session(self.setup, fit_check=self.fit_check)
@@ -51,13 +51,13 @@ def played(session: Session, events: Iterable[Event]) -> Session:
     """Let events happen.
 
     Raises:
-        KubeletPanicError: the kubelet would crash, or hang, on the way.
+        CrashError: the kubelet would crash, or hang, on the way.
     """
     for op, pod in events:
         if op == "admit":
             outcome = admit(session, pod)
             if outcome.stage in ("panic", "hang"):
-                raise KubeletPanicError(outcome.message)
+                raise CrashError(pod.name, outcome.message)
             session = outcome.then
         elif op == "end":
             session = end(session, pod.uid)

@@ -13,6 +13,7 @@ from numalign.cli.options import (
     fail_on_option,
     kubelet_options,
     machine_option,
+    node_option,
     output_option,
     pods_arguments,
     quiet_option,
@@ -25,8 +26,9 @@ from numalign.exit_status import ExitStatus
 from numalign.results.admit import AdmitResult
 from numalign.results.verdict import FailOn, fails
 from numalign.tasks.admit import admit
+from numalign.tasks.place import Place, place
 from numalign.tasks.requests import KubeletRequest, PodsRequest, SinceRequest
-from numalign.tasks.setup import LoadedPods, load_pods, load_setup
+from numalign.tasks.setup import LoadedPods, load_pods
 
 if TYPE_CHECKING:
     from numalign.tasks.node_state import KeptNode
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 @pods_arguments
 @since_options
 @machine_option()
+@node_option
 @state_option()
 @kubelet_options
 @beyond_options
@@ -49,6 +52,7 @@ def command(
     pods: PodsRequest,
     since: SinceRequest,
     machine: str | None,
+    node: str | None,
     state: str | None,
     kubelet: KubeletRequest,
     only: str | None,
@@ -67,12 +71,14 @@ def command(
       numalign admit deploy.yaml --replicas 8 --machine hgx-h100 --policy restricted -o json
       kubectl get pod web-0 -o json | numalign admit - --machine node-a.yaml --kubelet-config config.yaml
       numalign admit pod.yaml --machine figure-1 --state node.json
+      numalign admit pod.yaml --node /var/lib/kubelet
     """
+    if node is not None and state is not None:
+        raise click.UsageError("--node reads a node, --state reads and writes one: give one of them")
     with nullcontext() if state is None else _kept(state, machine, kubelet) as kept:
-        on = kept.on if kept else load_setup(machine, kubelet)
-        there = kept.there if kept else None
-        staying = tuple(pod for pod in there.pods if pod.name not in since.without) if there else ()
-        up = load_pods(pods, staying, on.setup.machine)
+        here, asked = (Place(kept.on, kept.there), pods) if kept else place(node, machine, kubelet, pods)
+        on = here.on
+        up = load_pods(asked, tuple(pod for pod in here.pods if pod.name not in since.without), on.setup.machine)
         result = admit(
             on.setup,
             counted(up.tried, "pods"),
@@ -82,10 +88,14 @@ def command(
             reasons=output in ("table", "wide"),
             occupants=output == "wide",
             impossible=fail_on == "impossible",
-            there=there,
+            there=here.there,
             since=since,
             keep=kept is not None,
         )
+        if pods.gang:
+            from numalign.tasks.gangs import gangs_of
+
+            result = result._replace(gangs=gangs_of(up.sources, result.pods))
         written = kept.keep(result.session) if kept and result.session and not (result.fatal or up.broken) else ()
     notices = (*on.notices, *up.notices, *result.notices, *written)
     tell(notices)

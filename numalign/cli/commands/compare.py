@@ -11,6 +11,7 @@ from numalign.cli.options import (
     beyond_options,
     kubelet_options,
     machine_option,
+    node_option,
     output_option,
     pods_arguments,
     quiet_option,
@@ -21,6 +22,7 @@ from numalign.errors import InputError
 from numalign.exit_status import ExitStatus
 from numalign.render.text import compare as view
 from numalign.tasks.compare import compare
+from numalign.tasks.place import place
 from numalign.tasks.requests import KubeletRequest, PodsRequest
 from numalign.tasks.setup import kubelet_asked, load_machine, load_pods, load_setup
 
@@ -30,6 +32,7 @@ NEED = ("any", "all")
 @click.command("compare")
 @pods_arguments
 @machine_option(multiple=True)
+@node_option
 @kubelet_options
 @beyond_options
 @click.option(
@@ -62,6 +65,7 @@ NEED = ("any", "all")
 def command(
     pods: PodsRequest,
     machine: Sequence[str],
+    node: str | None,
     kubelet: KubeletRequest,
     options: Sequence[str],
     need: str | None,
@@ -86,8 +90,9 @@ def command(
     special = _history(pods, machine, kubelet, hints, preferred_sets, output, quiet=quiet)
     if special is not None:
         return special
-    settings = [load_setup(one, kubelet) for one in machine or (None,)]
-    up = load_pods(pods, machine=settings[0].setup.machine)
+    here, asked = place(node, machine[0] if machine else None, kubelet, pods)
+    settings = [here.on, *(load_setup(one, kubelet) for one in machine[1:])]
+    up = load_pods(asked, here.pods, here.on.setup.machine)
     result = compare(
         [on.setup for on in settings],
         up.tried,
@@ -95,6 +100,7 @@ def command(
         started=pods.started,
         options=options,
         reasons=output not in ("json", "yaml"),
+        there=here.there,
     )
     seen = (*(notice for on in settings for notice in on.notices), *up.notices, *result.notices)
     notices = tuple(dict.fromkeys(seen))

@@ -14,6 +14,7 @@ from numalign.cli.options import (
     fail_on_option,
     kubelet_options,
     machine_option,
+    node_option,
     output_option,
     pods_arguments,
     quiet_option,
@@ -21,12 +22,14 @@ from numalign.cli.options import (
 )
 from numalign.cli.printing import print_data, print_document
 from numalign.cli.stderr import report, tell
-from numalign.errors import Notice, StartError
+from numalign.errors import CrashError, Notice, StartError
 from numalign.exit_status import ExitStatus
+from numalign.kubelet.admission import Session
 from numalign.render.text.explain import Advice, explain_document, quantity_text, start_document
 from numalign.results.explain import ExplainedPod, ExplainResult
 from numalign.results.verdict import FailOn, fails
 from numalign.tasks.explain import explain
+from numalign.tasks.place import place
 from numalign.tasks.requests import KubeletRequest, PodsRequest, WhatIfRequest
 from numalign.tasks.setup import LoadedPods, LoadedSetup, load_pods, load_setup
 from numalign.tasks.what_if import as_asked, gone
@@ -35,6 +38,7 @@ from numalign.tasks.what_if import as_asked, gone
 @click.command("explain")
 @pods_arguments
 @machine_option(multiple=True)
+@node_option
 @kubelet_options
 @beyond_options
 @what_if_options
@@ -46,6 +50,7 @@ from numalign.tasks.what_if import as_asked, gone
 def command(
     pods: PodsRequest,
     machine: Sequence[str],
+    node: str | None,
     kubelet: KubeletRequest,
     what_if: WhatIfRequest,
     details: bool,
@@ -64,15 +69,17 @@ def command(
       numalign explain pod.yaml --machine hgx-h100 --policy single-numa-node
       numalign explain pod.yaml --beside running.json --machine node-a.yaml --kubelet-config config.yaml --details
       numalign explain pod.yaml --machine dgx-1 --policy restricted -o markdown
+      numalign explain pod.yaml --node worker-1.tar.xz
     """
-    settings = [load_setup(one, kubelet) for one in machine or (None,)]
-    given = load_pods(pods, machine=settings[0].setup.machine)
-    asked = Asked(pods, tuple(machine), kubelet, what_if, several=len(given.tried) > 1)
+    here, up = place(node, machine[0] if machine else None, kubelet, pods)
+    settings = [here.on, *(load_setup(one, kubelet) for one in machine[1:])]
+    given = load_pods(up, here.pods, here.on.setup.machine)
+    asked = Asked(pods, tuple(machine), kubelet, what_if, node, several=len(given.tried) > 1)
     try:
-        result = _explained(settings, given, asked, details=details, all_alternatives=alternatives)
+        result = _explained(settings, here.there, given, asked, details=details, all_alternatives=alternatives)
     except StartError as error:
         if not quiet:
-            _print_start(output, settings[0], error, command_line("config check", None, asked.machines[:1], kubelet))
+            _print_start(output, settings[0], error, _where_to_look(error, given, asked))
         raise
     notices = (*settings[0].notices, *given.notices, *result.notices)
     tell(notices)
@@ -91,12 +98,19 @@ class Asked(NamedTuple):
     machines: tuple[str, ...]
     kubelet: KubeletRequest
     what_if: WhatIfRequest
+    node: str | None
     several: bool
     """More than one pod comes up, so that one has to be named."""
 
 
 def _explained(
-    settings: Sequence[LoadedSetup], given: LoadedPods, asked: Asked, *, details: bool, all_alternatives: bool
+    settings: Sequence[LoadedSetup],
+    there: Session | None,
+    given: LoadedPods,
+    asked: Asked,
+    *,
+    details: bool,
+    all_alternatives: bool,
 ) -> ExplainResult:
     up = as_asked(given, asked.what_if)
     here, *others = settings
@@ -105,10 +119,11 @@ def _explained(
         up.tried,
         beside=up.beside,
         started=asked.pods.started,
-        gone=gone(up, asked.what_if),
+        gone=gone(up, asked.what_if, there.pods if there else ()),
         elsewhere=[(name, other.setup) for name, other in zip(asked.machines[1:], others, strict=True)],
         details=details,
         all_alternatives=all_alternatives,
+        there=there,
     )
 
 
@@ -116,19 +131,35 @@ def _commands(told: ExplainedPod, asked: Asked) -> Advice:
     """Write the command that shows each change, and the one to go on with where there is none."""
     return Advice(
         [_command(change, told.pod.name, asked) for change in told.changes],
-        command_line("compare", asked.pods, asked.machines, asked.kubelet),
+        command_line("compare", asked.pods, asked.machines, asked.kubelet, more=_place(asked)),
     )
+
+
+def _place(asked: Asked) -> list[tuple[str, str]]:
+    if asked.node is None:
+        return []
+    return [("node", asked.node)]
 
 
 def _command(change: Change, pod: str, asked: Asked) -> str:
     amounts = {f"{container}:{resource}": nano for (container, resource), nano in change.amounts.items()}
-    more = asked.what_if.flags(but=amounts)
+    more = [*_place(asked), *asked.what_if.flags(but=amounts)]
     if asked.several and asked.what_if.pod is None:
-        more.insert(0, ("pod", pod))
+        more.append(("pod", pod))
     more += [("without", one.name) for one in change.pods]
     more += [("set", f"{key}={quantity_text(nano)}") for key, nano in amounts.items()]
     here = (change.machine,) if change.machine else asked.machines[:1]
     return command_line("explain", asked.pods, here, asked.kubelet, settings=change.flags, more=more)
+
+
+def _where_to_look(error: StartError, given: LoadedPods, asked: Asked) -> str:
+    """Write the command that goes on where no pod could be tried."""
+    if not isinstance(error, CrashError):
+        return command_line("config check", None, asked.machines[:1], asked.kubelet)
+    pods = asked.pods
+    if pods.beside and all(pod.name != error.pod for pod in given.tried):
+        pods = pods._replace(names=(pods.beside,), beside=None)
+    return command_line("explain", pods, asked.machines[:1], asked.kubelet, more=[("pod", error.pod)])
 
 
 def _print_start(output: str, on: LoadedSetup, error: StartError, check: str) -> None:

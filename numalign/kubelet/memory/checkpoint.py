@@ -278,10 +278,15 @@ def restore(manager: MemoryManager, checkpoint: MemoryCheckpoint) -> MemoryState
         for number, node in checkpoint.nodes.items()
     }
     entries = {
-        uid: {name: tuple([Block(_mask(one.nodes), one.type, one.size) for one in held]) for name, held in pod.items()}
+        uid: {name: tuple([block(*one) for one in held]) for name, held in pod.items()}
         for uid, pod in checkpoint.entries.items()
     }
     return validate_state(manager, records, entries)
+
+
+def block(nodes: Iterable[int], kind: str, size: int) -> Block:
+    """Turn a block with node ids into one with a mask."""
+    return Block(_mask(nodes), kind, size)
 
 
 def _mask(nodes: Iterable[int]) -> int:

@@ -154,13 +154,13 @@ def validate_state(
         if entries:
             raise StartError("[memorymanager] machine state can not be empty when it has memory assignments")
         return initial_state(manager)
-    fresh = _replay(manager, entries)
+    fresh = replay(manager, entries)
     if not _same(manager, machine_state, fresh):
         raise StartError("[memorymanager] the expected machine state is different from the real one")
     return _restored(manager, machine_state, entries)
 
 
-def _replay(manager: MemoryManager, entries: Mapping[str, Mapping[str, tuple[Block, ...]]]) -> MemoryState:
+def replay(manager: MemoryManager, entries: Mapping[str, Mapping[str, tuple[Block, ...]]]) -> MemoryState:
     """Take all blocks from fresh tables (rule 49)."""
     empty = initial_state(manager)
     counts, groups = list(empty.counts), list(empty.groups)

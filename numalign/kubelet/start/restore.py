@@ -6,7 +6,7 @@ Rows 10 and 11 of docs/rules/kubelet-files.md 56; the first twelve rules of that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeVar
 
 from numalign.errors import StartError
@@ -14,12 +14,13 @@ from numalign.kubelet import cpu, memory
 from numalign.kubelet.checkpoint_shape import CheckpointError
 from numalign.kubelet.cpu import checkpoint as cpu_file
 from numalign.kubelet.cpu.state import CPUState
-from numalign.kubelet.demand import ContainerDemand, PodDemand
+from numalign.kubelet.demand import PodDemand
 from numalign.kubelet.device import checkpoint as device_file
 from numalign.kubelet.device.state import EMPTY, DeviceState
 from numalign.kubelet.memory import checkpoint as memory_file
 from numalign.kubelet.memory.state import MemoryState
 from numalign.kubelet.node import Node, NodeState
+from numalign.kubelet.start.held_pods import holders
 
 ROOT = "/var/lib/kubelet"
 """The kubelet's root directory unless `--root-dir` says otherwise."""
@@ -41,31 +42,32 @@ def restore(
     node: Node,
     files: StateFiles,
     *,
-    pods: Mapping[str, PodDemand] | None = None,
     containers: Mapping[str, tuple[str, str]] | None = None,
     root: str = ROOT,
 ) -> NodeState:
-    """Take a node's state files over as its kubelet does when it starts.
+    """Take a node's state files over as its kubelet does when it starts. No pod is active yet: see `settle`.
 
     Args:
         node: the started node; its machine has every device that the device file names.
         files: the state files.
-        pods: the active pods, by UID. What others hold in the files is left over, and free for the next pod (41).
-            None: not known, so everybody in the files counts as active.
         containers: container id -> (pod UID, container name), for a CPU file of the first generation.
         root: the kubelet's root directory, for the message.
 
     Raises:
         StartError: the kubelet would not start with these files; the text is its own.
     """
-    cpu_state = restore_cpu(node, files.cpu, containers, root)
-    memory_state = restore_memory(node, files.memory, root)
-    device_state = restore_devices(node, files.devices)
-    holders = dict.fromkeys((*cpu_state.assignments, *memory_state.entries, *device_state.holdings))
-    if pods is None:
-        pods = {uid: _demand(uid, cpu_state, memory_state, device_state) for uid in holders}
-    leftovers = tuple(uid for uid in holders if uid not in pods)
-    return NodeState((device_state, cpu_state, memory_state), dict(pods), leftovers)
+    return NodeState(
+        (
+            restore_devices(node, files.devices),
+            restore_cpu(node, files.cpu, containers, root),
+            restore_memory(node, files.memory, root),
+        )
+    )
+
+
+def settle(state: NodeState, pods: Mapping[str, PodDemand]) -> NodeState:
+    """Say which pods are active, by UID: what others hold is left over, and free for the next pod (41)."""
+    return state._replace(pods=dict(pods), leftovers=tuple(uid for uid in holders(state) if uid not in pods))
 
 
 def restore_cpu(
@@ -124,36 +126,3 @@ def _started(manager: str, take: Callable[[], _State], path: str) -> _State:
     except StartError as error:
         message = error.message
     raise StartError(f"start {manager.lower()} manager error: {message}")
-
-
-def _demand(uid: str, cpu_state: CPUState, memory_state: MemoryState, device_state: DeviceState) -> PodDemand:
-    """Say what a pod must have asked for, as far as its holdings tell."""
-    cpus = cpu_state.assignments.get(uid, {})
-    blocks = memory_state.entries.get(uid, {})
-    devices = device_state.holdings.get(uid, {})
-    containers = tuple(
-        ContainerDemand(
-            name,
-            "app",
-            cpus.get(name, 0).bit_count(),
-            tuple([(block.type, block.size) for block in blocks.get(name, ())]),
-            tuple(sorted((resource, held.bit_count()) for resource, held in devices.get(name, {}).items())),
-        )
-        for name in sorted({*cpus, *blocks, *devices})
-    )
-    return PodDemand(
-        uid,
-        bool(cpus or blocks),
-        containers,
-        sum(one.cpus for one in containers),
-        _total(one.memory or () for one in containers),
-        _total(one.devices for one in containers),
-    )
-
-
-def _total(amounts: Iterable[Iterable[tuple[str, int]]]) -> tuple[tuple[str, int], ...]:
-    total: dict[str, int] = {}
-    for held in amounts:
-        for resource, amount in held:
-            total[resource] = total.get(resource, 0) + amount
-    return tuple(sorted(total.items()))

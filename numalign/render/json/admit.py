@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numalign.errors import Notice
     from numalign.kubelet.config import KubeletConfig
     from numalign.kubelet.topology.hints import TopologyHint
-    from numalign.results.admit import AdmitResult, PodResult
+    from numalign.results.admit import AdmitResult, Gang, PodResult
 
 
 def hint_json(hint: TopologyHint) -> Data:
@@ -54,7 +54,18 @@ def admit_json(result: AdmitResult, notices: Sequence[Notice]) -> Data:
         "base": result.setup.base,
         "kubelet": settings_json(result.setup.config),
         "pods": [pod_json(pod) for pod in result.pods],
+        **({"gangs": [_gang_json(gang) for gang in result.gangs]} if result.gangs else {}),
         "warnings": [notice._asdict() for notice in notices],
+    }
+
+
+def _gang_json(gang: Gang) -> Data:
+    return {
+        "kind": gang.kind,
+        "name": gang.name,
+        "wanted": gang.wanted,
+        "admitted": gang.admitted,
+        "roles": [{"role": role, "admitted": admitted, "wanted": wanted} for role, admitted, wanted in gang.roles],
     }
 
 

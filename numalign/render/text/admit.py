@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numalign.kubelet.setup import Setup
     from numalign.kubelet.topology.hints import TopologyHint
     from numalign.model.machine import Machine
-    from numalign.results.admit import AdmitResult, PodResult, RefusedAlike
+    from numalign.results.admit import AdmitResult, Gang, PodResult, RefusedAlike
 
 COLUMNS = ("POD", "RESULT", "QOS", "CONTAINER", "HINT", "CPUS", "DEVICES", "MEMORY", "ALIGNED")
 NOTHING = "-"
@@ -41,9 +41,16 @@ def admit_document(result: AdmitResult, origin: str) -> Document:
         document.append(Line())
     if several:
         document.append(Line(_summary(pods), "bold"))
+    document += [Line(gang_text(gang), "bold") for gang in result.gangs]
     if refused:
         document.append(Line("What would change that: numalign explain with the same pods, machine and flags", "dim"))
     return document
+
+
+def gang_text(gang: Gang) -> str:
+    """Say how much of a gang comes up: `MPIJob train: 7 of 8 fit (launcher 1 of 1, worker 6 of 7)`."""
+    parts = ", ".join(f"{role or 'others'} {admitted} of {wanted}" for role, admitted, wanted in gang.roles)
+    return f"{gang.kind} {gang.name}: {gang.admitted} of {gang.wanted} fit" + (f" ({parts})" if parts else "")
 
 
 def _summary(pods: Sequence[PodResult]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from numalign.analysis.whatif.settings import POLICY, SCOPE
+from numalign.errors import CrashError
 from numalign.model.quantity import NANO, Quantity, canonical
 from numalign.render.page.document import Cell, Document, Line, Styled, Table
 from numalign.render.text.admit import alignment_text, header, machine_line
@@ -53,11 +54,19 @@ def start_document(machine: Machine, origin: str, error: StartError, check: str)
     return [
         Line(machine_line(machine, origin), "dim"),
         Line(),
-        Line("the kubelet does not start with these settings on this machine, so no pod runs", "bad"),
-        Line(f"  the kubelet says: {error.message}"),
-        Line("  To see what is wrong and a configuration that starts:"),
+        *_no_kubelet(error),
         Line(f"     {check}", "dim"),
     ]
+
+
+def _no_kubelet(error: StartError) -> Iterator[Line]:
+    if isinstance(error, CrashError):
+        yield Line(error.message, "bad")
+        yield Line("  To see that pod explained:")
+        return
+    yield Line("the kubelet does not start with these settings on this machine, so no pod runs", "bad")
+    yield Line(f"  the kubelet says: {error.message}")
+    yield Line("  To see what is wrong and a configuration that starts:")
 
 
 def _more(told: ExplainedPod) -> Iterator[Line | Table]:

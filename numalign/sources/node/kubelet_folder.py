@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from numalign.errors import HostError, InputError, Notice
+from numalign.errors import HostError, Notice
 from numalign.kubelet.start.restore import StateFiles
 from numalign.sources.kubelet.flags import known_flags
 from numalign.sources.node.facts import (
@@ -235,8 +235,3 @@ def kubelet_configuration(content: str, name: str) -> Mapping[str, object] | Non
             inner = spec.get("kubeletConfig")
             return inner if isinstance(inner, Mapping) else {}
     return None
-
-
-def unreadable(error: InputError | HostError) -> Notice:
-    """Say that a part of a node is left aside."""
-    return Notice("node-part-unreadable", f"{error.message}; left aside", error.where)

@@ -161,11 +161,12 @@ def _templates(thing: Fields, kind: str, path: str) -> Iterator[Template]:
     if _is_workload(thing, kind):
         yield _own_template(thing, kind, path)
         return
-    from numalign.sources.pods import argo, kubevirt, templates
+    from numalign.sources.pods import argo, kubevirt, spark, templates
 
     yield from templates.templates_of(thing, kind, path)
     yield from argo.templates_of(thing, path, _templates)
     yield from kubevirt.templates_of(thing, kind, path)
+    yield from spark.templates_of(thing, kind, path)
 
 
 def _own_template(thing: Fields, kind: str, path: str) -> Template:

@@ -90,8 +90,7 @@ def _look(value: object, steps: tuple[Step, ...], found: list[tuple[tuple[Step, 
             found.append((steps, value, False))
             return
         if _is_pod_spec(value, named=True):
-            found.append((steps, value, True))
-            return
+            found.append((steps, value, True))  # It may hold further ones: `predictor` and its `workerSpec`.
     for key, item in _items(value):
         if steps or key not in _PASSED_OVER:
             _look(item, (*steps, Step(key, item)), found)

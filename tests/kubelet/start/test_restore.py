@@ -12,9 +12,11 @@ import pytest
 from numalign.errors import StartError
 from numalign.kubelet import admission
 from numalign.kubelet.admission import Outcome, Session
+from numalign.kubelet.demand import read
 from numalign.kubelet.device import checkpoint as device_file
 from numalign.kubelet.device.state import per_numa
 from numalign.kubelet.node import Node, start
+from numalign.kubelet.start.held_pods import held_pod, holders
 from numalign.kubelet.start.restore import StateFiles, restore
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.machine import Device
@@ -243,14 +245,16 @@ def test_a_damaged_device_file_stops_nobody() -> None:
     assert restore(node, damaged(SAMPLE.files, "devices", "{")).device.holdings == {}
 
 
-def test_without_a_list_of_pods_everybody_in_the_files_is_there() -> None:
+def test_a_pod_of_which_only_its_holdings_are_known_is_described_by_them() -> None:
     node, _ = start(SAMPLE.setup)
-
     state = restore(node, SAMPLE.files)
 
-    assert not state.leftovers
-    assert len(state.pods) == 4
-    assert state.pods["6f9c2d4e-0000-4000-8000-000000000002"].devices == (("example.com/nic", 2),)
+    assert len(holders(state)) == 4
+    pod = held_pod(state, "6f9c2d4e-0000-4000-8000-000000000002", "dpdk", "net")
+    real = SAMPLE.pods["dpdk"]
+
+    assert pod.qos == "Guaranteed"
+    assert read(pod) == read(real)
 
 
 def test_devices_are_put_together_from_the_file_and_what_is_known() -> None:

@@ -1,0 +1,315 @@
+"""A node in use, from whatever tells of it: its kubelet's settings, its machine, and what its pods hold now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from numalign.errors import InputError, Notice
+from numalign.kubelet.admission import Session, open_session
+from numalign.kubelet.checkpoint_shape import CheckpointError
+from numalign.kubelet.config import KubeletConfig, MemoryReservation
+from numalign.kubelet.cpu import checkpoint as cpu_file
+from numalign.kubelet.device import checkpoint as device_file
+from numalign.kubelet.memory import checkpoint as memory_file
+from numalign.kubelet.releases.release import version_text
+from numalign.kubelet.releases.table import NEWEST, OLDEST
+from numalign.kubelet.start import reported
+from numalign.kubelet.start.held_pods import held_pod, holders
+from numalign.kubelet.start.reported import Reported
+from numalign.kubelet.start.restore import StateFiles, restore, settle
+from numalign.kubelet.start.take_over import take_over
+from numalign.model.cpuset import format_set, from_ids
+from numalign.model.machine import Device
+from numalign.tasks.setup import LoadedSetup, load_machine, setup_on
+
+if TYPE_CHECKING:
+    from numalign.kubelet.node import NodeState
+    from numalign.model.machine import Machine
+    from numalign.model.pod import Pod
+    from numalign.sources.node.facts import NodeFacts, PodName
+    from numalign.tasks.requests import KubeletRequest, NodeRequest
+
+
+class LoadedNode(NamedTuple):
+    """A node in use."""
+
+    on: LoadedSetup
+    there: Session
+    facts: NodeFacts | None
+    """What was found of it; None: a state of our own, of which everything is known."""
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """What could not be known of it."""
+        return self.facts.unknown if self.facts else ()
+
+
+def load_node(request: NodeRequest, machine: str | None, kubelet: KubeletRequest) -> LoadedNode:
+    """Read a node, with what is said by name over it.
+
+    Args:
+        request: where it is.
+        machine: a machine by name, in place of the source's own.
+        kubelet: settings over those that were found.
+
+    Raises:
+        InputError: the source tells of no node, or not enough of it.
+        HostError: it may not be read.
+        StartError: its kubelet would not come up with these files and settings.
+    """
+    kept = _kept(request.source, machine, kubelet)
+    if kept is not None:
+        return kept
+    facts = load_facts(request)
+    on = node_setup(facts, machine, kubelet)
+    return LoadedNode(on, occupied(facts, on, request), facts)
+
+
+def load_facts(request: NodeRequest) -> NodeFacts:
+    """Read what a source tells of a node.
+
+    Raises:
+        InputError: nothing.
+        HostError: it may not be read.
+    """
+    from numalign.sources.node import source
+
+    return source.load(request.source, request.node_name or "")
+
+
+def _kept(source: str, machine: str | None, kubelet: KubeletRequest) -> LoadedNode | None:
+    """Read a state of our own; None: it is something else."""
+    try:
+        with open(source, "rb") as file:
+            if b'"kind":"NodeState"' not in file.read(200).replace(b" ", b""):
+                return None
+    except (OSError, ValueError):
+        return None
+    from numalign.tasks.node_state import read_node
+
+    found = read_node(source)
+    if found is None:
+        return None
+    on, there = found
+    if machine is None and not kubelet.settings and kubelet.config is None and kubelet.version is None:
+        return LoadedNode(on, there, None)
+    given = None if kubelet.config else on.setup.config
+    over = kubelet if kubelet.version else kubelet._replace(version=version_text(on.setup.kubelet.version))
+    base = on.setup.base
+    on = setup_on(load_machine(machine).machine if machine else on.setup.machine, source, over, given)
+    on = on._replace(setup=on.setup._replace(base=base if given else on.setup.base))
+    return LoadedNode(on, take_over(on.setup, there), None)
+
+
+def node_setup(facts: NodeFacts, machine: str | None, kubelet: KubeletRequest) -> LoadedSetup:
+    """Put the kubelet of a node together: its machine with the registered devices, its settings, its release.
+
+    Raises:
+        InputError: nothing tells of the machine.
+        StartError: the settings cannot be read.
+    """
+    loaded = load_machine(machine) if machine is not None else None
+    found = loaded.machine if loaded else facts.machine
+    if found is None:
+        raise InputError("tells nothing of the machine; name it with --machine", facts.origin)
+    found, notices = _with_devices(found, facts, given=loaded is not None)
+    given, base_known, more = _settings(facts, found, kubelet)
+    version, odd = _version(facts, kubelet)
+    on = setup_on(found._replace(kubelet=None), facts.origin, kubelet._replace(version=version), given)
+    setup = on.setup if base_known else on.setup._replace(base="ideal")
+    loaded_notices = loaded.notices if loaded else ()
+    return LoadedSetup(setup, facts.origin, (*loaded_notices, *facts.notices, *notices, *more, *odd, *on.notices))
+
+
+def _version(facts: NodeFacts, kubelet: KubeletRequest) -> tuple[str | None, tuple[Notice, ...]]:
+    """Choose the release: the flag's, else the node's own where numalign knows it."""
+    if kubelet.version or not facts.version:
+        return kubelet.version, ()
+    parts = facts.version.removeprefix("v").split(".")
+    version = (int(parts[0]), int(parts[1])) if len(parts) > 1 and all(one.isdecimal() for one in parts[:2]) else None
+    if version is not None and OLDEST <= version <= NEWEST:
+        return version_text(version), ()
+    text = f"its kubelet is {facts.version}; decided as {version_text(NEWEST)}, the newest that is known exactly"
+    return None, (Notice("node-release-unknown", text, facts.origin),)
+
+
+def _settings(
+    facts: NodeFacts, machine: Machine, kubelet: KubeletRequest
+) -> tuple[KubeletConfig | None, bool, tuple[Notice, ...]]:
+    """Return the settings that were found, whether they are the kubelet's own, and what is odd about them."""
+    if kubelet.config is not None:
+        return None, True, ()
+    if facts.settings is None:
+        text = (
+            "the kubelet's configuration is not in it: policies of the CPU and Memory Manager are taken from its "
+            "files, the Topology Manager's from the flags, else none"
+        )
+        return _guessed(facts, machine), False, (Notice("node-settings-unknown", text, facts.origin),)
+    from numalign.sources.kubelet import configuration
+    from numalign.sources.kubelet.flags import apply_flags
+
+    loaded = configuration.from_data(facts.settings.fields, facts.settings.origin)
+    return apply_flags(loaded.config, facts.settings.flags), True, loaded.warnings
+
+
+def _guessed(facts: NodeFacts, machine: Machine) -> KubeletConfig:
+    """Take from a node's files and answers what they tell of its settings."""
+    config = KubeletConfig(eviction_hard={})
+    allocatable = facts.podresources.allocatable
+    if facts.files.cpu is not None:
+        with suppress(CheckpointError):
+            policy = cpu_file.inspect(facts.files.cpu)[0].policy
+            config = config._replace(cpu_manager_policy=policy or "none")
+    elif allocatable is not None and allocatable.cpus:
+        reserved = machine.cpus & ~from_ids(allocatable.cpus)
+        config = config._replace(
+            cpu_manager_policy="static",
+            reserved_system_cpus=format_set(reserved),
+            system_reserved={"cpu": str(reserved.bit_count())} if reserved else {},
+        )
+    if facts.files.memory is not None:
+        with suppress(CheckpointError):
+            config = _with_memory(config, memory_file.inspect(facts.files.memory)[0])
+    return config
+
+
+def _with_memory(config: KubeletConfig, found: memory_file.MemoryCheckpoint) -> KubeletConfig:
+    """Take from a memory file its policy, and what it says was reserved, node by node."""
+    rows = []
+    total = 0
+    for number, node in sorted(found.nodes.items()):
+        limits = {name: str(table.system_reserved) for name, table in node.tables.items() if table.system_reserved}
+        total += node.tables["memory"].system_reserved if "memory" in node.tables else 0
+        if limits:
+            rows.append(MemoryReservation(number, limits))
+    return config._replace(
+        memory_manager_policy=found.policy or "None",
+        reserved_memory=tuple(rows),
+        kube_reserved={"memory": str(total)} if total else {},
+    )
+
+
+def _with_devices(machine: Machine, facts: NodeFacts, *, given: bool) -> tuple[Machine, tuple[Notice, ...]]:
+    """Give the machine the devices that its kubelet's plugins registered."""
+    answer = facts.podresources
+    placed: dict[str, dict[str, Device]] = {
+        resource: {device.id: device for device in devices} for resource, devices in machine.devices.items()
+    }
+    for devices in _answered(facts):
+        for resource, found in devices.items():
+            held = placed.setdefault(resource, {})
+            for name, nodes in found.items():
+                if nodes or name not in held:
+                    held[name] = Device(name, nodes or None)
+    known = {resource: tuple(found.values()) for resource, found in placed.items()}
+    if facts.files.devices is None:
+        if answer.pods is not None or answer.allocatable is not None or given:
+            return machine._replace(devices=known), ()
+        return machine._replace(devices={}), ()
+    try:
+        checkpoint = device_file.inspect(facts.files.devices)
+    except CheckpointError:
+        return machine._replace(devices=known), ()
+    put = device_file.registered(known, checkpoint)
+    notices = [
+        Notice(
+            "device-nodes-unknown",
+            f"nobody tells on which NUMA node {_some(names)} of {resource} are; they count as having none "
+            "(a machine file or the PodResources API would tell)",
+            facts.origin,
+        )
+        for resource, names in put.unknown.items()
+    ]
+    return machine._replace(devices=put.devices), tuple(notices)
+
+
+def _some(names: tuple[str, ...]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def _answered(facts: NodeFacts) -> Iterable[Mapping[str, Mapping[str, tuple[int, ...]]]]:
+    """Yield the devices that the PodResources API named."""
+    if facts.podresources.allocatable is not None:
+        yield facts.podresources.allocatable.devices
+    for pod in facts.podresources.pods or ():
+        for container in pod.containers:
+            yield container.devices
+
+
+def occupied(facts: NodeFacts, on: LoadedSetup, request: NodeRequest) -> Session:
+    """Start the node's kubelet with what its pods hold.
+
+    Args:
+        facts: what was found.
+        on: its kubelet.
+        request: a file with the pods that are there, as the API server has them, in place of those of the source.
+
+    Raises:
+        StartError: the kubelet would not come up with the files.
+        InputError: the file of pods cannot be read.
+    """
+    session = open_session(on.setup)
+    if facts.files == StateFiles() and facts.podresources.pods is not None:
+        state = reported.state_of(session.node, _reported(facts))
+    else:
+        state = restore(session.node, facts.files, containers=facts.containers, root=facts.root)
+    pods = _pods(facts, state, request)
+    seen = [on.setup.kubelet.read_pod(pod) for pod in pods]
+    settled = settle(state, {pod.uid: demand for pod, demand in seen})
+    return session._replace(state=settled, pods=tuple([pod for pod, _ in seen]))
+
+
+def _reported(facts: NodeFacts) -> Iterable[Reported]:
+    by_name = {(pod.namespace, pod.name): uid for uid, pod in facts.names.items()}
+    for pod in facts.podresources.pods or ():
+        uid = by_name.get((pod.namespace, pod.name), f"{pod.namespace}/{pod.name}")
+        for one in pod.containers:
+            blocks = tuple([memory_file.block(nodes, kind, size) for kind, size, nodes in one.memory])
+            devices = {resource: frozenset(held) for resource, held in one.devices.items()}
+            yield Reported(uid, one.name, from_ids(one.cpus), blocks, devices)
+
+
+def _pods(facts: NodeFacts, state: NodeState, request: NodeRequest) -> tuple[Pod, ...]:
+    """List the active pods: as the API server has them, else as far as their holdings tell."""
+    if request.beside is not None:
+        from numalign.sources.pods.beside import read_beside
+
+        return read_beside(request.beside, request.node_name, ()).pods
+    if facts.pods is not None:
+        return facts.pods
+    names = named(facts, state)
+    there = dict.fromkeys((*holders(state), *sorted(facts.active or ())))
+    if facts.files == StateFiles():
+        reported_pods = (f"{pod.namespace}/{pod.name}" for pod in facts.podresources.pods or ())
+        there |= dict.fromkeys(uid for uid in reported_pods if uid not in there)
+    active = [uid for uid in there if facts.active is None or uid in facts.active]
+    return tuple([_pod(state, uid, names.get(uid)) for uid in active])
+
+
+def _pod(state: NodeState, uid: str, name: PodName | None) -> Pod:
+    if name is None and "/" in uid:
+        namespace, _, plain = uid.partition("/")
+        return held_pod(state, uid, plain, namespace)
+    return held_pod(state, uid, name.name if name else uid, name.namespace if name else "")
+
+
+def named(facts: NodeFacts, state: NodeState) -> Mapping[str, PodName]:
+    """Name the pods of the state files: by the source, else by what the PodResources API says the same pod holds."""
+    from numalign.sources.node.facts import PodName
+
+    names = dict(facts.names)
+    taken = set(names.values())
+    for uid, containers in state.cpu.assignments.items():
+        if uid in names:
+            continue
+        found = [
+            PodName(pod.namespace, pod.name)
+            for pod in facts.podresources.pods or ()
+            if any(containers.get(one.name) == from_ids(one.cpus) for one in pod.containers if one.cpus)
+        ]
+        fitting = [one for one in found if one not in taken]
+        if len(fitting) == 1:
+            names[uid] = fitting[0]
+    return names

@@ -1,0 +1,219 @@
+"""`--node`: this pod, here, now, from whatever a person has of a node."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from numalign.model.cpuset import parse
+from numalign.sources.text.yaml import load_one
+from tests.cli.running import in_process, one_line
+from tests.cli.test_state_commands import pod_file
+from tests.kubelet.state_nodes import STATE
+
+NODE = STATE / "two-socket-restricted"
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The sample's machine, with devices without NUMA nodes said as such."""
+    data = load_one(str(NODE / "machine.yaml"))
+    for devices in data["devices"].values():
+        for device in devices:
+            device.setdefault("numaNodes", None)
+    path = tmp_path_factory.mktemp("machine") / "worker-1.json"
+    path.write_text(json.dumps(data))
+    return str(path)
+
+
+def admitted(*arguments: str | Path) -> Any:
+    done = in_process("admit", *arguments, "-o", "json")
+    assert done.status in (0, 1), done.err
+    return done.json["pods"][0]
+
+
+def test_a_pod_gets_what_the_pods_there_leave(machine: str, tmp_path: Path) -> None:
+    pod = pod_file(tmp_path, "next", 6)
+
+    answer = admitted(pod, "--node", NODE / "kubelet", "--machine", machine)
+
+    assert answer["admit"]
+    (container,) = answer["containers"]
+    # Of node 0 5-7 and 21-23 are free, of node 1 12-15 and 28-31, two of which a refused pod has left.
+    assert container["cpus"] == "5-7,21-23"
+
+
+def test_the_header_names_the_node_and_its_settings(machine: str, tmp_path: Path) -> None:
+    done = in_process("admit", pod_file(tmp_path, "next"), "--node", NODE / "kubelet", "--machine", machine)
+
+    assert done.out.startswith(f"machine: worker-1 ({NODE}/kubelet), 2 NUMA nodes, 32 CPUs\nkubelet: kubelet base, ")
+    assert "policy restricted" in done.out
+
+
+def test_settings_of_the_node_can_be_overridden(machine: str, tmp_path: Path) -> None:
+    place = ("--node", NODE / "kubelet", "--machine", machine)
+    wide = pod_file(tmp_path, "wide", 8)
+
+    assert admitted(wide, *place)["admit"] is False
+    assert admitted(wide, *place, "--policy", "best-effort")["admit"] is True
+
+
+def test_a_folder_without_a_machine_says_what_is_missing(tmp_path: Path) -> None:
+    done = in_process("admit", pod_file(tmp_path, "next"), "--node", NODE / "kubelet")
+
+    assert done.status == 2
+    assert "tells nothing of the machine; name it with --machine" in one_line(done.err)
+
+
+def test_a_damaged_file_stops_the_kubelet(machine: str, tmp_path: Path) -> None:
+    folder = tmp_path / "kubelet"
+    shutil.copytree(NODE / "kubelet", folder)
+    (folder / "cpu_manager_state").write_text("{")
+
+    done = in_process("admit", pod_file(tmp_path, "next"), "--node", folder, "--machine", machine)
+
+    assert done.status == 4
+    assert "start cpu manager error: could not restore state from checkpoint: unexpected end of JSON input" in done.err
+
+
+def test_a_state_file_is_a_node_too(tmp_path: Path) -> None:
+    state = tmp_path / "node.json"
+    flags = ("--machine", "sockets=1,coresPerNumaNode=4,memoryPerNumaNode=8Gi")
+    in_process("admit", pod_file(tmp_path, "there", 2), *flags, "--state", state)
+    before = state.read_text()
+
+    answer = admitted(pod_file(tmp_path, "next", 2), "--node", state)
+
+    assert answer["containers"][0]["cpus"] == "2-3"
+    assert state.read_text() == before
+    assert admitted(pod_file(tmp_path, "other", 2), "--node", state, "--policy", "restricted")["admit"]
+
+
+ANSWER = {
+    "pod_resources": [
+        {"name": "web", "namespace": "default", "containers": [{"name": "app", "cpu_ids": [2, 3], "devices": []}]}
+    ],
+    "allocatable_resources": {
+        "cpu_ids": [1, 2, 3, 4, 5, 6, 7],
+        "devices": [{"resource_name": "v/x", "device_ids": ["d"], "topology": {"nodes": [{"ID": 1}]}}],
+    },
+}
+
+
+def test_an_answer_of_the_api_is_a_node_where_the_machine_is_named(tmp_path: Path) -> None:
+    source = tmp_path / "podresources.json"
+    source.write_text(json.dumps(ANSWER))
+    shape = "sockets=1,numaNodesPerSocket=2,coresPerNumaNode=4,memoryPerNumaNode=8Gi"
+
+    done = in_process("admit", pod_file(tmp_path, "n", 2), "--node", source, "--machine", shape, "-o", "json")
+
+    assert not parse(done.json["pods"][0]["containers"][0]["cpus"]) & parse("0,2-3")
+    assert "node-settings-unknown" in {warning["code"] for warning in done.json["warnings"]}
+    assert "not known of this node: the kubelet's policies" in done.err
+
+
+def test_pods_of_the_api_server_name_and_measure_the_pods_there(machine: str, tmp_path: Path) -> None:
+    place = ("--node", NODE / "kubelet", "--machine", machine)
+
+    done = in_process("explain", pod_file(tmp_path, "big", 12), *place, "--beside", NODE / "pods.yaml")
+
+    assert done.status == 1
+    assert "move 1 pod away: train" in done.out
+    assert f"--node {NODE}/kubelet" in done.out
+
+
+def test_compare_keeps_what_the_pods_there_hold(machine: str, tmp_path: Path) -> None:
+    done = in_process(
+        "compare", pod_file(tmp_path, "next", 6), "--node", NODE / "kubelet", "--machine", machine, "-o", "json"
+    )
+
+    assert done.status == 0
+    rows = {row["kubelet"]["topologyManagerPolicy"]: row for row in done.json["variants"]}
+    assert rows["single-numa-node"]["replicas"] == 2  # six CPUs are free on each node
+
+
+WRONG = {
+    "nothing of a node": ("pods", "tells nothing of a node"),
+    "no such file": ("nowhere", "cannot be read: No such file or directory"),
+    "a file of something else": ("README.md", "is no tar archive"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_tells_of_no_node_is_told(case: str, tmp_path: Path) -> None:
+    source, message = WRONG[case]
+
+    done = in_process("admit", pod_file(tmp_path, "next"), "--node", source)
+
+    assert done.status == 2
+    assert message in one_line(done.err)
+
+
+def test_node_and_state_exclude_each_other(tmp_path: Path) -> None:
+    done = in_process("admit", pod_file(tmp_path, "p"), "--node", "a", "--state", "b")
+
+    assert done.status == 2
+    assert "give one of them" in one_line(done.err)
+
+
+def must_gather(folder: Path) -> Path:
+    """A made must-gather, laid out as the public collectors lay one out."""
+    root = folder / "must-gather.local.1" / "quay-io-sha256-1"
+    node = root / "nodes" / "worker-1"
+    node.mkdir(parents=True)
+    (node / "podresources.json").write_text(json.dumps(ANSWER))
+    machine = STATE.parent / "sysfs"
+    tree = sorted(machine.glob("*.tar.xz"))[0]
+    with tarfile.open(tree) as packed, tarfile.open(node / "sysinfo.tgz", "w:gz") as gathered:
+        for member in packed:
+            gathered.addfile(member, packed.extractfile(member) if member.isreg() else None)
+    objects = root / "cluster-scoped-resources"
+    (objects / "core/nodes").mkdir(parents=True)
+    (objects / "core/nodes/worker-1.yaml").write_text("kind: Node\nstatus: {nodeInfo: {kubeletVersion: v1.32.5}}\n")
+    configs = objects / "machineconfiguration.openshift.io/kubeletconfigs"
+    configs.mkdir(parents=True)
+    (configs / "performance.yaml").write_text(
+        "kind: KubeletConfig\nspec: {kubeletConfig: {cpuManagerPolicy: static, topologyManagerPolicy: restricted, "
+        "reservedSystemCPUs: '0'}}\n"
+    )
+    pods = root / "namespaces/default/core"
+    pods.mkdir(parents=True)
+    pod = {
+        "kind": "Pod",
+        "metadata": {"name": "web", "namespace": "default", "uid": "uid-web"},
+        "spec": {
+            "nodeName": "worker-1",
+            "containers": [{"name": "app", "resources": {"limits": {"cpu": "2", "memory": "1Gi"}}}],
+        },
+        "status": {"phase": "Running"},
+    }
+    (pods / "pods.yaml").write_text(json.dumps({"kind": "PodList", "items": [pod]}))
+    return root.parent
+
+
+def test_a_must_gather_is_a_node(tmp_path: Path) -> None:
+    done = in_process(
+        "admit", pod_file(tmp_path, "next", 1), "--node", must_gather(tmp_path / "gathered"), "-o", "json"
+    )
+
+    assert done.status == 0, done.err
+    assert done.json["kubelet"]["topologyManagerPolicy"] == "restricted"
+    cpus = done.json["pods"][0]["containers"][0]["cpus"]
+    assert cpus not in ("0", "2", "3")
+    assert "not known of this node: the kubelet's files" in done.err
+
+
+def test_a_must_gather_of_several_nodes_wants_a_name(tmp_path: Path) -> None:
+    root = must_gather(tmp_path / "gathered")
+    (root / "quay-io-sha256-1/nodes/worker-2").mkdir()
+
+    done = in_process("admit", pod_file(tmp_path, "next"), "--node", root)
+
+    assert done.status == 2
+    assert "say which with --node-name: worker-1, worker-2" in one_line(done.err)
+    assert in_process("admit", pod_file(tmp_path, "next"), "--node", root, "--node-name", "worker-1").status == 0

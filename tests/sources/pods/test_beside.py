@@ -1,0 +1,69 @@
+"""Pods already there: of a cluster's list only those of the node in question count."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from numalign.errors import InputError
+from numalign.sources.pods.beside import read_beside
+
+
+def pod(name: str, node: str = "", phase: str = "Running") -> dict[str, Any]:
+    spec: dict[str, Any] = {"containers": [{"name": "c", "resources": {"limits": {"cpu": "1", "memory": "1Gi"}}}]}
+    if node:
+        spec["nodeName"] = node
+    metadata = {"name": name, "creationTimestamp": f"2026-01-01T00:00:{len(name):02}Z"}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": {"phase": phase}}
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Path:
+    """A cluster of 20 nodes with 3 pods each, one of them ended, and a pod that waits."""
+    items = [pod(f"p{number}-{node}", f"node-{node}") for node in range(20) for number in range(2)]
+    items += [pod(f"done-{node}", f"node-{node}", "Succeeded") for node in range(20)]
+    items.append(pod("waiting", phase="Pending"))
+    path = tmp_path / "all.json"
+    path.write_text(json.dumps({"kind": "List", "items": items}))
+    return path
+
+
+def test_the_whole_clusters_list_gives_what_the_nodes_own_list_gives(cluster: Path, tmp_path: Path) -> None:
+    whole = read_beside(cluster, "node-7")
+    alone = tmp_path / "node-7.json"
+    everything = json.loads(cluster.read_text())["items"]
+    own = [one for one in everything if one["spec"].get("nodeName") == "node-7"]
+    alone.write_text(json.dumps({"kind": "List", "items": own}))
+
+    assert whole.pods == read_beside(alone).pods
+    assert (len(whole.pods), whole.finished, whole.elsewhere) == (2, 20, 39)
+    assert [notice.message for notice in whole.notices] == [
+        "of the pods beside passed over: 39 that are not on this node, 20 that have ended"
+    ]
+
+
+def test_the_machines_name_tells_the_node(cluster: Path) -> None:
+    assert read_beside(cluster, machine=("", "node-3")).pods == read_beside(cluster, "node-3").pods
+
+
+def test_several_nodes_and_no_name_is_an_error_that_lists_them(cluster: Path) -> None:
+    with pytest.raises(InputError) as refused:
+        read_beside(cluster, machine=("elsewhere",))
+    assert refused.value.message == (
+        "the pods are on 20 nodes (node-0, node-1, node-10, node-11, node-12, node-13, node-14, node-15, …); "
+        "say which one with --node-name"
+    )
+
+
+def test_a_name_that_no_pod_is_bound_to_leaves_none(cluster: Path) -> None:
+    assert read_beside(cluster, "node-99").pods == ()
+
+
+def test_where_no_pod_names_a_node_all_count(tmp_path: Path) -> None:
+    path = tmp_path / "unbound.json"
+    path.write_text(json.dumps({"kind": "List", "items": [pod("a"), pod("bb")]}))
+
+    assert [one.name for one in read_beside(path, "any").pods] == ["a", "bb"]

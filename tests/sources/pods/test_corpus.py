@@ -1,0 +1,92 @@
+"""A corpus of files such as people keep: which pods are in each, with role and count, or what is said of it.
+
+The answers stand in `tests/corpus/pods/answers.json`; NUMALIGN_UPDATE_GOLDEN=1 writes them anew, to be read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from numalign.errors import InputError
+from numalign.model.quantity import canonical
+from numalign.sources.pods.manifest import Copies, read
+
+FOLDER = Path(__file__).parents[2] / "corpus" / "pods"
+ANSWERS = FOLDER / "answers.json"
+FILES = sorted(path.name for path in FOLDER.glob("*.yaml"))
+
+
+@pytest.fixture(scope="module")
+def answers() -> Iterator[dict[str, Any]]:
+    known = json.loads(ANSWERS.read_text(encoding="utf-8")) if ANSWERS.exists() else {}
+    yield known
+    if os.environ.get("NUMALIGN_UPDATE_GOLDEN"):
+        lines = [f"{json.dumps(name)}: {json.dumps(known[name])}" for name in sorted(known)]
+        ANSWERS.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+
+
+def answer(name: str) -> dict[str, Any]:
+    """Say what is found in a file, or what is wrong with it."""
+    try:
+        given = read([name])
+    except InputError as error:
+        return {"error": str(error)}
+    return {
+        "pods": [
+            {
+                "kind": source.kind,
+                "pod": source.pod.name,
+                "role": source.role,
+                "wanted": source.wanted,
+                "at": source.origin.rpartition(":")[2] + " " + source.path,
+                "asks": [
+                    {resource: canonical(amount) for resource, amount in container.limits.items()}
+                    for container in source.pod.containers
+                ],
+            }
+            for source in given.sources
+        ],
+        "notes": [f"{notice.code}: {notice.message}" for notice in given.notices],
+    }
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_file_is_read_as_its_answer_says(
+    name: str, answers: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(FOLDER)
+    found = answer(name)
+    if os.environ.get("NUMALIGN_UPDATE_GOLDEN"):
+        answers[name] = found
+
+    assert found == answers.get(name)
+
+
+def test_no_answer_is_left_over(answers: dict[str, Any]) -> None:
+    assert sorted(answers) == FILES
+
+
+def test_a_gang_has_every_pod_that_is_asked_for() -> None:
+    pods = read([FOLDER / "leader-worker-set.yaml"], Copies(gang=True)).pods
+
+    assert [pod.name for pod in pods] == [
+        *["serve-leader-0", "serve-leader-1"],
+        *[f"serve-worker-{number}" for number in range(6)],
+    ]
+
+
+def test_the_whole_folder_is_read_and_what_is_broken_is_named() -> None:
+    """One broken file spoils no other; each is named once, with what is wrong."""
+    given = read([FOLDER], unique=False)
+    alone = [name for name in FILES if "error" not in answer(str(FOLDER / name))]
+
+    assert {Path(source.document.name).name for source in given.sources} == set(alone)
+    broken = {Path(error.where.partition(":")[0]).name for error in given.broken}
+    assert "go-template.yaml" in broken
+    assert not broken & set(alone)
