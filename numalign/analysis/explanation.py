@@ -8,6 +8,7 @@ from typing import NamedTuple
 from numalign.analysis.matrix import Matrix, matrix
 from numalign.analysis.placement import Placement, placements
 from numalign.analysis.refusal import Refusal, decisions, refusal
+from numalign.analysis.unpinned import Unpinned, unpinned
 from numalign.analysis.whatif.change import Change
 from numalign.analysis.whatif.changes import changes
 from numalign.analysis.whatif.situation import Situation
@@ -28,6 +29,8 @@ class Explanation(NamedTuple):
     """Of a refused pod: what would admit it, the nearest first."""
     placements: tuple[Placement, ...]
     """Of an admitted pod: where its containers are."""
+    unpinned: tuple[Unpinned, ...] = ()
+    """Of an admitted pod: the containers that could have CPUs of their own and have none."""
 
 
 def explain_outcome(
@@ -43,5 +46,5 @@ def explain_outcome(
     asked = decisions(outcome)
     matrices = tuple(matrix(outcome.before.node, outcome.demand, decision) for decision in asked)
     if outcome.admit:
-        return Explanation(outcome, asked, matrices, None, (), placements(outcome))
+        return Explanation(outcome, asked, matrices, None, (), placements(outcome), tuple(unpinned(outcome)))
     return Explanation(outcome, asked, matrices, refusal(outcome), changes(situation, outcome, others), ())

@@ -227,3 +227,27 @@ def delivered(quantity: Quantity) -> Quantity:
         return Quantity(nano, form, None if nano % NANO else nano // NANO)
     nano = -(-nano // 1_000_000) if nano >= 0 else nano // 1_000_000
     return parse(canonical(Quantity(nano * 1_000_000, form, None)))
+
+
+def with_decimals(nano: int) -> str:
+    """Write an amount of bytes, given in billionths, with a binary suffix and decimals if that is exact: `3.73Gi`."""
+    for power, suffix in ((40, "Ti"), (30, "Gi"), (20, "Mi"), (10, "Ki")):
+        thousandths, rest = divmod(nano * 1000, NANO << power)
+        if not rest and thousandths >= 1000:
+            return f"{thousandths / 1000:g}{suffix}"
+    return canonical(Quantity(nano, "BinarySI", None))
+
+
+def readable_near(nano: int) -> tuple[str, ...]:
+    """Write the nearest amounts of bytes, below and above one given in billionths, that are read as whole numbers.
+
+    A share of a byte is not, nor is what the API server rewrites with more digits than are read (rule 50).
+    """
+    for power, suffix in ((20, "Mi"), (30, "Gi"), (40, "Ti")):
+        step = NANO << power
+        near = {-(-nano // step) - 1, nano // step, nano // step + 1} - {0}
+        texts = [f"{count}{suffix}" for count in sorted(near) if count > 0 and count * step != nano]
+        found = tuple(text for text in texts if parse(canonical(parse(text))).int64 is not None)
+        if found:
+            return found
+    return ()

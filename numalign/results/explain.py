@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from numalign.analysis.merging import Merging
     from numalign.analysis.placement import Placement
     from numalign.analysis.refusal import Refusal
+    from numalign.analysis.unpinned import Unpinned
     from numalign.analysis.whatif.change import Change
     from numalign.errors import Notice
     from numalign.kubelet.setup import Setup
@@ -29,6 +30,8 @@ class ExplainedPod(NamedTuple):
     """Of a refused pod: what would admit it, the nearest first."""
     placements: tuple[Placement, ...]
     """Of an admitted pod: where its containers are."""
+    unpinned: tuple[Unpinned, ...] = ()
+    """Of an admitted pod: the containers that could have CPUs of their own and have none."""
     details: tuple[Merging, ...] | None = None
     """Each decision step by step; None: not asked."""
     alternatives: tuple[tuple[Alternatives, ...], ...] | None = None

@@ -103,6 +103,7 @@ def _told(told: Explanation, *, details: bool, all_alternatives: bool) -> Explai
         refusal=told.refusal,
         changes=told.changes,
         placements=told.placements,
+        unpinned=told.unpinned,
         details=tuple(merging(node, decision) for decision, _ in pairs) if details else None,
         alternatives=tuple(alternatives(node, *pair) for pair in pairs) if all_alternatives else None,
     )

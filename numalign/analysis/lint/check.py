@@ -37,6 +37,7 @@ RULES: tuple[Rule, ...] = (
     Rule("request-not-limit", "unaligned", lint_manifest.request_not_limit),
     Rule("fractional-cpus", "unaligned", lint_manifest.fractional_cpus),
     Rule("sidecar-cpus", "note", lint_manifest.sidecar_cpus),
+    Rule("fractional-bytes", "rejected", lint_machine.fractional_bytes),
     Rule("odd-cpus", "rejected", lint_machine.odd_cpus),
     Rule("unequal-widths", "rejected", lint_machine.unequal_widths),
     Rule("dra-claim", "unaligned", lint_manifest.dra_claim),

@@ -8,8 +8,10 @@ from numalign.analysis.lint.finding import Finding
 from numalign.analysis.lint.subject import Part, Subject
 from numalign.kubelet.demand import ContainerDemand, PodDemand, effective
 from numalign.kubelet.memory.hints import narrowest
+from numalign.kubelet.memory.state import STATIC
 from numalign.kubelet.node import Node
-from numalign.model.quantity import canonical
+from numalign.model.quantity import canonical, readable_near, with_decimals
+from numalign.model.resources import is_memory
 
 MAX_CPUS_OF_ANY_NODE = 16
 """How many CPUs are taken to fit one NUMA node of any machine."""
@@ -37,6 +39,24 @@ def odd_cpus(subject: Subject) -> Iterator[Finding]:
                 "rejected" if strict else "note",
                 part.container.name,
             )
+
+
+def fractional_bytes(subject: Subject) -> Iterator[Finding]:
+    """The Memory Manager takes whole bytes only, straight from the text (docs/rules/memory-manager.md 17)."""
+    node = subject.on.node if subject.on else None
+    if not subject.guaranteed or (node and node.memory.policy != STATIC):
+        return
+    who = f"the Memory Manager of {node.machine.name} refuses" if node else "nodes with a Memory Manager refuse"
+    for part in subject.parts:
+        for name, quantity in part.container.requests.items():
+            if is_memory(name) and quantity.int64 is None:
+                yield Finding(
+                    f"{name} {with_decimals(quantity.nano)} is not read as a whole number of bytes: {who} the pod",
+                    f"set limits.{name} to {' or '.join(readable_near(quantity.nano)) or 'less'}",
+                    part.field("limits", name),
+                    "rejected" if node else "note",
+                    part.container.name,
+                )
 
 
 def unequal_widths(subject: Subject) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from numalign.model.quantity import NANO
 from numalign.render.json.admit import pod_json, settings_json
 from numalign.render.json.data import Data
 from numalign.render.text.details import alternatives_json, merging_json
-from numalign.render.text.explain import Advice, change_text, quantity_text
+from numalign.render.text.explain import Advice, change_text, quantity_text, unpinned_text
 from numalign.render.text.refusal import why
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numalign.analysis.matrix import Matrix
     from numalign.analysis.placement import Placement
     from numalign.analysis.refusal import Refusal
+    from numalign.analysis.unpinned import Unpinned
     from numalign.analysis.whatif.change import Change
     from numalign.errors import Notice, StartError
     from numalign.kubelet.config import KubeletConfig
@@ -51,6 +52,7 @@ def _pod(config: KubeletConfig, told: ExplainedPod, advice: Advice) -> Data:
             _change(config, change, command) for change, command in zip(told.changes, advice.changes, strict=True)
         ],
         "placements": [_placement(one) for one in told.placements],
+        "unpinned": [_unpinned(one) for one in told.unpinned],
         "next": None if told.refusal is None else (*advice.changes, advice.otherwise)[0],
     }
 
@@ -149,6 +151,18 @@ def _change(config: KubeletConfig, change: Change, command: str) -> Data:
         "settings": dict(change.flags),
         "machine": change.machine or None,
         "command": command,
+    }
+
+
+def _unpinned(one: Unpinned) -> Data:
+    return {
+        "container": one.container,
+        "because": one.because,
+        "text": unpinned_text(one),
+        "advice": [
+            {"container": blame.container, "path": blame.path, "message": blame.message, "advice": blame.advice}
+            for blame in one.blame
+        ],
     }
 
 

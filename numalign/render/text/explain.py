@@ -18,6 +18,7 @@ from numalign.render.text.refusal import why
 if TYPE_CHECKING:
     from numalign.analysis.placement import Placement
     from numalign.analysis.refusal import Refusal
+    from numalign.analysis.unpinned import Unpinned
     from numalign.analysis.whatif.change import Change
     from numalign.errors import StartError
     from numalign.kubelet.config import KubeletConfig
@@ -80,7 +81,7 @@ def _more(told: ExplainedPod) -> Iterator[Line | Table]:
 def explanation(config: KubeletConfig, told: ExplainedPod, advice: Advice) -> Document:
     """Tell one pod."""
     if told.refusal is None:
-        return [_admitted(told.pod), *_matrices(told), *_placements(told.placements)]
+        return [_admitted(told.pod), *_matrices(told), *_placements(told.placements), *_unpinned(told.unpinned)]
     return [
         Line(f"{told.pod.name}: refused, {VERDICTS[told.refusal.never]}", "bad"),
         *(Line(f"  {text}", "bold") for text in why(told.refusal)),
@@ -219,6 +220,28 @@ def _placements(found: Sequence[Placement]) -> Iterator[Line | Table]:
         yield Table(("CONTAINER", "RESOURCE", "WHERE", "DISTANCE FROM ITS CPUS"), tuple(rows), indent=2)
     for placement in found:
         yield _judgement(placement)
+
+
+def _unpinned(found: Sequence[Unpinned]) -> Iterator[Line]:
+    """Say why containers have no CPUs of their own; what makes a pod Burstable is told once."""
+    for one in found:
+        yield Line(f"  container {one.container}: its CPUs are not pinned: {unpinned_text(one)}", "warn")
+    told = {(blame.container, blame.message): blame for one in found for blame in one.blame}
+    for blame in told.values():
+        yield Line(f"    container {blame.container}: {blame.message}")
+        yield Line(f"      → {blame.advice}")
+
+
+def unpinned_text(one: Unpinned) -> str:
+    """Say why one container has no CPUs of its own."""
+    if one.because == "manager":
+        return "the CPU manager's policy is none; with --cpu-manager-policy static it could be"
+    if one.because == "class":
+        culprits = ", ".join(dict.fromkeys(blame.container for blame in one.blame))
+        return f"the pod is {one.qos}, not Guaranteed, because of container {culprits}"
+    if one.because == "fraction":
+        return "it asks for no whole number of CPUs"
+    return "it asks for no CPU"
 
 
 def _judgement(placement: Placement) -> Line:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from numalign.kubelet.cpu.allocate import SMT_ALIGNMENT_ERROR
 from numalign.kubelet.fit.check import Shortage
-from numalign.model.quantity import NANO, Quantity, canonical
+from numalign.model.quantity import readable_near, with_decimals
 from numalign.render.text.amounts import Written, amount_text, nodes_text, written
 from numalign.render.text.matrix import mask_of
 
@@ -21,8 +21,6 @@ MAX_NODES_NAMED = 4
 
 MAX_PODS_NAMED = 3
 """How many pods are named that hold the memory of some nodes."""
-
-MEBI = 1 << 20
 
 
 def why(refusal: Refusal) -> Iterator[str]:
@@ -252,21 +250,10 @@ def _whole_cores(cores: Cores) -> str:
 
 def _no_whole_bytes(one: Unreadable) -> str:
     """An amount that the Memory Manager cannot hold."""
-    below = one.nano // (NANO * MEBI)
-    near = f"{below}Mi or {below + 1}Mi" if below else "1Mi"
     return (
-        f"{one.resource}: {_with_decimals(one.nano)} of container {one.container} is no whole number of bytes, "
-        f"and the Memory Manager takes no other: write {near}"
+        f"{one.resource}: {with_decimals(one.nano)} of container {one.container} is not read as a whole number of "
+        f"bytes, and the Memory Manager takes no other: write {' or '.join(readable_near(one.nano)) or 'less'}"
     )
-
-
-def _with_decimals(nano: int) -> str:
-    """Write a share of bytes as the manifest may have it: `3.73Gi`."""
-    for power, unit in ((30, "Gi"), (20, "Mi"), (10, "Ki")):
-        thousandths, rest = divmod(nano * 1000, NANO << power)
-        if not rest and thousandths >= 1000:
-            return f"{thousandths / 1000:g}{unit}"
-    return canonical(Quantity(nano, "BinarySI", None))
 
 
 def _node_too_small(refusal: Refusal) -> Iterator[str]:

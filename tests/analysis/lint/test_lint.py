@@ -17,6 +17,7 @@ from numalign.kubelet.setup import Setup
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.pod import Pod
 from numalign.sources.machine.file import load_machine
+from tests.analysis.support import STATIC
 
 FULL = {"cpu_manager_policy_options": {"full-pcpus-only": "true"}}
 
@@ -87,6 +88,16 @@ CASES: list[tuple[str, Pod, list[tuple[str, str, str]]]] = [
         "a sidecar keeps its CPUs",
         pod(container(limits=GOOD), init=[container("proxy", limits=GOOD) | SIDECAR]),
         [("sidecar-cpus", "proxy", "spec.initContainers[0].resources.limits.cpu")],
+    ),
+    (
+        "a share of a byte is not read as bytes",
+        pod(container(limits={"cpu": 2, "memory": "3.73Gi"})),
+        [("fractional-bytes", "app", "spec.containers[0].resources.limits.memory")],
+    ),
+    (
+        "what the API server writes with a smaller unit is",
+        pod(container(limits={"cpu": 2, "memory": "1.5Gi"})),
+        [],
     ),
     (
         "an odd count suits no core of two threads",
@@ -233,3 +244,15 @@ def test_an_unknown_code_in_the_annotation_is_wrong_input() -> None:
 def test_the_bar_is_moved(bar: str, reached: list[str]) -> None:
     finding = lint(pod(container())).findings[0]
     assert [effect for effect in EFFECTS if reaches(finding._replace(effect=effect), bar)] == reached
+
+
+@pytest.mark.parametrize(
+    ("config", "effects"),
+    [(IDEAL, []), (IDEAL._replace(**STATIC), ["rejected"]), (None, ["note"])],
+    ids=["no Memory Manager", "a Memory Manager", "no machine"],
+)
+def test_a_share_of_a_byte_is_refused_where_memory_is_pinned(config: KubeletConfig | None, effects: list[str]) -> None:
+    asked = pod(container(limits={"cpu": 2, "memory": "6.39Gi"}))
+    found = lint(asked, None if config is None else on("figure-1", config)).findings
+    assert [one.effect for one in found] == effects
+    assert all(one.advice == "set limits.memory to 6543Mi or 6544Mi" for one in found)

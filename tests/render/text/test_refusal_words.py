@@ -86,8 +86,8 @@ def with_gpus(*devices: Device) -> Machine:
             FIGURE,
             [
                 (
-                    "memory: 3.73Gi of container app is no whole number of bytes, and the Memory Manager takes no "
-                    "other: write 3819Mi or 3820Mi"
+                    "memory: 3.73Gi of container app is not read as a whole number of bytes, and the Memory "
+                    "Manager takes no other: write 3819Mi or 3820Mi"
                 )
             ],
             id="no whole number of bytes",

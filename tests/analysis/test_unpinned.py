@@ -1,0 +1,86 @@
+"""Why nothing is pinned: who makes the pod Burstable, a manager that pins nobody, a share of a CPU, no CPU at all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from numalign.analysis.unpinned import unpinned
+from numalign.kubelet.config import KubeletConfig
+from numalign.model.apiserver.defaulting import read_pod
+from numalign.model.pod import Pod
+from numalign.render.text.explain import unpinned_text
+from tests.analysis.support import GPU, config, limits, outcome
+
+STATIC, NOBODY = config("best-effort"), config("best-effort", cpu_manager_policy="none")
+BURSTABLE = {"requests": {"cpu": "100m"}, "limits": {"cpu": "2", "memory": "1Gi"}}
+
+
+def pod(*containers: dict[str, Any], init: tuple[dict[str, Any], ...] = ()) -> Pod:
+    """Containers by their resources: `app`, `side`, …; init containers `init`."""
+    names = ("app", "side", "other")
+    spec = {
+        "containers": [{"name": name, "resources": each} for name, each in zip(names, containers, strict=False)],
+        "initContainers": [{"name": "init", "resources": each} for each in init],
+    }
+    return read_pod({"metadata": {"name": "p"}, "spec": spec})
+
+
+@pytest.mark.parametrize(
+    ("settings", "asked", "expected"),
+    [
+        pytest.param(STATIC, pod({"limits": limits(2)}), [], id="pinned"),
+        pytest.param(STATIC, pod({"limits": limits(0.5)}), [], id="a share of a CPU and no device: nothing is missing"),
+        pytest.param(
+            NOBODY,
+            pod({"limits": limits(2)}),
+            [("app", "manager", [], "the CPU manager's policy is none; with --cpu-manager-policy static it could be")],
+            id="the CPU manager pins nobody",
+        ),
+        pytest.param(
+            STATIC,
+            pod({"limits": limits(2, gpu=1)}, BURSTABLE),
+            [
+                ("app", "class", ["side"], "the pod is Burstable, not Guaranteed, because of container side"),
+                ("side", "class", ["side"], "the pod is Burstable, not Guaranteed, because of container side"),
+            ],
+            id="a sidecar of the mesh makes the pod Burstable",
+        ),
+        pytest.param(
+            STATIC,
+            pod({"limits": limits(2)}, init=(BURSTABLE,)),
+            [("app", "class", ["init"], "the pod is Burstable, not Guaranteed, because of container init")],
+            id="an init container makes the pod Burstable",
+        ),
+        pytest.param(
+            STATIC,
+            pod({"limits": {GPU: "1"}}),
+            [("app", "class", ["app"], "the pod is BestEffort, not Guaranteed, because of container app")],
+            id="a device and nothing else",
+        ),
+        pytest.param(
+            STATIC,
+            pod({"limits": limits(1.5, gpu=1)}),
+            [("app", "fraction", ["app"], "it asks for no whole number of CPUs")],
+            id="a share of a CPU beside a device",
+        ),
+    ],
+)
+def test_why_nothing_is_pinned(
+    settings: KubeletConfig, asked: Pod, expected: list[tuple[str, str, list[str], str]]
+) -> None:
+    found = outcome(settings, asked)
+    assert found.admit
+    told = [
+        (one.container, one.because, [blame.container for blame in one.blame], unpinned_text(one))
+        for one in unpinned(found)
+    ]
+    assert told == expected
+
+
+def test_each_blame_says_what_to_write() -> None:
+    [app, _] = unpinned(outcome(STATIC, pod({"limits": limits(2, gpu=1)}, BURSTABLE)))
+    assert [blame.advice for blame in app.blame] == [
+        "set requests.cpu to 2, or leave it out",
+    ]
