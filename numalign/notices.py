@@ -31,6 +31,8 @@ CODES: Mapping[str, Level] = {
     "approximation": "warning",
     "kustomize-source": "warning",
     "unknown-field": "warning",
+    "settings-incomplete": "warning",
+    "settings-of-the-machine": "note",
     "kubelet-unused": "note",
     # Nodes in use.
     "node-not-known": "warning",

@@ -82,7 +82,7 @@ _KUBELET: tuple[Decorator, ...] = (
     shared_option(
         "--kubelet-config",
         metavar="FILE",
-        help="A KubeletConfiguration, or what the node's /configz returns. Flags win over it.",
+        help="A KubeletConfiguration, what wraps one (docs/inputs.md), or /configz. Flags win over it.",
     ),
     shared_option(
         "--config-dir", metavar="DIR", help="Drop-ins (*.conf) over the KubeletConfiguration, in text order."

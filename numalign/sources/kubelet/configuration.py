@@ -18,9 +18,9 @@ from numalign.model.path import child
 from numalign.model.quantity import QuantityError
 
 if TYPE_CHECKING:
+    from numalign.sources.kubelet.wrappers import Found
     from numalign.sources.text.yaml import FilePath
 
-API_VERSION = "kubelet.config.k8s.io/v1beta1"
 KIND = "KubeletConfiguration"
 
 
@@ -36,22 +36,57 @@ Where = Callable[[str], str]
 
 
 def load(path: FilePath, config_dir: FilePath | None = None) -> Loaded:
-    """Read a KubeletConfiguration file (YAML or JSON), or the JSON of `/configz`, and drop-ins over it.
+    """Read a kubelet's settings from a file, and drop-ins over them.
 
-    Drop-ins are the files of `config_dir` that end in `.conf`, in text order. A later file's fields win; maps are
-    merged key by key, lists are replaced as a whole.
+    The file is a KubeletConfiguration (YAML or JSON), the JSON of `/configz`, what wraps one (`wrappers`), or a
+    kubelet's command line as text. Drop-ins are the files of `config_dir` that end in `.conf`, in text order. A later
+    file's fields win; maps are merged key by key, lists are replaced as a whole; flags win over all files.
 
     Raises:
-        InputError: a file or the folder of drop-ins cannot be read, or a file is no KubeletConfiguration.
+        InputError: a file or the folder of drop-ins cannot be read, or there is no kubelet's configuration in one.
         StartError: the kubelet would not accept it.
     """
     merged: dict[str, Any] = {}
+    flags: dict[str, str] = {}
     warnings: list[Notice] = []
     for file in (path, *(_drop_ins(config_dir) if config_dir else ())):
-        data, where = _document(file)
-        warnings += from_data(data, where).warnings
-        merged = _merge(merged, data)
-    return Loaded(from_data(merged, str(path)).config, tuple(warnings))
+        found = _found(file)
+        warnings += (*found.notices, *from_data(found.fields, found.where).warnings)
+        merged = _merge(merged, found.fields)
+        flags.update(found.flags)
+    config = from_data(merged, str(path)).config
+    if flags:
+        from numalign.sources.kubelet.flags import apply_flags, known_flags
+
+        known, unreadable = known_flags(flags)
+        warnings += [Notice("flag-unreadable", f"{text}; left aside", str(path)) for text in unreadable]
+        if "config" in flags:
+            text = f"the flags stand over the file {flags['config']}, which is not looked at"
+            warnings.append(Notice("settings-incomplete", text, str(path)))
+        config = apply_flags(config, known)
+    return Loaded(config, tuple(warnings))
+
+
+def _found(path: FilePath) -> Found:
+    """Read one file: documents of YAML or JSON, else a command line."""
+    from numalign.sources.kubelet import wrappers
+    from numalign.sources.kubelet.command_line import flags_of_file
+    from numalign.sources.text.yaml import STDIN, load_file
+
+    name = STDIN if str(path) == "-" else str(path)
+    try:
+        documents = load_file(path)
+        if all(isinstance(document.data, Mapping) for document in documents):
+            return wrappers.find(documents, name)
+        refusal: InputError | None = None
+    except InputError as error:
+        documents, refusal = [], error
+    flags = flags_of_file(str(path))
+    if flags:
+        return wrappers.Found({}, lambda field: f"{name}: {field}", flags)
+    if refusal is not None:
+        raise refusal
+    return wrappers.find(documents, name)
 
 
 def from_data(data: Mapping[str, Any], where: str | Where) -> Loaded:
@@ -78,29 +113,6 @@ def from_data(data: Mapping[str, Any], where: str | Where) -> Loaded:
     # An empty text and a maxPods of 0 count as not given.
     given = {name: value for name, value in settings.items() if value != "" and (name, value) != ("max_pods", 0)}
     return Loaded(KubeletConfig(**given), tuple(warnings))
-
-
-def _document(path: FilePath) -> tuple[Mapping[str, Any], Where]:
-    """Read one file and check that it is what it should be."""
-    from numalign.sources.text.yaml import load_file
-
-    documents = load_file(path)
-    if len(documents) != 1:
-        raise InputError(f"expected one {KIND}, found {len(documents) or 'no'} documents", str(path))
-    document = documents[0]
-    data = document.data
-    if not isinstance(data, Mapping):
-        raise document.error(f"expected a {KIND}, got {_noun(data)}")
-    configz = data.get("kubeletconfig")
-    if isinstance(configz, Mapping):
-        fields = {name: value for name, value in configz.items() if name not in ("apiVersion", "kind")}
-        return fields, lambda field: document.where(f"kubeletconfig.{field}")
-    for field, wanted in (("apiVersion", API_VERSION), ("kind", KIND)):
-        if field not in data:
-            raise document.error(f"missing; a kubelet configuration needs {field}: {wanted}", field)
-        if data[field] != wanted:
-            raise document.error(f'expected {wanted}, got "{data[field]}"', field)
-    return data, document.where
 
 
 def _drop_ins(folder: FilePath) -> list[str]:
@@ -258,7 +270,7 @@ registryPullQPS resolvConf rotateCertificates runOnce runtimeRequestTimeout secc
 serverTLSBootstrap showHiddenMetricsForVersion shutdownGracePeriod shutdownGracePeriodByPodPriority
 shutdownGracePeriodCriticalPods staticPodPath staticPodURL staticPodURLHeader streamingConnectionIdleTimeout
 syncFrequency systemCgroups tlsCertFile tlsCipherSuites tlsMinVersion tlsPrivateKeyFile tracing volumePluginDir
-volumeStatsAggPeriod
+volumeStatsAggPeriod imagePullCredentialsVerificationPolicy preloadedImagesVerificationAllowlist userNamespaces
 """
 _NO_INFLUENCE = frozenset(_PASSED_OVER.split())
 """Fields that decide nothing numalign looks at: known, and passed over."""

@@ -124,7 +124,7 @@ REFUSED = {
     "no kind": ("apiVersion: kubelet.config.k8s.io/v1beta1\n", "kind: missing; a kubelet configuration needs kind"),
     "another kind": (HEADER.replace("KubeletConfiguration", "Pod"), 'expected KubeletConfiguration, got "Pod"'),
     "a list": ("- 1\n", "expected a KubeletConfiguration, got array"),
-    "two documents": (f"{HEADER}---\n{HEADER}", "expected one KubeletConfiguration, found 2 documents"),
+    "two documents": (f"{HEADER}---\n{HEADER}", "expected one KubeletConfiguration, found 2 documents with one"),
     "nothing": ("", "expected one KubeletConfiguration, found no documents"),
 }
 

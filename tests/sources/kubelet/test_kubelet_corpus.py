@@ -1,0 +1,62 @@
+"""A corpus of files in which people keep a kubelet's settings: what is read of each, or what is said of it.
+
+The answers stand in `tests/corpus/kubelet/answers.json`; NUMALIGN_UPDATE_GOLDEN=1 writes them anew, to be read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from numalign.errors import NumalignError
+from numalign.kubelet.config import FIELD_NAMES, KubeletConfig
+from numalign.sources.kubelet.configuration import load
+
+FOLDER = Path(__file__).parents[2] / "corpus" / "kubelet"
+ANSWERS = FOLDER / "answers.json"
+FILES = sorted(path.name for path in FOLDER.iterdir() if path.name != ANSWERS.name)
+
+
+@pytest.fixture(scope="module")
+def answers() -> Iterator[dict[str, Any]]:
+    known = json.loads(ANSWERS.read_text(encoding="utf-8")) if ANSWERS.exists() else {}
+    yield known
+    if os.environ.get("NUMALIGN_UPDATE_GOLDEN"):
+        lines = [f"{json.dumps(name)}: {json.dumps(known[name])}" for name in sorted(known)]
+        ANSWERS.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+
+
+def answer(name: str) -> dict[str, Any]:
+    """Say what is read of a file, in the kubelet's own words, or what is wrong with it."""
+    try:
+        loaded = load(name)
+    except NumalignError as error:
+        return {"error": str(error)}
+    defaults = KubeletConfig()._asdict()
+    settings = {
+        FIELD_NAMES[field]: json.loads(json.dumps(value))
+        for field, value in loaded.config._asdict().items()
+        if value != defaults[field]
+    }
+    return {"settings": settings, "warnings": [f"{one.code}: {one.path}: {one.message}" for one in loaded.warnings]}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_file_is_read_as_its_answer_says(
+    name: str, answers: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(FOLDER)
+    found = answer(name)
+    if os.environ.get("NUMALIGN_UPDATE_GOLDEN"):
+        answers[name] = found
+
+    assert found == answers.get(name)
+
+
+def test_no_answer_is_left_over(answers: dict[str, Any]) -> None:
+    assert sorted(answers) == FILES
