@@ -31,6 +31,7 @@ COMMANDS = {
     "release": "End pods of a node that lives in a file (--state).",
     "replay": "Replay scenarios, one JSON object a line.",
     "schedule": "Tell which node of a cluster a scheduler takes, and whether its kubelet agrees.",
+    "serve": "Answer kube-scheduler as an extender, or a test suite as an oracle.",
     "simulate": "Run a trace on a cluster over time: schedulers, stale data, kubelets that refuse.",
 }
 """Command -> one line of help, so that listing the commands imports none of them."""
