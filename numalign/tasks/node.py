@@ -59,7 +59,7 @@ def load_node(request: NodeRequest, machine: str | None, kubelet: KubeletRequest
         HostError: it may not be read.
         StartError: its kubelet would not come up with these files and settings.
     """
-    kept = _kept(request.source, machine, kubelet)
+    kept = kept_node(request.source, machine, kubelet)
     if kept is not None:
         return kept
     facts = load_facts(request)
@@ -79,7 +79,7 @@ def load_facts(request: NodeRequest) -> NodeFacts:
     return source.load(request.source, request.node_name or "")
 
 
-def _kept(source: str, machine: str | None, kubelet: KubeletRequest) -> LoadedNode | None:
+def kept_node(source: str, machine: str | None, kubelet: KubeletRequest) -> LoadedNode | None:
     """Read a state of our own; None: it is something else."""
     try:
         with open(source, "rb") as file:
@@ -255,7 +255,7 @@ def occupied(facts: NodeFacts, on: LoadedSetup, request: NodeRequest) -> Session
         state = reported.state_of(session.node, _reported(facts))
     else:
         state = restore(session.node, facts.files, containers=facts.containers, root=facts.root)
-    pods = _pods(facts, state, request)
+    pods = keepers(facts, state, request)
     seen = [on.setup.kubelet.read_pod(pod) for pod in pods]
     settled = settle(state, {pod.uid: demand for pod, demand in seen})
     return session._replace(state=settled, pods=tuple([pod for pod, _ in seen]))
@@ -271,7 +271,7 @@ def _reported(facts: NodeFacts) -> Iterable[Reported]:
             yield Reported(uid, one.name, from_ids(one.cpus), blocks, devices)
 
 
-def _pods(facts: NodeFacts, state: NodeState, request: NodeRequest) -> tuple[Pod, ...]:
+def keepers(facts: NodeFacts, state: NodeState, request: NodeRequest) -> tuple[Pod, ...]:
     """List the active pods: as the API server has them, else as far as their holdings tell."""
     if request.beside is not None:
         from numalign.sources.pods.beside import read_beside

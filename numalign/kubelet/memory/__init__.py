@@ -3,7 +3,7 @@
 from numalign.kubelet.memory.allocate import allocate, remove, remove_pod, remove_stale, started
 from numalign.kubelet.memory.hints import container_hints, pod_hints
 from numalign.kubelet.memory.reserved import validate_reserved_memory
-from numalign.kubelet.memory.start import NodeRecord, Table, start, validate_state
+from numalign.kubelet.memory.start import NodeRecord, Table, replay, start, validate_state
 from numalign.kubelet.memory.state import (
     Block,
     MemoryManager,
@@ -28,6 +28,7 @@ __all__ = [
     "remove",
     "remove_pod",
     "remove_stale",
+    "replay",
     "start",
     "started",
     "validate_reserved_memory",

@@ -277,11 +277,15 @@ def restore(manager: MemoryManager, checkpoint: MemoryCheckpoint) -> MemoryState
         number: NodeRecord(node.assignments, _mask(node.cells), node.tables)
         for number, node in checkpoint.nodes.items()
     }
-    entries = {
+    return validate_state(manager, records, entries_of(checkpoint))
+
+
+def entries_of(checkpoint: MemoryCheckpoint) -> dict[str, dict[str, tuple[Block, ...]]]:
+    """Return pod UID -> container name -> blocks."""
+    return {
         uid: {name: tuple([block(*one) for one in held]) for name, held in pod.items()}
         for uid, pod in checkpoint.entries.items()
     }
-    return validate_state(manager, records, entries)
 
 
 def block(nodes: Iterable[int], kind: str, size: int) -> Block:

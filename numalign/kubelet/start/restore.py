@@ -21,6 +21,7 @@ from numalign.kubelet.memory import checkpoint as memory_file
 from numalign.kubelet.memory.state import MemoryState
 from numalign.kubelet.node import Node, NodeState
 from numalign.kubelet.start.held_pods import holders
+from numalign.model import cpuset
 
 ROOT = "/var/lib/kubelet"
 """The kubelet's root directory unless `--root-dir` says otherwise."""
@@ -112,6 +113,34 @@ def restore_devices(node: Node, text: str | None) -> DeviceState:
         return device_file.restore(node.device, device_file.inspect(text).entries or ())
     except CheckpointError:
         return EMPTY
+
+
+def as_written(node: Node, files: StateFiles) -> NodeState:
+    """Say what the files say, checked by nobody: for looking at a node whose kubelet would not come up with them."""
+    return NodeState(
+        (restore_devices(node, files.devices), _written_cpu(node, files.cpu), _written_memory(node, files.memory))
+    )
+
+
+def _written_cpu(node: Node, text: str | None) -> CPUState:
+    try:
+        found, _ = cpu_file.inspect(text or "")
+        assignments = {
+            uid: {name: cpuset.parse(cpus) for name, cpus in held.items()} for uid, held in found.entries.items()
+        }
+        assignments |= {f"container {one}": {"?": cpuset.parse(cpus)} for one, cpus in found.containers.items()}
+        return CPUState(cpuset.parse(found.default), assignments)
+    except (CheckpointError, cpuset.CPUSetError):
+        return cpu.initial_state(node.cpu)
+
+
+def _written_memory(node: Node, text: str | None) -> MemoryState:
+    try:
+        found, _ = memory_file.inspect(text or "")
+        entries = memory_file.entries_of(found)
+        return memory.replay(node.memory, entries)._replace(entries=entries)
+    except (CheckpointError, StartError):
+        return memory.initial_state(node.memory)
 
 
 def _started(manager: str, take: Callable[[], _State], path: str) -> _State:

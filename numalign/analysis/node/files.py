@@ -1,0 +1,159 @@
+"""The kubelet's files by themselves: can they be read, are their checksums right, which releases take them.
+
+docs/rules/kubelet-files.md 5, 28b and 30. A file of 1.37 is recognised by its `data` and named.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Final
+from zlib import crc32
+
+from numalign.analysis.node.finding import NodeFinding, drain_and_delete
+from numalign.kubelet.checkpoint_shape import CheckpointError, fnv1a
+from numalign.kubelet.cpu import checkpoint as cpu_file
+from numalign.kubelet.device import checkpoint as device_file
+from numalign.kubelet.memory import checkpoint as memory_file
+from numalign.kubelet.start.restore import StateFiles
+
+CPU = "cpu_manager_state"
+MEMORY = "memory_manager_state"
+DEVICES = "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint"
+_DRA: Final = "dra_manager_state"
+_TAKES_ZERO: Final = (1, 36)
+"""From this release on a memory file with checksum 0 is taken unchecked."""
+
+
+def file_findings(
+    files: StateFiles, further: Mapping[str, str], release: tuple[int, int], root: str, *, pod_entries: bool
+) -> Iterator[NodeFinding]:
+    """Judge the files of a node.
+
+    Args:
+        files: the three state files.
+        further: name -> text of the further files (4a).
+        release: the kubelet's, as (major, minor).
+        root: its root directory.
+        pod_entries: gate `PodLevelResourceManagers` is on.
+    """
+    if files.cpu is not None:
+        yield from _cpu(files.cpu, release, f"{root}/{CPU}", pod_entries=pod_entries)
+    if files.memory is not None:
+        yield from _memory(files.memory, release, f"{root}/{MEMORY}", pod_entries=pod_entries)
+    if files.devices is not None:
+        yield from _devices(files.devices)
+    for name, text in sorted(further.items()):
+        yield from _further(name, text, f"{root}/{name}")
+
+
+def _cpu(text: str, release: tuple[int, int], path: str, *, pod_entries: bool) -> Iterator[NodeFinding]:
+    try:
+        found, sums = cpu_file.inspect(text)
+    except CheckpointError as error:
+        yield _unreadable(path, error)
+        return
+    yield from _newer(text, path)
+    right = found.checksum in sums.values()
+    if found.checksum == 0:
+        if found.pod_entries:
+            yield _dropped(path)
+    elif not right:
+        yield _mismatch(path, found.checksum, sums["current" if "current" in sums else found.form])
+    elif found.form == "with podEntries" and not (release >= _TAKES_ZERO and pod_entries):
+        yield _only_gated(path)
+    if found.form == "first generation" and found.containers:
+        yield NodeFinding(
+            "cpu-first-generation",
+            "warning",
+            path,
+            f"is of a kubelet before 1.18: {len(found.containers)} container ids hold CPUs, and whose they are only "
+            "the runtime knows; 1.37 does not read such a file any more",
+            "let the kubelet take it over before an upgrade to 1.37, or " + drain_and_delete(path),
+        )
+
+
+def _memory(text: str, release: tuple[int, int], path: str, *, pod_entries: bool) -> Iterator[NodeFinding]:
+    try:
+        found, sums = memory_file.inspect(text)
+    except CheckpointError as error:
+        yield _unreadable(path, error)
+        return
+    yield from _newer(text, path)
+    if found.checksum == 0:
+        if release < _TAKES_ZERO:
+            yield _mismatch(path, 0, sums["current"])
+        else:
+            text = "has checksum 0, which this kubelet takes unchecked and releases up to 1.35 refuse"
+            yield NodeFinding("memory-checksum-zero", "warning", path, text, "do not go back to 1.35 with this file")
+        if found.pod_entries:
+            yield _dropped(path)
+    elif found.checksum not in sums.values():
+        yield _mismatch(path, found.checksum, sums["current"])
+    elif found.form == "with podEntries" and not (release >= _TAKES_ZERO and pod_entries):
+        yield _only_gated(path)
+
+
+def _devices(text: str) -> Iterator[NodeFinding]:
+    try:
+        found = device_file.inspect(text)
+    except CheckpointError as error:
+        message = f"cannot be read ({error}): the kubelet goes on without any record of devices"
+        yield NodeFinding("device-file-unreadable", "warning", DEVICES, message, "restart the pods that hold devices")
+        return
+    if found.old:
+        message = "is of a kubelet before 1.20: the NUMA nodes of the devices are not in it, and 1.32 drops it"
+        yield NodeFinding("device-file-old", "warning", DEVICES, message, "restart the pods that hold devices")
+    elif found.checksum != device_file.checksum(found):
+        message = (
+            f"has checksum {found.checksum}, its content gives {device_file.checksum(found)}: a kubelet that starts "
+            "with it drops all records of devices"
+        )
+        yield NodeFinding("device-checksum", "warning", DEVICES, message, "restart the pods that hold devices")
+
+
+def _further(name: str, text: str, path: str) -> Iterator[NodeFinding]:
+    """Check one of the further files (23a to 23e)."""
+    try:
+        data = json.loads(text)
+        fields = {str(key).lower(): value for key, value in data.items()}
+        content, stored = fields["data"], fields["checksum"]
+        json.loads(content)
+    except (ValueError, AttributeError, KeyError, TypeError, RecursionError):
+        message = "cannot be read: a kubelet that reads it stops"
+        yield NodeFinding("further-file-unreadable", "error", path, message, drain_and_delete(path))
+        return
+    raw = content.encode("utf-8", "surrogatepass")
+    right = crc32(raw) if name == _DRA else fnv1a(b"(string)" + raw)
+    if stored != right:
+        message = f"has checksum {stored}, its content gives {right}: a kubelet that reads it stops"
+        yield NodeFinding("further-file-checksum", "error", path, message, drain_and_delete(path))
+
+
+def _unreadable(path: str, error: CheckpointError) -> NodeFinding:
+    message = f"cannot be read ({error}): the kubelet would not start with it"
+    return NodeFinding("state-file-unreadable", "error", path, message, drain_and_delete(path))
+
+
+def _mismatch(path: str, stored: int, right: int) -> NodeFinding:
+    message = f"has checksum {stored}, its content gives {right}: the kubelet would not start with it"
+    return NodeFinding("state-file-checksum", "error", path, message, drain_and_delete(path))
+
+
+def _only_gated(path: str) -> NodeFinding:
+    message = "has pod entries: only 1.36 with gate PodLevelResourceManagers reads it, any other kubelet stops"
+    return NodeFinding("state-file-pod-entries", "error", path, message, drain_and_delete(path))
+
+
+def _dropped(path: str) -> NodeFinding:
+    message = "has checksum 0 and pod entries: 1.36 reads it without them, and so forgets what pods hold as a whole"
+    return NodeFinding("pod-entries-dropped", "warning", path, message, drain_and_delete(path))
+
+
+def _newer(text: str, path: str) -> Iterator[NodeFinding]:
+    """Recognise the form of 1.37, which carries its content in `data` a second time."""
+    if '"data"' in text and '"dataChecksum"' in text:
+        message = (
+            'has the form of 1.37: what holds there is in its "data", which is not read; this is about its older fields'
+        )
+        yield NodeFinding("state-file-newer", "warning", path, message)

@@ -1,0 +1,26 @@
+"""One thing that is odd about a node: a stable code, the file it is in, and what to do about it."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+Severity = Literal["error", "warning", "info"]
+"""`error`: the kubelet would not come up again. `warning`: somebody should look. `info`: worth knowing."""
+
+
+class NodeFinding(NamedTuple):
+    """One finding."""
+
+    code: str
+    severity: Severity
+    file: str
+    """Path on the node; empty: no single file."""
+    message: str
+    """What is seen, with the values."""
+    remedy: str = ""
+    """What to do, in order."""
+
+
+def drain_and_delete(file: str) -> str:
+    """Say how a state file that stops the kubelet is got rid of."""
+    return f"drain the node, stop the kubelet, delete {file}, start the kubelet"

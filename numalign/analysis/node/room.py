@@ -1,0 +1,126 @@
+"""What is still free on a node, NUMA node by NUMA node, and the largest pod that would be aligned there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from numalign.analysis.alignment import alignment
+from numalign.analysis.holding import holding
+from numalign.errors import StartError
+from numalign.kubelet.admission import Session, admit
+from numalign.kubelet.setup import Setup
+from numalign.kubelet.start.take_over import take_over
+from numalign.kubelet.topology.options import POLICIES
+from numalign.model.apiserver.defaulting import read_pod
+from numalign.model.pod import Pod
+
+
+class Room(NamedTuple):
+    """What is free on one NUMA node."""
+
+    node: int
+    cpus: int
+    """CPUs that can still be given out exclusively, as a set."""
+    reserved: int
+    """CPUs that are never given out."""
+    total_cpus: int
+    """All CPUs of the node, as a set."""
+    memory: Mapping[str, tuple[int, int]]
+    """Resource -> (free, allocatable) bytes; only with memory manager `Static`."""
+    devices: Mapping[str, tuple[int, int]]
+    """Resource -> (free, all) healthy devices; one of several nodes counts on each."""
+    largest: int
+    """CPUs of the largest Guaranteed container that can be aligned here, with as much memory as is free."""
+
+
+def rooms(session: Session) -> tuple[Room, ...]:
+    """Say what is free on each NUMA node."""
+    node, state = session.node, session.state
+    free = state.cpu.default & ~node.cpu.reserved if node.cpu.static else 0
+    found = []
+    for numa in sorted(node.machine.numa_nodes, key=lambda one: one.id):
+        memory = {
+            name: (state.memory.free[place][numa.id], node.memory.allocatable[place][numa.id])
+            for place, name in enumerate(node.memory.resources)
+            if node.memory.offered[place] >> numa.id & 1
+        }
+        found.append(
+            Room(
+                node=numa.id,
+                cpus=free & numa.cpus,
+                reserved=node.cpu.reserved & numa.cpus,
+                total_cpus=numa.cpus,
+                memory=memory,
+                devices=_devices(session, numa.id),
+                largest=0 if _shared_memory(session, numa.id) else _whole(session, free & numa.cpus),
+            )
+        )
+    return tuple(found)
+
+
+def _devices(session: Session, numa: int) -> dict[str, tuple[int, int]]:
+    found = {}
+    for name, resource in sorted(session.node.device.resources.items()):
+        taken = session.state.device.allocated.get(name, 0)
+        here = resource.on_node[numa] if numa < len(resource.on_node) else 0
+        for bit, mask in resource.spanning:
+            here |= bit if mask >> numa & 1 else 0
+        here &= resource.healthy
+        if here:
+            found[name] = ((here & ~taken).bit_count(), here.bit_count())
+    return found
+
+
+def _shared_memory(session: Session, numa: int) -> bool:
+    """Tell whether memory of a node is in use together with another's: then no pod may have it from this node alone."""
+    groups = session.state.memory.groups
+    return numa < len(groups) and groups[numa].bit_count() > 1
+
+
+def _whole(session: Session, free: int) -> int:
+    """Count the free CPUs of a node that one container could have: with `full-pcpus-only` whole cores alone count."""
+    manager = session.node.cpu
+    if not manager.static or not manager.options.full_pcpus_only:
+        return free.bit_count()
+    return sum(core.bit_count() for core in manager.topology.cores.values() if core & free == core)
+
+
+def largest_by_policy(setup: Setup, there: Session, limit: int) -> dict[str, int]:
+    """Find for each policy how many CPUs the largest Guaranteed pod may ask for that is admitted and aligned now.
+
+    Args:
+        setup: the node's kubelet; only its policy is changed.
+        there: the node as it is.
+        limit: the most CPUs that are free on one NUMA node; no pod that is aligned there asks for more.
+    """
+    if not there.node.cpu.static:
+        return {}
+    found = {}
+    for policy in POLICIES:
+        tried = setup._replace(config=setup.config._replace(topology_manager_policy=policy))
+        try:
+            session = take_over(tried, there)
+        except StartError:
+            continue
+        found[policy] = next((cpus for cpus in range(limit, 0, -1) if _aligned(session, _pod(cpus))), 0)
+    return found
+
+
+def _pod(cpus: int) -> Pod:
+    limits = {"cpu": str(cpus), "memory": "1Mi"}
+    return read_pod(
+        {
+            "metadata": {"name": "largest", "namespace": "numalign", "uid": "numalign/largest"},
+            "spec": {"containers": [{"name": "c", "resources": {"limits": limits}}]},
+        }
+    )
+
+
+def _aligned(session: Session, pod: Pod) -> bool:
+    outcome = admit(session, pod)
+    if not outcome.admit:
+        return False
+    held = holding(session.node, outcome.after, pod.uid, outcome.demand.containers[0])
+    judged = alignment(session.node, held)
+    return judged.aligned is True and judged.nodes.bit_count() == 1

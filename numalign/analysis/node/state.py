@@ -1,0 +1,138 @@
+"""What the files of a node say together, and against its machine (docs/rules/kubelet-files.md 41, 42)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
+
+from numalign.analysis.node.files import CPU, DEVICES, MEMORY
+from numalign.analysis.node.finding import NodeFinding
+from numalign.kubelet.checkpoint_shape import CheckpointError
+from numalign.kubelet.device import checkpoint as device_file
+from numalign.kubelet.memory import checkpoint as memory_file
+from numalign.kubelet.node import Node, NodeState
+from numalign.kubelet.start.held_pods import holders
+from numalign.kubelet.start.restore import StateFiles
+from numalign.model.cpuset import format_set
+
+Named = Callable[[str], str]
+"""UID -> how people call the pod."""
+
+
+def state_findings(
+    node: Node, state: NodeState, files: StateFiles, active: Collection[str] | None, named: Named, root: str
+) -> Iterator[NodeFinding]:
+    """Judge what the files say of a node.
+
+    Args:
+        node: the started node.
+        state: what the files say, checked by nobody.
+        files: the files themselves.
+        active: UIDs of the pods that are there; None: not known.
+        named: writes a pod's name.
+        root: the kubelet's root directory.
+    """
+    if node.cpu.static and files.cpu is not None:
+        yield from _cpus(node, state, named, f"{root}/{CPU}")
+    if files.memory is not None:
+        yield from _memory(node, files.memory, f"{root}/{MEMORY}")
+    if node.cpu.static and node.memory.policy == "Static" and files.memory is not None:
+        yield from _without_memory(state, named, f"{root}/{MEMORY}")
+    if files.devices is not None:
+        yield from _devices(files.devices, named)
+    if active is not None:
+        yield from _leftovers(state, active, root)
+
+
+def _cpus(node: Node, state: NodeState, named: Named, path: str) -> Iterator[NodeFinding]:
+    union = state.cpu.default
+    holder: dict[int, str] = {}
+    for uid, containers in sorted(state.cpu.assignments.items()):
+        of_pod = 0
+        for name, cpus in sorted(containers.items()):
+            of_pod |= cpus
+            both = cpus & state.cpu.default
+            if both:
+                text = f"CPUs {format_set(both)} of {named(uid)}/{name} are in the shared pool too"
+                yield NodeFinding("cpu-in-pool", "error", path, text, _restore(path))
+        for other, pod in holder.items():
+            if other & of_pod:
+                text = f"CPUs {format_set(other & of_pod)} belong to {pod} and to {named(uid)}"
+                yield NodeFinding("cpu-twice", "warning", path, text, "end one of the pods")
+        holder[of_pod] = named(uid)
+        union |= of_pod
+    missing, foreign = node.cpu.all_cpus & ~union, union & ~node.cpu.topology.cpus
+    if missing:
+        text = f"CPUs {format_set(missing)} of the machine are neither in the shared pool nor anybody's"
+        yield NodeFinding("cpu-nowhere", "error", path, text, _restore(path))
+    if foreign:
+        text = f"CPUs {format_set(foreign)} are not online on this machine"
+        yield NodeFinding("cpu-offline", "error", path, text, f"bring them back, or {_restore(path)}")
+
+
+def _restore(path: str) -> str:
+    return f"drain the node, stop the kubelet, delete {path}, start the kubelet"
+
+
+def _memory(node: Node, text: str, path: str) -> Iterator[NodeFinding]:
+    try:
+        found, _ = memory_file.inspect(text)
+    except CheckpointError:
+        return
+    manager = node.memory
+    for number, record in found.nodes.items():
+        for resource, table in record.tables.items():
+            place = manager.places.get(resource)
+            if manager.policy != "Static" or place is None or number not in manager.node_ids:
+                continue
+            total = manager.total[place][number]
+            if table.total != total:
+                message = (
+                    f"NUMA node {number} had {table.total} bytes of {resource}, this machine has {total}: the node "
+                    "would not come back by itself after a restart of the kubelet"
+                )
+                yield NodeFinding("memory-total-differs", "error", path, message, _restore(path))
+    for number, other in memory_file.overlapping_groups(found):
+        message = f"the groups of NUMA nodes {number} and {other} overlap without being equal"
+        yield NodeFinding("memory-groups-overlap", "error", path, message, _restore(path))
+
+
+def _without_memory(state: NodeState, named: Named, path: str) -> Iterator[NodeFinding]:
+    for uid in sorted(state.cpu.assignments):
+        if uid not in state.memory.entries:
+            text = (
+                f"{named(uid)} has exclusive CPUs and no memory: it was refused after its CPUs were given, or has ended"
+            )
+            yield NodeFinding("cpu-without-memory", "info", path, text)
+
+
+def _devices(text: str, named: Named) -> Iterator[NodeFinding]:
+    found = None
+    with suppress(CheckpointError):
+        found = device_file.inspect(text)
+    holder: dict[tuple[str, str], str] = {}
+    for entry in (found.entries or ()) if found else ():
+        healthy = frozenset(found.registered.get(entry.resource, ())) if found else frozenset()
+        for device in entry.nodes:
+            if device not in healthy:
+                what = f"{entry.resource} {device} of {named(entry.uid)}"
+                message = f"{what} is not registered: unhealthy, or its plugin is gone"
+                yield NodeFinding("device-not-registered", "warning", DEVICES, message, "look at the device plugin")
+            other = holder.setdefault((entry.resource, device), entry.uid)
+            if other != entry.uid:
+                message = f"{entry.resource} {device} belongs to {named(other)} and to {named(entry.uid)}"
+                yield NodeFinding("device-twice", "warning", DEVICES, message, "end one of the pods")
+
+
+def _leftovers(state: NodeState, active: Collection[str], root: str) -> Iterator[NodeFinding]:
+    """Say what pods that are gone still hold, and until when (41)."""
+    for uid in holders(state):
+        if uid in active:
+            continue
+        for held, file, until in (
+            (uid in state.cpu.assignments, f"{root}/{CPU}", "the next reconcile, at most about 10 s; read again"),
+            (uid in state.memory.entries, f"{root}/{MEMORY}", "the next admission of a Guaranteed pod, maybe for days"),
+            (uid in state.device.holdings, DEVICES, "the next allocation of a device"),
+        ):
+            if held:
+                yield NodeFinding("leftover", "info", file, f"pod {uid} is gone and stays in it until {until}")

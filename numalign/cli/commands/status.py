@@ -1,0 +1,80 @@
+"""`numalign status`: a node as it is."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from numalign.cli.options import (
+    beyond_options,
+    kubelet_options,
+    machine_option,
+    node_option,
+    output_option,
+    quiet_option,
+)
+from numalign.cli.stderr import tell
+from numalign.errors import HostError
+from numalign.exit_status import ExitStatus
+from numalign.tasks.requests import KubeletRequest, NodeRequest
+
+ROOT = "/var/lib/kubelet"
+
+
+@click.command("status")
+@node_option
+@click.option("--state", metavar="FILE", help="A node that lives in this file, the same as --node FILE.")
+@click.option("--node-name", metavar="NAME", help="Which node, where --node has several.")
+@click.option("--beside", metavar="FILE", help="The pods there as the API server has them (kubectl get pods -o json).")
+@machine_option(without="the node's own")
+@kubelet_options
+@beyond_options
+@output_option("table", "wide", "json", "yaml")
+@quiet_option
+def command(
+    node: str | None,
+    state: str | None,
+    node_name: str | None,
+    beside: str | None,
+    machine: str | None,
+    kubelet: KubeletRequest,
+    output: str,
+    quiet: bool,
+) -> ExitStatus:
+    """Show who holds what on a node now, what is still free and for what, what is odd, and would its kubelet come up.
+
+    Without --node it is this host, whose kubelet's files only root may read. With another --kubelet-version,
+    --kubelet-config or --machine it tells whether the kubelet would come up after such a change. The exit status is 0,
+    or 4 where the kubelet would not come up again.
+
+    \b
+    Examples:
+      numalign status
+      numalign status --node worker-1.tar.xz -o json
+      numalign status --node /var/lib/kubelet --kubelet-version 1.32
+      numalign status --state node.json
+    """
+    from numalign.tasks.status import status
+
+    if node is not None and state is not None:
+        raise click.UsageError("--state FILE is the same as --node FILE: give one of them")
+    source = node or state
+    if source is None:
+        if not os.path.isdir(ROOT):
+            raise HostError("no kubelet on this host; name a node with --node", ROOT)
+        source = ROOT
+    result = status(NodeRequest(source, node_name, beside), machine, kubelet)
+    tell(result.notices)
+    if not quiet:
+        if output in ("json", "yaml"):
+            from numalign.cli.printing import print_data
+            from numalign.render.json.status import status_json
+
+            print_data(output, status_json(result))
+        else:
+            from numalign.render.page.document import show
+            from numalign.render.text.status import status_document
+
+            show(status_document(result, wide=output == "wide"))
+    return ExitStatus.KUBELET_FAILS if result.start_error else ExitStatus.DONE

@@ -1,0 +1,142 @@
+"""Say who holds what on a node now, what is free and for what, what is odd, and whether its kubelet comes up again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from numalign.analysis.alignment import alignment
+from numalign.analysis.holding import holding
+from numalign.analysis.node.files import file_findings
+from numalign.analysis.node.finding import NodeFinding, drain_and_delete
+from numalign.analysis.node.room import largest_by_policy, rooms
+from numalign.analysis.node.state import state_findings
+from numalign.errors import StartError
+from numalign.kubelet.admission import Session, open_session
+from numalign.kubelet.demand import ContainerDemand
+from numalign.kubelet.start.held_pods import holders
+from numalign.kubelet.start.restore import POD_ENTRIES_GATE, as_written, settle
+from numalign.results.status import ContainerStatus, PodStatus, StatusResult
+from numalign.tasks.node import keepers, kept_node, load_facts, named, node_setup, occupied
+
+if TYPE_CHECKING:
+    from numalign.sources.node.facts import NodeFacts
+    from numalign.tasks.requests import KubeletRequest, NodeRequest
+    from numalign.tasks.setup import LoadedSetup
+
+
+class Opened(NamedTuple):
+    """A node, and whether its kubelet would come up with its files."""
+
+    on: LoadedSetup
+    there: Session
+    facts: NodeFacts | None
+    start_error: str = ""
+
+
+def open_node(request: NodeRequest, machine: str | None, kubelet: KubeletRequest) -> Opened:
+    """Read a node; one whose kubelet would not come up with its files is shown as the files have it.
+
+    Raises:
+        InputError: the source tells of no node, or not enough of it.
+        HostError: it may not be read.
+        StartError: its kubelet would not come up with its settings, whatever the files.
+    """
+    kept = kept_node(request.source, machine, kubelet)
+    if kept is not None:
+        return Opened(kept.on, kept.there, None)
+    facts = load_facts(request)
+    on = node_setup(facts, machine, kubelet)
+    try:
+        return Opened(on, occupied(facts, on, request), facts)
+    except StartError as error:
+        session = open_session(on.setup)
+        state = as_written(session.node, facts.files)
+        pods = keepers(facts, state, request)
+        seen = [on.setup.kubelet.read_pod(pod) for pod in pods]
+        settled = settle(state, {pod.uid: demand for pod, demand in seen})
+        there = session._replace(state=settled, pods=tuple([pod for pod, _ in seen]))
+        return Opened(on, there, facts, error.message)
+
+
+def status(request: NodeRequest, machine: str | None, kubelet: KubeletRequest) -> StatusResult:
+    """Read a node and judge it.
+
+    Raises:
+        InputError, HostError, StartError: see `open_node`.
+    """
+    opened = open_node(request, machine, kubelet)
+    on, there, facts, error = opened
+    found = rooms(there)
+    pods = tuple(_pods(there))
+    return StatusResult(
+        setup=on.setup,
+        origin=on.origin,
+        exclusive_cpus=there.node.cpu.static,
+        shared_pool=there.state.cpu.default,
+        reserved_cpus=there.node.cpu.reserved,
+        pods=pods,
+        others=len(there.pods) - sum(pod.active for pod in pods),
+        rooms=found,
+        largest=largest_by_policy(on.setup, there, max((room.largest for room in found), default=0)),
+        start_error=error,
+        remedy=remedy(error, facts.root if facts else ""),
+        findings=tuple(findings(opened)),
+        unknown=facts.unknown if facts else (),
+        notices=on.notices,
+    )
+
+
+def remedy(error: str, root: str) -> str:
+    """Say what to do about what stops the kubelet, in order; empty: nothing stops it."""
+    if not error:
+        return ""
+    manager = "memory" if error.startswith("start memory") else "cpu"
+    return drain_and_delete(f"{root}/{manager}_manager_state")
+
+
+def findings(opened: Opened) -> Iterator[NodeFinding]:
+    """List what is odd about a node's files."""
+    facts, there, setup = opened.facts, opened.there, opened.on.setup
+    if facts is None:
+        return
+    gate = setup.kubelet.gates_with(setup.config.feature_gates)(POD_ENTRIES_GATE)
+    yield from file_findings(facts.files, facts.further, setup.kubelet.version, facts.root, pod_entries=gate)
+    names = {pod.uid: f"{pod.namespace}/{pod.name}" for pod in there.pods if pod.name != pod.uid}
+    names |= {uid: f"{one.namespace}/{one.name}" for uid, one in named(facts, there.state).items()}
+    active = frozenset(there.state.pods) if facts.active is not None or facts.pods is not None else None
+    state = as_written(there.node, facts.files)
+    yield from state_findings(there.node, state, facts.files, active, lambda uid: names.get(uid, uid), facts.root)
+
+
+def _pods(there: Session) -> Iterator[PodStatus]:
+    """List the pods that hold something, by name; what is left over comes last."""
+    known = {pod.uid: pod for pod in there.pods}
+    found = []
+    for uid in holders(there.state):
+        pod = known.get(uid)
+        containers = tuple(
+            ContainerStatus(name, held, alignment(there.node, held))
+            for name in _containers(there, uid)
+            if any((held := holding(there.node, there.state, uid, _nothing(name)))[:3])
+        )
+        name, namespace = (pod.name, pod.namespace) if pod and pod.name != uid else (uid, "")
+        found.append(PodStatus(name, namespace, uid, pod is not None, containers))
+    yield from sorted(found, key=lambda one: (not one.active, one.namespace, one.name))
+
+
+def _containers(there: Session, uid: str) -> list[str]:
+    """List the containers of a pod that hold something, in the pod's order where that is known."""
+    state = there.state
+    held = {
+        *state.cpu.assignments.get(uid, ()),
+        *state.memory.entries.get(uid, ()),
+        *state.device.holdings.get(uid, ()),
+    }
+    demand = state.pods.get(uid)
+    order = [one.name for one in demand.containers] if demand else []
+    return [name for name in order if name in held] + sorted(held - set(order))
+
+
+def _nothing(name: str) -> ContainerDemand:
+    return ContainerDemand(name, "app", 0, (), ())

@@ -1,0 +1,210 @@
+"""`status`: who holds what on a node, what is free, what is odd, and would its kubelet come up again."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from numalign.kubelet.cpu import checkpoint as cpu_file
+from numalign.kubelet.device import checkpoint as device_file
+from tests.cli.running import Done, in_process, one_line
+from tests.cli.test_node_flag import NODE, machine
+from tests.cli.test_state_commands import pod_file
+from tests.schemas import strictly
+
+__all__ = ["machine"]
+
+
+@pytest.fixture
+def kubelet(tmp_path: Path) -> Path:
+    """A copy of the sample's kubelet folder, to be changed."""
+    folder = tmp_path / "kubelet"
+    shutil.copytree(NODE / "kubelet", folder)
+    return folder
+
+
+def status(*arguments: str | Path) -> Done:
+    done = in_process("status", *arguments, "-o", "json")
+    strictly("status-result").validate(done.json)
+    return done
+
+
+def codes(done: Done) -> list[str]:
+    return [one["code"] for one in done.json["findings"]]
+
+
+def test_everybody_who_holds_something_is_listed(machine: str, kubelet: Path) -> None:
+    found = status("--node", kubelet, "--machine", machine, "--beside", NODE / "pods.yaml").json
+
+    pods = {pod["name"]: pod for pod in found["pods"]}
+    assert sorted(pods) == ["db", "dpdk", "toobig", "train"]
+    (fwd,) = pods["dpdk"]["containers"]
+    assert fwd["cpus"] == "3,19"
+    assert fwd["devices"]["example.com/nic"]["ids"] == ["nic0", "nic1"]
+    assert fwd["numaNodes"] == [0]
+    assert fwd["aligned"] is True
+    assert found["otherPods"] == 1
+    assert found["sharedPool"] == "0,5-7,13-16,21-23,29-31"
+
+
+def test_what_is_free_is_said_node_by_node(machine: str, kubelet: Path) -> None:
+    first, second = status("--node", kubelet, "--machine", machine).json["numaNodes"]
+
+    assert first["freeCPUs"] == "5-7,21-23"
+    assert first["memory"]["memory"] == {"free": 49123688448, "allocatable": 61203283968}
+    assert first["devices"] == {
+        "example.com/gpu": {"free": 1, "healthy": 1},
+        "example.com/nic": {"free": 0, "healthy": 2},
+    }
+    assert second["largestAlignedPodCPUs"] == 6
+
+
+def test_a_pod_that_is_gone_is_left_over(machine: str, kubelet: Path) -> None:
+    for number in (1, 2, 3):
+        (kubelet / f"pods/6f9c2d4e-0000-4000-8000-00000000000{number}").mkdir(parents=True)
+
+    done = status("--node", kubelet, "--machine", machine)
+
+    last = done.json["pods"][-1]
+    assert (last["uid"], last["active"]) == ("6f9c2d4e-0000-4000-8000-000000000005", False)
+    assert codes(done).count("leftover") == 2
+    assert done.status == 0
+
+
+def damage_cpu(folder: Path) -> None:
+    path = folder / "cpu_manager_state"
+    path.write_text(path.read_text().replace("29-31", "29-30"))
+
+
+def cut_memory(folder: Path) -> None:
+    path = folder / "memory_manager_state"
+    path.write_text(path.read_text()[:200])
+
+
+def zero_memory(folder: Path) -> None:
+    path = folder / "memory_manager_state"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "checksum": 0}))
+
+
+def overlap(folder: Path) -> None:
+    path = folder / "cpu_manager_state"
+    found, _ = cpu_file.inspect(path.read_text())
+    found = found._replace(default="0-3,5-7,13-16,21-23,29-31")
+    path.write_text(cpu_file.write(cpu_file.sealed(found)))
+
+
+def damage_devices(folder: Path) -> None:
+    path = folder / "device-plugins/kubelet_internal_checkpoint"
+    path.write_text(path.read_text().replace('"nic3"', '"nic4"'))
+
+
+def give_twice(folder: Path) -> None:
+    path = folder / "device-plugins/kubelet_internal_checkpoint"
+    found = device_file.inspect(path.read_text())
+    entries = found.entries or ()
+    twice = entries[0]._replace(uid="6f9c2d4e-0000-4000-8000-000000000003")
+    path.write_text(device_file.write(device_file.sealed(found._replace(entries=(*entries, twice)))))
+
+
+def lose_plugin(folder: Path) -> None:
+    path = folder / "device-plugins/kubelet_internal_checkpoint"
+    found = device_file.inspect(path.read_text())
+    path.write_text(device_file.write(device_file.sealed(found._replace(registered={}))))
+
+
+def resized(folder: Path) -> None:
+    (folder / "allocated_pods_state").write_text('{"data":"{}","checksum":694314937}')
+    (folder / "actuated_pods_state").write_text('{"data":"{}","checksum":1}')
+    (folder / "dra_manager_state").write_text("{")
+
+
+def newer(folder: Path) -> None:
+    path = folder / "cpu_manager_state"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "checksum": 0, "data": "{}", "dataChecksum": 1}))
+
+
+CASES = {
+    "a changed digit of the CPU file": (damage_cpu, {"state-file-checksum", "cpu-nowhere"}, 4),
+    "a cut memory file": (cut_memory, {"state-file-unreadable"}, 4),
+    "a memory file with checksum 0": (zero_memory, {"state-file-checksum"}, 4),
+    "CPUs in the pool and given out": (overlap, {"cpu-in-pool"}, 4),
+    "a changed digit of the device file": (damage_devices, {"device-checksum"}, 0),
+    "a device given twice": (give_twice, {"device-twice"}, 0),
+    "a plugin that is gone": (lose_plugin, {"device-not-registered"}, 0),
+    "files of resized pods": (resized, {"further-file-checksum", "further-file-unreadable"}, 0),
+    "a file of 1.37": (newer, {"state-file-newer"}, 0),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_odd_has_a_code_a_file_and_a_remedy(case: str, machine: str, kubelet: Path) -> None:
+    damage, expected, exit_status = CASES[case]
+    damage(kubelet)
+
+    done = status("--node", kubelet, "--machine", machine)
+
+    assert expected <= set(codes(done)), done.out
+    assert done.status == exit_status
+    for finding in done.json["findings"]:
+        assert finding["file"].startswith("/var/lib/kubelet/")
+        assert finding["severity"] != "error" or "delete" in finding["remedy"]
+    if exit_status:
+        assert done.json["remedy"].startswith("drain the node, stop the kubelet, delete /var/lib/kubelet/")
+
+
+def test_a_kubelet_that_would_not_come_up_is_shown_all_the_same(machine: str, kubelet: Path) -> None:
+    damage_cpu(kubelet)
+
+    done = in_process("status", "--node", kubelet, "--machine", machine)
+
+    assert "would NOT come up again:\n  start cpu manager error: could not restore state" in done.out
+    assert "3,19" in done.out
+    assert done.status == 4
+
+
+def test_another_machine_tells_whether_the_node_would_come_back(machine: str, kubelet: Path, tmp_path: Path) -> None:
+    data = json.loads(Path(machine).read_text())
+    data["numaNodes"][0]["memory"] = "65532Mi"
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps(data))
+
+    done = status("--node", kubelet, "--machine", other)
+
+    assert done.status == 4
+    assert done.json["startError"] == (
+        "start memory manager error: [memorymanager] the expected machine state is different from the real one"
+    )
+    assert "memory-total-differs" in codes(done)
+
+
+def test_a_state_file_has_a_status_too(tmp_path: Path) -> None:
+    state = tmp_path / "node.json"
+    in_process("admit", pod_file(tmp_path, "web", 2), "--machine", "figure-1", "--state", state)
+
+    done = in_process("status", "--state", state)
+
+    assert done.status == 0
+    assert "default/web" in done.out
+    assert "0-1" in done.out
+
+
+def test_without_a_kubelet_it_says_what_to_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    from numalign.cli.commands import status as module
+
+    monkeypatch.setattr(module, "ROOT", "/nowhere/kubelet")
+
+    done = in_process("status")
+
+    assert done.status == 3
+    assert "no kubelet on this host; name a node with --node" in one_line(done.err)
+
+
+def test_wide_says_what_to_do(machine: str, kubelet: Path) -> None:
+    damage_devices(kubelet)
+
+    done = in_process("status", "--node", kubelet, "--machine", machine, "-o", "wide")
+
+    assert "what to do: restart the pods that hold devices" in done.out
