@@ -167,7 +167,7 @@ _PODS: tuple[Decorator, ...] = (
     shared_option(
         "--node-name",
         metavar="NAME",
-        help="Which node, where --beside or --node has several; without it the machine's name, or the only one.",
+        help="Which node, where --beside, --node or --slices has several; without it the machine's, or the only one.",
     ),
     shared_option(
         "--replicas",
@@ -284,3 +284,11 @@ fail_on_option: Decorator = click.option(
     "--fail-on", type=click.Choice(FAIL_ON), default="rejected", show_default=True, help="What makes the exit status 1."
 )
 quiet_option: Decorator = shared_option("-q", "--quiet", is_flag=True, help="Print no results, only errors.")
+
+
+slices_option: Decorator = shared_option(
+    "--slices",
+    metavar="DUMP",
+    help="Claimed devices beside those of the kubelet: kubectl get resourceslices,deviceclasses,resourceclaims,"
+    "resourceclaimtemplates -A -o json, or what `numalign dra slices` prints.",
+)

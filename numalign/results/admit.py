@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numalign.kubelet.setup import Setup
     from numalign.kubelet.topology.hints import TopologyHint
     from numalign.model.pod import ContainerKind, QoS
+    from numalign.results.claimed import NodeClaims
 
 
 class ContainerResult(NamedTuple):
@@ -148,6 +149,8 @@ class AdmitResult(NamedTuple):
     """Why pods were refused, if that was asked."""
     occupants: tuple[Occupant, ...] = ()
     """Who is on the node in the end, if that was asked, in the order of admission."""
+    claims: NodeClaims | None = None
+    """What the pods hold by claim, if that was asked."""
     session: Session | None = None
     """The node in the end, if that was asked."""
     gangs: tuple[Gang, ...] = ()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 if TYPE_CHECKING:
     from numalign.results.admit import PodResult
+    from numalign.results.claimed import NodeClaims
 
 FailOn = Literal["rejected", "unaligned", "impossible", "nothing"]
 """What makes the answer no: a pod is refused; or what it got is not aligned; only a pod that an empty node refuses too
@@ -21,3 +22,12 @@ def fails(pod: PodResult, fail_on: FailOn) -> bool:
     if not pod.admitted:
         return fail_on != "impossible" or pod.impossible is not False
     return fail_on == "unaligned" and pod.aligned is False
+
+
+def claims_fail(claims: NodeClaims | None, fail_on: FailOn) -> bool:
+    """Tell whether what pods hold by claim makes the answer no: a claim without devices here counts as a refusal."""
+    if claims is None or fail_on == "nothing":
+        return False
+    if fail_on != "impossible" and any(not pod.allocated for pod in claims.pods):
+        return True
+    return fail_on == "unaligned" and any(pod.aligned is False for pod in claims.pods)

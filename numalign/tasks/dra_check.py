@@ -13,7 +13,7 @@ from numalign.dra.features import GATES, RELEASES, Features, features
 from numalign.dra.pools import published
 from numalign.dra.result import Outcome
 from numalign.dra.usage import usage
-from numalign.dra.values import Claim, Device, DeviceID, Node
+from numalign.dra.values import Claim, Device, DeviceID, Node, Taken
 from numalign.dra.why import why
 from numalign.errors import InputError, Notice
 from numalign.model.quantity import canonical
@@ -197,16 +197,23 @@ def devices_got(outcome: Outcome, devices: Mapping[DeviceID, Device]) -> Iterato
     """Yield the devices of an outcome, with where they say they are."""
     for claim in outcome.claims or ():
         for one in claim.devices:
-            nodes = numa_nodes(devices[one.device], one.device.driver)
-            yield DeviceGot(
-                claim.claim,
-                one.request,
-                one.device,
-                tuple(sorted(nodes)) if nodes is not None else None,
-                one.shared,
-                one.admin,
-                tuple((name, canonical(amount)) for name, amount in one.consumed.items()),
-            )
+            share = "share" if one.shared else ""
+            yield device_got(claim.claim, Taken(one.device, one.request, one.admin, share, one.consumed), devices)
+
+
+def device_got(claim: str, taken: Taken, devices: Mapping[DeviceID, Device]) -> DeviceGot:
+    """Describe a device that a claim holds."""
+    device = devices.get(taken.device)
+    nodes = numa_nodes(device, taken.device.driver) if device is not None else None
+    return DeviceGot(
+        claim,
+        taken.request,
+        taken.device,
+        tuple(sorted(nodes)) if nodes is not None else None,
+        bool(taken.share),
+        taken.admin,
+        tuple((name, canonical(amount)) for name, amount in taken.consumed.items()),
+    )
 
 
 def _score(outcome: Outcome) -> int:

@@ -78,3 +78,14 @@ class WhatIfRequest(NamedTuple):
         flags = [("pod", self.pod)] if self.pod else []
         flags += [("without", name) for name in self.without]
         return flags + [("set", text) for text in self.amounts if text.partition("=")[0] not in replaced]
+
+
+class ClaimsRequest(NamedTuple):
+    """Which devices are published, and on which node the pods come up."""
+
+    slices: str
+    """A dump of the cluster."""
+    node: str | None = None
+    """The node that the machine is; None: the one of its name, or the only one."""
+    files: tuple[str, ...] = ()
+    """Where the pods come from: their claims and templates may be there too. Standard input is not read twice."""

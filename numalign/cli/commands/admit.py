@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
@@ -18,16 +18,17 @@ from numalign.cli.options import (
     pods_arguments,
     quiet_option,
     since_options,
+    slices_option,
     state_option,
 )
 from numalign.cli.stderr import counted, report, tell, waiting
 from numalign.errors import Notice
 from numalign.exit_status import ExitStatus
 from numalign.results.admit import AdmitResult
-from numalign.results.verdict import FailOn, fails
+from numalign.results.verdict import FailOn, claims_fail, fails
 from numalign.tasks.admit import admit
 from numalign.tasks.place import Place, place
-from numalign.tasks.requests import KubeletRequest, PodsRequest, SinceRequest
+from numalign.tasks.requests import ClaimsRequest, KubeletRequest, PodsRequest, SinceRequest
 from numalign.tasks.setup import LoadedPods, load_pods
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 @state_option()
 @kubelet_options
 @beyond_options
+@slices_option
 @click.option(
     "--only", type=click.Choice(["managers"]), help="Stop after the managers: no check of the node as a whole."
 )
@@ -55,6 +57,7 @@ def command(
     node: str | None,
     state: str | None,
     kubelet: KubeletRequest,
+    slices: str | None,
     only: str | None,
     fail_on: FailOn,
     output: str,
@@ -72,6 +75,7 @@ def command(
       kubectl get pod web-0 -o json | numalign admit - --machine node-a.yaml --kubelet-config config.yaml
       numalign admit pod.yaml --machine figure-1 --state node.json
       numalign admit pod.yaml --node /var/lib/kubelet
+      numalign admit pod.yaml --machine hgx-h100 --slices cluster.json --node-name hgx-1
     """
     if node is not None and state is not None:
         raise click.UsageError("--node reads a node, --state reads and writes one: give one of them")
@@ -92,19 +96,34 @@ def command(
             since=since,
             keep=kept is not None,
         )
-        if pods.gang:
-            from numalign.tasks.gangs import gangs_of
-
-            result = result._replace(gangs=gangs_of(up.sources, result.pods))
         written = kept.keep(result.session) if kept and result.session and not (result.fatal or up.broken) else ()
-    notices = (*on.notices, *up.notices, *result.notices, *written)
+    result = _with_gangs_and_claims(result, up, pods, slices)
+    notices = (*on.notices, *_but_claims(up.notices, slices), *result.notices, *written)
     tell(notices)
     if not quiet:
         _print(output, result, on.origin, up, notices, fail_on)
     if result.fatal:
         return report(up.broken, ExitStatus.KUBELET_FAILS)
-    refused = any(fails(pod, fail_on) for pod in result.pods)
-    return report(up.broken, ExitStatus.NO if refused else ExitStatus.DONE)
+    no = any(fails(pod, fail_on) for pod in result.pods) or claims_fail(result.claims, fail_on)
+    return report(up.broken, ExitStatus.NO if no else ExitStatus.DONE)
+
+
+def _with_gangs_and_claims(result: AdmitResult, up: LoadedPods, pods: PodsRequest, slices: str | None) -> AdmitResult:
+    """Add what was asked for beside the pods themselves."""
+    if pods.gang:
+        from numalign.tasks.gangs import gangs_of
+
+        result = result._replace(gangs=gangs_of(up.sources, result.pods))
+    if slices is not None:
+        from numalign.tasks.claimed import with_claims
+
+        return with_claims(result, up.tried, ClaimsRequest(slices, pods.node_name, pods.names))
+    return result
+
+
+def _but_claims(notices: Iterable[Notice], slices: str | None) -> Iterator[Notice]:
+    """Leave out that documents without a pod were passed over, where these may be the claims."""
+    return (notice for notice in notices if slices is None or notice.code != "no-pod")
 
 
 def _kept(state: str, machine: str | None, kubelet: KubeletRequest) -> AbstractContextManager[KeptNode]:

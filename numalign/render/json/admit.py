@@ -55,6 +55,7 @@ def admit_json(result: AdmitResult, notices: Sequence[Notice]) -> Data:
         "kubelet": settings_json(result.setup.config),
         "pods": [pod_json(pod) for pod in result.pods],
         **({"gangs": [_gang_json(gang) for gang in result.gangs]} if result.gangs else {}),
+        **_claims_json(result),
         "warnings": [notice._asdict() for notice in notices],
     }
 
@@ -67,6 +68,15 @@ def _gang_json(gang: Gang) -> Data:
         "admitted": gang.admitted,
         "roles": [{"role": role, "admitted": admitted, "wanted": wanted} for role, admitted, wanted in gang.roles],
     }
+
+
+def _claims_json(result: AdmitResult) -> dict[str, object]:
+    """Write what pods hold by claim; nothing if that was not asked."""
+    if result.claims is None:
+        return {}
+    from numalign.render.json.dra import claims_json
+
+    return {"claims": claims_json(result.claims)}
 
 
 def pod_json(pod: PodResult) -> Data:

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from numalign.dra.writing import Written, written_class, written_slice
+from numalign.model.cpuset import format_set
 
 if TYPE_CHECKING:
     from numalign.dra.changes import Change
     from numalign.dra.why import Why
     from numalign.errors import Notice
+    from numalign.results.claimed import ContainerClaims, NodeClaims, PodClaims
     from numalign.results.dra import ClaimsCheck, DeviceGot, DraCheckResult, DraSlicesResult, NodeCheck
 
 
@@ -96,6 +98,42 @@ def _change(change: Change) -> Written:
         "kind": change.kind,
         "text": change.text,
         "devices": [str(one.device) for claim in change.claims for one in claim.devices],
+    }
+
+
+def claims_json(claims: NodeClaims) -> Written:
+    """Write what pods hold by claim on a node."""
+    return {"node": claims.node, "source": claims.source, "pods": [_pod_claims(pod) for pod in claims.pods]}
+
+
+def _pod_claims(pod: PodClaims) -> Written:
+    return {
+        "name": pod.pod,
+        "namespace": pod.namespace,
+        "allocated": pod.allocated,
+        "absent": list(pod.absent),
+        "error": pod.outcome.error if pod.outcome is not None else "",
+        "why": _why(pod.why) if pod.why is not None else None,
+        "containers": [_container_claims(container) for container in pod.containers],
+    }
+
+
+def _container_claims(container: ContainerClaims) -> Written:
+    return {
+        "name": container.container,
+        "verdict": container.verdict,
+        "reason": container.reason,
+        "keptBy": container.kept_by,
+        "waysOut": [{"text": way.text, "gives": list(way.gives)} for way in container.ways_out],
+        "devices": [
+            {
+                **device_json(one.got),
+                "numaNodes": list(one.numa) if one.numa is not None else None,
+                "toldBy": one.told_by,
+                "cpus": None if one.cpus is None else format_set(one.cpus),
+            }
+            for one in container.devices
+        ],
     }
 
 

@@ -29,6 +29,10 @@ def admit_document(result: AdmitResult, origin: str) -> Document:
     """Build the table and, below it, why pods were refused; last how many of several are in, and where to read on."""
     pods = result.pods
     rows = [row for pod in pods for row in pod_rows(pod, exclusive_cpus=result.exclusive_cpus)]
+    if result.claims is not None:
+        from numalign.render.text.claimed import with_verdicts
+
+        rows = with_verdicts(rows, pods, result.claims)
     document: list[Line | Table] = [
         *(Line(text, "dim") for text in header(result.setup, origin, result.reserved_cpus)),
         Line(),
@@ -36,6 +40,10 @@ def admit_document(result: AdmitResult, origin: str) -> Document:
     ]
     for group in result.refusals:
         document += [Line(), *refusal_document(group)]
+    if result.claims is not None:
+        from numalign.render.text.claimed import claims_document
+
+        document += claims_document(result.claims)
     several, refused = len(pods) > 1, not all(pod.admitted for pod in pods)
     if several or refused:
         document.append(Line())

@@ -149,14 +149,15 @@ def _failure(check: ClaimsCheck, nodes: Sequence[NodeCheck]) -> Iterator[Line]:
     if first.outcome.error:
         yield Line(f"  {first.outcome.error}", "bad")
     if first.why is not None:
-        yield from _why(first.why)
+        yield from why_lines(first.why)
     if first.outcome.gave_up:
         yield Line(f"  gave up after trying {MAX_WORK:,} devices: there may be a solution that nobody finds in time;")
         yield Line("  the scheduler stops after 10 seconds")
     yield from _changes(next((node.changes for node in nodes if node.changes), ()))
 
 
-def _why(why: Why) -> Iterator[Line]:
+def why_lines(why: Why) -> Iterator[Line]:
+    """Say where an attempt got stuck, and what the devices failed at."""
     if why.gates or why.wanted is not None:
         wanted = "all" if why.wanted is None else str(why.wanted)
         yield Line(f"  request {why.request} of claim {why.claim} gets {why.found} of {wanted} devices")

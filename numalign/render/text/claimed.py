@@ -1,0 +1,112 @@
+"""What pods hold by claim beside what the kubelet gives them, and the verdict over both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from textwrap import wrap
+from typing import TYPE_CHECKING, Final
+
+from numalign.model.cpuset import format_set
+from numalign.render.page.document import Cell, Document, Line, Style, Styled, Table
+from numalign.render.text.dra import why_lines
+
+if TYPE_CHECKING:
+    from numalign.results.admit import PodResult
+    from numalign.results.claimed import ClaimedDevice, ContainerClaims, NodeClaims, PodClaims, Verdict
+
+COLUMNS: Final = ("POD", "CONTAINER", "REQUEST", "DEVICES", "NUMA NODE", "TOGETHER")
+WIDTH: Final = 78
+"""Where prose is broken, so that it reads on 80 columns."""
+_STYLES: Final[dict[Verdict, Style]] = {"aligned": "good", "spread": "bad", "floating": "bad", "unknown": "warn"}
+
+
+def claims_document(claims: NodeClaims) -> Document:
+    """Build the table of claimed devices and, below it, a sentence and the ways out for each container."""
+    document: list[Line | Table] = [Line(), Line(f"claims on node {claims.node} ({claims.source}):", "bold")]
+    rows = tuple(row for pod in claims.pods for row in _rows(pod))
+    if rows:
+        document.append(Table(COLUMNS, rows))
+    else:
+        document.append(Line("  no admitted pod has claims"))
+    for pod in claims.pods:
+        document += list(_failure(pod))
+        for container in pod.containers:
+            document += [Line(), *_judgement(pod, container)]
+    return document
+
+
+def with_verdicts(
+    rows: Sequence[tuple[Cell, ...]], pods: Sequence[PodResult], claims: NodeClaims
+) -> list[tuple[Cell, ...]]:
+    """Put the verdict over both worlds into the last column of an admission's rows, where a container has claims."""
+    verdicts = {
+        (pod.namespace, pod.pod, container.container): container.verdict
+        for pod in claims.pods
+        for container in pod.containers
+    }
+    keys = [
+        (pod.namespace, pod.name, name)
+        for pod in pods
+        for name in ([one.name for one in pod.containers] if pod.admitted else [""])
+    ]
+    found: list[tuple[Cell, ...]] = []
+    for row, key in zip(rows, keys, strict=True):
+        verdict = verdicts.get(key)
+        if verdict is None:
+            found.append(row)
+        else:
+            text = "yes" if verdict == "aligned" else "NO" if verdict != "unknown" else "-"
+            found.append((*row[:-1], Styled(f"{text}, {verdict} with its claims", _STYLES[verdict])))
+    return found
+
+
+def _rows(pod: PodClaims) -> Iterator[tuple[Cell, ...]]:
+    if not pod.allocated:
+        yield (pod.pod, "-", "-", Styled("not allocated here", "bad"), "-", "-")
+    for container in pod.containers:
+        for request, group in groupby(container.devices, key=lambda one: one.got.request):
+            got = list(group)
+            yield (
+                pod.pod,
+                container.container,
+                request,
+                ", ".join(map(_device, got)),
+                ", ".join(dict.fromkeys(map(_numa, got))),
+                Styled(container.verdict, _STYLES[container.verdict]),
+            )
+
+
+def _device(one: ClaimedDevice) -> str:
+    name = f"{one.got.device.driver} {one.got.device.device}"
+    return f"{name} (CPUs {format_set(one.cpus)})" if one.cpus is not None else name
+
+
+def _numa(one: ClaimedDevice) -> str:
+    if one.numa is None:
+        return "nobody says"
+    nodes = ", ".join(map(str, one.numa))
+    return nodes if one.told_by == "driver" else f"{nodes} (by the machine)"
+
+
+def _failure(pod: PodClaims) -> Iterator[Line]:
+    if pod.allocated:
+        return
+    yield Line()
+    yield Line(f"{pod.namespace}/{pod.pod}: the scheduler would not send it here", "bad")
+    if pod.absent:
+        yield Line(f"  {', '.join(pod.absent)} is neither given nor in the cluster")
+    if pod.outcome is not None and pod.outcome.error:
+        yield Line(f"  {pod.outcome.error}")
+    if pod.why is not None:
+        yield from why_lines(pod.why)
+
+
+def _judgement(pod: PodClaims, container: ContainerClaims) -> Iterator[Line]:
+    head = f"{pod.pod}/{container.container}: "
+    lines = wrap(f"{head}{container.reason}", WIDTH, subsequent_indent="  ", break_long_words=False)
+    yield from (Line(line) for line in lines)
+    for way in container.ways_out:
+        text = way.text + (f" (tried: gives {', '.join(way.gives)})" if way.gives else "")
+        broken = wrap(text, WIDTH, initial_indent="  - ", subsequent_indent="    ", break_long_words=False)
+        yield from (Line(line) for line in broken)

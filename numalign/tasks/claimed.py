@@ -1,0 +1,171 @@
+"""Both worlds on one node: what pods get from the kubelet, and what they hold by claim (docs/dra.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from numalign.dra.attempt import Attempt
+from numalign.dra.pools import published
+from numalign.dra.publish import cpus as dra_cpus
+from numalign.dra.result import Outcome
+from numalign.dra.selection import candidates
+from numalign.dra.usage import usage
+from numalign.dra.values import Claim, Device, DeviceID, Node, Taken
+from numalign.dra.whereabouts import Place, places
+from numalign.dra.why import why
+from numalign.errors import InputError
+from numalign.kubelet.errors import AllocationError
+from numalign.model.machine import Machine
+from numalign.model.pod import Pod
+from numalign.model.quantity import value
+from numalign.results.admit import AdmitResult, PodResult
+from numalign.results.claimed import ClaimedDevice, ContainerClaims, NodeClaims, PodClaims
+from numalign.sources.cluster.claims import ClaimObjects, read_objects, read_slices
+from numalign.tasks.dra_check import asked_features, device_got
+from numalign.tasks.dra_claims import Reference, references, users
+from numalign.tasks.requests import ClaimsRequest
+from numalign.tasks.ways_out import Held, judge
+
+
+def with_claims(result: AdmitResult, pods: Sequence[Pod], request: ClaimsRequest) -> AdmitResult:
+    """Add what the pods of an admission hold by claim.
+
+    Raises:
+        InputError: the dump is wrong, or it is not clear which node of it is meant.
+    """
+    objects = read_objects([name for name in request.files if name != "-"], pods=False).over(
+        read_slices(request.slices)
+    )
+    machine = result.setup.machine
+    node = _node(objects, machine, request.node)
+    worlds = _Worlds(objects, node, machine)
+    admitted = {pod.full_name: pod for pod in result.pods if pod.admitted}
+    found = [
+        worlds.hold(pod, admitted[full_name])
+        for pod in pods
+        if (full_name := f"{pod.namespace}/{pod.name}") in admitted and pod.spec.get("resourceClaims")
+    ]
+    return result._replace(claims=NodeClaims(node.name, request.slices, tuple(found)))
+
+
+def _node(objects: ClaimObjects, machine: Machine, wanted: str | None) -> Node:
+    """Find the node of a dump that the machine is."""
+    known = {node.name: node for node in objects.nodes}
+    for slice_ in objects.slices:
+        if slice_.placement.node_name is not None:
+            known.setdefault(slice_.placement.node_name, Node(slice_.placement.node_name))
+    if wanted is not None:
+        if wanted not in known:
+            raise InputError(f"no such node in the slices; there are {_some(known)}", f"--node-name {wanted}")
+        return known[wanted]
+    for name in (machine.node.name, machine.name):
+        if name in known:
+            return known[name]
+    if len(known) == 1:
+        return next(iter(known.values()))
+    raise InputError(f"which of its nodes is this machine? --node-name says it; there are {_some(known)}", "--slices")
+
+
+def _some(names: Mapping[str, object]) -> str:
+    listed = sorted(names)
+    return ", ".join(listed[:5]) + (f" and {len(listed) - 5} more" if len(listed) > 5 else "") or "none"
+
+
+def _shares_of(claim: Claim, node: str) -> list[dra_cpus.Share]:
+    """Give the shares of a node's CPUs that a claim has."""
+    return [
+        dra_cpus.Share(claim.full_name, taken.device.device, value(taken.consumed[dra_cpus.CAPACITY]))
+        for taken in claim.allocation or ()
+        if taken.device.driver == dra_cpus.DRIVER and taken.device.pool == node and dra_cpus.CAPACITY in taken.consumed
+    ]
+
+
+class _Worlds:
+    """A node on which pods take claimed devices one after the other."""
+
+    def __init__(self, objects: ClaimObjects, node: Node, machine: Machine) -> None:
+        self._objects = objects
+        self._machine = machine
+        self._held = [placed.claim for placed in objects.claims.values() if placed.claim.allocation is not None]
+        self._attempt = Attempt(
+            published(objects.slices), objects.classes, usage(self._held), asked_features(None, ""), node
+        )
+        self._devices: dict[DeviceID, Device] = {
+            candidate.identity: candidate.device
+            for pool in self._attempt.pools()
+            if pool.is_usable
+            for candidate in candidates(pool)
+        }
+        self._places: dict[DeviceID, Place] = places(self._devices, machine)
+        self._shares = [share for claim in self._held for share in _shares_of(claim, node.name)]
+
+    def hold(self, pod: Pod, result: PodResult) -> PodClaims:
+        """Allocate the claims of a pod and judge its containers."""
+        named = list(references(pod, self._objects))
+        absent = tuple(one.wanted for one in named if one.claim is None)
+        if absent:
+            return PodClaims(pod.name, pod.namespace, None, absent)
+        there = {claim.full_name for claim in self._held}
+        pending = [
+            one.claim
+            for one in named
+            if one.claim is not None and one.claim.allocation is None and one.claim.full_name not in there
+        ]
+        outcome = self._attempt.allocate(pending)
+        if not outcome.allocated:
+            reason = why(self._attempt, pending, outcome)
+            return PodClaims(pod.name, pod.namespace, outcome, (), reason)
+        before = self._attempt
+        self._take(pending, outcome)
+        held = {claim.name: claim for claim in self._held}
+        containers = tuple(self._containers(pod, result, named, held, before))
+        return PodClaims(pod.name, pod.namespace, outcome, (), None, containers)
+
+    def _take(self, claims: Sequence[Claim], outcome: Outcome) -> None:
+        """Let claims hold what they got."""
+        for claim, got in zip(claims, outcome.claims or (), strict=True):
+            taken = tuple(
+                Taken(one.device, one.request, one.admin, "share" if one.shared else "", one.consumed)
+                for one in got.devices
+            )
+            self._held.append(claim._replace(allocation=taken))
+            self._shares += _shares_of(self._held[-1], self._attempt.node.name)
+        self._attempt = self._attempt._replace(used=usage(self._held))
+
+    def _containers(
+        self,
+        pod: Pod,
+        result: PodResult,
+        named: Sequence[Reference],
+        held: Mapping[str, Claim],
+        before: Attempt,
+    ) -> Iterator[ContainerClaims]:
+        claims = {one.name: held.get(one.claim.name, one.claim) for one in named if one.claim is not None}
+        cpus = self._cpus()
+        used = users(pod)
+        for container in result.containers:
+            mine = [
+                self._device(claims[name], taken, cpus)
+                for name, request in used.get(container.name, ())
+                if name in claims
+                for taken in claims[name].allocation or ()
+                if not request or taken.request.partition("/")[0] == request
+            ]
+            if mine:
+                constraints = [(claim.name, one) for claim in claims.values() for one in claim.constraints]
+                own = Held(container, result.qos, tuple(mine), tuple(constraints))
+                judged = judge(own, self._machine, before, list(claims.values()), self._places)
+                yield ContainerClaims(container.name, tuple(mine), *judged)
+
+    def _device(self, claim: Claim, taken: Taken, cpus: Mapping[tuple[str, str], int]) -> ClaimedDevice:
+        place = self._places.get(taken.device, Place(None, "nobody"))
+        got = device_got(claim.name, taken, self._devices)
+        return ClaimedDevice(got, place.numa, place.told_by, cpus.get((claim.full_name, taken.device.device)))
+
+    def _cpus(self) -> dict[tuple[str, str], int]:
+        """Give (claim, device) -> the CPUs that `dra.cpu` picks, all shares of the node one after the other."""
+        try:
+            chosen = dra_cpus.prepare(self._machine, self._shares, 0)
+        except AllocationError:
+            return {}
+        return {(share.claim, share.device): taken for share, taken in zip(self._shares, chosen, strict=True)}

@@ -1,0 +1,173 @@
+"""`admit --slices`: what pods hold by claim, judged together with what the kubelet gives them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.running import in_process
+from tests.dra.objects import NUMA, claim, device, device_class, request, resource_slice
+from tests.schemas import strictly
+
+API = {"apiVersion": "resource.k8s.io/v1"}
+MACHINE = "sockets=2,coresPerNumaNode=8,threadsPerCore=1,memoryPerNumaNode=64Gi"
+
+
+def files(folder: Path, objects: list[dict[str, Any]], pods: list[dict[str, Any]]) -> tuple[str, str]:
+    for name, items in (("pods.json", pods), ("cluster.json", objects)):
+        text = json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
+        (folder / name).write_text(text, encoding="utf-8")
+    return str(folder / "pods.json"), str(folder / "cluster.json")
+
+
+def gpus(*nodes: int | None) -> list[dict[str, Any]]:
+    devices = [device(f"gpu-{index}", **({} if node is None else {"numa": node})) for index, node in enumerate(nodes)]
+    return [
+        {**API, "kind": "DeviceClass", **device_class("gpu")},
+        {**API, "kind": "ResourceSlice", **resource_slice("gpu.example.com", devices)},
+    ]
+
+
+def pod(name: str, claim_name: str, *, cpu: str = "4", limits: bool = True, wanted: str = "") -> dict[str, Any]:
+    amounts = {"cpu": cpu, "memory": "1Gi"}
+    use = {"name": "d", "request": wanted} if wanted else {"name": "d"}
+    resources = {"requests": amounts, **({"limits": amounts} if limits else {}), "claims": [use]}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name},
+        "spec": {
+            "containers": [{"name": "c", "resources": resources}],
+            "resourceClaims": [{"name": "d", "resourceClaimName": claim_name}],
+        },
+    }
+
+
+def one(name: str, *requests: dict[str, Any], **constraint: str) -> dict[str, Any]:
+    return {**API, "kind": "ResourceClaim", **claim(name, *requests, **constraint)}
+
+
+def judged(folder: Path, objects: list[dict[str, Any]], pods: list[dict[str, Any]], *more: str) -> dict[str, Any]:
+    names = files(folder, objects, pods)
+    done = in_process("admit", names[0], "-m", MACHINE, "--slices", names[1], "-o", "json", *more)
+    strictly("admit-result").validate(done.json)
+    return {**done.json["claims"], "status": done.status}
+
+
+VERDICTS = [
+    ("the GPU is where the CPUs are", gpus(0), {}, "aligned", "together this time, but nothing keeps them so"),
+    ("the GPU is on the other node", gpus(1), {}, "spread", "nothing keeps them together"),
+    ("nobody says where the GPU is", gpus(None), {}, "unknown", "nobody says where gpu-0 is"),
+    ("the pod is not Guaranteed", gpus(0), {"limits": False}, "floating", "CPUs anywhere: the pod is Burstable"),
+    ("the CPUs are a fraction", gpus(0), {"cpu": "500m"}, "floating", "no CPUs of its own"),
+]
+
+
+@pytest.mark.parametrize(
+    ("objects", "fields", "verdict", "reason"), [case[1:] for case in VERDICTS], ids=[case[0] for case in VERDICTS]
+)
+def test_both_worlds_have_one_verdict(
+    objects: list[dict[str, Any]], fields: dict[str, Any], verdict: str, reason: str, tmp_path: Path
+) -> None:
+    pods = [one("gpu", request("g", "gpu")), pod("p", "gpu", **fields)]
+
+    found = judged(tmp_path, objects, pods)
+
+    [container] = found["pods"][0]["containers"]
+    assert container["verdict"] == verdict
+    assert reason in container["reason"]
+    assert container["keptBy"] == ""
+    assert found["status"] == 0
+
+
+def test_pods_take_claimed_devices_one_after_the_other(tmp_path: Path) -> None:
+    """The second pod gets the second GPU, and the third would not be sent here."""
+    pods = [
+        item for index in range(3) for item in (one(f"g{index}", request("g", "gpu")), pod(f"p{index}", f"g{index}"))
+    ]
+
+    found = judged(tmp_path, gpus(0, 1), pods)
+
+    assert [[each["device"] for box in item["containers"] for each in box["devices"]] for item in found["pods"]] == [
+        ["gpu-0"],
+        ["gpu-1"],
+        [],
+    ]
+    assert [item["allocated"] for item in found["pods"]] == [True, True, False]
+    assert found["status"] == 1
+
+
+def test_two_pods_share_a_claim(tmp_path: Path) -> None:
+    found = judged(tmp_path, gpus(0), [one("g", request("g", "gpu")), pod("p", "g"), pod("q", "g")])
+
+    assert [item["containers"][0]["devices"][0]["device"] for item in found["pods"]] == ["gpu-0", "gpu-0"]
+
+
+def test_a_container_has_the_requests_it_names(tmp_path: Path) -> None:
+    wanted = one("g", request("first", "gpu"), request("second", "gpu"))
+
+    found = judged(tmp_path, gpus(0, 1), [wanted, pod("p", "g", wanted="second")])
+
+    assert [each["device"] for each in found["pods"][0]["containers"][0]["devices"]] == ["gpu-1"]
+
+
+def test_a_selector_for_the_cpus_node_is_a_way_out_that_was_tried(tmp_path: Path) -> None:
+    """CPUs on node 0, the first free GPU on node 1, another one on node 0."""
+    found = judged(tmp_path, gpus(1, 0), [one("g", request("g", "gpu")), pod("p", "g")])
+
+    ways = found["pods"][0]["containers"][0]["waysOut"]
+    assert [way["gives"] for way in ways] == [["gpu-1"]]
+    assert "device.attributes['resource.kubernetes.io'].numaNode == 0" in ways[0]["text"]
+
+
+@pytest.mark.parametrize(("group", "cpus"), [("numanode", "0-3"), ("socket", "0-3")])
+def test_cpus_by_claim_are_named_and_kept(group: str, cpus: str, tmp_path: Path) -> None:
+    slices = json.loads(
+        in_process(
+            "dra", "slices", "-m", MACHINE, "--like", "cpu", "--node-name", "node-1", "--cpus-by", group, "-o", "json"
+        ).out
+    )
+    wanted = one("c", request("c", "dra.cpu", capacity={"requests": {"dra.cpu/cpu": "4"}}))
+
+    found = judged(tmp_path, slices["items"], [wanted, pod("p", "c")], "--cpu-manager-policy", "none")
+
+    [container] = found["pods"][0]["containers"]
+    assert container["devices"][0]["cpus"] == cpus
+    assert container["verdict"] == "aligned"
+
+
+def test_cpus_of_both_worlds_float(tmp_path: Path) -> None:
+    slices = json.loads(
+        in_process("dra", "slices", "-m", MACHINE, "--like", "cpu", "--node-name", "node-1", "-o", "json").out
+    )
+    wanted = one("c", request("c", "dra.cpu", capacity={"requests": {"dra.cpu/cpu": "4"}}))
+
+    found = judged(tmp_path, slices["items"], [wanted, pod("p", "c")])
+
+    assert "dra.cpu needs cpuManagerPolicy none" in found["pods"][0]["containers"][0]["reason"]
+
+
+def test_unaligned_claims_fail_where_that_is_asked(tmp_path: Path) -> None:
+    pods = [one("g", request("g", "gpu")), pod("p", "g")]
+
+    assert judged(tmp_path, gpus(1), pods, "--fail-on", "unaligned")["status"] == 1
+    assert judged(tmp_path, gpus(0), pods, "--fail-on", "unaligned")["status"] == 0
+
+
+def test_a_constraint_over_devices_alone_keeps_no_cpus(tmp_path: Path) -> None:
+    wanted = one("g", request("first", "gpu"), request("second", "gpu"), match=NUMA)
+
+    found = judged(tmp_path, gpus(1, 1), [wanted, pod("p", "g")])
+
+    assert found["pods"][0]["containers"][0]["keptBy"] == ""
+    assert found["pods"][0]["containers"][0]["verdict"] == "spread"
+
+
+def test_a_node_that_no_slice_is_of_is_refused(tmp_path: Path) -> None:
+    names = files(tmp_path, gpus(0), [one("g", request("g", "gpu")), pod("p", "g")])
+    done = in_process("admit", names[0], "-m", MACHINE, "--slices", names[1], "--node-name", "x")
+    assert done.status == 2
+    assert "--node-name x: no such node in the slices; there are node-1" in done.err

@@ -1,0 +1,1 @@
+numalign admit docs/examples/dra/gpu.yaml -m hgx-h100 --slices docs/examples/dra/cluster.yaml --node-name hgx-1
