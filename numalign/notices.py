@@ -51,6 +51,7 @@ CODES: Mapping[str, Level] = {
     "beyond-policy": "note",
     "beyond-preferred-allocation": "note",
     "beyond-per-pod-policy": "note",
+    "history-gate": "note",
     "history-kubelet-version": "note",
     # Machine files.
     "node-id": "warning",

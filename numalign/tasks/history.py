@@ -18,6 +18,9 @@ from numalign.model.pod import Pod
 if TYPE_CHECKING:
     from numalign.tasks.requests import KubeletRequest
 
+MANAGER_GATE = "TopologyManager"
+"""The gate of the whole Topology Manager, off by default in its alpha, 1.16 and 1.17; gone since 1.29."""
+
 MAX_NODES = 16
 """The proposals list every set of NUMA nodes, 2^n of them."""
 
@@ -67,6 +70,16 @@ def notices_of(asked: Kubelet, config: KubeletConfig) -> tuple[Notice, ...]:
     if asked.version != NEWEST:
         text = f"history: decided as kubelet {version_text(asked.version)} did, not as {version_text(NEWEST)}"
         found.append(Notice("history-kubelet-version", text, "--kubelet-version"))
+    gate = asked.gates.get(MANAGER_GATE)
+    if (
+        gate
+        and not gate.default
+        and MANAGER_GATE not in config.feature_gates
+        and config.topology_manager_policy != "none"
+    ):
+        release = version_text(asked.version)
+        text = f"history: kubelet {release} had the gate {MANAGER_GATE} off by default; it is taken as on"
+        found.append(Notice("history-gate", text, "--feature-gates"))
     if config.topology_manager_policy in FEEDBACK_POLICIES:
         text = f"beyond the kubelet: policy {config.topology_manager_policy} was only proposed, in 2019"
         found.append(Notice("beyond-policy", text, "--topology-manager-policy"))

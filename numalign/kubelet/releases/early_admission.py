@@ -50,6 +50,13 @@ def admit_after_all_hints(manager: TopologyManager, state: NodeState, pod: PodDe
     return admitted(state, pod, stored, decisions)
 
 
+def admit_guaranteed_after_all_hints(manager: TopologyManager, state: NodeState, pod: PodDemand) -> Admission:
+    """Decide only for Guaranteed pods, as the first alpha; the others are allocated without a hint."""
+    if pod.guaranteed:
+        return admit_after_all_hints(manager, state, pod)
+    return admit_after_all_hints(manager._replace(policy="none", container_policies={}), state, pod)
+
+
 def device_hints_without_reuse(
     manager: DeviceManager, state: DeviceState, pod: PodDemand, container: ContainerDemand
 ) -> ProviderAnswer:

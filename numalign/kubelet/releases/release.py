@@ -126,6 +126,13 @@ def with_gate(name: str, gate: Gate) -> Callable[[Kubelet], Kubelet]:
     return lambda kubelet: kubelet._replace(gates={**kubelet.gates, name: gate})
 
 
+def without_gate(name: str) -> Callable[[Kubelet], Kubelet]:
+    """Make a change: a feature gate is gone."""
+    return lambda kubelet: kubelet._replace(
+        gates={other: gate for other, gate in kubelet.gates.items() if other != name}
+    )
+
+
 def with_settings(*names: str) -> Callable[[Kubelet], Kubelet]:
     """Make a change: fields of KubeletConfiguration appear."""
     return lambda kubelet: kubelet._replace(settings=kubelet.settings | set(names))

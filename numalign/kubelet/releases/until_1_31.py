@@ -12,6 +12,7 @@ from numalign.kubelet import demand
 from numalign.kubelet.demand import PodDemand
 from numalign.kubelet.releases.early_admission import (
     admit_after_all_hints,
+    admit_guaranteed_after_all_hints,
     cpu_hints_without_reuse,
     device_hints_without_reuse,
     start_without_asking,
@@ -34,6 +35,7 @@ from numalign.kubelet.releases.release import (
     with_gate,
     with_option,
     with_settings,
+    without_gate,
 )
 from numalign.kubelet.releases.v1_32 import V1_32
 from numalign.kubelet.topology.merge.combination import combine_2019
@@ -54,10 +56,11 @@ V1_16 = V1_32._replace(
     device=V1_32.device._replace(start=start_without_asking, container_hints=device_hints_without_reuse),
     cpu=V1_32.cpu._replace(container_hints=cpu_hints_without_reuse),
     merging=MergeRules(merge=EarlyMerge(), combine=combine_2019, single_filter=prefer_single_nodes, ranked=False),
-    scopes={"container": admit_after_all_hints},
+    scopes={"container": admit_guaranteed_after_all_hints},
     options={},
     gates={
         **V1_32.gates,
+        "TopologyManager": Gate(default=False, stage="alpha"),
         "CPUManagerPolicyOptions": Gate(default=False, stage="alpha"),
         "TopologyManagerPolicyOptions": Gate(default=False, stage="alpha"),
         "TopologyManagerPolicyBetaOptions": Gate(default=False, stage="beta"),
@@ -84,6 +87,10 @@ def _narrowest_masks(kubelet: Kubelet) -> Kubelet:
 def _a_list_a_resource(kubelet: Kubelet) -> Kubelet:
     merge = replace(_early(kubelet), gather=as_given)
     return kubelet._replace(merging=kubelet.merging._replace(merge=merge))
+
+
+def _every_class(kubelet: Kubelet) -> Kubelet:
+    return kubelet._replace(scopes={**kubelet.scopes, "container": admit_after_all_hints})
 
 
 def _container_by_container(kubelet: Kubelet) -> Kubelet:
@@ -142,6 +149,13 @@ CHANGES: tuple[Change, ...] = (
         apply=_a_list_a_resource,
     ),
     Change(
+        topic="QoS classes",
+        since=(1, 17),
+        older="only Guaranteed pods are aligned; the others pass without a hint",
+        newer="pods of every class are aligned",
+        apply=_every_class,
+    ),
+    Change(
         topic="hints and allocation",
         since=(1, 18),
         older="hints of all containers are taken on the same state, allocation comes after the last one",
@@ -161,6 +175,13 @@ CHANGES: tuple[Change, ...] = (
         older="reason `Topology Affinity Error`",
         newer="reason `TopologyAffinityError`",
         apply=_one_word_reason,
+    ),
+    Change(
+        topic="gate TopologyManager",
+        since=(1, 18),
+        older="off unless asked for",
+        newer="on by default",
+        apply=with_gate("TopologyManager", Gate(default=True, stage="beta")),
     ),
     Change(
         topic="init containers",
@@ -255,6 +276,13 @@ CHANGES: tuple[Change, ...] = (
         apply=with_option("prefer-closest-numa-nodes", "topology", "Alpha"),
     ),
     Change(
+        topic="gate TopologyManager",
+        since=(1, 27),
+        older="beta",
+        newer="stable, always on",
+        apply=with_gate("TopologyManager", Gate(default=True, stage="GA", locked=True)),
+    ),
+    Change(
         topic="gate TopologyManagerPolicyOptions",
         since=(1, 28),
         older="off unless asked for",
@@ -281,6 +309,13 @@ CHANGES: tuple[Change, ...] = (
         older="`restartPolicy: Always` of an init container is not known: later containers take over what it has",
         newer="sidecars keep their CPUs and devices",
         apply=_sidecars,
+    ),
+    Change(
+        topic="gate TopologyManager",
+        since=(1, 29),
+        older="stable, always on",
+        newer="gone",
+        apply=without_gate("TopologyManager"),
     ),
     Change(
         topic="option max-allowable-numa-nodes",

@@ -61,6 +61,7 @@ def check(setup: Setup) -> Started:
     valid = validate(config, kubelet.policies)  # row 2
     check_reserved_online(config.reserved_system_cpus, valid.reserved_cpus, machine)  # row 3
     reservation = reserve(config, machine, valid.reserved_cpus)  # rows 4, 5
+    _check_manager_gate(config, kubelet)
     _check_option_gates(config, gates)  # row 6
     options = topology.start(  # row 7
         config, machine, gates=gates, policies=kubelet.policies, levels=kubelet.levels("topology")
@@ -147,6 +148,19 @@ def _reserved_cpus(config: KubeletConfig) -> tuple[int, list[str]]:
             f"{config.reserved_system_cpus}, error: {error}"
         )
     return reserved, errors
+
+
+def _check_manager_gate(config: KubeletConfig, kubelet: Kubelet) -> None:
+    """Refuse a policy while the gate of the whole Topology Manager is turned off, where a release has it.
+
+    Where the alpha's gate is only not turned on it is taken as on: what 1.16 did then is not known.
+    """
+    on = config.feature_gates.get("TopologyManager", True) or "TopologyManager" not in kubelet.gates
+    if not on and config.topology_manager_policy != "none":
+        raise StartError(
+            f"invalid configuration: TopologyManager {config.topology_manager_policy} requires feature gate "
+            "TopologyManager"
+        )
 
 
 def _check_option_gates(config: KubeletConfig, gates: Gates) -> None:

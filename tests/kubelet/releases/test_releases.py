@@ -190,13 +190,44 @@ class TestAdmission:
 
         assert (old.admit, new.admit) == (True, False)
 
+    @pytest.mark.parametrize(("version", "admitted"), [("1.16", True), ("1.17", False)])
+    def test_the_first_alpha_asks_for_guaranteed_pods_only(self, version: str, admitted: bool) -> None:
+        """A BestEffort pod whose GPU and NIC have no common node passes without a hint."""
+        apart = machine()._replace(devices={"v/gpu": (Device("g0", (0,)),), "v/nic": (Device("n0", (1,)),)})
+        limits = {"limits": {"v/gpu": "1", "v/nic": "1"}}
+        pod = read_pod(
+            {"metadata": {"name": "p", "uid": "p"}, "spec": {"containers": [{"name": "c", "resources": limits}]}}
+        )
+        setup = Setup(apart, config(), "ideal", kubelet(parse_version(version)))
+        (outcome,) = admit_in_order(open_session(setup, fit_check=False), [pod])
+        assert outcome.admit is admitted
+        assert bool(outcome.result.decisions) is not admitted
+
+    @pytest.mark.parametrize(
+        ("version", "policy", "starts"),
+        [
+            ("1.16", "restricted", False),
+            ("1.26", "restricted", False),
+            ("1.16", "none", True),
+            ("1.29", "restricted", True),
+        ],
+    )
+    def test_the_gate_of_the_whole_manager_turned_off(self, version: str, policy: str, starts: bool) -> None:
+        off = config(policy, feature_gates={"TopologyManager": False})
+        setup = Setup(machine(), off, "ideal", kubelet(parse_version(version)))
+        if starts:
+            open_session(setup)
+        else:
+            with pytest.raises(StartError, match="TopologyManager restricted requires feature gate TopologyManager"):
+                open_session(setup)
+
     def test_the_first_alpha_merges_devices_by_itself(self) -> None:
         """GPU and NIC without a common node: inside the Device Manager nothing is left, so it cannot fit.
 
         As separate lists they would merge to a preferred hint of no node, which the first alpha admits.
         """
         apart = machine()._replace(devices={"v/gpu": (Device("g0", (0,)),), "v/nic": (Device("n0", (1,)),)})
-        limits = {"limits": {"v/gpu": "1", "v/nic": "1"}}
+        limits = {"limits": {"cpu": "1", "memory": "1Mi", "v/gpu": "1", "v/nic": "1"}}
         pod = read_pod(
             {"metadata": {"name": "p", "uid": "p"}, "spec": {"containers": [{"name": "c", "resources": limits}]}}
         )
