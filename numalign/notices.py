@@ -20,6 +20,7 @@ CODES: Mapping[str, Level] = {
     "cpu-shared-pool-empty": "warning",
     "memory-overdrawn": "warning",
     "fit": "warning",
+    "device-missing": "warning",
     "preempted": "warning",
     "beside-refused": "warning",
     # Inputs.

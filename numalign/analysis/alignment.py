@@ -1,84 +1,251 @@
-"""Is what a container got aligned? A judgement of numalign's own, the same under every policy.
+"""Is what a container got aligned? A judgement of numalign's own, the same under every policy; it never flatters.
 
-A container is *aligned* when everything it holds (exclusive CPUs, devices that have a NUMA node, pinned memory) lies on
-as few NUMA nodes as its widest resource needs on an empty machine. For what fits one node that means one node. A
-container that holds nothing with a place (shared pool, no devices, no pinned memory) has nothing to align.
+`aligned`: the container has CPUs of its own, these, its devices and its pinned memory lie on as few NUMA nodes as its
+widest resource needs on an empty machine, and no device or memory lies on a node where it has no CPU. `spread`: wider
+than that, or something is remote. `floating`: its CPUs are shared or not pinned although it holds devices or asks for
+whole CPUs as a Guaranteed container; or nobody pins its memory, and its nodes have less than it asks for. `none`: it
+asks for nothing that is ever placed. `unknown`: aligned, but for devices of which nobody knows the node. `incomplete`:
+it goes without a device it asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import reduce
+from itertools import combinations
+from operator import or_
 from typing import TYPE_CHECKING, NamedTuple
 
 from numalign.analysis.holding import Holding, holding
+from numalign.analysis.verdict import Verdict, is_aligned, worst
+from numalign.model.resources import CPU, MEMORY, page_size
 
 if TYPE_CHECKING:
     from numalign.kubelet.admission import Outcome
+    from numalign.kubelet.demand import ContainerDemand
+    from numalign.kubelet.device.state import Resource
     from numalign.kubelet.node import Node
+    from numalign.model.machine import Machine, NUMANode
+
+MAX_NODES_COMBINED = 8
+"""How many NUMA nodes may have a resource near them for all sets of those nodes to be tried."""
+
+
+class Part(NamedTuple):
+    """Some of what a container holds of one resource."""
+
+    resource: str
+    nodes: int
+    """The mask of the NUMA nodes it lies on; 0: nobody knows."""
+    ids: tuple[str, ...] = ()
+    """Ids of devices; empty: CPUs or memory."""
+
+
+class TooLarge(NamedTuple):
+    """Memory that nobody pins and that the container's nodes do not have."""
+
+    resource: str
+    asked: int
+    """Bytes."""
+    there: int
+    """Bytes that its nodes have, empty."""
 
 
 class Alignment(NamedTuple):
-    """Where a container's resources are."""
+    """The judgement of one container, and what it rests on."""
 
+    verdict: Verdict
     places: Mapping[str, int]
     """Resource -> mask of the NUMA nodes it lies on; only resources with a place."""
     nodes: int
-    """The mask of all nodes it touches."""
+    """The mask of all nodes it touches; a device on a node without CPUs counts as on the nearest one with CPUs."""
     least: int
-    """How few nodes would do on an empty machine; 0: nothing to align."""
-    unplaced: tuple[str, ...] = ()
-    """Device resources of which it holds a device without a NUMA node; `cpu` where the node has a negative id."""
+    """How few nodes would do on an empty machine; 0: nothing has a place."""
+    cpus_float: bool = False
+    """Its CPUs are shared or not pinned, and it holds or asks for what would need them."""
+    too_large: tuple[TooLarge, ...] = ()
+    """Memory that is elsewhere, too, since the container's nodes have less than it asks for."""
+    remote: tuple[Part, ...] = ()
+    """Devices and memory on nodes where the container has no CPU."""
+    unknown: tuple[Part, ...] = ()
+    """Devices whose node nobody knows; `cpu` where its node has a negative id."""
+    missing: tuple[str, ...] = ()
+    """Device resources it asked for that the machine does not have."""
 
     @property
     def aligned(self) -> bool | None:
-        """True or False; None when there is nothing to align."""
-        return None if not self.places else self.nodes.bit_count() <= self.least
+        """True only for the verdict `aligned`; None where there is nothing to align, or it cannot be known."""
+        return is_aligned(self.verdict)
+
+    @property
+    def floating(self) -> tuple[str, ...]:
+        """What does not stay where it should: `cpu`, or resources of memory."""
+        return (CPU,) if self.cpus_float else tuple(one.resource for one in self.too_large)
+
+    @property
+    def unplaced(self) -> tuple[str, ...]:
+        """Resources of which it holds something whose node nobody knows."""
+        return tuple(part.resource for part in self.unknown)
 
 
-def alignment(node: Node, held: Holding) -> Alignment:
-    """Judge one container of an admitted pod by what it holds."""
-    places: dict[str, int] = {}
-    spanning: list[tuple[str, int]] = []
-    unplaced: list[str] = []
-    least = 1
-    cpus = held.cpus
-    if cpus and any(numa.id < 0 and numa.cpus & cpus for numa in node.machine.numa_nodes):
-        unplaced.append("cpu")
-    elif cpus:
-        places["cpu"] = nodes_of_cpus(node, cpus)
-        least = max(least, node.cpu.minimal_width(cpus.bit_count()))
-    for block in held.memory:
-        if block.size:
-            places[block.type] = block.mask
-            least = max(least, memory_width(node, block.type, block.size))
-    for name, _, _, members in held.devices:
-        resource = node.device.resources[name]
-        mask = sum(1 << numa for numa, on_node in enumerate(resource.on_node) if on_node & members)
-        spans = [span for bit, span in resource.spanning if bit & members]
-        if mask or spans:
-            places[name] = mask
-            spanning.extend((name, span) for span in spans)
-            least = max(least, resource.width(members.bit_count(), node.device.nodes))
-        if members & (resource.no_topology | resource.nowhere):
-            unplaced.append(name)
-    nodes = 0
-    for mask in places.values():
-        nodes |= mask
-    for name, span in spanning:
-        # A device with several nodes is where the rest is, if it can be.
-        chosen = span & nodes or span & -span
-        places[name] |= chosen & -chosen
-        nodes |= chosen & -chosen
-    return Alignment(places, nodes, least if places else 0, tuple(unplaced))
+def alignment(node: Node, held: Holding, asked: ContainerDemand) -> Alignment:
+    """Judge one container of an admitted pod by what it holds and what it asked for."""
+    placed = _Placed(node, held)
+    found = Alignment("none", placed.places, placed.nodes, placed.least, missing=held.missing, unknown=placed.unknown)
+    if held.missing:
+        found = found._replace(verdict="incomplete")
+    if not (held.cpus or held.devices or asked.cpus):
+        return found
+    if not held.cpus:
+        return found._replace(verdict=worst((found.verdict, "floating")), cpus_float=True)
+    spread = bool(placed.remote) or placed.nodes.bit_count() > placed.least
+    too_large = () if spread else tuple(_too_large(node.machine, held, asked, placed.nodes))
+    verdict: Verdict = "aligned"
+    if spread or too_large:
+        verdict = "spread" if spread else "floating"
+    elif placed.unknown and sum(1 for numa in node.machine.numa_nodes if numa.cpus) > 1:
+        verdict = "unknown"
+    return found._replace(verdict=worst((found.verdict, verdict)), too_large=too_large, remote=placed.remote)
+
+
+class _Placed:
+    """Where everything lies that a container holds."""
+
+    def __init__(self, node: Node, held: Holding) -> None:
+        self.node = node
+        self.near: dict[int, int] = {}
+        if held.devices:
+            self.near = {numa.id: _near(node.machine, numa) for numa in node.machine.numa_nodes if numa.id >= 0}
+        self.places: dict[str, int] = {}
+        self.nodes = 0
+        self.least = 0
+        self._remote: list[Part] = []
+        self._unknown: list[Part] = []
+        self._cpus = self._place_cpus(held.cpus or 0)
+        for block in held.memory:
+            if block.size:
+                self._take(block.type, block.mask, block.mask, memory_width(node, block.type, block.size))
+                if self._cpus and block.mask & ~self._cpus:
+                    self._remote.append(Part(block.type, block.mask & ~self._cpus))
+        for name, ids, _, members in held.devices:
+            self._place_devices(name, ids, members)
+
+    @property
+    def remote(self) -> tuple[Part, ...]:
+        return tuple(self._remote)
+
+    @property
+    def unknown(self) -> tuple[Part, ...]:
+        return tuple(self._unknown)
+
+    def _take(self, resource: str, places: int, nodes: int, width: int) -> None:
+        self.places[resource] = self.places.get(resource, 0) | places
+        self.nodes |= nodes
+        self.least = max(self.least, width)
+
+    def _place_cpus(self, cpus: int) -> int:
+        """Place the CPUs; returns their nodes, 0 where there are none or nobody can know."""
+        if any(numa.id < 0 and numa.cpus & cpus for numa in self.node.machine.numa_nodes):
+            self._unknown.append(Part(CPU, 0))
+            return 0
+        nodes = nodes_of_cpus(self.node, cpus)
+        if nodes:
+            self._take(CPU, nodes, nodes, self.node.cpu.minimal_width(cpus.bit_count()))
+        return nodes
+
+    def _place_devices(self, name: str, ids: tuple[str, ...], members: int) -> None:
+        resource = self.node.device.resources[name]
+        own = [device for position, device in enumerate(resource.devices) if members >> position & 1]
+        wide: list[tuple[str, int]] = []
+        remote: dict[int, list[str]] = {}
+        unknown: list[str] = []
+        for device_id, device in zip(ids, own, strict=True):
+            nodes = [numa for numa in dict.fromkeys(device.numa_nodes or ()) if numa in self.near]
+            if not nodes:
+                unknown.append(device_id)
+                continue
+            there = reduce(or_, (1 << numa for numa in nodes))
+            near = reduce(or_, (self.near[numa] for numa in nodes))
+            if near & (near - 1):
+                wide.append((device_id, there))
+            else:
+                self._take(name, there, near, 0)
+            if self._cpus and not near & self._cpus:
+                remote.setdefault(there, []).append(device_id)
+        self._place_wide(name, wide)
+        if len(unknown) < len(own):
+            self.least = max(self.least, self._device_width(resource, members.bit_count()))
+        self._remote += [Part(name, nodes, tuple(found)) for nodes, found in remote.items()]
+        if unknown:
+            self._unknown.append(Part(name, 0, tuple(unknown)))
+
+    def _place_wide(self, name: str, devices: Iterable[tuple[str, int]]) -> None:
+        """Place devices that are near several nodes: each is where the rest is, if it can be."""
+        for _, there in devices:
+            near = reduce(or_, (mask for numa, mask in self.near.items() if there >> numa & 1))
+            chosen = near & (self._cpus or self.nodes) or near
+            chosen &= -chosen
+            self._take(name, chosen if there & chosen else there & -there, chosen, 0)
+
+    def _device_width(self, resource: Resource, amount: int) -> int:
+        """Count how few nodes with CPUs have so many devices of a resource near them."""
+        if all(mask == 1 << numa for numa, mask in self.near.items()):
+            return resource.width(amount, self.node.device.nodes)
+        masks = [
+            reduce(or_, (self.near[numa] for numa in device.numa_nodes or () if numa in self.near), 0)
+            for device in resource.devices
+        ]
+        masks = [mask for mask in masks if mask]
+        bits = [1 << place for place in range(reduce(or_, masks, 0).bit_length()) if reduce(or_, masks) >> place & 1]
+        if len(bits) > MAX_NODES_COMBINED:
+            return resource.width(amount, self.node.device.nodes)
+        for size in range(1, len(bits) + 1):
+            if any(sum(bool(mask & sum(some)) for mask in masks) >= amount for some in combinations(bits, size)):
+                return size
+        return max(len(bits), 1)
+
+
+def _near(machine: Machine, numa: NUMANode) -> int:
+    """Give the mask of a node itself, or, where it has no CPUs, of the nearest nodes that have some."""
+    if numa.cpus:
+        return 1 << numa.id
+    ids = sorted(one.id for one in machine.numa_nodes)
+    others = [one.id for one in machine.numa_nodes if one.cpus and one.id >= 0]
+    row = numa.distances
+    if row is None or len(row) < len(ids):
+        return sum(1 << other for other in others)
+    nearest = min((row[ids.index(other)] for other in others), default=0)
+    return sum(1 << other for other in others if row[ids.index(other)] == nearest)
+
+
+def _too_large(machine: Machine, held: Holding, asked: ContainerDemand, nodes: int) -> Iterable[TooLarge]:
+    """List memory that nobody pins and of which the container's nodes have less than it asks for."""
+    pinned = {block.type for block in held.memory}
+    there = [numa for numa in machine.numa_nodes if numa.id >= 0 and nodes >> numa.id & 1]
+    for resource, amount in asked.memory or ():
+        have = sum(_memory_of(numa, resource) for numa in there)
+        if resource not in pinned and amount > have:
+            yield TooLarge(resource, amount, have)
+
+
+def _memory_of(numa: NUMANode, resource: str) -> int:
+    if resource == MEMORY:
+        return numa.memory - sum(numa.hugepages.values())
+    return numa.hugepages.get(page_size(resource), 0)
+
+
+def verdict_of(outcome: Outcome) -> Verdict:
+    """Judge an admitted pod as a whole."""
+    node, uid = outcome.before.node, outcome.demand.uid
+    return worst(
+        alignment(node, holding(node, outcome.after, uid, container), container).verdict
+        for container in outcome.demand.containers
+    )
 
 
 def aligned(outcome: Outcome) -> bool | None:
-    """Tell whether every container of an admitted pod is aligned; None: no container has anything to align."""
-    node, uid = outcome.before.node, outcome.demand.uid
-    found = {
-        alignment(node, holding(node, outcome.after, uid, container)).aligned for container in outcome.demand.containers
-    }
-    return False if False in found else True if True in found else None
+    """Tell whether an admitted pod is aligned; None: there is nothing to align, or it cannot be known."""
+    return is_aligned(verdict_of(outcome))
 
 
 def nodes_of_cpus(node: Node, cpus: int) -> int:

@@ -39,18 +39,18 @@ class Holding(NamedTuple):
     memory: tuple[Block, ...]
     """Pinned memory and huge pages, sorted by resource; empty: nothing is pinned."""
     missing: tuple[str, ...] = ()
-    """Device resources it asks for that the node has no plugin of, sorted: it runs without them."""
+    """Devices it asks for that the node has no plugin of, and no count in its status either: it runs without them."""
 
 
 def holding(node: Node, state: NodeState, uid: str, container: ContainerDemand) -> Holding:
     """Read what a container of a pod holds."""
-    plugins = node.device.resources
+    plugins, by_hand = node.device.resources, node.machine.node.extended_resources
     held = state.device.holdings.get(uid, {}).get(container.name, {})
     return Holding(
         state.cpu.assigned(uid, container.name),
         tuple([_held(plugins[name], name, held[name]) for name in sorted(held)]),
         state.memory.blocks(uid, container.name) or (),
-        tuple([name for name, amount in container.devices if amount and name not in plugins]),
+        tuple([name for name, amount in container.devices if amount and name not in plugins and name not in by_hand]),
     )
 
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 from numalign.analysis.alignment import Alignment, alignment
 from numalign.analysis.holding import holding
 from numalign.kubelet.admission import Outcome
-from numalign.kubelet.demand import ContainerDemand
-from numalign.kubelet.node import Node, NodeState
+from numalign.kubelet.node import Node
 from numalign.model.cpuset import ids
+from numalign.model.resources import CPU
 
 
 class Place(NamedTuple):
@@ -19,19 +19,18 @@ class Place(NamedTuple):
     nodes: int
     """The mask of the NUMA nodes it lies on."""
     distance: int | None
-    """How far its farthest node is from the container's CPUs; without exclusive CPUs from any node that the container
-    touches. None: the machine does not say."""
+    """How far its farthest node is from the container's CPUs. None: the machine does not say, or the container has no
+    CPUs of its own."""
 
 
 class Placement(NamedTuple):
     """One container."""
 
-    container: ContainerDemand
-    judged: Alignment
+    container: str
     places: tuple[Place, ...]
     distance: float | None
-    """Mean distance over all ordered pairs of nodes it touches, as the kubelet reckons; None: not known, or nothing has
-    a place."""
+    """Mean distance over all ordered pairs of nodes it touches, as the kubelet reckons; None: not known, or it has no
+    CPUs of its own."""
     local: int | None
     """The distance of the nearest of its nodes to itself."""
 
@@ -39,7 +38,10 @@ class Placement(NamedTuple):
 def placements(outcome: Outcome) -> tuple[Placement, ...]:
     """Describe all containers of an admitted pod."""
     node, uid = outcome.before.node, outcome.demand.uid
-    return tuple(_placement(node, outcome.after, uid, container) for container in outcome.demand.containers)
+    return tuple(
+        _placement(node, alignment(node, holding(node, outcome.after, uid, container), container), container.name)
+        for container in outcome.demand.containers
+    )
 
 
 def distance_between(node: Node, one: int, other: int) -> int | None:
@@ -55,17 +57,17 @@ def distance_between(node: Node, one: int, other: int) -> int | None:
     return max(found, default=None)
 
 
-def _placement(node: Node, state: NodeState, uid: str, container: ContainerDemand) -> Placement:
-    judged = alignment(node, holding(node, state, uid, container))
-    start = judged.places.get("cpu", judged.nodes)
+def _placement(node: Node, judged: Alignment, name: str) -> Placement:
+    start = judged.places.get(CPU)
+    if start is None:
+        return Placement(name, tuple(Place(*place, None) for place in judged.places.items()), None, None)
     places = tuple(
         Place(resource, nodes, distance_between(node, start, nodes)) for resource, nodes in judged.places.items()
     )
     touched = list(ids(judged.nodes))
     pairs = [distance_between(node, 1 << one, 1 << other) for one in touched for other in touched]
     known = [pair for pair in pairs if pair is not None]
-    complete = bool(known) and len(known) == len(pairs)
-    local = (
-        min((known[index * len(touched) + index] for index in range(len(touched))), default=None) if complete else None
-    )
-    return Placement(container, judged, places, sum(known) / len(known) if complete else None, local)
+    if not known or len(known) < len(pairs):
+        return Placement(name, places, None, None)
+    local = min(known[index * len(touched) + index] for index in range(len(touched)))
+    return Placement(name, places, sum(known) / len(known), local)

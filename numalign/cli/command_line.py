@@ -42,6 +42,8 @@ def command_line(
     flags += [(SHORT.get(name, name), text) for name, text in {**kubelet.settings, **(settings or {})}.items()]
     for name, text in (*flags, *more):
         words += [f"--{name}", text]
+    for resource in pods.allow_missing if pods else ():
+        words += ["--allow-missing", resource]
     words += ["--started"] if pods and pods.started else []
     words += ["--gang"] if pods and pods.gang else []
     words += ["--per-pod-policy"] if kubelet.per_pod_policy else []

@@ -178,6 +178,12 @@ _PODS: tuple[Decorator, ...] = (
     shared_option(
         "--started", is_flag=True, help="Pods start before the next one comes; their init containers have ended."
     ),
+    shared_option(
+        "--allow-missing",
+        metavar="RESOURCE",
+        multiple=True,
+        help="A device that pods may go without where the machine does not have it.",
+    ),
 )
 
 
@@ -197,6 +203,7 @@ def pods_arguments(function: Command) -> Command:
             role_replicas=by_role,
             gang=given.pop("gang"),
             node_name=given.pop("node_name"),
+            allow_missing=given.pop("allow_missing"),
         )
 
     return _with_options(function, _PODS, gather)

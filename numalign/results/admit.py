@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from numalign.analysis.verdict import is_aligned, worst
 from numalign.model.cpuset import format_set, ids
 
 if TYPE_CHECKING:
     from numalign.analysis.alignment import Alignment
+    from numalign.analysis.floating import Cause
     from numalign.analysis.holding import Holding
     from numalign.analysis.refusal import Refusal
+    from numalign.analysis.verdict import Verdict
     from numalign.errors import Notice
     from numalign.kubelet.admission import Session
     from numalign.kubelet.setup import Setup
@@ -28,6 +31,8 @@ class ContainerResult(NamedTuple):
     """The hint that the Topology Manager stored for it."""
     holding: Holding
     alignment: Alignment
+    cause: Cause | None = None
+    """Why its CPUs float; None: they do not."""
 
     @property
     def cpus(self) -> str | None:
@@ -51,7 +56,7 @@ class ContainerResult(NamedTuple):
 
     @property
     def aligned(self) -> bool | None:
-        """Whether all it holds is aligned; None: there is nothing to align."""
+        """Whether all it holds is aligned; None: there is nothing to align, or it cannot be known."""
         return self.alignment.aligned
 
 
@@ -93,10 +98,14 @@ class PodResult(NamedTuple):
         return tuple(dict.fromkeys(name for container in self.containers for name in container.missing))
 
     @property
+    def verdict(self) -> Verdict:
+        """The worst verdict of its containers; `none` where it was refused."""
+        return worst(one.alignment.verdict for one in self.containers)
+
+    @property
     def aligned(self) -> bool | None:
-        """Whether every container is aligned; None: refused, or no container has anything to align."""
-        known = [one.aligned for one in self.containers if one.aligned is not None]
-        return all(known) if known else None
+        """Whether it is aligned; None: refused, nothing to align, or it cannot be known."""
+        return is_aligned(self.verdict)
 
 
 class RefusedAlike(NamedTuple):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from numalign.analysis.verdict import Verdict, is_aligned, worst
+
 if TYPE_CHECKING:
     from numalign.analysis.compare.table import Left
     from numalign.analysis.compare.upgrade import TriedDifference
@@ -46,10 +48,14 @@ class ComparedRow(NamedTuple):
         return bool(self.pods) and self.refused is None
 
     @property
+    def verdict(self) -> Verdict:
+        """The worst verdict of the admitted pods as given."""
+        return worst(pod.verdict for pod in self.pods if pod.admitted)
+
+    @property
     def aligned(self) -> bool | None:
-        """Tell whether the admitted pods as given are aligned; None: there is nothing to align."""
-        known = [pod.aligned for pod in self.pods if pod.aligned is not None]
-        return all(known) if known else None
+        """Tell whether the admitted pods as given are aligned; None: there is nothing to align, or nobody knows."""
+        return is_aligned(self.verdict)
 
     @property
     def missing(self) -> tuple[str, ...]:

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from numalign.results.claimed import NodeClaims
 
 FailOn = Literal["rejected", "unaligned", "impossible", "nothing"]
-"""What makes the answer no: a pod is refused; or what it got is not aligned; only a pod that an empty node refuses too
-(the result has to know, see `tasks.admit`); never."""
+"""What makes the answer no: a pod is refused, or goes without a device it asks for; or what it got is not aligned;
+only a pod that an empty node refuses too (the result has to know, see `tasks.admit`), or that lacks a device; never."""
 
 FAIL_ON: tuple[FailOn, ...] = get_args(FailOn)
 
@@ -21,7 +21,7 @@ def fails(pod: PodResult, fail_on: FailOn) -> bool:
         return False
     if not pod.admitted:
         return fail_on != "impossible" or pod.impossible is not False
-    return fail_on == "unaligned" and pod.aligned is False
+    return bool(pod.missing) or (fail_on == "unaligned" and pod.aligned is False)
 
 
 def claims_fail(claims: NodeClaims | None, fail_on: FailOn) -> bool:

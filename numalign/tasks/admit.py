@@ -31,6 +31,7 @@ def admit(
     reasons: bool = False,
     occupants: bool = False,
     impossible: bool = False,
+    allow_missing: Sequence[str] = (),
     there: Session | None = None,
     since: SinceRequest | None = None,
     keep: bool = False,
@@ -48,6 +49,7 @@ def admit(
         reasons: take refusals apart (`AdmitResult.refusals`).
         occupants: list who is on the node in the end (`AdmitResult.occupants`).
         impossible: find out for each refused pod whether an empty node refuses it, too.
+        allow_missing: devices that pods may go without where the machine does not have them.
         there: the node as it is; None: empty.
         since: what happened to the pods there before the first one comes up.
         keep: return the node as it is in the end (`AdmitResult.session`).
@@ -56,9 +58,7 @@ def admit(
         StartError: the kubelet would refuse to start.
         InputError: a pod chooses its policy by an annotation that is wrong.
     """
-    if setup.kubelet.choose:
-        pods = tuple(pods)
-        check_choices(setup, (*beside, *pods))
+    pods = _asked(setup, pods, beside, allow_missing)
     session = _opened(setup, there, fit_check=fit_check)
     odd = odd_from_the_start(session)
     groups = _Groups() if reasons else None
@@ -81,11 +81,30 @@ def admit(
         reserved_cpus=session.node.cpu.reserved,
         pods=tuple(tried),
         beside=tuple(earlier),
-        notices=(*odd, *_absent(earlier), *notices),
+        notices=(*odd, *_absent(earlier), *notices, *_missing(tried, setup)),
         refusals=tuple(groups.found) if groups is not None else (),
         occupants=tuple(_occupants(session, (*beside, *(there.pods if there else ())))) if occupants else (),
         session=session if keep else None,
     )
+
+
+def _asked(setup: Setup, pods: Iterable[Pod], beside: Sequence[Pod], allow_missing: Sequence[str]) -> Iterable[Pod]:
+    """Check and change what comes up, where something asks for that; else pods stay as they come, one at a time."""
+    if allow_missing:
+        from numalign.tasks.missing import passing_over
+
+        pods = passing_over(pods, setup.machine, allow_missing)
+    if setup.kubelet.choose:
+        pods = tuple(pods)
+        check_choices(setup, (*beside, *pods))
+    return pods
+
+
+def _missing(pods: Sequence[PodResult], setup: Setup) -> Iterator[Notice]:
+    if any(pod.missing for pod in pods):
+        from numalign.tasks.missing import missing_notices
+
+        yield from missing_notices(pods, setup.machine)
 
 
 def _opened(setup: Setup, there: Session | None, *, fit_check: bool) -> Session:

@@ -9,6 +9,7 @@ from numalign.analysis.compare.table import Comparison, run, variants
 from numalign.analysis.refusal import refusal
 from numalign.errors import Notice
 from numalign.results.compare import ComparedMachine, ComparedRow, CompareResult
+from numalign.tasks.missing import missing_notices, passing_over
 from numalign.tasks.pod_result import pod_result
 from numalign.tasks.setup import check_choices
 
@@ -28,6 +29,7 @@ def compare(
     options: Sequence[str] = (),
     reasons: bool = False,
     there: Session | None = None,
+    allow_missing: Sequence[str] = (),
 ) -> CompareResult:
     """Admit pods, and copies of them until one is refused, under every policy and scope, each from an empty node.
 
@@ -39,6 +41,7 @@ def compare(
         options: policy options, each tried by itself beside those that are set.
         reasons: take refusals apart (`ComparedRow.refusal`).
         there: the node as it is, for the first setup; None: empty.
+        allow_missing: devices that pods may go without where a machine does not have them.
 
     Raises:
         InputError: a pod chooses its policy by an annotation that is wrong.
@@ -48,10 +51,14 @@ def compare(
     machines: list[ComparedMachine] = []
     notices: list[Notice] = []
     for setup in setups:
-        here = there if setup is setups[0] else None
-        tried = [run(variant, pods, beside, started=started, on=here) for variant in variants(setup, options=options)]
-        machines.append(ComparedMachine(setup, tuple(compared_row(one, reasons=reasons) for one in tried)))
-        notices += _odd(tried, f" on {setup.machine.name}" if len(setups) > 1 else "")
+        on = there if setup is setups[0] else None
+        here = passing_over(pods, setup.machine, allow_missing)
+        tried = [run(variant, here, beside, started=started, on=on) for variant in variants(setup, options=options)]
+        rows = tuple(compared_row(one, reasons=reasons) for one in tried)
+        machines.append(ComparedMachine(setup, rows))
+        where = f" on {setup.machine.name}" if len(setups) > 1 else ""
+        odd = (*_odd(tried), *missing_notices((pod for row in rows for pod in row.pods), setup.machine))
+        notices += [notice._replace(path=f"{notice.path}{where}") for notice in dict.fromkeys(odd)]
     return CompareResult(tuple(machines), tuple(notices))
 
 
@@ -81,7 +88,7 @@ def _exclusive(demand: PodDemand) -> Iterator[str]:
         yield from (name for name, amount in (*container.devices, *(container.memory or ())) if amount)
 
 
-def _odd(tried: Iterable[Comparison], where: str) -> Iterator[Notice]:
+def _odd(tried: Iterable[Comparison]) -> Iterator[Notice]:
     """Warn of pods that are said to be there and are refused under some policy, and of what the first set met."""
     refused: dict[str, dict[str, None]] = {}
     for one in tried:
@@ -89,7 +96,7 @@ def _odd(tried: Iterable[Comparison], where: str) -> Iterator[Notice]:
             policy = one.variant.setup.config.topology_manager_policy
             refused.setdefault(outcome.pod.name, {})[policy] = None
         for outcome in one.outcomes:
-            yield from (notice._replace(path=f"{notice.path}{where}") for notice in outcome.notices)
+            yield from outcome.notices
     for name, policies in refused.items():
         text = f"refused under {', '.join(policies)}, so it is not beside the pods there"
-        yield Notice("beside-refused", text, f"{name}{where}")
+        yield Notice("beside-refused", text, name)

@@ -12,6 +12,7 @@ from numalign.analysis.whatif.situation import Event, Situation, arrivals, playe
 from numalign.errors import Notice
 from numalign.kubelet.admission import Session, admit, odd_from_the_start
 from numalign.results.explain import ExplainedPod, ExplainResult
+from numalign.tasks.missing import missing_notices, passing_over
 from numalign.tasks.pod_result import pod_result
 from numalign.tasks.setup import check_choices
 
@@ -31,6 +32,7 @@ def explain(
     details: bool = False,
     all_alternatives: bool = False,
     there: Session | None = None,
+    allow_missing: Sequence[str] = (),
 ) -> ExplainResult:
     """Admit pods one after another, on an empty node or on one in use, and explain each admission.
 
@@ -44,6 +46,7 @@ def explain(
         details: tell every step of each decision.
         all_alternatives: tell every aligned allocation there is.
         there: the node as it is; None: empty.
+        allow_missing: devices that pods may go without where the machine does not have them.
 
     Raises:
         StartError: the kubelet would refuse to start.
@@ -52,6 +55,7 @@ def explain(
     """
     for one in (setup, *(other for _, other in elsewhere)):
         check_choices(one, (*beside, *pods))
+    pods = passing_over(pods, setup.machine, allow_missing)
     situation = Situation(setup, past=arrivals(beside, started=started), there=there)
     session = situation.session()
     notices = [*odd_from_the_start(session), *_absent(beside, session)]
@@ -71,7 +75,12 @@ def explain(
         events = arrivals((pod,), started=started)
         situation = situation._replace(past=situation.past + events)
         session = played(outcome.then, events[1:])
-    return ExplainResult(setup, session.node.cpu.reserved, tuple(told), tuple(notices))
+    return ExplainResult(
+        setup,
+        session.node.cpu.reserved,
+        tuple(told),
+        (*notices, *missing_notices((one.pod for one in told), setup.machine)),
+    )
 
 
 def explain_one(situation: Situation, pod: Pod) -> ExplainedPod:

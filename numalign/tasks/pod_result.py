@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from numalign.analysis.alignment import alignment
+from numalign.analysis.floating import cause
 from numalign.analysis.holding import holding
 from numalign.results.admit import ContainerResult, PodResult
 
@@ -33,6 +34,15 @@ def _containers(outcome: Outcome) -> tuple[ContainerResult, ...]:
     node, found = outcome.before.node, []
     for container in outcome.demand.containers:
         held = holding(node, outcome.after, outcome.demand.uid, container)
-        hint = outcome.result.hints[container.name]
-        found.append(ContainerResult(container.name, container.kind, hint, held, alignment(node, held)))
+        judged = alignment(node, held, container)
+        found.append(
+            ContainerResult(
+                name=container.name,
+                kind=container.kind,
+                hint=outcome.result.hints[container.name],
+                holding=held,
+                alignment=judged,
+                cause=cause(node, outcome.pod, container) if judged.cpus_float else None,
+            )
+        )
     return tuple(found)

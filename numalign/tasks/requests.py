@@ -40,6 +40,8 @@ class PodsRequest(NamedTuple):
     """As many pods of each template as its object asks for."""
     node_name: str | None = None
     """The node that the pods of `beside` have to be bound to; None: to be told from the list."""
+    allow_missing: tuple[str, ...] = ()
+    """Devices that pods may go without where the machine does not have them."""
 
 
 class NodeRequest(NamedTuple):

@@ -116,13 +116,20 @@ def _pods(there: Session) -> Iterator[PodStatus]:
     for uid in holders(there.state):
         pod = known.get(uid)
         containers = tuple(
-            ContainerStatus(name, held, alignment(there.node, held))
-            for name in _containers(there, uid)
-            if any((held := holding(there.node, there.state, uid, _nothing(name)))[:3])
+            ContainerStatus(asked.name, held, alignment(there.node, held, asked))
+            for asked in _asked(there, uid)
+            if any((held := holding(there.node, there.state, uid, asked))[:3])
         )
         name, namespace = (pod.name, pod.namespace) if pod and pod.name != uid else (uid, "")
         found.append(PodStatus(name, namespace, uid, pod is not None, containers))
     yield from sorted(found, key=lambda one: (not one.active, one.namespace, one.name))
+
+
+def _asked(there: Session, uid: str) -> list[ContainerDemand]:
+    """List what the containers of a pod asked for; of a pod that is gone only their names are known."""
+    pod = there.state.pods.get(uid)
+    asked = {one.name: one for one in pod.containers} if pod else {}
+    return [asked.get(name) or _nothing(name) for name in _containers(there, uid)]
 
 
 def _containers(there: Session, uid: str) -> list[str]:

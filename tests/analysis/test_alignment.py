@@ -6,11 +6,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from numalign.analysis.alignment import Alignment, aligned, alignment, memory_width, nodes_of_cpus
+from numalign.analysis.alignment import (
+    Alignment,
+    Part,
+    aligned,
+    alignment,
+    memory_width,
+    nodes_of_cpus,
+    verdict_of,
+)
+from numalign.analysis.floating import Cause, cause
 from numalign.analysis.holding import holding
+from numalign.analysis.verdict import worst
 from numalign.kubelet.admission import Outcome
 from numalign.kubelet.config import KubeletConfig
-from numalign.model.machine import Device, Machine
+from numalign.model.apiserver.defaulting import read_pod
+from numalign.model.machine import Device, Machine, NUMANode
 from numalign.model.pod import Pod
 from tests.analysis.support import GPU, NIC, PAGES, STATIC, config, limits, machine, outcome, pod, pod_of
 
@@ -22,7 +33,8 @@ NONE, BEST = config("none"), config("best-effort")
 def judged(found: Outcome) -> Alignment:
     assert found.admit, found.message
     [container] = found.demand.containers
-    return alignment(found.before.node, holding(found.before.node, found.after, found.demand.uid, container))
+    held = holding(found.before.node, found.after, found.demand.uid, container)
+    return alignment(found.before.node, held, container)
 
 
 def with_gpus(*devices: Device) -> Machine:
@@ -38,7 +50,8 @@ def with_gpus(*devices: Device) -> Machine:
         pytest.param(NONE, (WHOLE,), pod("p", 2, gpu=1), {"cpu": 2, GPU: 1}, 1, False, id="a GPU on the other node"),
         pytest.param(BEST, (LEFT, pod("q", 3)), pod("p", 2), {"cpu": 3}, 1, False, id="two CPUs from two nodes"),
         pytest.param(BEST, (), pod("p", 6), {"cpu": 0b11}, 2, True, id="six CPUs need two nodes"),
-        pytest.param(BEST, (), pod("p", 1, gpu=2), {"cpu": 1, GPU: 3}, 2, True, id="two GPUs need two nodes"),
+        pytest.param(BEST, (), pod("p", 1, gpu=2), {"cpu": 1, GPU: 3}, 2, False, id="two GPUs, one where no CPU is"),
+        pytest.param(BEST, (), pod("p", 6, gpu=2), {"cpu": 3, GPU: 3}, 2, True, id="two GPUs need two nodes"),
         pytest.param(NONE, (), pod("p", 6, gpu=1), {"cpu": 3, GPU: 1}, 2, True, id="a GPU on one of two nodes"),
         pytest.param(BEST, (), pod("p", 0.5), {}, 0, None, id="nothing that has a place"),
     ],
@@ -62,7 +75,8 @@ def test_as_few_nodes_as_the_widest_resource_needs(
 def test_pinned_memory_has_a_place_and_a_width() -> None:
     found = judged(outcome(config("best-effort", **STATIC), pod("p", 1, "20Gi", pages="2Mi")))
     assert found.places == {"cpu": 0b01, "memory": 0b11, PAGES: 0b11}
-    assert (found.least, found.aligned) == (2, True)
+    assert (found.least, found.verdict) == (2, "spread")
+    assert found.remote == (Part(PAGES, 0b10), Part("memory", 0b10))
 
 
 def test_memory_that_nobody_pins_has_none() -> None:
@@ -87,7 +101,114 @@ def test_where_a_device_is(device: Device, places: dict[str, int], unplaced: tup
 def test_a_wide_device_alone_is_on_the_lowest_of_its_nodes() -> None:
     asked = pod_of("p", app={**limits(0.5), GPU: "1"})
     found = judged(outcome(NONE, asked, on=with_gpus(Device("a", (0, 1)))))
-    assert (dict(found.places), found.aligned) == ({GPU: 0b01}, True)
+    assert (dict(found.places), found.verdict) == ({GPU: 0b01}, "floating")
+
+
+OFF = {"cpu_manager_policy": "none"}
+BURSTABLE = read_pod(
+    {
+        "metadata": {"name": "p"},
+        "spec": {
+            "containers": [
+                {"name": "app", "resources": {"limits": {"cpu": 2, "memory": "1Gi", GPU: 1}}},
+                {"name": "proxy", "resources": {"requests": {"cpu": "100m"}}},
+            ]
+        },
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("settings", "asked", "on", "verdict", "floating"),
+    [
+        pytest.param(NONE, pod("p", 2), None, "aligned", (), id="CPUs alone"),
+        pytest.param(NONE, pod("p", 2, gpu=1), with_gpus(Device("a", (1,))), "spread", (), id="a GPU elsewhere"),
+        pytest.param(NONE, pod("p", 2, gpu=1), with_gpus(Device("a")), "unknown", (), id="a GPU of no known node"),
+        pytest.param(NONE, pod("p", 0.5, gpu=1), None, "floating", ("cpu",), id="a GPU and a part of a CPU"),
+        pytest.param(NONE, pod("p", 0.5), None, "none", (), id="a part of a CPU"),
+        pytest.param(config("none", **STATIC), pod("p", 0.5), None, "none", (), id="a part of a CPU, memory pinned"),
+        pytest.param(config("none", **OFF), pod("p", 2), None, "floating", ("cpu",), id="whole CPUs nobody pins"),
+        pytest.param(config("none", **OFF), pod("p", 2, gpu=1), None, "floating", ("cpu",), id="a GPU, no CPU pinned"),
+        pytest.param(config("none", **OFF), pod("p", 0.5), None, "none", (), id="nothing that is ever placed"),
+        pytest.param(NONE, pod("p", 2, "20Gi"), None, "floating", ("memory",), id="memory larger than the node"),
+        pytest.param(NONE, pod("p", 5, "20Gi"), None, "aligned", (), id="memory of both nodes of the CPUs"),
+        pytest.param(NONE, pod("p", 2, pages="2Gi"), None, "floating", (PAGES,), id="pages larger than the node's"),
+        pytest.param(NONE, pod_of("p", app={**limits(2), "a.com/x": "1"}), None, "incomplete", (), id="no such device"),
+        pytest.param(
+            NONE, pod_of("p", app={**limits(0.5), "a.com/x": "1"}), None, "incomplete", (), id="no device, no CPU"
+        ),
+    ],
+)
+def test_the_verdict(
+    settings: KubeletConfig, asked: Pod, on: Machine | None, verdict: str, floating: tuple[str, ...]
+) -> None:
+    found = judged(outcome(settings, asked, on=on))
+    assert (found.verdict, found.floating) == (verdict, floating)
+    assert found.aligned is {"aligned": True, "none": None, "unknown": None}.get(verdict, False)
+
+
+def test_one_container_that_is_not_guaranteed_lets_the_others_float() -> None:
+    found = outcome(BEST, BURSTABLE)
+    assert verdict_of(found) == "floating"
+    assert cause(found.before.node, found.pod, found.demand.containers[0]) == Cause("qos", ("proxy",))
+
+
+@pytest.mark.parametrize(
+    ("settings", "asked", "kind"),
+    [
+        (config("none", **OFF), pod("p", 2), "cpu-manager"),
+        (NONE, pod("p", 0.5, gpu=1), "fraction"),
+        (NONE, read_pod({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "app"}]}}), "qos"),
+    ],
+    ids=["nobody pins", "a part of a CPU", "best effort"],
+)
+def test_why_cpus_float(settings: KubeletConfig, asked: Pod, kind: str) -> None:
+    found = outcome(settings, asked)
+    assert cause(found.before.node, found.pod, found.demand.containers[0]).kind == kind
+
+
+class TestNodesWithoutCPUs:
+    """Two nodes with CPUs, a third without any: near the second, or nobody says."""
+
+    def machine(self, *distances: tuple[int, ...], device: int = 2) -> Machine:
+        there = machine("figure-1")
+        rows = distances or (None, None, None)
+        nodes = (*there.numa_nodes, NUMANode(2, 0, 8 * GI))
+        nodes = tuple(node._replace(distances=row) for node, row in zip(nodes, rows, strict=True))
+        return there._replace(numa_nodes=nodes, devices={GPU: (Device("a", (device,)),)})
+
+    NEAR_ONE = ((10, 20, 40), (20, 10, 30), (40, 30, 10))
+    NEAR_BOTH = ((10, 20, 30), (20, 10, 30), (30, 30, 10))
+
+    @pytest.mark.parametrize(
+        ("rows", "before", "verdict"),
+        [
+            (NEAR_ONE, (), "spread"),
+            (NEAR_ONE, (WHOLE,), "aligned"),
+            (NEAR_BOTH, (), "aligned"),
+            (NEAR_BOTH, (WHOLE,), "aligned"),
+            ((), (WHOLE,), "aligned"),
+        ],
+        ids=["near the other node", "near its node", "near both", "near both, from the other", "nobody says"],
+    )
+    def test_a_device_counts_as_on_the_nearest_node_with_cpus(
+        self, rows: tuple[tuple[int, ...], ...], before: tuple[Pod, ...], verdict: str
+    ) -> None:
+        found = judged(outcome(NONE, pod("p", 2, gpu=1), *before, on=self.machine(*rows)))
+        assert found.verdict == verdict
+        assert found.places[GPU] == 0b100
+
+    def test_memory_there_is_always_remote(self) -> None:
+        settings = config("none", **STATIC)
+        found = judged(outcome(settings, pod("p", 8, "34Gi"), on=self.machine(*self.NEAR_BOTH)))
+        assert (found.verdict, found.remote) == ("spread", (Part("memory", 0b100),))
+
+
+def test_the_worst_of_several() -> None:
+    assert worst(("none", "aligned", "unknown", "spread", "floating", "incomplete")) == "incomplete"
+    assert worst(("none", "aligned", "unknown")) == "unknown"
+    assert worst(("none", "aligned")) == "aligned"
+    assert worst(()) == "none"
 
 
 @pytest.mark.parametrize(
@@ -135,7 +256,8 @@ def test_what_a_strict_policy_admits_on_one_node_is_aligned(
         return
     result = judged(found)
     touched = [mask.bit_count() for mask in result.places.values()]
-    assert result.aligned == (result.nodes.bit_count() <= max(-(-cpus // 4), gpus))
+    local = not result.places.get(GPU, 0) & ~result.places["cpu"]
+    assert result.aligned == (local and result.nodes.bit_count() <= max(-(-cpus // 4), gpus))
     assert max(touched) <= result.nodes.bit_count()
     if policy == "single-numa-node":
         assert result.aligned

@@ -60,11 +60,12 @@ def test_what_is_pinned_has_a_place_too() -> None:
     }
 
 
-def test_without_cpus_of_its_own_the_way_is_from_any_node_it_touches() -> None:
+def test_without_cpus_of_its_own_there_is_no_way() -> None:
     there = line(((10, 20), (20, 10)))._replace(devices={GPU: (Device("a", (0,)), Device("b", (1,)))})
     asked = pod_of("p", app={**limits(0.5), GPU: "2"})
     placed = only(outcome(config("best-effort"), asked, on=there))
-    assert [(place.resource, place.nodes, place.distance) for place in placed.places] == [(GPU, 0b11, 20)]
+    assert [(place.resource, place.nodes, place.distance) for place in placed.places] == [(GPU, 0b11, None)]
+    assert (placed.distance, placed.local) == (None, None)
 
 
 def test_a_container_that_holds_nothing_is_nowhere() -> None:
@@ -105,7 +106,7 @@ def test_rows_follow_ascending_ids_whatever_the_ids() -> None:
 def test_each_container_has_a_placement_in_the_kubelets_order() -> None:
     asked = pod_of("p", first=limits(1), initial=limits(1), second=limits(2))
     found = outcome(config("best-effort"), asked)
-    assert [placed.container.name for placed in placements(found)] == ["initial", "first", "second"]
+    assert [placed.container for placed in placements(found)] == ["initial", "first", "second"]
 
 
 @pytest.mark.parametrize(

@@ -87,14 +87,14 @@ class TestTable:
     def test_a_device_that_a_machine_does_not_have_is_said_loudly(self) -> None:
         done = compare(GPU_POD, "-m", "figure-1")
 
-        assert "admitted WITHOUT nvidia.com/gpu" in done.out
-        assert "no device plugin of this node" in done.err
+        assert "admitted, without nvidia.com/gpu" in done.out
+        assert "no nvidia.com/gpu on this machine: the pod would run without it" in done.err
 
     def test_a_machine_without_the_device_is_not_the_best_one(self) -> None:
         done = compare(PODS / "two-containers-pod-scope.yaml", "-m", "figure-1", "-m", "gb200")
 
         assert {row[7] for row in table(done)[1:8]} == {"2"}
-        assert table(done)[8][7] == "36"
+        assert table(done)[8][7] == "36, 0 aligned"
         assert done.out.endswith("\nmost aligned replicas: 2 under every policy on figure-1\n")
 
     def test_wide_names_all_resources_and_hints(self) -> None:

@@ -125,7 +125,7 @@ def test_a_pod_that_runs_without_a_device_it_asks_for_is_not_just_admitted(tmp_p
     pod = tmp_path / "pod.yaml"
     pod.write_text((ROOT / "pods/announcement.yaml").read_text(encoding="utf-8").split("---")[0], encoding="utf-8")
     told = in_process("explain", pod, "--machine", "xeon-4s")
-    assert "numa-aligned-1: admitted WITHOUT gpu-vendor.com/gpu, nic-vendor.com/nic\n" in told.out
+    assert "numa-aligned-1: admitted, without gpu-vendor.com/gpu, nic-vendor.com/nic\n" in told.out
 
 
 STATIC_MEMORY = (

@@ -43,6 +43,7 @@ RULES: tuple[Rule, ...] = (
     Rule("dra-claim", "unaligned", lint_manifest.dra_claim),
     Rule("hugepages-without-memory", "unaligned", lint_manifest.hugepages_without_memory),
     Rule("hugepages-name", "impossible", lint_manifest.hugepages_name),
+    Rule("device-missing", "impossible", lint_machine.device_missing),
     Rule("exceeds-machine", "impossible", lint_machine.exceeds_machine),
 )
 """In the order in which findings are told."""

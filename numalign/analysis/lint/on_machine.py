@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from difflib import get_close_matches
 
 from numalign.analysis.lint.finding import Finding
 from numalign.analysis.lint.subject import Part, Subject
@@ -11,7 +12,7 @@ from numalign.kubelet.memory.hints import narrowest
 from numalign.kubelet.memory.state import STATIC
 from numalign.kubelet.node import Node
 from numalign.model.quantity import canonical, readable_near, with_decimals
-from numalign.model.resources import is_memory
+from numalign.model.resources import is_extended, is_memory
 
 MAX_CPUS_OF_ANY_NODE = 16
 """How many CPUs are taken to fit one NUMA node of any machine."""
@@ -124,6 +125,24 @@ def _perhaps_unequal(part: Part) -> Iterator[Finding]:
         )
 
 
+def device_missing(subject: Subject) -> Iterator[Finding]:
+    """A pod runs without a device that the machine does not have, and no scheduler would send it there."""
+    if subject.on is None:
+        return
+    machine = subject.on.node.machine
+    for part in subject.parts:
+        for name, amount in part.demand.devices:
+            if amount and name not in machine.devices and name not in machine.node.extended_resources:
+                near = get_close_matches(name[:200], [*machine.devices, *machine.node.extended_resources], 1, 0.6)
+                yield Finding(
+                    f"{machine.name} has no {name}: the pod would run there without it",
+                    f"write {near[0]}, which it has" if near else f"leave {name} out, or choose another machine",
+                    part.field("limits", name),
+                    "impossible",
+                    part.container.name,
+                )
+
+
 def exceeds_machine(subject: Subject) -> Iterator[Finding]:
     """A pod that asks more than the whole machine has never runs there."""
     if subject.on is None or subject.on.view is None:
@@ -132,8 +151,8 @@ def exceeds_machine(subject: Subject) -> Iterator[Finding]:
     unjudged = subject.on.view.unjudged
     for name, nano in sorted(effective(subject.pod, "requests").items()):
         has = there[name].nano if name in there else 0
-        if nano <= has or name in unjudged:
-            continue
+        if nano <= has or name in unjudged or (not has and is_extended(name)):
+            continue  # `device_missing` tells of devices that are not there at all.
         text = canonical(there[name]) if name in there else "none"
         yield Finding(
             f"asks for more {name} than all of {subject.on.node.machine.name} has for pods: {text}",

@@ -121,6 +121,6 @@ def _aligned(session: Session, pod: Pod) -> bool:
     outcome = admit(session, pod)
     if not outcome.admit:
         return False
-    held = holding(session.node, outcome.after, pod.uid, outcome.demand.containers[0])
-    judged = alignment(session.node, held)
+    asked = outcome.demand.containers[0]
+    judged = alignment(session.node, holding(session.node, outcome.after, pod.uid, asked), asked)
     return judged.aligned is True and judged.nodes.bit_count() == 1

@@ -83,19 +83,7 @@ def command(
         here, asked = (Place(kept.on, kept.there), pods) if kept else place(node, machine, kubelet, pods)
         on = here.on
         up = load_pods(asked, tuple(pod for pod in here.pods if pod.name not in since.without), on.setup.machine)
-        result = admit(
-            on.setup,
-            counted(up.tried, "pods"),
-            beside=up.beside,
-            started=pods.started,
-            fit_check=only is None,
-            reasons=output in ("table", "wide"),
-            occupants=output == "wide",
-            impossible=fail_on == "impossible",
-            there=here.there,
-            since=since,
-            keep=kept is not None,
-        )
+        result = _admitted(here, up, pods, since, fit_check=only is None, output=output, fail_on=fail_on)
         written = kept.keep(result.session) if kept and result.session and not (result.fatal or up.broken) else ()
     result = _with_gangs_and_claims(result, up, pods, slices)
     notices = (*on.notices, *_but_claims(up.notices, slices), *result.notices, *written)
@@ -124,6 +112,32 @@ def _with_gangs_and_claims(result: AdmitResult, up: LoadedPods, pods: PodsReques
 def _but_claims(notices: Iterable[Notice], slices: str | None) -> Iterator[Notice]:
     """Leave out that documents without a pod were passed over, where these may be the claims."""
     return (notice for notice in notices if slices is None or notice.code != "no-pod")
+
+
+def _admitted(
+    here: Place,
+    up: LoadedPods,
+    pods: PodsRequest,
+    since: SinceRequest,
+    *,
+    fit_check: bool,
+    output: str,
+    fail_on: FailOn,
+) -> AdmitResult:
+    return admit(
+        here.on.setup,
+        counted(up.tried, "pods"),
+        beside=up.beside,
+        started=pods.started,
+        fit_check=fit_check,
+        reasons=output in ("table", "wide"),
+        occupants=output == "wide",
+        impossible=fail_on == "impossible",
+        there=here.there,
+        allow_missing=pods.allow_missing,
+        since=since,
+        keep=True,
+    )
 
 
 def _kept(state: str, machine: str | None, kubelet: KubeletRequest) -> AbstractContextManager[KeptNode]:

@@ -99,6 +99,7 @@ def command(
         beside=up.beside,
         started=pods.started,
         options=options,
+        allow_missing=pods.allow_missing,
         reasons=output not in ("json", "yaml"),
         there=here.there,
     )

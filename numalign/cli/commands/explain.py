@@ -124,6 +124,7 @@ def _explained(
         details=details,
         all_alternatives=all_alternatives,
         there=there,
+        allow_missing=asked.pods.allow_missing,
     )
 
 

@@ -131,20 +131,15 @@ def _report(pod: Pod, others: Sequence[Pod], shortages: list[Shortage], refusals
 
 
 def _requested(pod: Pod, have: Mapping[str, int], node: NodeView) -> tuple[dict[str, int], list[str]]:
-    """Give the pod's request, in the order in which it is checked, and what was left out of it (3.1, 3.3)."""
-    notes = []
+    """Give the pod's request, in the order in which it is checked, and what could not be judged of it (3.1, 3.3)."""
     nano = effective(pod, "requests")
     for resource in sorted(nano):
         if resource not in have and is_extended(resource):
-            if nano[resource] > 0:
-                notes.append(
-                    f"{resource}: no device plugin of this node and no entry in its status has this resource, so the "
-                    "kubelet passes over the request: the pod would run without it (a scheduler would not send it here)"
-                )
+            # The kubelet passes over it: the pod runs without such a device, and no scheduler would send it here.
             del nano[resource]
     for resource, quantity in pod.overhead.items():
         nano[resource] = nano.get(resource, 0) + quantity.nano
-    notes += [
+    notes = [
         f"{resource}: not judged, the machine does not say how much there is"
         for resource in sorted(node.unjudged & nano.keys())
         if nano.pop(resource) > 0

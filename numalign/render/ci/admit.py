@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from numalign.render.ci.checks import Check, Problem
-from numalign.render.page.document import text_of
-from numalign.render.text.admit import alignment_text
+from numalign.render.text.alignment import reason_of
 from numalign.results.verdict import FailOn, fails
 
 if TYPE_CHECKING:
@@ -18,6 +17,8 @@ Place = tuple[str | None, int]
 
 NOT_ALIGNED = "NotAligned"
 """Title of what an admitted container got: numalign's own word, the kubelet has none."""
+MISSING = "DeviceMissing"
+"""Title of a container that goes without a device."""
 
 
 def admit_checks(result: AdmitResult, places: Iterable[Place], fail_on: FailOn) -> list[Check]:
@@ -46,5 +47,6 @@ def _refusal(pod: PodResult, fails: bool) -> Problem:
 def _unaligned(pod: PodResult, fails: bool) -> Iterator[Problem]:
     for container in pod.containers:
         if container.aligned is False:
-            places = text_of(alignment_text(container.alignment)).removeprefix("NO: ")
-            yield Problem("error" if fails else "warning", NOT_ALIGNED, f"container {container.name}: {places}", fails)
+            text = f"container {container.name}: {reason_of(container, pod.qos)}"
+            title = MISSING if container.missing else NOT_ALIGNED
+            yield Problem("error" if fails else "warning", title, text, fails)

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from numalign.model.cpuset import format_set, ids
 from numalign.render.json.data import Data
+from numalign.render.text.alignment import reason_of
 
 if TYPE_CHECKING:
     from numalign.analysis.holding import Holding
     from numalign.errors import Notice
     from numalign.kubelet.config import KubeletConfig
     from numalign.kubelet.topology.hints import TopologyHint
-    from numalign.results.admit import AdmitResult, Gang, PodResult
+    from numalign.results.admit import AdmitResult, ContainerResult, Gang, PodResult
 
 
 def hint_json(hint: TopologyHint) -> Data:
@@ -96,10 +97,31 @@ def pod_json(pod: PodResult) -> Data:
                 "hint": hint_json(container.hint),
                 **holding_json(container.holding),
                 "aligned": container.aligned,
+                "alignment": alignment_json(container, pod.qos),
             }
             for container in pod.containers
         ],
+        "verdict": pod.verdict if pod.admitted else None,
+        "missing": list(pod.missing),
         "sharedPool": cpus_json(pod.shared_pool),
+    }
+
+
+def alignment_json(container: ContainerResult, qos: str) -> Data:
+    """Write the verdict on a container and what it rests on; amounts are bytes."""
+    judged = container.alignment
+    return {
+        "verdict": judged.verdict,
+        "reason": reason_of(container, qos) or None,
+        "numaNodes": list(ids(judged.nodes)),
+        "leastNodes": judged.least,
+        "floating": list(judged.floating),
+        "remote": [
+            {"resource": part.resource, "ids": list(part.ids), "numaNodes": list(ids(part.nodes))}
+            for part in judged.remote
+        ],
+        "unknown": [{"resource": part.resource, "ids": list(part.ids)} for part in judged.unknown],
+        "missing": list(judged.missing),
     }
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numalign.errors import Notice, StartError
     from numalign.kubelet.config import KubeletConfig
     from numalign.kubelet.setup import Setup
+    from numalign.results.admit import ContainerResult
     from numalign.results.explain import ExplainedPod, ExplainResult
 
 
@@ -51,7 +52,7 @@ def _pod(config: KubeletConfig, told: ExplainedPod, advice: Advice) -> Data:
         "changes": [
             _change(config, change, command) for change, command in zip(told.changes, advice.changes, strict=True)
         ],
-        "placements": [_placement(one) for one in told.placements],
+        "placements": [_placement(*both) for both in zip(told.pod.containers, told.placements, strict=False)],
         "unpinned": [_unpinned(one) for one in told.unpinned],
         "next": None if told.refusal is None else (*advice.changes, advice.otherwise)[0],
     }
@@ -166,11 +167,12 @@ def _unpinned(one: Unpinned) -> Data:
     }
 
 
-def _placement(placement: Placement) -> Data:
-    judged = placement.judged
+def _placement(container: ContainerResult, placement: Placement) -> Data:
+    judged = container.alignment
     return {
-        "container": placement.container.name,
+        "container": placement.container,
         "aligned": judged.aligned,
+        "verdict": judged.verdict,
         "numaNodes": list(ids(judged.nodes)),
         "leastNodes": judged.least,
         "distance": placement.distance,

@@ -59,6 +59,7 @@ def _pod(pod: PodStatus) -> Data:
                 **holding_json(one.holding),
                 "numaNodes": list(ids(one.alignment.nodes)),
                 "aligned": one.alignment.aligned,
+                "verdict": one.alignment.verdict,
             }
             for one in pod.containers
         ],

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from numalign.kubelet.releases.release import version_text
 from numalign.kubelet.releases.table import NEWEST
 from numalign.model.cpuset import format_set
-from numalign.render.page.document import Cell, Document, Line, Style, Styled, Table
+from numalign.render.page.document import Cell, Document, Line, Styled, Table
+from numalign.render.text.alignment import reasons, verdict_cell
 from numalign.render.text.amounts import bytes_text, nodes_text
 from numalign.render.text.drawing import draw
 
 if TYPE_CHECKING:
-    from numalign.analysis.alignment import Alignment
     from numalign.analysis.holding import Holding
     from numalign.kubelet.releases.release import Kubelet
     from numalign.kubelet.setup import Setup
@@ -38,6 +38,9 @@ def admit_document(result: AdmitResult, origin: str) -> Document:
         Line(),
         Table(COLUMNS, tuple(rows)),
     ]
+    apart = list(reasons(pods))
+    if apart:
+        document += [Line(), *(Line(text, "warn") for text in apart)]
     for group in result.refusals:
         document += [Line(), *refusal_document(group)]
     if result.claims is not None:
@@ -117,15 +120,22 @@ def pod_rows(pod: PodResult, *, exclusive_cpus: bool) -> Iterable[tuple[Cell, ..
     for container in pod.containers:
         yield (
             pod.name,
-            Styled("admitted", "good"),
+            result_cell(pod),
             pod.qos,
             container.name if container.kind == "app" else f"{container.name} ({container.kind})",
             hint_text(container.hint),
             (container.cpus or "shared pool") if exclusive_cpus else "all",
             devices_text(container.holding),
             memory_text(container.holding),
-            alignment_text(container.alignment),
+            verdict_cell(container.alignment),
         )
+
+
+def result_cell(pod: PodResult) -> Cell:
+    """Say that a pod is admitted, and without what."""
+    if pod.missing:
+        return Styled(f"admitted, without {', '.join(pod.missing)}", "warn")
+    return Styled("admitted", "good")
 
 
 def hint_text(hint: TopologyHint) -> str:
@@ -151,23 +161,6 @@ def memory_text(holding: Holding) -> str:
         )
         or NOTHING
     )
-
-
-def alignment_text(judged: Alignment) -> Cell:
-    """Write the judgement: `yes, node 0`, `NO: cpu, memory on node 0; nvidia.com/gpu on node 1`."""
-    if judged.aligned is None:
-        return "-" if not judged.unplaced else f"- ({', '.join(judged.unplaced)}: node unknown)"
-    where = f"yes, {nodes_text(judged.nodes)}"
-    style: Style = "good"
-    if not judged.aligned:
-        together: dict[int, list[str]] = {}
-        for name, mask in judged.places.items():
-            together.setdefault(mask, []).append(name)
-        places = "; ".join(f"{', '.join(names)} on {nodes_text(mask)}" for mask, names in together.items())
-        where, style = f"NO: {places}", "warn"
-    if judged.unplaced:
-        where += f" ({', '.join(judged.unplaced)}: node unknown)"
-    return Styled(where, style)
 
 
 def refusal_document(group: RefusedAlike) -> Document:

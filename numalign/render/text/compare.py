@@ -10,6 +10,7 @@ from numalign.render.json.admit import pod_json, settings_json
 from numalign.render.json.data import Data
 from numalign.render.page.document import Cell, Document, Line, Styled, Table
 from numalign.render.text.admit import hint_text, labels, machine_line
+from numalign.render.text.alignment import verdict_word
 from numalign.render.text.amounts import amount_text, nodes_text
 from numalign.render.text.refusal import why
 from numalign.results.compare import ComparedRow
@@ -82,7 +83,7 @@ def _row(one: ComparedRow, *, wide: bool) -> Iterator[Cell]:
         return
     yield _result(one)
     yield _hints(one.pods, wide=wide)
-    yield _aligned(one.aligned)
+    yield verdict_word(one.verdict)
     yield _replicas(one)
     yield _then(one)
     yield stranded_text(one, wide=wide)
@@ -93,7 +94,7 @@ def _result(one: ComparedRow) -> Cell:
     if one.refused is None:
         text = "admitted" if pods == 1 else f"all {pods} admitted"
         missing = ", ".join(one.missing)
-        return Styled(f"{text} WITHOUT {missing}", "warn") if missing else Styled(text, "good")
+        return Styled(f"{text}, without {missing}", "warn") if missing else Styled(text, "good")
     reason = reason_text(one.refused)
     return Styled(reason if pods <= 1 else f"{admitted} of {pods}, {reason}", "bad")
 
@@ -108,12 +109,6 @@ def _hints(pods: Iterable[PodResult], *, wide: bool) -> str:
     more = len(texts) - MAX_HINTS_SHOWN
     shown = texts if wide or more <= 0 else [*texts[:MAX_HINTS_SHOWN], f"{more} more"]
     return "; ".join(shown) or NOTHING
-
-
-def _aligned(aligned: bool | None) -> Cell:
-    if aligned is None:
-        return NOTHING
-    return Styled("yes", "good") if aligned else Styled("NO", "warn")
 
 
 def _replicas(one: ComparedRow) -> Cell:
@@ -213,11 +208,15 @@ def _difference(rows: Sequence[ComparedRow]) -> str:
     """Say which variants are best; those without a device that is asked for only where all are without one."""
     if not any(one.replicas for one in rows):
         return "no variant admits everything"
-    whole = [one for one in rows if one.replicas and not one.missing]
-    most = max(one.aligned_replicas for one in whole or rows)
-    best = [one for one in whole or rows if one.aligned_replicas == most]
-    kind = "replicas" if all(one.aligned is None for one in rows) else "aligned replicas"
-    return f"most {kind}: {most} under {_names(best, rows)}"
+    whole = [one for one in rows if one.replicas and not one.missing] or rows
+    most = max(one.aligned_replicas for one in whole)
+    if most and any(one.aligned is not None for one in rows):
+        best = [one for one in whole if one.aligned_replicas == most]
+        return f"most aligned replicas: {most} under {_names(best, rows)}"
+    most = max(one.replicas for one in whole)
+    best = [one for one in whole if one.replicas == most]
+    nothing = "" if all(one.aligned is not False for one in rows) else "no variant aligns them; "
+    return f"{nothing}most replicas: {most} under {_names(best, rows)}"
 
 
 def compare_json(result: CompareResult, notices: Iterable[Notice]) -> Data:
@@ -241,6 +240,7 @@ def _row_json(one: ComparedRow) -> Data:
         "startError": one.error or None,
         "admit": one.admit,
         "aligned": one.aligned,
+        "verdict": one.verdict if one.pods else None,
         "pods": [pod_json(pod) for pod in one.pods],
         "replicas": one.replicas,
         "alignedReplicas": one.aligned_replicas,

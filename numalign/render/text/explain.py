@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from numalign.analysis.whatif.settings import POLICY, SCOPE
 from numalign.errors import CrashError
 from numalign.model.quantity import NANO, Quantity, canonical
-from numalign.render.page.document import Cell, Document, Line, Styled, Table
-from numalign.render.text.admit import alignment_text, header, machine_line
+from numalign.model.resources import CPU
+from numalign.render.page.document import Cell, Document, Line, Table
+from numalign.render.text.admit import header, machine_line
+from numalign.render.text.alignment import reason_of
 from numalign.render.text.amounts import nodes_text
 from numalign.render.text.details import alternatives_lines, details
 from numalign.render.text.matrix import matrix_table
@@ -19,11 +21,12 @@ if TYPE_CHECKING:
     from numalign.analysis.placement import Placement
     from numalign.analysis.refusal import Refusal
     from numalign.analysis.unpinned import Unpinned
+    from numalign.analysis.verdict import Verdict
     from numalign.analysis.whatif.change import Change
     from numalign.errors import StartError
     from numalign.kubelet.config import KubeletConfig
     from numalign.model.machine import Machine
-    from numalign.results.admit import PodResult
+    from numalign.results.admit import ContainerResult, PodResult
     from numalign.results.explain import ExplainedPod, ExplainResult
 
 VERDICTS = {
@@ -81,7 +84,7 @@ def _more(told: ExplainedPod) -> Iterator[Line | Table]:
 def explanation(config: KubeletConfig, told: ExplainedPod, advice: Advice) -> Document:
     """Tell one pod."""
     if told.refusal is None:
-        return [_admitted(told.pod), *_matrices(told), *_placements(told.placements), *_unpinned(told.unpinned)]
+        return [_admitted(told.pod), *_matrices(told), *_placements(told), *_unpinned(told.unpinned)]
     return [
         Line(f"{told.pod.name}: refused, {VERDICTS[told.refusal.never]}", "bad"),
         *(Line(f"  {text}", "bold") for text in why(told.refusal)),
@@ -92,9 +95,8 @@ def explanation(config: KubeletConfig, told: ExplainedPod, advice: Advice) -> Do
 
 
 def _admitted(pod: PodResult) -> Line:
-    missing = ", ".join(pod.missing)
-    if missing:
-        return Line(f"{pod.name}: admitted WITHOUT {missing}", "warn")
+    if pod.missing:
+        return Line(f"{pod.name}: admitted, without {', '.join(pod.missing)}", "warn")
     return Line(f"{pod.name}: admitted", "good")
 
 
@@ -208,18 +210,18 @@ def quantity_text(nano: int) -> str:
     return canonical(Quantity(nano, "BinarySI" if binary else "DecimalSI", None))
 
 
-def _placements(found: Sequence[Placement]) -> Iterator[Line | Table]:
+def _placements(told: ExplainedPod) -> Iterator[Line | Table]:
     yield Line()
     rows: list[tuple[Cell, ...]] = []
-    for placement in found:
-        name = placement.container.name
+    for placement in told.placements:
+        pinned = any(place.resource == CPU for place in placement.places)
         for place in placement.places:
-            far = "not known" if place.distance is None else str(place.distance)
-            rows.append((name, place.resource, nodes_text(place.nodes), far))
+            far = ("not known" if pinned else "-") if place.distance is None else str(place.distance)
+            rows.append((placement.container, place.resource, nodes_text(place.nodes), far))
     if rows:
         yield Table(("CONTAINER", "RESOURCE", "WHERE", "DISTANCE FROM ITS CPUS"), tuple(rows), indent=2)
-    for placement in found:
-        yield _judgement(placement)
+    for container, placement in zip(told.pod.containers, told.placements, strict=True):
+        yield _judgement(container, placement, told.pod.qos)
 
 
 def _unpinned(found: Sequence[Unpinned]) -> Iterator[Line]:
@@ -244,18 +246,30 @@ def unpinned_text(one: Unpinned) -> str:
     return "it asks for no CPU"
 
 
-def _judgement(placement: Placement) -> Line:
-    name, judged = f"container {placement.container.name}", placement.judged
-    if judged.aligned is None:
-        why_not = f" ({', '.join(judged.unplaced)}: no NUMA node known)" if judged.unplaced else ""
-        return Line(f"  {name}: nothing to align{why_not}")
-    cell = alignment_text(judged)
-    text = f"  {name}: aligned: {cell.text if isinstance(cell, Styled) else cell}"
-    if placement.distance is not None and placement.local is not None:
-        mean = f"{placement.distance:.1f}".removesuffix(".0")
-        text += f"; mean NUMA distance {mean}" + (
-            ", all local" if mean == str(placement.local) else f", local is {placement.local}"
-        )
-    if not judged.aligned:
-        text += f"; {judged.least} node{'s' * (judged.least != 1)} would do on an empty machine"
-    return Line(text, "good" if judged.aligned else "warn")
+def _judgement(container: ContainerResult, placement: Placement, qos: str) -> Line:
+    name, judged = f"container {container.name}", container.alignment
+    if judged.verdict == "none":
+        return Line(f"  {name}: nothing to align")
+    far = _distance(placement)
+    if judged.verdict == "aligned":
+        return Line(f"  {name}: aligned: yes, {nodes_text(judged.nodes)}{far}", "good")
+    would_do = f"; {judged.least} node{'s' * (judged.least != 1)} would do on an empty machine" * bool(judged.remote)
+    return Line(f"  {name}: {VERDICT_WORDS[judged.verdict]}: {reason_of(container, qos)}{far}{would_do}", "warn")
+
+
+def _distance(placement: Placement) -> str:
+    if placement.distance is None or placement.local is None:
+        return ""
+    mean = f"{placement.distance:.1f}".removesuffix(".0")
+    return f"; mean NUMA distance {mean}" + (
+        ", all local" if mean == str(placement.local) else f", local is {placement.local}"
+    )
+
+
+VERDICT_WORDS: Mapping[Verdict, str] = {
+    "spread": "NOT aligned, spread",
+    "floating": "NOT aligned, floating",
+    "incomplete": "NOT aligned, incomplete",
+    "unknown": "aligned or not, nobody knows",
+}
+"""Verdict -> how it is told of a container that is not aligned."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from numalign.kubelet.releases.release import version_text
 from numalign.model.cpuset import format_set
 from numalign.render.page.document import Cell, Document, Line, Style, Styled, Table
-from numalign.render.text.admit import alignment_text, devices_text, header, memory_text
+from numalign.render.text.admit import devices_text, header, memory_text
+from numalign.render.text.alignment import verdict_cell
 from numalign.render.text.amounts import bytes_text
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def _rows(pod: PodStatus, *, wide: bool) -> Iterable[tuple[Cell, ...]]:
             "shared pool" if container.holding.cpus is None else format_set(container.holding.cpus),
             devices_text(container.holding),
             memory_text(container.holding),
-            alignment_text(container.alignment),
+            verdict_cell(container.alignment),
         )
 
 

@@ -1,0 +1,145 @@
+"""The verdict on a container in words: where its parts lie, and what keeps them from being together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from numalign.model.resources import CPU
+from numalign.render.page.document import Cell, Style, Styled
+from numalign.render.text.amounts import amount_text, nodes_text
+
+if TYPE_CHECKING:
+    from numalign.analysis.alignment import Alignment, Part, TooLarge
+    from numalign.analysis.verdict import Verdict
+    from numalign.results.admit import ContainerResult, PodResult
+
+MAX_IDS_NAMED = 4
+"""How many ids of devices that do not count up are named; of more their number is told."""
+
+WORDS: dict[Verdict, tuple[str, Style]] = {
+    "aligned": ("yes", "good"),
+    "spread": ("NO, spread", "warn"),
+    "floating": ("NO, floating", "warn"),
+    "incomplete": ("NO, incomplete", "warn"),
+    "unknown": ("not known", "warn"),
+    "none": ("-", ""),
+}
+
+
+def verdict_cell(judged: Alignment) -> Cell:
+    """Write the verdict for a table: `yes, node 0`, `NO, spread`."""
+    text, style = WORDS[judged.verdict]
+    return Styled(f"{text}, {nodes_text(judged.nodes)}" if judged.verdict == "aligned" else text, style)
+
+
+def verdict_word(verdict: Verdict) -> Cell:
+    """Write a verdict on several containers for a table: `yes`, `NO, spread`."""
+    return Styled(*WORDS[verdict])
+
+
+def reasons(pods: Iterable[PodResult]) -> Iterator[str]:
+    """Say of each container that is not aligned why, a line each; those with the same reason together."""
+    told: dict[str, list[str]] = {}
+    for pod in pods:
+        for container in pod.containers:
+            reason = reason_of(container, pod.qos)
+            if reason:
+                who = pod.name if len(pod.containers) == 1 else f"{pod.name}/{container.name}"
+                told.setdefault(f"{WORDS[container.alignment.verdict][0]}: {reason}", []).append(who)
+    for reason, names in told.items():
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        yield f"{names[0]}{more}: {reason}"
+
+
+def reason_of(container: ContainerResult, qos: str) -> str:
+    """Say in words why a container is not aligned; empty: it is, or has nothing to align."""
+    judged = container.alignment
+    parts = []
+    if judged.missing:
+        parts.append(f"without {', '.join(judged.missing)}, which this machine does not have")
+    if judged.cpus_float:
+        held = "; ".join(_held(container))
+        parts.append(f"{f'{held}, ' * bool(held)}CPUs anywhere: {_cause(container, qos)}")
+    elif judged.too_large:
+        parts += [_too_large(one, judged.nodes) for one in judged.too_large]
+    elif judged.remote:
+        parts.append(", ".join([*_remote(judged.remote), f"CPUs on {nodes_text(judged.places[CPU])}"]))
+    elif judged.verdict == "spread":
+        parts.append(f"on {nodes_text(judged.nodes)}, where {_nodes(judged.least)} would do on an empty machine")
+    if judged.unknown and judged.verdict in ("unknown", "spread", "incomplete"):
+        parts.append(f"nobody knows the NUMA node of {', '.join(map(part_text, judged.unknown))}")
+    return "; ".join(parts)
+
+
+def _remote(parts: Iterable[Part]) -> Iterator[str]:
+    """Name what lies elsewhere, node by node."""
+    there: dict[int, list[str]] = {}
+    for part in parts:
+        there.setdefault(part.nodes, []).append(part_text(part))
+    for nodes, names in there.items():
+        yield f"{' and '.join(names)} on {nodes_text(nodes)}"
+
+
+def _held(container: ContainerResult) -> Iterator[str]:
+    for resource, nodes in container.alignment.places.items():
+        yield f"{resource} on {nodes_text(nodes)}"
+
+
+def _cause(container: ContainerResult, qos: str) -> str:
+    cause = container.cause
+    if cause is None or cause.kind == "not-pinned":
+        return "this kubelet does not pin them"
+    if cause.kind == "cpu-manager":
+        return "cpuManagerPolicy is none"
+    if cause.kind == "fraction":
+        return "the container asks for no whole number of CPUs"
+    because = f" because of {_some(cause.containers)}" if qos == "Burstable" else ""
+    return f"the pod is {qos}{because}"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - MAX_IDS_NAMED
+    return ", ".join(names[:MAX_IDS_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _too_large(memory: TooLarge, nodes: int) -> str:
+    has = "has" if nodes.bit_count() == 1 else "have"
+    asked, there = (amount_text(memory.resource, amount) for amount in (memory.asked, memory.there))
+    return f"it asks for {asked} {memory.resource}, {nodes_text(nodes)} {has} {there}, and no Memory Manager pins it"
+
+
+def _nodes(count: int) -> str:
+    return f"{count} node{'s' * (count != 1)}"
+
+
+def part_text(part: Part) -> str:
+    """Name devices or memory: `nvidia.com/gpu gpu4–7`, `memory`."""
+    return f"{part.resource} {ids_text(part.ids)}" if part.ids else part.resource
+
+
+def ids_text(ids: Sequence[str]) -> str:
+    """Write ids of devices, those that count up as a range: `gpu0–3,gpu6`; of many others how many there are."""
+    pieces = [
+        f"{prefix}{first}" + (f"–{last}" if first and last > int(first) else "") for prefix, first, last in _runs(ids)
+    ]
+    if len(pieces) > MAX_IDS_NAMED:
+        return f"{ids[0]} and {len(ids) - 1} more"
+    return ",".join(pieces)
+
+
+def _runs(ids: Iterable[str]) -> list[tuple[str, str, int]]:
+    """Join ids that count up into (prefix, first, last); an id without a number is a prefix alone."""
+    runs: list[tuple[str, str, int]] = []
+    for each in ids:
+        match = re.fullmatch(r"(.*?)(0|[1-9][0-9]{0,8})", each)
+        if match is None:
+            runs.append((each, "", 0))
+            continue
+        prefix, number = match[1], int(match[2])
+        if runs and runs[-1][1] and runs[-1][0] == prefix and runs[-1][2] == number - 1:
+            runs[-1] = (prefix, runs[-1][1], number)
+        else:
+            runs.append((prefix, match[2], number))
+    return runs

@@ -1,0 +1,50 @@
+"""Devices that a pod asks for and a machine does not have: the kubelet admits the pod, and it runs without them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from numalign.errors import Notice
+
+if TYPE_CHECKING:
+    from numalign.model.machine import Machine
+    from numalign.model.pod import Pod
+    from numalign.results.admit import PodResult
+
+
+def missing_notices(pods: Iterable[PodResult], machine: Machine) -> Iterator[Notice]:
+    """Warn of what pods go without, with the nearest name that the machine has."""
+    for pod in pods:
+        for resource in pod.missing:
+            near = nearest_device(machine, resource)
+            hint = f"; did you mean {near}?" if near else ""
+            text = f"no {resource} on this machine: the pod would run without it{hint}"
+            yield Notice("device-missing", text, pod.name)
+
+
+def nearest_device(machine: Machine, resource: str) -> str | None:
+    """Find the device of a machine that was probably meant."""
+    known = [*machine.devices, *machine.node.extended_resources]
+    return next(iter(get_close_matches(resource[:200], known, 1, 0.6)), None)
+
+
+def passing_over(pods: Iterable[Pod], machine: Machine, resources: Collection[str]) -> tuple[Pod, ...]:
+    """Leave requests for devices out that somebody allows to be missing, where the machine does not have them.
+
+    The kubelet passes over them, too, so that its decision stays the same.
+    """
+    gone = {name for name in resources if name not in machine.devices and name not in machine.node.extended_resources}
+    return tuple(_without(pod, gone) for pod in pods) if gone else tuple(pods)
+
+
+def _without(pod: Pod, gone: Collection[str]) -> Pod:
+    containers = [
+        container._replace(
+            requests={name: amount for name, amount in container.requests.items() if name not in gone},
+            limits={name: amount for name, amount in container.limits.items() if name not in gone},
+        )
+        for container in pod.containers
+    ]
+    return pod._replace(containers=tuple(containers))
