@@ -38,7 +38,7 @@ def capture(root: str | Tree, rules: Sequence[DeviceRule] | None = None) -> tupl
         InputError: the tree cannot be opened.
         HostError: neither view of the machine finds any CPU.
     """
-    from numalign.sources.tree.folder import open_tree
+    from numalign.sources.tree.opening import open_tree
 
     notes = _NotingTree(open_tree(root) if isinstance(root, str) else root)
     found = discover(notes, rules)

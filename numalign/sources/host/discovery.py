@@ -18,7 +18,8 @@ from numalign.sources.host.contrast import hardware_of
 from numalign.sources.host.hardware import Hardware, read_hardware
 from numalign.sources.host.kubelet_view import KubeletError, KubeletView, read_view, to_machine
 from numalign.sources.host.pci import PCIDevice, read_pci
-from numalign.sources.tree.folder import Tree, open_tree
+from numalign.sources.tree.folder import Tree
+from numalign.sources.tree.opening import open_tree
 
 
 class Discovery(NamedTuple):

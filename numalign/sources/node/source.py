@@ -64,7 +64,7 @@ def load_host(root: str = "/") -> NodeFacts:
     """
     if root == "/":
         return of_host(LiveTree(), "this host")
-    from numalign.sources.tree.folder import open_tree
+    from numalign.sources.tree.opening import open_tree
 
     return of_host(open_tree(root), root)
 

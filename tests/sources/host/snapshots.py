@@ -13,7 +13,8 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from numalign.sources.host.discovery import Discovery, discover
-from numalign.sources.tree.folder import Tree, open_tree
+from numalign.sources.tree.folder import Tree
+from numalign.sources.tree.opening import open_tree
 
 FOLDER = Path(__file__).parents[2] / "sysfs"
 

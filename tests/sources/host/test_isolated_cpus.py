@@ -9,7 +9,7 @@ import pytest
 from numalign.sources.host.contrast import hardware_of
 from numalign.sources.host.hardware import read_hardware
 from numalign.sources.machine.hardware import dump
-from numalign.sources.tree.folder import open_tree
+from numalign.sources.tree.opening import open_tree
 
 
 @pytest.mark.parametrize(("text", "expected"), [("1-2\n", "1-2"), ("\n", None), ("2,9", "2"), ("nonsense", None)])

@@ -15,7 +15,8 @@ import pytest
 from numalign.errors import InputError
 from numalign.sources.host.discovery import discover
 from numalign.sources.tree import archive, unpack
-from numalign.sources.tree.folder import FolderTree, open_tree
+from numalign.sources.tree.folder import FolderTree
+from numalign.sources.tree.opening import open_tree
 from tests.sources.host import snapshots
 
 MACHINE = {
