@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from numalign.render.escape import guarded, in_json, in_yaml, lines, printable
 from numalign.render.json.data import Data
+
+CHECKS = ("junit", "github", "gitlab", "sarif")
+"""Outputs for build servers."""
 
 if TYPE_CHECKING:
     from numalign.model.machine import Machine
@@ -61,12 +64,20 @@ def print_text(text: str) -> None:
     click.echo(lines(text), nl=False)
 
 
-def print_checks(output: str, command: str, checks: Sequence[Check]) -> None:
-    """Print the checks of a command as `junit` or `github`."""
+def print_checks(output: str, command: str, checks: Sequence[Check], rules: Mapping[str, str] | None = None) -> None:
+    """Print the checks of a command as one of `CHECKS`; `rules` says what its codes mean."""
     if output == "junit":
         from numalign.render.ci.junit import junit
 
         click.echo(junit(command, checks), nl=False)
+    elif output == "sarif":
+        from numalign.render.ci.sarif import sarif
+
+        click.echo(json_text(sarif(command, checks, rules)), nl=False)
+    elif output == "gitlab":
+        from numalign.render.ci.gitlab import gitlab
+
+        click.echo(json_text(gitlab(checks)), nl=False)
     else:
         from numalign.render.ci.github import github
 

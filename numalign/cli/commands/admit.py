@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     "--only", type=click.Choice(["managers"]), help="Stop after the managers: no check of the node as a whole."
 )
 @fail_on_option
-@output_option("table", "wide", "json", "yaml", "name", "junit", "github")
+@output_option("table", "wide", "json", "yaml", "name", "junit", "github", "gitlab", "sarif")
 @quiet_option
 def command(
     pods: PodsRequest,
@@ -154,7 +154,7 @@ def _print(
         from numalign.render.json.admit import admit_json
 
         print_data(output, admit_json(result, notices))
-    elif output in ("junit", "github"):
+    elif output in ("junit", "github", "gitlab", "sarif"):
         from numalign.cli.printing import print_checks
         from numalign.render.ci.admit import admit_checks
 

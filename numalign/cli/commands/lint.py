@@ -37,7 +37,7 @@ FAIL_ON = ("unaligned", "rejected", "impossible", "nothing")
 )
 @machine_option(without="no machine, and what depends on it is a note")
 @kubelet_options
-@output_option("table", "json", "yaml", "junit", "github")
+@output_option("table", "json", "yaml", "junit", "github", "gitlab", "sarif")
 @quiet_option
 def command(
     pod: tuple[str, ...],
@@ -91,7 +91,7 @@ def _print(output: str, result: LintResult, notices: Sequence[Notice], fail_on: 
         from numalign.render.page.document import show
 
         show(view.lint_document(result))
-    elif output in ("junit", "github"):
+    elif output in ("junit", "github", "gitlab", "sarif"):
         from numalign.cli.printing import print_checks
 
         print_checks(output, "lint", view.lint_checks(result, fail_on))
