@@ -106,6 +106,12 @@ DRIVERS: Final[Mapping[str, Driver]] = {
 """By name. docs/dra.md has the sources."""
 
 
+def is_place_name(name: str) -> bool:
+    """Tell whether a full name says where a device is: its NUMA node or its PCIe root."""
+    domain, _, short = name.partition("/")
+    return name in (*_NUMA_NAMES, PCIE_ROOT) or (domain in DRIVERS and short in _NUMA_BARE)
+
+
 def numa_names(device: Device, driver: str) -> dict[str, Attribute]:
     """Give the attributes of a device that say its NUMA node, under their full names."""
     found: dict[str, Attribute] = {}

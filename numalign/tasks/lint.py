@@ -16,27 +16,38 @@ if TYPE_CHECKING:
     from numalign.kubelet.admission import Session
     from numalign.kubelet.setup import Setup
     from numalign.sources.pods.manifest import PodSource
+    from numalign.tasks.dra_lint import ClaimRules
 
 
-def lint(sources: Sequence[PodSource], *, on: Setup | None = None, ignore: Sequence[str] = ()) -> LintResult:
+def lint(
+    sources: Sequence[PodSource],
+    *,
+    on: Setup | None = None,
+    ignore: Sequence[str] = (),
+    files: Sequence[str] = (),
+    slices: str | None = None,
+) -> LintResult:
     """Examine pods, manifest by manifest.
 
     Args:
         sources: the pods and where they stand.
         on: the machine to judge by, with its kubelet; None: what depends on it is a note.
         ignore: codes to pass over, beside those of the pods' own annotations.
+        files: where the pods come from; claims, templates and classes in them are judged too.
+        slices: a dump of what is published, to judge claims by.
 
     Raises:
-        InputError: an unknown code.
+        InputError: an unknown code, or a claim or slice that is none.
         StartError: the kubelet would refuse to start on the machine.
     """
     for code in ignore:
         check_code(code, "--ignore")
     session = None if on is None else _empty_node(on)
+    claims = _claim_rules(sources, files, slices)
     pods: list[LintedPod] = []
     # Pods of one document get their lines together: a large one is read for them once.
     for _, members in groupby(sources, key=lambda source: id(source.document)):
-        pods += _linted(tuple(members), session, ignore)
+        pods += _linted(tuple(members), session, ignore, claims)
     return LintResult(on.machine.name if on else None, tuple(pods))
 
 
@@ -46,13 +57,25 @@ def _empty_node(on: Setup) -> Session:
     return open_session(on)
 
 
-def _linted(sources: Sequence[PodSource], on: Session | None, ignore: Sequence[str]) -> Iterator[LintedPod]:
+def _claim_rules(sources: Sequence[PodSource], files: Sequence[str], slices: str | None) -> ClaimRules | None:
+    """Prepare to judge claims, if a pod has any."""
+    if slices is None and not any(source.pod.spec.get("resourceClaims") for source in sources):
+        return None
+    from numalign.tasks.dra_lint import ClaimRules
+
+    return ClaimRules(files, slices)
+
+
+def _linted(
+    sources: Sequence[PodSource], on: Session | None, ignore: Sequence[str], claims: ClaimRules | None
+) -> Iterator[LintedPod]:
     """Examine the pods of one document."""
     document = sources[0].document
     reports: list[Report] = []
     for source in sources:
         try:
-            reports.append(lint_pod(source.pod, on, ignore))
+            about_claims = claims.findings(source.pod) if claims is not None else ()
+            reports.append(lint_pod(source.pod, on, ignore, about_claims))
         except InputError as error:
             raise document.error(error.message, source.place(error.where)) from None
     places = [

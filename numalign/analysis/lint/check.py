@@ -41,6 +41,7 @@ RULES: tuple[Rule, ...] = (
     Rule("odd-cpus", "rejected", lint_machine.odd_cpus),
     Rule("unequal-widths", "rejected", lint_machine.unequal_widths),
     Rule("dra-claim", "unaligned", lint_manifest.dra_claim),
+    Rule("pod-level-resources", "unaligned", lint_manifest.pod_level_resources),
     Rule("hugepages-without-memory", "unaligned", lint_manifest.hugepages_without_memory),
     Rule("hugepages-name", "impossible", lint_manifest.hugepages_name),
     Rule("device-missing", "impossible", lint_machine.device_missing),
@@ -48,7 +49,17 @@ RULES: tuple[Rule, ...] = (
 )
 """In the order in which findings are told."""
 
-CODES: tuple[str, ...] = tuple(rule.code for rule in RULES)
+CLAIM_CODES: tuple[str, ...] = (
+    "claim-absent",
+    "claim-attribute",
+    "claim-class",
+    "claim-devices",
+    "claim-cpus",
+    "claim-and-cpus",
+)
+"""Codes of findings about what a pod claims, which are told from more than the pod (`tasks.dra_lint`)."""
+
+CODES: tuple[str, ...] = (*(rule.code for rule in RULES), *CLAIM_CODES)
 
 
 class Report(NamedTuple):
@@ -60,13 +71,16 @@ class Report(NamedTuple):
     """Codes that would have been found, had nobody said to pass over them."""
 
 
-def lint(pod: Pod, on: Session | None = None, ignore: Collection[str] = ()) -> Report:
+def lint(
+    pod: Pod, on: Session | None = None, ignore: Collection[str] = (), about_claims: Sequence[Finding] = ()
+) -> Report:
     """Examine one pod.
 
     Args:
         pod: as the API server accepts it.
         on: an empty node with a kubelet, to judge by; None: what depends on it is a note.
         ignore: codes to pass over, beside those of the pod's own annotation.
+        about_claims: findings about what the pod claims.
 
     Raises:
         InputError: the annotation names an unknown code; `where` is its path in the pod.
@@ -81,6 +95,8 @@ def lint(pod: Pod, on: Session | None = None, ignore: Collection[str] = ()) -> R
             findings += found
         elif found:
             ignored.append(rule.code)
+    findings += [finding for finding in about_claims if finding.code not in passed]
+    ignored += sorted({finding.code for finding in about_claims if finding.code in passed})
     return Report(pod, tuple(findings), tuple(ignored))
 
 

@@ -93,7 +93,7 @@ def sidecar_cpus(subject: Subject) -> Iterator[Finding]:
 
 
 def dra_claim(subject: Subject) -> Iterator[Finding]:
-    """Devices of dynamic resource allocation give the Topology Manager no hints in v1.32."""
+    """Devices of dynamic resource allocation give the Topology Manager no hints (docs/rules/dra.md)."""
     used = False
     for part, manifest in zip(subject.parts, _manifests(subject), strict=True):
         names = [claim["name"] for claim in (manifest.get("resources") or {}).get("claims") or ()]
@@ -112,6 +112,19 @@ def dra_claim(subject: Subject) -> Iterator[Finding]:
             "leave spec.resourceClaims out",
             "spec.resourceClaims",
             "note",
+        )
+
+
+def pod_level_resources(subject: Subject) -> Iterator[Finding]:
+    """CPU Manager and Memory Manager skip pods with resources for the whole pod (docs/rules/kubelet-versions.md 6)."""
+    resources = subject.pod.spec.get("resources") or {}
+    named = {name for which in ("requests", "limits") for name in resources.get(which) or {}}
+    if any(name in ("cpu", "memory") or is_hugepages(name) for name in named):
+        yield Finding(
+            "resources for the whole pod: CPU Manager and Memory Manager pin nothing of it (1.34 to 1.36 by default)",
+            "give each container requests and limits of its own, and leave spec.resources out",
+            "spec.resources",
+            "unaligned",
         )
 
 

@@ -7,7 +7,14 @@ from collections.abc import Iterable, Sequence
 import click
 
 from numalign.analysis.lint.finding import reaches
-from numalign.cli.options import kubelet_options, machine_option, output_option, quiet_option, shared_option
+from numalign.cli.options import (
+    kubelet_options,
+    machine_option,
+    output_option,
+    quiet_option,
+    shared_option,
+    slices_option,
+)
 from numalign.cli.stderr import report, tell
 from numalign.errors import Notice
 from numalign.exit_status import ExitStatus
@@ -37,6 +44,7 @@ FAIL_ON = ("unaligned", "rejected", "impossible", "nothing")
 )
 @machine_option(without="no machine, and what depends on it is a note")
 @kubelet_options
+@slices_option
 @output_option("table", "json", "yaml", "junit", "github", "gitlab", "sarif")
 @quiet_option
 def command(
@@ -46,6 +54,7 @@ def command(
     fail_on: str,
     machine: str | None,
     kubelet: KubeletRequest,
+    slices: str | None,
     output: str,
     quiet: bool,
 ) -> ExitStatus:
@@ -64,7 +73,7 @@ def command(
         raise click.UsageError("name at least one POD: a file, a folder, or - for standard input")
     on = None if machine is None else load_setup(machine, kubelet)
     given = read((*pod, *files), unique=False)
-    result = lint(given.sources, on=on and on.setup, ignore=ignore)
+    result = lint(given.sources, on=on and on.setup, ignore=ignore, files=(*pod, *files), slices=slices)
     notices = (*(on.notices if on else _unused(kubelet)), *_about_files(given.notices))
     tell(notices)
     if not quiet:

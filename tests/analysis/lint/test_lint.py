@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from numalign.analysis.lint.check import CODES, RULES, lint
+from numalign.analysis.lint.check import CLAIM_CODES, CODES, RULES, lint
 from numalign.analysis.lint.finding import EFFECTS, reaches
 from numalign.errors import InputError
 from numalign.kubelet.admission import Session, admit, open_session
@@ -130,6 +130,11 @@ CASES: list[tuple[str, Pod, list[tuple[str, str, str]]]] = [
         [("dra-claim", "", "spec.resourceClaims")],
     ),
     (
+        "resources for the whole pod are not pinned",
+        pod(container(limits=GOOD), resources={"limits": {"cpu": 8}}),
+        [("pod-level-resources", "", "spec.resources")],
+    ),
+    (
         "huge pages need memory beside them",
         pod(container(limits={"cpu": 2, "hugepages-2Mi": "2Mi"})),
         [
@@ -155,7 +160,7 @@ def test_what_a_manifest_tells(one: Pod, expected: list[tuple[str, str, str]]) -
 
 def test_every_rule_has_a_case() -> None:
     told = {code for _, _, expected in CASES for code, _, _ in expected}
-    assert told | {"exceeds-machine", "device-missing"} == set(CODES)
+    assert told | {"exceeds-machine", "device-missing", *CLAIM_CODES} == set(CODES)
 
 
 def test_no_finding_is_worse_than_its_rule_says() -> None:

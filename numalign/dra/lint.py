@@ -1,0 +1,177 @@
+"""What in a claim can never work: constraints that no driver involved can meet, classes and selectors without a device.
+
+Without slices only drivers that are known are judged, by what they publish (docs/rules/dra.md D-19, docs/dra.md).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Final, Literal, NamedTuple
+
+from numalign.dra.constraints import RequestName, covers, lookup
+from numalign.dra.drivers import DRIVERS, PCIE_ROOT, STANDARD_NUMA, Driver, is_place_name
+from numalign.dra.features import Features
+from numalign.dra.selection import AllocationError, Candidate, RequestKey, Selection
+from numalign.dra.values import Claim, Constraint, DeviceClass, DeviceID, DeviceRequest, Node, Slice
+from numalign.errors import InputError
+
+Effect = Literal["note", "impossible"]
+_DRIVER: Final = re.compile(r"""device\.driver\s*==\s*(["'])([^"']+)\1""")
+
+
+class ClaimFinding(NamedTuple):
+    """One thing in a claim that cannot work."""
+
+    code: Literal["claim-attribute", "claim-class", "claim-devices"]
+    message: str
+    advice: str
+    effect: Effect
+
+
+def requests_of(claim: Claim) -> Iterator[tuple[RequestName, DeviceRequest]]:
+    """Yield every form of every request of a claim."""
+    for request in claim.requests:
+        if request.alternatives:
+            yield from ((RequestName(request.name, form.name), form) for form in request.alternatives)
+        elif request.exactly is not None:
+            yield RequestName(request.name), request.exactly
+
+
+def driver_of_class(name: str, classes: Mapping[str, DeviceClass]) -> str | None:
+    """Name the driver whose devices a class means, where its first selector says it; None: it does not."""
+    known = classes.get(name) or next(
+        (one for each in DRIVERS.values() for one in each.classes if one.name == name), None
+    )
+    if known is None or not known.selectors:
+        return None
+    found = _DRIVER.search(known.selectors[0] or "")
+    return found[2] if found else None
+
+
+def lint_claim(claim: Claim, classes: Mapping[str, DeviceClass]) -> Iterator[ClaimFinding]:
+    """Judge a claim by what is known of drivers."""
+    for written in claim.constraints:
+        if written.match is None:
+            continue
+        named: dict[str, str] = {}
+        for name, form in requests_of(claim):
+            driver = driver_of_class(form.device_class, classes)
+            if driver is None or driver not in DRIVERS or not covers(written, name):
+                continue
+            if not _publishes(DRIVERS[driver], written.match):
+                named.setdefault(driver, name.main)
+        if named:
+            yield _never(written, named, _common(claim, written, classes))
+
+
+def _never(written: Constraint, named: Mapping[str, str], common: Sequence[str]) -> ClaimFinding:
+    who = " and ".join(sorted(named))
+    advice = (
+        f"match {common[0]}, which all of its drivers publish"
+        if common
+        else "no name is published by all of its drivers; choose devices by a selector on each request instead"
+    )
+    late = written.match == STANDARD_NUMA
+    return ClaimFinding(
+        "claim-attribute",
+        f"matchAttribute {written.match} can never hold: {who} {'do' if len(named) > 1 else 'does'} not publish it"
+        + (" (drivers for 1.37 do)" if late else ""),
+        advice,
+        "note" if late else "impossible",
+    )
+
+
+def _publishes(driver: Driver, attribute: str) -> bool:
+    """Tell whether a driver may publish an attribute; only names for places, and other drivers' own, are judged."""
+    if attribute == PCIE_ROOT:
+        return driver.pcie_root
+    domain = attribute.partition("/")[0]
+    if domain == driver.name:
+        return attribute in driver.numa or not is_place_name(attribute)
+    if is_place_name(attribute):
+        return attribute in driver.numa
+    return domain not in DRIVERS
+
+
+def _common(claim: Claim, written: Constraint, classes: Mapping[str, DeviceClass]) -> list[str]:
+    """Give the names for a place that all drivers under a constraint publish, if all are known."""
+    drivers = {
+        driver_of_class(form.device_class, classes) for name, form in requests_of(claim) if covers(written, name)
+    }
+    known = [DRIVERS[one] for one in drivers if one is not None and one in DRIVERS]
+    if len(known) < len(drivers) or not known:
+        return []
+    names = set.intersection(*({*one.numa, PCIE_ROOT} if one.pcie_root else set(one.numa) for one in known))
+    return sorted(names, key=lambda name: (name != PCIE_ROOT, name))
+
+
+def lint_claim_on(
+    claim: Claim, classes: Mapping[str, DeviceClass], slices: Sequence[Slice], features: Features
+) -> Iterator[ClaimFinding]:
+    """Judge a claim by what is published, on any node and whoever holds it."""
+    selection = Selection(Node(""), features)
+    found: dict[RequestName, list[Candidate]] = {}
+    for number, (name, form) in enumerate(requests_of(claim)):
+        if form.device_class not in classes:
+            near = get_close_matches(form.device_class, classes, 1)
+            yield ClaimFinding(
+                "claim-class",
+                f"request {name.main}: no DeviceClass is called {form.device_class or '(nothing)'}",
+                f"did you mean {near[0]}?" if near else f"there are {', '.join(sorted(classes)[:5]) or 'none'}",
+                "impossible",
+            )
+            continue
+        class_ = classes[form.device_class]
+        meant = [one for one in _candidates(slices) if _selects(selection, one, RequestKey(0, number), form, class_)]
+        found[name] = meant
+        if not meant:
+            of_class = sum(
+                _selects(selection, one, RequestKey(1, number), DeviceRequest("", ""), class_)
+                for one in _candidates(slices)
+            )
+            yield ClaimFinding(
+                "claim-devices",
+                f"request {name.main}: no published device satisfies it; {of_class} are of class {form.device_class}",
+                "change its selectors" if of_class else "change the class, or see that its driver runs",
+                "impossible",
+            )
+    yield from _unpublished(claim, found)
+
+
+def _unpublished(claim: Claim, found: Mapping[RequestName, Sequence[Candidate]]) -> Iterator[ClaimFinding]:
+    """Find constraints whose attribute no device of a request publishes."""
+    for written in claim.constraints:
+        attribute = written.match or written.distinct
+        for name, meant in found.items():
+            if attribute is None or not meant or not covers(written, name):
+                continue
+            if not any(lookup(one.device, one.identity.driver, attribute) for one in meant):
+                drivers = " and ".join(sorted({one.identity.driver for one in meant}))
+                yield ClaimFinding(
+                    "claim-attribute",
+                    f"request {name.main}: none of its {len(meant)} devices publishes {attribute} ({drivers})",
+                    "take a name that all of its drivers publish (numalign dra check tries them)",
+                    "impossible",
+                )
+
+
+def _candidates(slices: Iterable[Slice]) -> Iterator[Candidate]:
+    """Yield all devices, as if all were on one node."""
+    for slice_ in slices:
+        anywhere = slice_._replace(per_device=False)
+        for device in slice_.devices:
+            yield Candidate(DeviceID(slice_.driver, slice_.pool, device.name), device, anywhere)
+
+
+def _selects(
+    selection: Selection, candidate: Candidate, key: RequestKey, form: DeviceRequest, class_: DeviceClass
+) -> bool:
+    """Tell whether a request means a device; one on which a selector fails may still be meant."""
+    try:
+        return selection.selects(candidate, key, form, class_, "")
+    except AllocationError:
+        return False
+    except InputError:
+        return True

@@ -1,0 +1,126 @@
+"""What `lint` says of the claims of pods: names that never match, classes without devices, CPUs told twice or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from numalign.analysis.lint.finding import Finding
+from numalign.dra.features import features
+from numalign.dra.lint import driver_of_class, lint_claim, lint_claim_on, requests_of
+from numalign.dra.publish.cpus import CAPACITY, DRIVER
+from numalign.dra.values import Claim
+from numalign.model.path import child
+from numalign.model.pod import Container, Pod
+from numalign.model.quantity import NANO, value
+from numalign.sources.cluster.claims import ClaimObjects, read_objects, read_slices
+from numalign.sources.text.yaml import FilePath
+from numalign.tasks.dra_claims import references, users
+
+
+class ClaimRules:
+    """Judges the claims of pods by the files they stand in, and by a cluster's slices if there are any."""
+
+    def __init__(self, files: Iterable[FilePath], slices: FilePath | None) -> None:
+        given = read_objects([name for name in files if str(name) != "-"], pods=False)
+        self._objects: ClaimObjects = given if slices is None else given.over(read_slices(slices))
+        self._published = slices is not None
+
+    def findings(self, pod: Pod) -> tuple[Finding, ...]:
+        """Judge the claims of a pod."""
+        named = list(references(pod, self._objects))
+        found = []
+        for index, one in enumerate(named):
+            path = child("spec.resourceClaims", index)
+            if one.claim is not None:
+                found += list(self._claim(one.claim, path))
+            elif self._published:
+                message = f"{one.wanted} is neither in these files nor in the cluster"
+                found.append(
+                    Finding(message, "create it, or name another one", path, "impossible", code="claim-absent")
+                )
+        claims = {one.name: one.claim for one in named if one.claim is not None}
+        return (*found, *self._cpus(pod, claims))
+
+    def _claim(self, claim: Claim, path: str) -> Iterator[Finding]:
+        objects = self._objects
+        seen = list(lint_claim(claim, objects.classes))
+        if self._published:
+            seen = list(lint_claim_on(claim, objects.classes, objects.slices, features()))
+        for one in seen:
+            yield Finding(one.message, one.advice, path, one.effect, code=one.code)
+
+    def _cpus(self, pod: Pod, claims: dict[str, Claim]) -> Iterator[Finding]:
+        """CPUs that a claim takes have to be asked for in the container too, until 1.37 (docs/rules/dra.md D-24)."""
+        if pod.spec.get("resources"):
+            return
+        used = users(pod)
+        shared: dict[str, list[str]] = {}
+        for container in pod.containers:
+            names = [name for name, _ in used.get(container.name, ())]
+            wanted = sum(self._cpus_of(claims[name]) for name in names if name in claims)
+            for name in names:
+                if name in claims and self._cpus_of(claims[name]):
+                    shared.setdefault(name, []).append(container.name)
+            yield from _unmirrored(container, wanted, pod)
+            if names and not wanted:
+                yield from _mixed(container, names, pod)
+        for name, containers in shared.items():
+            if len(containers) > 1:
+                both = " and ".join(containers)
+                yield Finding(
+                    f"claim {name} of CPUs is used by {both}: dra.cpu gives a claim to one container",
+                    "one claim for each container",
+                    "spec.resourceClaims",
+                    "unaligned",
+                    code="claim-cpus",
+                )
+
+    def _cpus_of(self, claim: Claim) -> int:
+        """Give how many CPUs a claim takes, in billionths."""
+        return sum(
+            form.capacity[CAPACITY].nano * form.number
+            for _, form in requests_of(claim)
+            if form.capacity
+            and CAPACITY in form.capacity
+            and driver_of_class(form.device_class, self._objects.classes) == DRIVER
+        )
+
+
+def _unmirrored(container: Container, wanted: int, pod: Pod) -> Iterator[Finding]:
+    asked = container.requests.get("cpu")
+    if not wanted or (asked is not None and asked.nano >= wanted):
+        return
+    has = "nothing" if asked is None else f"{value(asked) if asked.nano % NANO == 0 else asked.nano / NANO}"
+    number = -(-wanted // NANO)
+    yield Finding(
+        f"its claims take {number} CPUs and requests.cpu is {has}: the node's CPUs and the QoS come out wrong",
+        f"set requests.cpu and limits.cpu to {number} (until drivers publish nodeAllocatableResources, 1.37)",
+        f"{_path(container, pod)}.resources",
+        "unaligned",
+        container.name,
+        code="claim-cpus",
+    )
+
+
+def _path(container: Container, pod: Pod) -> str:
+    """Give a container's place in its pod."""
+    return next(
+        child(f"spec.{field}", index)
+        for field in ("initContainers", "containers")
+        for index, one in enumerate(pod.spec.get(field) or ())
+        if one["name"] == container.name
+    )
+
+
+def _mixed(container: Container, names: Iterable[str], pod: Pod) -> Iterator[Finding]:
+    """CPUs that the kubelet gives and devices by claim are together by luck (docs/dra.md)."""
+    asked = container.limits.get("cpu")
+    if pod.qos == "Guaranteed" and asked is not None and asked.nano and asked.nano % NANO == 0:
+        yield Finding(
+            f"{asked.nano // NANO} CPUs from the kubelet and {', '.join(names)} by claim: nothing keeps them together",
+            "see where both would be with numalign admit --slices; CPUs can come by claim, too (docs/dra.md)",
+            f"{_path(container, pod)}.resources.claims",
+            "unaligned",
+            container.name,
+            code="claim-and-cpus",
+        )

@@ -1,0 +1,115 @@
+"""What `lint` says of claims: with the files alone, and by what is published."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.running import ROOT, in_process
+from tests.dra.objects import NUMA, claim, request
+
+API = {"apiVersion": "resource.k8s.io/v1"}
+CLUSTER = str(ROOT / "docs" / "examples" / "dra" / "cluster.yaml")
+T4 = [{"cel": {"expression": "device.attributes['gpu.nvidia.com'].productName == 'T4'"}}]
+CPUS = {"requests": {"dra.cpu/cpu": "4"}}
+
+
+def found(
+    folder: Path, wanted: dict[str, Any], *more: str, cpu: str | None = "4", containers: int = 1, **spec: Any
+) -> dict[str, str]:
+    """Codes and effects of a pod with a claim."""
+    amounts = {"memory": "1Gi", **({"cpu": cpu} if cpu else {})}
+    resources = {"requests": amounts, "limits": amounts, "claims": [{"name": "d"}]}
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p"},
+        "spec": {
+            "containers": [{"name": f"c{index}", "resources": resources} for index in range(containers)],
+            "resourceClaims": [{"name": "d", "resourceClaimName": "c"}],
+            **spec,
+        },
+    }
+    path = folder / "p.json"
+    path.write_text(
+        json.dumps({"apiVersion": "v1", "kind": "List", "items": [pod, {**API, "kind": "ResourceClaim", **wanted}]})
+    )
+    done = in_process("lint", str(path), "-o", "json", *more)
+    assert done.status in (0, 1), done.err
+    return {one["code"]: one["effect"] for one in done.json["pods"][0]["findings"] if one["code"] != "dra-claim"}
+
+
+def gpu_and(other: str, match: str) -> dict[str, Any]:
+    return claim("c", request("gpu", "gpu.nvidia.com"), request("other", other), match=match)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "effect"),
+    [
+        (gpu_and("dra.net", "dra.net/numaNode"), "impossible"),
+        (gpu_and("dra.net", "gpu.nvidia.com/numa"), "impossible"),
+        (gpu_and("dra.cpu", "resource.kubernetes.io/pcieRoot"), "impossible"),
+        (gpu_and("dra.net", NUMA), "note"),
+        (gpu_and("dra.net", "resource.kubernetes.io/pcieRoot"), None),
+        (claim("c", request("a", "dra.cpu"), request("b", "dra.net"), match="dra.net/numaNode"), None),
+        (claim("c", request("a", "my-class"), request("b", "dra.net"), match="dra.cpu/numaNodeID"), "impossible"),
+        (claim("c", request("a", "my-class"), match="example.com/anything"), None),
+    ],
+)  # fmt: skip
+def test_a_name_that_a_known_driver_does_not_publish_never_matches(
+    wanted: dict[str, Any], effect: str | None, tmp_path: Path
+) -> None:
+    assert found(tmp_path, wanted).get("claim-attribute") == effect
+
+
+@pytest.mark.parametrize(
+    ("wanted", "code"),
+    [
+        (claim("c", request("g", "gpu.nvidia.con")), "claim-class"),
+        (claim("c", request("g", "gpu.nvidia.com", selectors=T4)), "claim-devices"),
+        (gpu_and("dra.net", "dra.net/numaNode"), "claim-attribute"),
+        (claim("other-name", request("g", "gpu.nvidia.com")), "claim-absent"),
+    ],
+)  # fmt: skip
+def test_what_is_published_decides_where_it_is_given(wanted: dict[str, Any], code: str, tmp_path: Path) -> None:
+    codes = found(tmp_path, wanted, "--slices", CLUSTER)
+    assert codes.get(code) == "impossible"
+
+
+def test_a_claim_that_can_be_met_has_no_such_finding(tmp_path: Path) -> None:
+    wanted = gpu_and("dra.net", "resource.kubernetes.io/pcieRoot")
+    assert set(found(tmp_path, wanted, "--slices", CLUSTER)) == {"claim-and-cpus"}
+
+
+def test_cpus_by_claim_are_mirrored_or_told(tmp_path: Path) -> None:
+    wanted = claim("c", request("c", "dra.cpu", capacity=CPUS))
+
+    assert found(tmp_path, wanted) == {}
+    assert found(tmp_path, wanted, cpu="2") == {"claim-cpus": "unaligned"}
+    assert "claim-cpus" in found(tmp_path, wanted, cpu=None)
+
+
+def test_resources_for_the_whole_pod_mirror_cpus_too(tmp_path: Path) -> None:
+    wanted = claim("c", request("c", "dra.cpu", capacity=CPUS))
+    codes = found(tmp_path, wanted, cpu=None, resources={"requests": {"cpu": "4"}, "limits": {"cpu": "4"}})
+    assert "claim-cpus" not in codes
+    assert "pod-level-resources" in codes
+
+
+def test_a_claim_of_cpus_is_for_one_container(tmp_path: Path) -> None:
+    assert found(tmp_path, claim("c", request("c", "dra.cpu", capacity=CPUS)), containers=2) == {
+        "claim-cpus": "unaligned"
+    }
+
+
+def test_codes_of_claims_can_be_passed_over(tmp_path: Path) -> None:
+    wanted = gpu_and("dra.net", "dra.net/numaNode")
+    assert found(tmp_path, wanted, "--ignore", "claim-attribute", "--ignore", "claim-and-cpus") == {}
+
+
+def test_cpus_and_devices_of_two_worlds_are_told(tmp_path: Path) -> None:
+    assert found(tmp_path, claim("c", request("g", "gpu.nvidia.com"))) == {"claim-and-cpus": "unaligned"}
+    assert found(tmp_path, claim("c", request("g", "gpu.nvidia.com")), cpu="500m").get("claim-and-cpus") is None
