@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance import NOT_COVERED, RESULTS, cases, difference, expected, family_files, matches
+from tests.conformance import NOT_COVERED, RESULTS, cases, difference, expected, family_files, matches, module_of
 
 SHOWN = 5
 """How many mismatches of a family are shown."""
@@ -24,7 +24,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def test_family(family: str, path: Path) -> None:
     """Every decision of the family is the kubelet's."""
-    module = importlib.import_module(f"tests.conformance.families.{family}")
+    module = importlib.import_module(f"tests.conformance.families.{module_of(family)}")
     matched = total = 0
     wrong: list[str] = []
     for case in cases(path):

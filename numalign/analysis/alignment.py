@@ -190,7 +190,7 @@ class _Placed:
     def _device_width(self, resource: Resource, amount: int) -> int:
         """Count how few nodes with CPUs have so many devices of a resource near them."""
         if all(mask == 1 << numa for numa, mask in self.near.items()):
-            return resource.width(amount, self.node.device.nodes)
+            return resource.width(amount)
         masks = [
             reduce(or_, (self.near[numa] for numa in device.numa_nodes or () if numa in self.near), 0)
             for device in resource.devices
@@ -198,7 +198,7 @@ class _Placed:
         masks = [mask for mask in masks if mask]
         bits = [1 << place for place in range(reduce(or_, masks, 0).bit_length()) if reduce(or_, masks) >> place & 1]
         if len(bits) > MAX_NODES_COMBINED:
-            return resource.width(amount, self.node.device.nodes)
+            return resource.width(amount)
         for size in range(1, len(bits) + 1):
             if any(sum(bool(mask & sum(some)) for mask in masks) >= amount for some in combinations(bits, size)):
                 return size

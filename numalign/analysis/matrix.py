@@ -102,7 +102,7 @@ def _row(node: Node, state: NodeState, name: str, amount: int, hints: Hints, ids
     if name in node.device.resources:
         resource = node.device.resources[name]
         everywhere = (resource.healthy & ~state.device.allocated.get(name, 0)).bit_count()
-        width = resource.width(amount, node.device.nodes) if resource.aware else 0
+        width = resource.width(amount) if resource.aware else 0
     elif name == "cpu" and node.cpu.static:
         width = node.cpu.minimal_width(amount)
     elif name in node.memory.places and amount:

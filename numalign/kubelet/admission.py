@@ -114,7 +114,7 @@ def admit(session: Session, pod: Pod) -> Outcome:
 
 def _admit(session: Session, pod: Pod) -> Outcome:
     node = session.node
-    pod, demand = node.kubelet.read_pod(pod)
+    pod, demand = node.read_pod(pod)
     after, result = twin.admit(node, session.state, demand)
     if not result.admit:
         then = session._replace(state=twin.collect(node, after))
@@ -160,7 +160,7 @@ def admit_in_order(session: Session, pods: Iterable[Pod], *, started: bool = Fal
         outcome = admit(session, pod)
         session = outcome.then
         if started and outcome.admit:
-            session = session._replace(state=twin.start_containers(session.node, session.state, pod.uid))
+            session = session._replace(state=twin.start_containers(session.node, session.state, pod.uid).state)
         yield outcome
         if outcome.stage in _FATAL:
             return

@@ -52,6 +52,10 @@ class KubeletConfig(NamedTuple):
     system_reserved_cgroup: str = ""
     kube_reserved_cgroup: str = ""
     local_storage_capacity_isolation: bool = True
+    merge_default_eviction_settings: bool = False
+    """Whether `eviction_hard` keeps the default thresholds that it lacks; kubelets before 1.33 do not know it."""
+    fail_cgroup_v1: bool | None = None
+    """Whether a host with cgroup v1 is refused; None: as the release does by default."""
 
     def gate(self, name: str) -> bool:
         """Tell whether a feature gate is on."""
@@ -76,6 +80,8 @@ FIELD_NAMES: Mapping[str, str] = {
     "system_reserved_cgroup": "systemReservedCgroup",
     "kube_reserved_cgroup": "kubeReservedCgroup",
     "local_storage_capacity_isolation": "localStorageCapacityIsolation",
+    "merge_default_eviction_settings": "mergeDefaultEvictionSettings",
+    "fail_cgroup_v1": "failCgroupV1",
 }
 """Field here -> field of KubeletConfiguration."""
 

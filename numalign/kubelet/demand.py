@@ -29,6 +29,8 @@ class ContainerDemand(NamedTuple):
     Guaranteed); None: an amount that the Memory Manager cannot represent."""
     devices: Amounts
     """Extended resources of the limits, rounded up to whole devices, zero amounts included."""
+    claimed: frozenset[str] = frozenset()
+    """Those of them that a ResourceClaim provides: they get hints, and no devices from the plugin."""
 
 
 class PodDemand(NamedTuple):
@@ -43,6 +45,9 @@ class PodDemand(NamedTuple):
     """docs/rules/memory-manager.md 18, same meaning of () and None as for a container."""
     devices: Amounts
     """docs/rules/device-manager.md 2.4."""
+    as_a_whole: bool = False
+    """Its pod-level resources are what the CPU and the Memory Manager serve: `cpus` and `memory` are the pod's budget,
+    and containers have amounts of their own only where those are theirs alone (docs/rules/kubelet-versions.md 6.4)."""
 
 
 def read(pod: Pod) -> PodDemand:
@@ -68,7 +73,7 @@ def _container(container: Container, guaranteed: bool) -> ContainerDemand:
     if guaranteed:
         for name, quantity in container.requests.items():
             if name == "cpu":
-                cpus = _exclusive(quantity.nano)
+                cpus = exclusive_cpus(quantity.nano)
             elif name == MEMORY or name.startswith(HUGEPAGES):
                 if quantity.int64 is None:
                     memory = None
@@ -94,7 +99,7 @@ def _container(container: Container, guaranteed: bool) -> ContainerDemand:
 _NOT_DEVICES = frozenset(NATIVE)
 
 
-def _exclusive(nano: int) -> int:
+def exclusive_cpus(nano: int) -> int:
     """Whole CPUs, or 0 when the request, rounded up to millicores, is no whole number (cpu-manager.md 5.1)."""
     milli = -(-nano // 10**6)
     return milli // 1000 if milli % 1000 == 0 else 0

@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+EMPTY_POD_SHARED_POOL = "EmptyPodSharedPoolError"
+"""Reason where nothing of a pod's own resources is left for the containers that share them."""
+
 
 class AllocationError(Exception):
     """A provider's Allocate failed. Shown as `UnexpectedAdmissionError` unless `reason` names its own kind."""

@@ -7,18 +7,22 @@ for a refused pod: what a refusal leaves behind is part of the truth until it is
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.cpu.manager import CPUManager
 from numalign.kubelet.demand import PodDemand
 from numalign.kubelet.device.state import DeviceManager
+from numalign.kubelet.errors import AllocationError
 from numalign.kubelet.memory.state import MemoryManager
+from numalign.kubelet.reading import PodReader, reader
 from numalign.kubelet.releases.release import Kubelet
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.check import check
 from numalign.kubelet.start.reservation import Reservation
 from numalign.kubelet.topology.manager import (
+    NO_HINT,
     PROVIDERS,
     Admission,
     AdmitResult,
@@ -57,6 +61,8 @@ class Node(NamedTuple):
     config: KubeletConfig
     kubelet: Kubelet
     topology: TopologyManager
+    read_pod: PodReader
+    """How this kubelet, with its feature gates, reads a pod."""
     reservation: Reservation
     """What the node keeps back."""
 
@@ -104,8 +110,9 @@ def start(setup: Setup) -> tuple[Node, NodeState]:
     Raises:
         StartError: the kubelet would refuse to start (docs/rules/kubelet-files.md 10).
     """
-    machine, config, _, kubelet = setup
+    machine, kubelet = setup.machine, setup.kubelet
     started = check(setup)
+    config = started.config
     distances = {node.id: node.distances or () for node in machine.numa_nodes}
     topology = TopologyManager(
         policy=config.topology_manager_policy,
@@ -119,7 +126,14 @@ def start(setup: Setup) -> tuple[Node, NodeState]:
         merge=kubelet.merging.merge,
         refusal=kubelet.refusal,
     )
-    node = Node(machine=machine, config=config, kubelet=kubelet, topology=topology, reservation=started.reservation)
+    node = Node(
+        machine=machine,
+        config=config,
+        kubelet=kubelet,
+        topology=topology,
+        read_pod=reader(kubelet.reading, kubelet.gates_with(config.feature_gates)),
+        reservation=started.reservation,
+    )
     return node, empty_state(node)
 
 
@@ -151,6 +165,8 @@ def remove(node: Node, state: NodeState, uid: str) -> NodeState:
     if uid not in state.pods:
         return state
     pods = {other: pod for other, pod in state.pods.items() if other != uid}
+    if uid in state.hints:
+        state = state._replace(hints={other: hint for other, hint in state.hints.items() if other != uid})
     return _release(node, state._replace(pods=pods), uid)
 
 
@@ -162,13 +178,33 @@ def _release(node: Node, state: NodeState, uid: str) -> NodeState:
     return state._replace(states=tuple(states))
 
 
-def start_containers(node: Node, state: NodeState, uid: str) -> NodeState:
-    """Start all containers of an admitted pod in order: memory of ended init containers is freed."""
+class StartedPod(NamedTuple):
+    """What came of starting a pod's containers."""
+
+    state: NodeState
+    errors: Mapping[str, str] = {}
+    """Container -> why it does not start: it did not get its devices."""
+
+
+def start_containers(node: Node, state: NodeState, uid: str) -> StartedPod:
+    """Start all containers of an admitted pod in order, each plain init container having ended before the next.
+
+    After an init container that does not start nothing more is started; an app container stops none of the others.
+    """
     pod = state.pods.get(uid)
     if pod is None:
-        return state
-    states = [
-        provider.start_containers(manager, held, pod)
-        for (provider, manager), held in zip(node.topology.providers, state.states, strict=True)
-    ]
-    return state._replace(states=tuple(states))
+        return StartedPod(state)
+    hint = state.hints.get(uid, NO_HINT)
+    errors = {}
+    for container in pod.containers:
+        states: list[Any] = list(state.states)
+        try:
+            for place, (provider, manager) in enumerate(node.topology.providers):
+                states[place] = provider.start_container(manager, states[place], pod, container, hint)
+        except AllocationError as error:
+            errors[container.name] = error.message
+            if container.kind != "app":
+                break
+            continue
+        state = state._replace(states=tuple(states))
+    return StartedPod(state, errors)

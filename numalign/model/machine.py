@@ -85,6 +85,8 @@ class Machine(NamedTuple):
     """`MemTotal` of the machine in bytes; None: the sum over the nodes."""
     storage: int | None = None
     """Bytes of the file system with the kubelet's root directory; None: not known."""
+    cgroup_v1: bool = False
+    """The host runs cgroup v1; where nobody knows, it counts as cgroup v2."""
     node: NodeObject = NodeObject()
     kubelet: Mapping[str, Any] | None = None
     """The machine file's own `kubelet:` section (KubeletConfiguration fields, as read); None: no section."""

@@ -27,6 +27,29 @@ class Container(NamedTuple):
     """`ports` of the manifest, as read; only the fit check looks at them."""
 
 
+class PodLevel(NamedTuple):
+    """Pod-level resources: `spec.resources`, as written."""
+
+    requests: Mapping[str, Quantity] = {}
+    limits: Mapping[str, Quantity] = {}
+
+
+class PodStatus(NamedTuple):
+    """What a pod's status says that a kubelet reads at admission; a new pod has none of it."""
+
+    qos: QoS | None = None
+    """`status.qosClass`; it beats every computed class."""
+    containers: Mapping[str, Mapping[str, Quantity]] = {}
+    """Name -> `allocatedResources` of `status.containerStatuses`; empty where the entry has none."""
+    init_containers: Mapping[str, Mapping[str, Quantity]] = {}
+    """The same of `status.initContainerStatuses`."""
+    claimed: frozenset[tuple[str, str]] = frozenset()
+    """(container, resource) pairs of extended resources that come from a ResourceClaim (`requestMappings`)."""
+
+
+NO_STATUS = PodStatus()
+
+
 class Pod(NamedTuple):
     """One pod. `containers` are in the kubelet's order: init containers (sidecars in place), then app containers."""
 
@@ -43,3 +66,6 @@ class Pod(NamedTuple):
     spec: Mapping[str, Any] = {}
     """The manifest's `spec`, for what only the fit check looks at (nodeName, nodeSelector, affinity,
     tolerations, hostNetwork, priority, os, resourceClaims, …)."""
+    level: PodLevel | None = None
+    """Pod-level resources; None: the manifest has none. `qos` above is what the containers alone make of the pod."""
+    status: PodStatus = NO_STATUS

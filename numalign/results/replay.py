@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from numalign.analysis.holding import Holding
+    from numalign.kubelet.memory import Block
     from numalign.kubelet.topology.hints import TopologyHint
     from numalign.model.pod import QoS
 
@@ -17,6 +18,13 @@ class ReplayedContainer(NamedTuple):
     name: str
     hint: TopologyHint
     holding: Holding
+
+
+class PodPart(NamedTuple):
+    """What a pod with pod-level resources holds as a whole."""
+
+    cpus: int | None
+    memory: tuple[Block, ...] | None
 
 
 class StepResult(NamedTuple):
@@ -30,6 +38,9 @@ class StepResult(NamedTuple):
     reason: str = ""
     message: str = ""
     containers: tuple[ReplayedContainer, ...] = ()
+    pod_level: PodPart | None = None
+    start_errors: Mapping[str, str] = {}
+    """Container -> why it does not start."""
     panic: str | None = None
     """The Go error with which the kubelet crashes in this step; None: it survives."""
 
@@ -42,6 +53,8 @@ class FinalState(NamedTuple):
     pods: Mapping[str, Mapping[str, Holding]]
     """Pod -> container -> what it holds."""
     shared_pool: int | None
+    pod_level: Mapping[str, PodPart] = {}
+    """Pod -> what it holds as a whole."""
 
 
 class ReplayResult(NamedTuple):
@@ -49,6 +62,8 @@ class ReplayResult(NamedTuple):
 
     start_error: str = ""
     """Why the kubelet does not start; nothing else is known then."""
+    start_panic: str = ""
+    """Why the kubelet crashes at its start; nothing else is known then."""
     hang: bool = False
     """The kubelet would not come back from a step; nothing else is known then."""
     reserved_cpus: int | None = None

@@ -129,7 +129,7 @@ def _after(outcome: Outcome, *, started: bool) -> Session:
     session = outcome.then
     if not (started and outcome.admit):
         return session
-    return session._replace(state=twin.start_containers(session.node, session.state, outcome.pod.uid))
+    return session._replace(state=twin.start_containers(session.node, session.state, outcome.pod.uid).state)
 
 
 def _refused(beside: Iterable[Pod], session: Session) -> list[Pod]:
@@ -145,7 +145,7 @@ def _since(session: Session, since: SinceRequest | None, refused: Sequence[Pod])
     """
     for name in since.started if since else ():
         uid = pod_there(session, name, refused)
-        session = session._replace(state=twin.start_containers(session.node, session.state, uid))
+        session = session._replace(state=twin.start_containers(session.node, session.state, uid).state)
     for name in since.without if since else ():
         session = end(session, pod_there(session, name, refused))
     return session

@@ -9,8 +9,9 @@ from numalign.analysis.holding import holding
 from numalign.errors import StartError
 from numalign.kubelet import memory
 from numalign.kubelet import node as twin
-from numalign.kubelet.demand import read
-from numalign.results.replay import FinalState, ReplayedContainer, ReplayResult, StepResult
+from numalign.kubelet.node import StartedPod
+from numalign.kubelet.start.feature_gates import StartPanicError
+from numalign.results.replay import FinalState, PodPart, ReplayedContainer, ReplayResult, StepResult
 
 if TYPE_CHECKING:
     from numalign.kubelet.demand import PodDemand
@@ -24,6 +25,8 @@ def replay(setup: Setup, steps: Iterable[Step]) -> ReplayResult:
     """Run a scenario. A refusal to start, a crash and an endless loop are answers like any other."""
     try:
         node, state = twin.start(setup)
+    except StartPanicError as error:
+        return ReplayResult(start_panic=error.message)
     except StartError as error:
         return ReplayResult(start_error=error.message)
     reserved = node.cpu.reserved if node.cpu.static else None
@@ -32,21 +35,26 @@ def replay(setup: Setup, steps: Iterable[Step]) -> ReplayResult:
     uids: dict[str, str] = {}
     for step in steps:
         if step.pod is None:
-            uid = uids.get(step.name, "")
-            change = twin.remove if step.op == "remove" else twin.start_containers
-            state = change(node, state, uid)
-            done.append(StepResult(_shared_pool(node, state)))
+            state, errors = _without_pod(node, state, step.op, uids.get(step.name, ""))
+            done.append(StepResult(_shared_pool(node, state), start_errors=errors))
             continue
-        demand = read(step.pod)
+        pod, demand = node.read_pod(step.pod)
         names[demand.uid], uids[step.name] = step.name, demand.uid
         state, result = twin.admit(node, state, demand)
         if result.stage == "hang":
             return ReplayResult(hang=True)
         state = twin.collect(node, state)
-        done.append(_admission(node, state, demand, step.pod.qos, result))
+        done.append(_admission(node, state, demand, pod.qos, result))
         if result.stage == "panic":
             return ReplayResult(reserved_cpus=reserved, steps=tuple(done))
     return ReplayResult(reserved_cpus=reserved, steps=tuple(done), final=_final(node, state, names))
+
+
+def _without_pod(node: Node, state: NodeState, op: str, uid: str) -> StartedPod:
+    """End a pod, or start its containers."""
+    if op == "remove":
+        return StartedPod(twin.remove(node, state, uid))
+    return twin.start_containers(node, state, uid)
 
 
 def _admission(node: Node, state: NodeState, pod: PodDemand, qos: QoS, result: AdmitResult) -> StepResult:
@@ -61,7 +69,13 @@ def _admission(node: Node, state: NodeState, pod: PodDemand, qos: QoS, result: A
             for container in pod.containers
         ]
     )
-    return StepResult(pool, qos, True, containers=containers)
+    return StepResult(pool, qos, True, containers=containers, pod_level=_whole(state, pod.uid))
+
+
+def _whole(state: NodeState, uid: str) -> PodPart | None:
+    """Read what a pod holds as a whole."""
+    cpus, memory_blocks = state.cpu.pods.get(uid), state.memory.pods.get(uid)
+    return None if cpus is None and memory_blocks is None else PodPart(cpus, memory_blocks)
 
 
 def _shared_pool(node: Node, state: NodeState) -> int | None:
@@ -76,4 +90,5 @@ def _final(node: Node, state: NodeState, names: Mapping[str, str]) -> FinalState
             for uid, pod in state.pods.items()
         },
         _shared_pool(node, state),
+        {names[uid]: whole for uid in state.pods if (whole := _whole(state, uid))},
     )

@@ -57,13 +57,22 @@ def cases(path: Path) -> Iterator[Case]:
 
 
 def family_files(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield (family, file) for the known files of a folder; the others go to `UNKNOWN`."""
-    for path in sorted(folder.iterdir()):
+    """Yield (family, file) for the known files of a folder and of its `versions`; the others go to `UNKNOWN`.
+
+    Cases of one kubelet version are a family of their own, `e2e-1.36`.
+    """
+    inner = folder / "versions"
+    for path in sorted((*folder.iterdir(), *(inner.iterdir() if inner.is_dir() else ()))):
         family = path.name.removesuffix(".gz").removesuffix(".jsonl")
-        if family in FAMILIES and ".jsonl" in path.name:
+        if module_of(family) in FAMILIES and ".jsonl" in path.name:
             yield family, path
         elif ".jsonl" in path.name:
             UNKNOWN.append(path.name)
+
+
+def module_of(family: str) -> str:
+    """Name the module of a family: that of `e2e-1.36` is the one of `e2e`."""
+    return family.partition("-")[0]
 
 
 def expected(module: ModuleType, case: Case) -> Any:

@@ -93,7 +93,7 @@ def lived(sample: StateNode) -> tuple[Session, list[admission.Outcome]]:
         elif step["step"] == "delete":
             session = admission.end(session, pod.uid)
         elif step["container"].partition("/")[2] == pod.containers[-1].name:
-            session = session._replace(state=start_containers(session.node, session.state, pod.uid))
+            session = session._replace(state=start_containers(session.node, session.state, pod.uid).state)
     # What the last refused pod left is still there when the files are read.
     if sample.steps and not sample.steps[-1].get("admitted", True) and left is not None:
         session = session._replace(state=left)

@@ -105,7 +105,7 @@ def widths(node: Node, demand: PodDemand | ContainerDemand) -> list[tuple[str, s
     for name, amount in demand.devices:
         resource = node.device.resources.get(name)
         if amount and resource and resource.aware and amount <= len(resource.devices):
-            found.append((name, str(amount), resource.width(amount, node.device.nodes)))
+            found.append((name, str(amount), resource.width(amount)))
     return found
 
 

@@ -62,7 +62,7 @@ def played(session: Session, events: Iterable[Event]) -> Session:
         elif op == "end":
             session = end(session, pod.uid)
         else:
-            session = session._replace(state=twin.start_containers(session.node, session.state, pod.uid))
+            session = session._replace(state=twin.start_containers(session.node, session.state, pod.uid).state)
     return session
 
 

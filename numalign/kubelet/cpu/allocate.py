@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from numalign.kubelet.cpu.manager import CPUManager
 from numalign.kubelet.cpu.state import CPUState, assign, keep
-from numalign.kubelet.cpu.take import take
 from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.errors import AllocationError
 from numalign.kubelet.topology.hints import TopologyHint
@@ -35,17 +34,17 @@ def allocate(
         return state
     # 7.3: comes before the look at an existing assignment
     if manager.options.full_pcpus_only:
-        _check_full_cores(manager, state, container.cpus)
+        check_full_cores(manager, state, container.cpus)
     # 7.4: the size of what is there is not compared
     held = state.assigned(pod.uid, container.name)
     if held is not None:
         return keep(state, pod.uid, container, held)
     # 7.5, 7.6
     free = state.default & ~manager.reserved | state.reusable(pod.uid)
-    return assign(state, pod.uid, container, _choose(manager, free, container.cpus, hint.numa_affinity))
+    return assign(state, pod.uid, container, choose(manager, free, container.cpus, hint.numa_affinity))
 
 
-def _check_full_cores(manager: CPUManager, state: CPUState, request: int) -> None:
+def check_full_cores(manager: CPUManager, state: CPUState, request: int) -> None:
     """Refuse what would share a core, or more than there is in cores without a reserved CPU (7.3)."""
     per_core = manager.topology.cpus_per_core
     if request % per_core:
@@ -62,17 +61,16 @@ def _check_full_cores(manager: CPUManager, state: CPUState, request: int) -> Non
         )
 
 
-def _choose(manager: CPUManager, free: int, request: int, numa_affinity: int | None) -> int:
+def choose(manager: CPUManager, free: int, request: int, numa_affinity: int | None) -> int:
     """Take from the aligned CPUs first, the rest from anywhere: the mask is a preference, not a limit (7.5)."""
-    topology, options = manager.topology, manager.options
     chosen = 0
     if numa_affinity is not None:
         aligned = free & _aligned(manager, numa_affinity)
-        chosen = take(topology, options, aligned, min(aligned.bit_count(), request))
+        chosen = manager.take(aligned, min(aligned.bit_count(), request))
     rest = request - chosen.bit_count()
     if rest < 1:
         return chosen
-    return chosen | take(topology, options, free & ~chosen, rest)
+    return chosen | manager.take(free & ~chosen, rest)
 
 
 def _aligned(manager: CPUManager, numa_affinity: int) -> int:

@@ -24,6 +24,7 @@ from numalign.kubelet.cpu.options import (
 )
 from numalign.kubelet.cpu.take import take
 from numalign.kubelet.cpu.topology import NO_TOPOLOGY, CPUTopology, build
+from numalign.kubelet.cpu.uncore import PartialFit, exact_fit
 from numalign.kubelet.errors import AllocationError, KubeletHangError
 from numalign.model.cpuset import format_set
 from numalign.model.machine import Machine
@@ -44,6 +45,8 @@ class CPUManager(NamedTuple):
     """All CPUs of all cores that contain a reserved CPU (2.6)."""
     widest: tuple[int, ...] = ()
     """Element k: CPUs of the k + 1 biggest NUMA nodes together."""
+    partial_fit: PartialFit = exact_fit
+    """What an uncore cache gives for less than the whole cache."""
 
     @property
     def static(self) -> bool:
@@ -59,6 +62,15 @@ class CPUManager(NamedTuple):
     def all_cpus(self) -> int:
         """The shared pool of an empty node: ALL of 4.5."""
         return self.allocatable if self.options.strict_cpu_reservation else self.topology.cpus
+
+    def take(self, free: int, n: int) -> int:
+        """Take `n` of the `free` CPUs (8).
+
+        Raises:
+            AllocationError: it cannot be done.
+            KubeletHangError: the kubelet would search for ever (8.31).
+        """
+        return take(self.topology, self.options, free, n, self.partial_fit)
 
     def minimal_width(self, request: int) -> int:
         """How few NUMA nodes could hold a request on an empty machine: minSize of 6.3."""
@@ -76,6 +88,7 @@ def start(
     reserved: int = 0,
     reservation_nano: int | None,
     waive_reservation: bool = False,
+    partial_fit: PartialFit = exact_fit,
 ) -> CPUManager:
     """Start the CPU Manager (rows 6 and 8 of docs/rules/kubelet-files.md 56 are `options.check_gate` and this).
 
@@ -89,6 +102,7 @@ def start(
         reserved: the CPUs of `reservedSystemCPUs`; 0: not given.
         reservation_nano: R of 2.3 in billionths of a CPU; None: no CPU is reserved anywhere.
         waive_reservation: let nothing be reserved, as on numalign's ideal node (the kubelet would not).
+        partial_fit: see `CPUManager`.
 
     Raises:
         StartError: the kubelet would not start; the text is its own.
@@ -104,7 +118,8 @@ def start(
     try:
         known = read_options(options or {}, gates, levels)
         check_align_by_socket(known, topology_policy, topology)
-        reserved = _reserved_cpus(topology, known, reserved, number)
+        unreserved = CPUManager("static", known, topology, partial_fit=partial_fit)
+        reserved = _reserved_cpus(unreserved, reserved, number)
     except StartError as error:
         raise StartError(f"new static policy error: {error.message}") from None
     touched = 0
@@ -112,7 +127,7 @@ def start(
         if core & reserved:
             touched |= core
     sizes = sorted((node.cpus.bit_count() for node in topology.nodes), reverse=True)
-    return CPUManager("static", known, topology, reserved, touched, tuple(accumulate(sizes)))
+    return unreserved._replace(reserved=reserved, physically_reserved=touched, widest=tuple(accumulate(sizes)))
 
 
 def check_reserved_online(text: str, reserved: int, machine: Machine) -> None:
@@ -139,12 +154,12 @@ def _reserved_number(nano: int | None, *, waive: bool) -> int:
     return -(-milli // 1000)
 
 
-def _reserved_cpus(topology: CPUTopology, options: CPUPolicyOptions, explicit: int, number: int) -> int:
+def _reserved_cpus(manager: CPUManager, explicit: int, number: int) -> int:
     """Use the explicit set, or take the lowest CPUs with the policy's own algorithm (2.5)."""
     reserved = explicit
     if not explicit:
         try:
-            reserved = take(topology, options, topology.cpus, number)
+            reserved = manager.take(manager.topology.cpus, number)
         except AllocationError:
             reserved = 0
         except KubeletHangError as error:

@@ -79,7 +79,7 @@ def _read_option(name: str, value: str, gates: Gates, levels: Mapping[str, str])
     level = levels.get(name)
     if level is None:
         raise StartError(f'unknown CPU Manager Policy option: "{name}"')
-    if not gates(f"CPUManagerPolicy{level}Options"):
+    if level != "Stable" and not gates(f"CPUManagerPolicy{level}Options"):
         raise StartError(f'CPU Manager Policy {level}-level Options not enabled, but option "{name}" provided')
     try:
         return parse_bool(value)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from numalign.kubelet.cpu.orders import WorkingSet, node_order, packed_cpus, socket_order, spread_cpus, whole_cores
 from numalign.kubelet.cpu.topology import CPUTopology
-from numalign.kubelet.cpu.uncore import uncore_step
+from numalign.kubelet.cpu.uncore import PartialFit, uncore_step
 from numalign.kubelet.errors import AllocationError
 
 Step = Callable[[CPUTopology, WorkingSet], WorkingSet]
 
 
-def take_packed(topology: CPUTopology, free: int, n: int, *, spread: bool = False, uncore: bool = False) -> int:
+def take_packed(
+    topology: CPUTopology, free: int, n: int, *, spread: bool = False, uncore: PartialFit | None = None
+) -> int:
     """Take `n` of the `free` CPUs, step by step until satisfied (8.10).
 
     Raises:
@@ -42,9 +45,9 @@ def start_working(topology: CPUTopology, free: int, n: int) -> WorkingSet:
     return WorkingSet(0, known, n)
 
 
-def _steps(topology: CPUTopology, *, spread: bool, uncore: bool) -> tuple[Step, ...]:
+def _steps(topology: CPUTopology, *, spread: bool, uncore: PartialFit | None) -> tuple[Step, ...]:
     units = (_whole_sockets, _whole_nodes) if topology.socket_first else (_whole_nodes, _whole_sockets)
-    caches = (uncore_step,) if uncore else ()
+    caches = (partial(uncore_step, partial_fit=uncore),) if uncore else ()
     rest = (_spread_singles,) if spread else (_whole_cores, _packed_singles)
     return (*units, *caches, *rest)
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from numalign.kubelet.cpu.allocate import allocate
-from numalign.kubelet.cpu.hints import container_hints, pod_hints
+from numalign.kubelet.cpu.hints import container_hints
 from numalign.kubelet.cpu.manager import CPUManager
 from numalign.kubelet.cpu.manager import start as start_manager
+from numalign.kubelet.cpu.pod_level import allocate_pod, pod_hints
 from numalign.kubelet.cpu.state import CPUState, initial_state, remove_pod
-from numalign.kubelet.demand import PodDemand
+from numalign.kubelet.cpu.uncore import PartialFit, exact_fit, fit_of_whole_cores
+from numalign.kubelet.demand import ContainerDemand, PodDemand
+from numalign.kubelet.topology.hints import TopologyHint
 from numalign.kubelet.topology.provider import HintProvider, StartInput
 
 
@@ -17,6 +20,19 @@ def start(given: StartInput) -> CPUManager:
     Raises:
         StartError: the kubelet would not start.
     """
+    return _start(given, exact_fit)
+
+
+def start_until_1_33(given: StartInput) -> CPUManager:
+    """Start the manager of a kubelet in which uncore caches give whole cores only.
+
+    Raises:
+        StartError: the kubelet would not start.
+    """
+    return _start(given, fit_of_whole_cores)
+
+
+def _start(given: StartInput, partial_fit: PartialFit) -> CPUManager:
     reserved = given.reservation.get("cpu")
     return start_manager(
         given.machine,
@@ -28,6 +44,7 @@ def start(given: StartInput) -> CPUManager:
         reserved=given.reserved_cpus,
         reservation_nano=reserved.nano if reserved else None,
         waive_reservation=given.waive_cpu_reservation,
+        partial_fit=partial_fit,
     )
 
 
@@ -36,7 +53,9 @@ def release(_manager: CPUManager, state: CPUState, uid: str) -> CPUState:
     return remove_pod(state, uid)
 
 
-def start_containers(_manager: CPUManager, state: CPUState, _pod: PodDemand) -> CPUState:
+def start_container(
+    _manager: CPUManager, state: CPUState, _pod: PodDemand, _container: ContainerDemand, _hint: TopologyHint
+) -> CPUState:
     """CPUs of finished init containers stay theirs, for later containers of the pod (docs/rules/cpu-manager.md 9)."""
     return state
 
@@ -49,5 +68,6 @@ CPU = HintProvider(
     pod_hints=pod_hints,
     allocate=allocate,
     release=release,
-    start_containers=start_containers,
+    allocate_pod=allocate_pod,
+    start_container=start_container,
 )

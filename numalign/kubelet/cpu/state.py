@@ -26,6 +26,8 @@ class CPUState(NamedTuple):
     reuse_uid: str = ""
     """The pod whose init containers' CPUs are offered again. There is only one: 9.2 drops all others."""
     reuse: int = 0
+    pods: Mapping[str, int] = {}
+    """Pod uid -> the CPUs that are the pod's as a whole; its containers' sets are parts of them."""
 
     def assigned(self, uid: str, container: str) -> int | None:
         """Return a container's exclusive CPUs; None: it has no assignment."""
@@ -96,6 +98,7 @@ def assign(state: CPUState, uid: str, container: ContainerDemand, cpus: int) -> 
         {**state.assignments, uid: containers},
         uid,
         _reuse_after(state, uid, container, cpus),
+        state.pods,
     )
 
 
@@ -127,12 +130,19 @@ def remove(state: CPUState, uid: str, container: str) -> CPUState:
 
 
 def remove_pod(state: CPUState, uid: str) -> CPUState:
-    """Remove all containers of a pod; without an assignment nothing changes."""
+    """Remove all containers of a pod; without an assignment nothing changes.
+
+    CPUs of the pod as a whole come back as such, whatever its containers hold (docs/rules/kubelet-versions.md 6.9).
+    """
     if uid not in state.assignments:
         return state
     assignments = dict(state.assignments)
+    containers = assignments.pop(uid)
+    if uid in state.pods:
+        pods = {other: cpus for other, cpus in state.pods.items() if other != uid}
+        return state._replace(default=state.default | state.pods[uid], assignments=assignments, pods=pods)
     default = state.default
-    for cpus in assignments.pop(uid).values():
+    for cpus in containers.values():
         default |= cpus
     return state._replace(default=default, assignments=assignments)
 

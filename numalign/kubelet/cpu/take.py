@@ -6,10 +6,24 @@ from numalign.kubelet.cpu.distributed import take_distributed
 from numalign.kubelet.cpu.options import CPUPolicyOptions
 from numalign.kubelet.cpu.packed import take_packed
 from numalign.kubelet.cpu.topology import CPUTopology
+from numalign.kubelet.cpu.uncore import PartialFit, exact_fit
 
 
-def take(topology: CPUTopology, options: CPUPolicyOptions, free: int, n: int) -> int:
+def take(
+    topology: CPUTopology,
+    options: CPUPolicyOptions,
+    free: int,
+    n: int,
+    partial_fit: PartialFit = exact_fit,
+) -> int:
     """Take `n` of the `free` CPUs in the way the options ask for; nothing for n < 1.
+
+    Args:
+        topology: the machine.
+        options: the policy's options.
+        free: what there is to take from.
+        n: how many.
+        partial_fit: what an uncore cache gives for a rest that is less than the whole cache.
 
     Raises:
         AllocationError: it cannot be done.
@@ -23,5 +37,5 @@ def take(topology: CPUTopology, options: CPUPolicyOptions, free: int, n: int) ->
         free,
         n,
         spread=options.distribute_cpus_across_cores,
-        uncore=options.prefer_align_cpus_by_uncorecache,
+        uncore=partial_fit if options.prefer_align_cpus_by_uncorecache else None,
     )

@@ -38,7 +38,7 @@ def allocate(
     chosen = dict(held)
     for name, amount in container.devices:
         resource = manager.resources.get(name)
-        if resource is not None:
+        if resource is not None and name not in container.claimed:
             members = _choose(resource, state, pod, container, name, amount, hint.numa_affinity)
             if members:
                 chosen[name] = members

@@ -49,14 +49,14 @@ def _hints(manager: DeviceManager, state: DeviceState, name: str, amount: int, h
     if held:
         if held.bit_count() != amount:
             return CANNOT_FIT
-        return _generate(manager, resource, held, 0, amount)
+        return _generate(resource, held, 0, amount)
     available = resource.healthy & ~state.allocated.get(name, 0)
     if (available | reusable).bit_count() < amount:
         return CANNOT_FIT
-    return _generate(manager, resource, available, reusable, amount)
+    return _generate(resource, available, reusable, amount)
 
 
-def _generate(manager: DeviceManager, resource: Resource, available: int, reusable: int, amount: int) -> Hints:
+def _generate(resource: Resource, available: int, reusable: int, amount: int) -> Hints:
     """Describe all masks that hold `amount` of the available devices and touch every reusable one (4.1)."""
     required, touched = 0, []
     if reusable:
@@ -71,10 +71,10 @@ def _generate(manager: DeviceManager, resource: Resource, available: int, reusab
         amount_left = amount
     weights = tuple([(members & available).bit_count() for members in resource.on_node])
     spans = tuple([mask for bit, mask in resource.spanning if bit & available])
-    piece = Piece(manager.nodes, (Demand(weights, amount_left, spans),), required, tuple(touched))
-    if not piece.has(manager.nodes):
+    piece = Piece(resource.nodes, (Demand(weights, amount_left, spans),), required, tuple(touched))
+    if not piece.has(resource.nodes):
         return CANNOT_FIT
-    family = HintFamily((piece,), resource.width(amount, manager.nodes))
+    family = HintFamily((piece,), resource.width(amount))
     if resource.proposal:
         return resource.proposal.hints(resource, family, available | reusable, amount)
     return family

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -37,6 +37,9 @@ class Resource(NamedTuple):
     """Devices that name no node at all, or only -1 (6.4)."""
     largest: tuple[int, ...]
     """`largest[k - 1]`: how many known devices the k best-equipped nodes have; without spanning devices."""
+    nodes: int
+    """The NUMA nodes that hints are made of: those with devices, or all where no node has any
+    (docs/rules/kubelet-versions.md 7.1)."""
     preferred_sets: tuple[int, ...] | None
     """Sets its plugin prefers, in order; None: the plugin lists none."""
     links: Mapping[int, int] = {}
@@ -44,15 +47,15 @@ class Resource(NamedTuple):
     proposal: PreferenceProposal | None = None
     """How preferred sets work where they do not work as in the kubelet (8)."""
 
-    def width(self, amount: int, nodes: int) -> int:
-        """The least number of the machine's `nodes` whose known devices, free or not, reach `amount` (4.1 step 1)."""
+    def width(self, amount: int) -> int:
+        """The least number of `nodes` whose known devices, free or not, reach `amount` (4.1 step 1)."""
         if not self.spanning:
             return min(bisect_left(self.largest, amount) + 1, len(self.largest))
         known = Demand(
             tuple(members.bit_count() for members in self.on_node), amount, tuple(mask for _, mask in self.spanning)
         )
-        whole = Piece(nodes, (known,))
-        return narrowest_width((whole,)) if whole.has(nodes) else nodes.bit_count()
+        whole = Piece(self.nodes, (known,))
+        return narrowest_width((whole,)) if whole.has(self.nodes) else self.nodes.bit_count()
 
 
 class PreferenceProposal(NamedTuple):
@@ -139,7 +142,10 @@ def _resource(
             spanning.append((bit, mask))
         else:
             on_node[mask.bit_length() - 1] |= bit
-    counts = sorted((members.bit_count() for node, members in enumerate(on_node) if nodes >> node & 1), reverse=True)
+    with_devices = sum(1 << node for node, members in enumerate(on_node) if members)
+    for _, mask in spanning:
+        with_devices |= mask
+    hinted = with_devices or nodes
     return Resource(
         devices,
         healthy,
@@ -149,9 +155,25 @@ def _resource(
         tuple(spanning),
         nowhere,
         without_affinity,
-        tuple(accumulate(counts)),
+        _largest(on_node, hinted),
+        hinted,
         None if preferred is None else _sets(devices, preferred),
         _links(devices, links) if links else {},
+    )
+
+
+def _largest(on_node: Sequence[int], nodes: int) -> tuple[int, ...]:
+    counts = [members.bit_count() for node, members in enumerate(on_node) if nodes >> node & 1]
+    return tuple(accumulate(sorted(counts, reverse=True)))
+
+
+def with_hints_everywhere(manager: DeviceManager) -> DeviceManager:
+    """Let hints be made of all NUMA nodes, as up to 1.35 (docs/rules/device-manager.md 4.1)."""
+    return manager._replace(
+        resources={
+            name: resource._replace(nodes=manager.nodes, largest=_largest(resource.on_node, manager.nodes))
+            for name, resource in manager.resources.items()
+        }
     )
 
 

@@ -1,6 +1,6 @@
 """The Memory Manager (docs/rules/memory-manager.md)."""
 
-from numalign.kubelet.memory.allocate import allocate, remove, remove_pod, remove_stale, started
+from numalign.kubelet.memory.allocate import allocate, remove, remove_pod, remove_stale, start_container
 from numalign.kubelet.memory.hints import container_hints, pod_hints
 from numalign.kubelet.memory.reserved import validate_reserved_memory
 from numalign.kubelet.memory.start import NodeRecord, Table, replay, start, validate_state
@@ -30,7 +30,7 @@ __all__ = [
     "remove_stale",
     "replay",
     "start",
-    "started",
+    "start_container",
     "validate_reserved_memory",
     "validate_state",
 ]

@@ -12,6 +12,7 @@ from numalign.kubelet.memory.state import NIL_DEREFERENCE, STATIC, WORD, Block, 
 from numalign.kubelet.topology.hints import HintFamily, HintList, TopologyHint
 from numalign.kubelet.topology.merge.families import best_member
 from numalign.model.cpuset import ids
+from numalign.model.resources import MEMORY
 
 
 def allocate(
@@ -31,36 +32,52 @@ def allocate(
     request = container.memory
     if request is None:
         raise AllocationError("[memorymanager] failed to represent quantity as int64")
-    mask = _settle(manager, state, pod.uid, request, hint)
+    mask = settle(manager, state, pod.uid, request, hint)
     if violates(manager, state, mask):
         raise AllocationError("[memorymanager] preferred hint violates NUMA node allocation")
     blocks = tuple([Block(mask, resource, amount) for resource, amount in request])
-    state = _account(_take(manager, state, pod.uid, container.name, blocks), pod.uid, container, blocks)
+    state = charge(manager, state, pod.uid, blocks)
+    entries = {**state.entries, pod.uid: {**state.entries.get(pod.uid, {}), container.name: blocks}}
+    state = _account(state._replace(entries=entries), pod.uid, container, blocks)
     return _shrink(state, pod, container, blocks) if len(pod.containers) > 1 else state
 
 
-def _settle(manager: MemoryManager, state: MemoryState, uid: str, request: Request, hint: TopologyHint) -> int:
+def settle(manager: MemoryManager, state: MemoryState, uid: str, request: Request, hint: TopologyHint) -> int:
     """Find the mask to allocate from: the hint's, the default one (rule 33), or an extended one (rule 34)."""
     mask = hint.numa_affinity
     if mask is None:
         hints = calculate(manager, state, uid, request)
-        default = None if hints is None else best_hint(hints)
+        default = None if hints is None else _best_for(request, hints)
         if default is None:
             raise AllocationError(
                 "[memorymanager] failed to get the default NUMA affinity, no NUMA nodes with enough memory is available"
             )
         if hint.preferred and not default.preferred:
             raise AllocationError("[memorymanager] failed to find the default preferred hint")
-        hint, mask = default, default.numa_affinity or 0
+        hint, mask = default, _mask_of(default)
     if not _too_small(manager, state, request, mask):
         return mask
     hints = calculate(manager, state, uid, request)
-    extended = None if hints is None else best_hint(hints, mask)
+    extended = None if hints is None else _best_for(request, hints, mask)
     if extended is None:
         raise AllocationError("[memorymanager] failed to find NUMA nodes to extend the current topology hint")
     if hint.preferred and not extended.preferred:
         raise AllocationError("[memorymanager] failed to find the extended preferred hint")
-    return extended.numa_affinity or 0
+    return _mask_of(extended)
+
+
+def _best_for(request: Request, hints: HintFamily | HintList, required: int = 0) -> TopologyHint | None:
+    """Return the best hint of a request's `memory`; a request of huge pages alone has none, but its hints are there."""
+    if any(resource == MEMORY for resource, _ in request):
+        return best_hint(hints, required)
+    return TopologyHint(None, preferred=False)
+
+
+def _mask_of(hint: TopologyHint) -> int:
+    """Return a hint's mask. The kubelet does not check that there is one."""
+    if hint.numa_affinity is None:
+        raise KubeletPanicError(NIL_DEREFERENCE)
+    return hint.numa_affinity
 
 
 def _too_small(manager: MemoryManager, state: MemoryState, request: Request, mask: int) -> bool:
@@ -115,10 +132,8 @@ def _rank(hint: TopologyHint) -> tuple[bool, int, int]:
     return (not hint.preferred, mask.bit_count(), mask)
 
 
-def _take(
-    manager: MemoryManager, state: MemoryState, uid: str, container: str, blocks: tuple[Block, ...]
-) -> MemoryState:
-    """Take the blocks from their nodes and record them (rule 36)."""
+def charge(manager: MemoryManager, state: MemoryState, uid: str, blocks: tuple[Block, ...]) -> MemoryState:
+    """Take the blocks from their nodes, less what the pod may reuse (rule 36)."""
     counts, groups = list(state.counts), list(state.groups)
     free, reserved = list(state.free), list(state.reserved)
     reusable = state.reusable_of(uid)
@@ -132,10 +147,7 @@ def _take(
             free_now, reserved_now = list(free[place]), list(reserved[place])
             fill(free_now, reserved_now, mask, left)
             free[place], reserved[place] = tuple(free_now), tuple(reserved_now)
-    entries = {**state.entries, uid: {**state.entries.get(uid, {}), container: blocks}}
-    return MemoryState(
-        tuple(counts), tuple(groups), tuple(free), tuple(reserved), entries, state.reusable_pod, state.reusable
-    )
+    return state._replace(counts=tuple(counts), groups=tuple(groups), free=tuple(free), reserved=tuple(reserved))
 
 
 def _account(state: MemoryState, uid: str, container: ContainerDemand, blocks: tuple[Block, ...]) -> MemoryState:
@@ -180,10 +192,29 @@ def _shrunk(blocks: tuple[Block, ...], rest: dict[tuple[int, str], int]) -> tupl
 
 
 def remove(manager: MemoryManager, state: MemoryState, uid: str, container: str) -> MemoryState:
-    """Give back what a container holds (rule 45); without an entry nothing changes."""
+    """Give back what a container holds (rule 45); without an entry nothing changes.
+
+    What a pod holds as a whole comes back with the last of its containers (docs/rules/kubelet-versions.md 6.9).
+    """
     blocks = state.blocks(uid, container)
     if blocks is None:
         return state
+    entries = dict(state.entries)
+    kept = {name: held for name, held in entries[uid].items() if name != container}
+    if kept:
+        entries[uid] = kept
+    else:
+        del entries[uid]
+    state = state._replace(entries=entries)
+    if uid not in state.pods:
+        return _give_back(manager, state, blocks)
+    if kept:
+        return state
+    pods = {other: held for other, held in state.pods.items() if other != uid}
+    return _give_back(manager, state._replace(pods=pods), state.pods[uid])
+
+
+def _give_back(manager: MemoryManager, state: MemoryState, blocks: tuple[Block, ...]) -> MemoryState:
     counts, groups = list(state.counts), list(state.groups)
     free, reserved = list(state.free), list(state.reserved)
     for mask, resource, size in blocks:
@@ -199,23 +230,18 @@ def remove(manager: MemoryManager, state: MemoryState, uid: str, container: str)
             free_now[node] += given
             rest -= given
         free[place], reserved[place] = tuple(free_now), tuple(reserved_now)
-    entries = dict(state.entries)
-    kept = {name: held for name, held in entries[uid].items() if name != container}
-    if kept:
-        entries[uid] = kept
-    else:
-        del entries[uid]
-    return MemoryState(
-        tuple(counts), tuple(groups), tuple(free), tuple(reserved), entries, state.reusable_pod, state.reusable
-    )
+    return state._replace(counts=tuple(counts), groups=tuple(groups), free=tuple(free), reserved=tuple(reserved))
 
 
-def started(manager: MemoryManager, state: MemoryState, pod: PodDemand) -> MemoryState:
-    """Start all containers of a pod in order: finished init containers give their blocks back (rule 43)."""
-    if pod.uid in state.entries:
-        for container in pod.containers:
-            if container.kind == "init":
-                state = remove(manager, state, pod.uid, container.name)
+def start_container(
+    manager: MemoryManager, state: MemoryState, pod: PodDemand, container: ContainerDemand, _hint: TopologyHint
+) -> MemoryState:
+    """Let the init containers before a starting container, which have ended, give their blocks back (rule 43)."""
+    for earlier in pod.containers:
+        if earlier.name == container.name or pod.uid not in state.entries:
+            break
+        if earlier.kind == "init":
+            state = remove(manager, state, pod.uid, earlier.name)
     return state
 
 

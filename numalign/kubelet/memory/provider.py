@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from numalign.kubelet.memory.allocate import allocate, remove_pod, started
-from numalign.kubelet.memory.hints import container_hints, pod_hints
+from numalign.kubelet.memory.allocate import allocate, remove_pod, start_container
+from numalign.kubelet.memory.hints import container_hints
+from numalign.kubelet.memory.pod_level import allocate_pod, pod_hints
 from numalign.kubelet.memory.start import start as start_manager
 from numalign.kubelet.memory.state import MemoryManager, initial_state
 from numalign.kubelet.topology.provider import HintProvider, StartInput
@@ -27,5 +28,6 @@ MEMORY = HintProvider(
     pod_hints=pod_hints,
     allocate=allocate,
     release=remove_pod,
-    start_containers=started,
+    allocate_pod=allocate_pod,
+    start_container=start_container,
 )

@@ -67,6 +67,9 @@ class MemoryState(NamedTuple):
     """(mask, resource) -> bytes of finished init containers that `reusable_pod` may take over. Only the pod that
     allocated last can have any (rule 40)."""
 
+    pods: Mapping[str, tuple[Block, ...]] = {}
+    """Pod UID -> the blocks that are the pod's as a whole; its containers' blocks are parts of them."""
+
     def blocks(self, uid: str, container: str) -> tuple[Block, ...] | None:
         """What a container holds; None when it has no entry."""
         pod = self.entries.get(uid)

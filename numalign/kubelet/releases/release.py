@@ -12,9 +12,9 @@ from typing import Literal, NamedTuple
 from numalign.kubelet.config import Level
 from numalign.kubelet.cpu.manager import CPUManager
 from numalign.kubelet.cpu.state import CPUState
-from numalign.kubelet.demand import PodDemand
 from numalign.kubelet.device.state import DeviceManager, DeviceState
 from numalign.kubelet.memory.state import MemoryManager, MemoryState
+from numalign.kubelet.reading import PodReading
 from numalign.kubelet.topology.hints import HintList, TopologyHint
 from numalign.kubelet.topology.manager import Merge, Refusal, Scope, TopologyManager
 from numalign.kubelet.topology.provider import HintProvider
@@ -75,12 +75,18 @@ class Kubelet(NamedTuple):
     options: Mapping[str, Option]
     """The policy options that exist."""
     gates: Mapping[str, Gate]
-    """The feature gates that numalign knows to matter here."""
+    """The feature gates that matter here."""
     settings: frozenset[str]
     """Fields of KubeletConfiguration that exist, of those that some release lacks."""
-    read_pod: Callable[[Pod], tuple[Pod, PodDemand]]
-    """A pod as this kubelet sees it, and what it asks of the managers."""
+    reading: PodReading
+    """How a pod is read."""
     refusal: Refusal
+    option_not_enabled: Callable[[str, str], str]
+    """(level, option) -> the Topology Manager's text where the gate of an option's level is off."""
+    fail_cgroup_v1: bool
+    """The default of `failCgroupV1`."""
+    needs: Mapping[str, tuple[str, ...]] = {}
+    """Feature gate -> the gates that must be on where it is; empty: nothing checks that."""
     choose: Callable[[TopologyManager, Pod], TopologyManager] | None = None
     """What lets a pod choose policy and scope; None, as in every release: nothing does."""
     proposals: tuple[Proposal, ...] = ()
@@ -88,7 +94,11 @@ class Kubelet(NamedTuple):
 
     def gates_with(self, given: Mapping[str, bool]) -> Callable[[str], bool]:
         """Return what tells whether a feature gate is on, where some are set by hand."""
-        gates = {**{name: gate.default for name, gate in self.gates.items()}, **given}
+        gates = {name: gate.default for name, gate in self.gates.items()}
+        for group, stage in (("AllAlpha", "alpha"), ("AllBeta", "beta")):
+            if group in given:
+                gates |= {name: given[group] for name, gate in self.gates.items() if gate.stage == stage}
+        gates |= given
         return lambda name: gates.get(name, False)
 
     def levels(self, manager: Literal["cpu", "topology"]) -> dict[str, str]:
@@ -131,6 +141,16 @@ def without_gate(name: str) -> Callable[[Kubelet], Kubelet]:
     return lambda kubelet: kubelet._replace(
         gates={other: gate for other, gate in kubelet.gates.items() if other != name}
     )
+
+
+def with_needs(needs: Mapping[str, tuple[str, ...]]) -> Callable[[Kubelet], Kubelet]:
+    """Make a change: feature gates need others."""
+    return lambda kubelet: kubelet._replace(needs={**kubelet.needs, **needs})
+
+
+def with_reading(replace: Callable[[PodReading], PodReading]) -> Callable[[Kubelet], Kubelet]:
+    """Make a change: a part of reading a pod is another."""
+    return lambda kubelet: kubelet._replace(reading=replace(kubelet.reading))
 
 
 def with_settings(*names: str) -> Callable[[Kubelet], Kubelet]:

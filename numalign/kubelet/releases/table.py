@@ -11,15 +11,16 @@ from collections.abc import Collection, Iterable
 from functools import cache
 
 from numalign.errors import InputError
+from numalign.kubelet.releases import v1_33, v1_34, v1_35, v1_36
 from numalign.kubelet.releases.release import Change, Kubelet, Version, version_text
 from numalign.kubelet.releases.v1_32 import V1_32
 
 OLDEST: Version = (1, 16)
 """The Topology Manager's first, as alpha."""
 
-NEWEST: Version = (1, 32)
+NEWEST: Version = (1, 36)
 
-NEWER_CHANGES: tuple[Change, ...] = ()
+NEWER_CHANGES: tuple[Change, ...] = (*v1_33.CHANGES, *v1_34.CHANGES, *v1_35.CHANGES, *v1_36.CHANGES)
 """What changed after 1.32, oldest first."""
 
 
@@ -58,6 +59,11 @@ def without(version: Version, taken_back: Collection[Change]) -> Kubelet:
     return fold(V1_16, version, [change for change in all_changes() if change not in taken_back])
 
 
+def exact_kubelets() -> list[Kubelet]:
+    """List the kubelets of the releases that were recorded, oldest first."""
+    return [kubelet((1, minor)) for minor in range(V1_32.version[1], NEWEST[1] + 1)]
+
+
 def between(older: Version, newer: Version) -> tuple[Change, ...]:
     """List what an upgrade brings, oldest first."""
     return tuple([change for change in all_changes() if older < change.since <= newer])
@@ -69,8 +75,8 @@ def first_with_setting(name: str) -> Version:
     return next(version for version in versions if name in kubelet(version).settings)
 
 
-def parse_version(text: str) -> Version:
-    """Read a kubelet version: `1.23`, `v1.23`, `v1.23.17`.
+def parse_version(text: str, where: str = "--kubelet-version") -> Version:
+    """Read a kubelet version: `1.23`, `v1.23`, `v1.23.17`; `where` begins the error.
 
     Raises:
         InputError: it is none, or not one from `OLDEST` to `NEWEST`.
@@ -79,6 +85,6 @@ def parse_version(text: str) -> Version:
     version = (1, int(match[1])) if match else None
     if version is None or not OLDEST <= version <= NEWEST:
         raise InputError(
-            f"--kubelet-version: expected a version from {version_text(OLDEST)} to {version_text(NEWEST)}, got {text!r}"
+            f"{where}: expected a version from {version_text(OLDEST)} to {version_text(NEWEST)}, got {text!r}"
         )
     return version

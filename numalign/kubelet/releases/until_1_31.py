@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from numalign.kubelet import demand
-from numalign.kubelet.demand import PodDemand
+from numalign.kubelet.reading import without_sidecars
 from numalign.kubelet.releases.early_admission import (
     admit_after_all_hints,
     admit_guaranteed_after_all_hints,
@@ -39,17 +38,6 @@ from numalign.kubelet.releases.release import (
 )
 from numalign.kubelet.releases.v1_32 import V1_32
 from numalign.kubelet.topology.merge.combination import combine_2019
-from numalign.model.pod import Pod
-
-
-def _read_without_sidecars(pod: Pod) -> tuple[Pod, PodDemand]:
-    """Read a pod as a kubelet without sidecars does: `restartPolicy` of an init container is not known to it."""
-    containers = [
-        container._replace(kind="init") if container.kind == "sidecar" else container for container in pod.containers
-    ]
-    seen = pod._replace(containers=tuple(containers))
-    return seen, demand.read(seen)
-
 
 V1_16 = V1_32._replace(
     version=(1, 16),
@@ -66,7 +54,7 @@ V1_16 = V1_32._replace(
         "TopologyManagerPolicyBetaOptions": Gate(default=False, stage="beta"),
     },
     settings=frozenset(),
-    read_pod=_read_without_sidecars,
+    reading=V1_32.reading._replace(see=without_sidecars),
     refusal=("Topology Affinity Error", "Resources cannot be allocated with Topology Locality"),
 )
 
@@ -129,7 +117,7 @@ def _equal_masks(kubelet: Kubelet) -> Kubelet:
 
 
 def _sidecars(kubelet: Kubelet) -> Kubelet:
-    return kubelet._replace(read_pod=V1_32.read_pod)
+    return kubelet._replace(reading=kubelet.reading._replace(see=V1_32.reading.see))
 
 
 CHANGES: tuple[Change, ...] = (

@@ -6,30 +6,34 @@ ones did otherwise.
 
 from __future__ import annotations
 
-from numalign.kubelet import demand
 from numalign.kubelet.cpu.options import LEVELS as CPU_LEVELS
 from numalign.kubelet.cpu.provider import CPU
-from numalign.kubelet.demand import PodDemand
+from numalign.kubelet.cpu.provider import start_until_1_33 as start_cpu_until_1_33
 from numalign.kubelet.device.provider import DEVICE
+from numalign.kubelet.device.provider import start_until_1_35 as start_devices_until_1_35
 from numalign.kubelet.memory.provider import MEMORY
+from numalign.kubelet.pod_level import as_containers, complete_in_1_32, names_cpu_or_memory
+from numalign.kubelet.reading import Gates, PodReading, Serve, as_written, requests_of_app_status
 from numalign.kubelet.releases.release import Gate, Kubelet, MergeRules, Option
 from numalign.kubelet.topology import scope_container, scope_pod
 from numalign.kubelet.topology.merge.combination import combine
 from numalign.kubelet.topology.options import LEVELS as TOPOLOGY_LEVELS
-from numalign.kubelet.topology.options import POLICIES
+from numalign.kubelet.topology.options import POLICIES, not_enabled_until_1_32
 from numalign.kubelet.topology.policy import merge, single_numa_filter
-from numalign.model.pod import Pod
 
 
-def read_pod(pod: Pod) -> tuple[Pod, PodDemand]:
-    """Read a pod as it is."""
-    return pod, demand.read(pod)
+def _as_containers(_gates: Gates) -> Serve:
+    return as_containers
+
+
+def _no_claims(_gates: Gates) -> bool:
+    return False
 
 
 V1_32 = Kubelet(
     version=(1, 32),
-    device=DEVICE,
-    cpu=CPU,
+    device=DEVICE._replace(start=start_devices_until_1_35),
+    cpu=CPU._replace(start=start_cpu_until_1_33),
     memory=MEMORY,
     merging=MergeRules(merge=merge, combine=combine, single_filter=single_numa_filter, ranked=True),
     scopes={"container": scope_container.admit, "pod": scope_pod.admit},
@@ -39,9 +43,17 @@ V1_32 = Kubelet(
         **{name: Option("cpu", level) for name, level in CPU_LEVELS.items()},
     },
     gates={
+        "CPUManager": Gate(default=True, stage="GA", locked=True),
         "CPUManagerPolicyAlphaOptions": Gate(default=False, stage="alpha"),
         "CPUManagerPolicyBetaOptions": Gate(default=True, stage="beta"),
         "CPUManagerPolicyOptions": Gate(default=True, stage="beta"),
+        "DynamicResourceAllocation": Gate(default=False, stage="beta"),
+        "InPlacePodVerticalScaling": Gate(default=False, stage="alpha"),
+        "InPlacePodVerticalScalingExclusiveCPUs": Gate(default=False, stage="alpha"),
+        "MemoryManager": Gate(default=True, stage="GA", locked=True),
+        "PodLevelResources": Gate(default=False, stage="alpha"),
+        "ResourceHealthStatus": Gate(default=False, stage="alpha"),
+        "SidecarContainers": Gate(default=True, stage="beta"),
         "TopologyManagerPolicyAlphaOptions": Gate(default=False, stage="alpha"),
         "TopologyManagerPolicyBetaOptions": Gate(default=True, stage="beta"),
         "TopologyManagerPolicyOptions": Gate(default=True, stage="GA"),
@@ -55,6 +67,15 @@ V1_32 = Kubelet(
             "cpuManagerPolicyOptions",
         }
     ),
-    read_pod=read_pod,
+    reading=PodReading(
+        see=as_written,
+        requests=requests_of_app_status,
+        complete=complete_in_1_32,
+        is_pod_level=names_cpu_or_memory,
+        serve=_as_containers,
+        claimed=_no_claims,
+    ),
     refusal=("TopologyAffinityError", "Resources cannot be allocated with Topology locality"),
+    option_not_enabled=not_enabled_until_1_32,
+    fail_cgroup_v1=False,
 )

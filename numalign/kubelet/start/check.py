@@ -20,6 +20,7 @@ from numalign.kubelet.memory.state import MemoryManager
 from numalign.kubelet.releases.release import Kubelet, version_text
 from numalign.kubelet.releases.table import first_with_setting
 from numalign.kubelet.setup import Setup
+from numalign.kubelet.start.feature_gates import check_feature_gates
 from numalign.kubelet.start.reservation import Reservation, check_capacity, reserve
 from numalign.kubelet.topology import options as topology
 from numalign.kubelet.topology.provider import StartInput
@@ -40,6 +41,8 @@ class ValidSettings(NamedTuple):
 class Started(NamedTuple):
     """What a successful start yields: the managers and the figures they were made from."""
 
+    config: KubeletConfig
+    """The settings as this release knows them."""
     options: topology.TopologyOptions
     device: DeviceManager
     cpu: CPUManager
@@ -56,15 +59,25 @@ def check(setup: Setup) -> Started:
         StartError: the kubelet would not start, or would crash at the first merge (topology-manager.md 2.3).
     """
     machine, config, base, kubelet = setup
+    check_feature_gates(kubelet, config.feature_gates)
     _check_settings(config, kubelet)
+    if "mergeDefaultEvictionSettings" not in kubelet.settings:
+        config = config._replace(merge_default_eviction_settings=False)
     gates = kubelet.gates_with(config.feature_gates)
-    valid = validate(config, kubelet.policies)  # row 2
+    refuses_cgroup_v1 = kubelet.fail_cgroup_v1 if config.fail_cgroup_v1 is None else config.fail_cgroup_v1
+    wrong = (CGROUP_V1,) if machine.cgroup_v1 and refuses_cgroup_v1 else ()
+    valid = validate(config, kubelet.policies, also_wrong=wrong)  # row 2
     check_reserved_online(config.reserved_system_cpus, valid.reserved_cpus, machine)  # row 3
     reservation = reserve(config, machine, valid.reserved_cpus)  # rows 4, 5
     _check_manager_gate(config, kubelet)
     _check_option_gates(config, gates)  # row 6
     options = topology.start(  # row 7
-        config, machine, gates=gates, policies=kubelet.policies, levels=kubelet.levels("topology")
+        config,
+        machine,
+        gates=gates,
+        policies=kubelet.policies,
+        levels=kubelet.levels("topology"),
+        refusal=kubelet.option_not_enabled,
     )
     given = StartInput(
         machine=machine,
@@ -80,7 +93,14 @@ def check(setup: Setup) -> Started:
     memory = kubelet.memory.start(given)  # row 9
     check_capacity(reservation, machine)  # row 12
     _check_numa_ids(config, machine, chosen_by_pods=kubelet.choose is not None)
-    return Started(options=options, device=kubelet.device.start(given), cpu=cpu, memory=memory, reservation=reservation)
+    return Started(
+        config=config,
+        options=options,
+        device=kubelet.device.start(given),
+        cpu=cpu,
+        memory=memory,
+        reservation=reservation,
+    )
 
 
 def _check_settings(config: KubeletConfig, kubelet: Kubelet) -> None:
@@ -98,8 +118,21 @@ def _check_settings(config: KubeletConfig, kubelet: Kubelet) -> None:
             raise StartError(f"kubelet {version_text(kubelet.version)} has no {setting}: it came with {since}")
 
 
-def validate(config: KubeletConfig, policies: Sequence[str] = topology.POLICIES) -> ValidSettings:
+CGROUP_V1 = (
+    "kubelet is configured to not run on a host using cgroup v1. cgroup v1 support is unsupported and will be removed "
+    "in a future release"
+)
+
+
+def validate(
+    config: KubeletConfig, policies: Sequence[str] = topology.POLICIES, also_wrong: Sequence[str] = ()
+) -> ValidSettings:
     """Validate the configuration by itself: all errors are collected and equal ones told once (rule 57).
+
+    Args:
+        config: the settings.
+        policies: the policies of the Topology Manager that exist.
+        also_wrong: errors that do not come from the configuration alone; they are told last.
 
     Raises:
         StartError: one error as it is, several as `[first, second]`.
@@ -123,6 +156,7 @@ def validate(config: KubeletConfig, policies: Sequence[str] = topology.POLICIES)
     except QuantityError as error:
         raise StartError(str(error)) from None
     errors += validate_reserved_memory(reserved_memory)
+    errors += also_wrong
     distinct = list(dict.fromkeys(errors))
     if distinct:
         raise StartError(distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]")

@@ -90,7 +90,7 @@ def reserve(config: KubeletConfig, machine: Machine, reserved_cpus: int) -> Rese
         system_texts["cpu"] = str(reserved_cpus.bit_count())
     kube = read_reserved("--kube-reserved", kube_texts)
     system = read_reserved("--system-reserved", system_texts)
-    eviction = evict(config.eviction_hard, machine)
+    eviction = evict(thresholds(config), machine)
     total = {}
     for resource in capacity(machine, storage=config.local_storage_capacity_isolation):
         parts = [part[resource] for part in (system, kube, eviction) if resource in part]
@@ -98,6 +98,15 @@ def reserve(config: KubeletConfig, machine: Machine, reserved_cpus: int) -> Rese
         if amount.quantity.nano:
             total[resource] = amount
     return Reservation(system=system, kube=kube, eviction=eviction, total=total)
+
+
+def thresholds(config: KubeletConfig) -> Mapping[str, str]:
+    """Return the hard eviction thresholds in force: the given ones, the defaults, or both put together."""
+    if config.eviction_hard is None:
+        return DEFAULT_EVICTION
+    if config.merge_default_eviction_settings:
+        return {**DEFAULT_EVICTION, **config.eviction_hard}
+    return config.eviction_hard
 
 
 def readable_reservation(config: KubeletConfig, machine: Machine) -> Reservation | None:
@@ -207,7 +216,7 @@ def _read(text: str) -> Amount:
     return Amount(quantity.parse(text), quantity.exponent(text))
 
 
-def evict(thresholds: Mapping[str, str] | None, machine: Machine) -> dict[str, Amount]:
+def evict(thresholds: Mapping[str, str], machine: Machine) -> dict[str, Amount]:
     """Read the hard eviction thresholds; the result has the parts that enter the reservation (rule 34).
 
     Raises:
@@ -215,7 +224,7 @@ def evict(thresholds: Mapping[str, str] | None, machine: Machine) -> dict[str, A
     """
     result = {}
     wholes = {"memory.available": machine.memory, "nodefs.available": machine.storage}
-    for signal, text in sorted((DEFAULT_EVICTION if thresholds is None else thresholds).items()):
+    for signal, text in sorted(thresholds.items()):
         if signal not in SIGNALS:
             raise StartError(f"unsupported eviction signal {signal}")
         resource = EVICTED.get(signal)

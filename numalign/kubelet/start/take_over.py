@@ -30,7 +30,7 @@ def take_over(setup: Setup, there: Session, *, fit_check: bool = True) -> Sessio
         return session._replace(state=there.state, pods=there.pods)
     for pod in there.pods:
         session = admit(session, pod).then
-        session = session._replace(state=twin.start_containers(session.node, session.state, pod.uid))
+        session = session._replace(state=twin.start_containers(session.node, session.state, pod.uid).state)
     return session
 
 

@@ -44,6 +44,8 @@ class NodeState(NamedTuple):
     """One a provider, in the order of `PROVIDERS`."""
     pods: Mapping[str, PodDemand] = {}
     """UID -> admitted pod, in order of admission."""
+    hints: Mapping[str, TopologyHint] = {}
+    """UID -> the hint of a pod that was allocated as a whole: its containers get their devices under it."""
     leftovers: tuple[str, ...] = ()
     """UIDs of refused pods whose allocations are not collected yet (10.3)."""
 

@@ -34,6 +34,7 @@ def start(
     gates: Callable[[str], bool],
     policies: Sequence[str] = POLICIES,
     levels: Mapping[str, str] = LEVELS,
+    refusal: Callable[[str, str], str],
 ) -> TopologyOptions:
     """Check policy, options, node count and scope, in the order of topology-manager.md 2.
 
@@ -43,13 +44,14 @@ def start(
         gates: tells whether a feature gate is on.
         policies: the policies that exist.
         levels: the options that exist, and their levels.
+        refusal: (level, option) -> the text where the gate of the level is off.
 
     Raises:
         StartError: with the kubelet's text.
     """
     if config.topology_manager_policy == "none":
         return TopologyOptions()
-    options = read_options(config, gates, levels)
+    options = read_options(config, gates, levels, refusal)
     if options.prefer_closest and any(node.distances is None for node in machine.numa_nodes):
         raise StartError("cannot discover NUMA topology: error getting NUMA distances from cadvisor")
     if len(machine.numa_nodes) > options.max_nodes:
@@ -62,7 +64,10 @@ def start(
 
 
 def read_options(
-    config: KubeletConfig, gates: Callable[[str], bool], levels: Mapping[str, str] = LEVELS
+    config: KubeletConfig,
+    gates: Callable[[str], bool],
+    levels: Mapping[str, str],
+    refusal: Callable[[str, str], str],
 ) -> TopologyOptions:
     """Read `topologyManagerPolicyOptions`; of several bad ones the first by name is reported (2.2).
 
@@ -76,9 +81,7 @@ def read_options(
         if level is None:
             raise StartError(f"unknown Topology Manager Policy option: {quote(name)}")
         if level != "Stable" and not gates(f"TopologyManagerPolicy{level}Options"):
-            raise StartError(
-                f"Topology Manager Policy {level}-level Options not enabled, but option {quote(name)} provided"
-            )
+            raise StartError(refusal(level, name))
         if name == PREFER_CLOSEST:
             try:
                 options = options._replace(prefer_closest=parse_bool(text))
@@ -87,6 +90,16 @@ def read_options(
         else:
             options = options._replace(max_nodes=_max_nodes(text))
     return options
+
+
+def not_enabled(level: str, option: str) -> str:
+    """Word the refusal of an option whose gate is off, as from 1.33 on (docs/rules/kubelet-versions.md 3)."""
+    return f"topology manager policy {level.lower()}-level options not enabled, but option {quote(option)} provided"
+
+
+def not_enabled_until_1_32(level: str, option: str) -> str:
+    """Word the refusal of an option whose gate is off, as up to 1.32."""
+    return f"Topology Manager Policy {level}-level Options not enabled, but option {quote(option)} provided"
 
 
 def _max_nodes(text: str) -> int:

@@ -57,5 +57,8 @@ class HintProvider(NamedTuple, Generic[Manager, State]):
     """Give a container what it asks for, under the hint that is stored for it. May raise AllocationError."""
     release: Callable[[Manager, State, str], State]
     """Forget a pod, by its UID: everything it held is free."""
-    start_containers: Callable[[Manager, State, PodDemand], State]
-    """Start all containers of an admitted pod in order: what only finished init containers held may be free again."""
+    allocate_pod: Callable[[Manager, State, PodDemand, TopologyHint], State]
+    """Give a pod with pod-level resources what it asks for as a whole. May raise AllocationError."""
+    start_container: Callable[[Manager, State, PodDemand, ContainerDemand, TopologyHint], State]
+    """Go on when a container of an admitted pod starts, after the init containers before it. May raise AllocationError:
+    then it does not start."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from numalign.errors import InputError
 from numalign.model.apiserver.amounts import Quantities, amount, amounts
-from numalign.model.pod import Container, ContainerKind, Pod, QoS
+from numalign.model.pod import NO_STATUS, Container, ContainerKind, Pod, PodLevel, PodStatus, QoS
 
 
 def read_pod(manifest: Mapping[str, Any]) -> Pod:
@@ -64,12 +64,13 @@ def _pod(manifest: Mapping[str, Any]) -> Pod:
     uid: str = metadata.get("uid") or f"{namespace}/{name}"
     if type(name) is not str or type(uid) is not str:
         raise TypeError(name, uid)
-    status = manifest.get("status")
-    overhead = spec.get("overhead")
+    written = manifest.get("status")
+    status = read_status(written) if written else NO_STATUS
+    overhead, level = spec.get("overhead"), spec.get("resources")
     return Pod(
         name=name,
         uid=uid,
-        qos=(status.get("qosClass") if status else None) or qos_class(containers),
+        qos=status.qos or qos_class(containers),
         containers=containers,
         namespace=namespace,
         overhead=amounts(overhead) if overhead else {},
@@ -77,7 +78,28 @@ def _pod(manifest: Mapping[str, Any]) -> Pod:
         labels=metadata.get("labels") or {},
         annotations=metadata.get("annotations") or {},
         spec=spec,
+        level=None if level is None else _level(level),
+        status=status,
     )
+
+
+def _level(resources: Mapping[str, Any]) -> PodLevel:
+    return PodLevel(amounts(resources.get("requests") or {}), amounts(resources.get("limits") or {}))
+
+
+def read_status(status: Mapping[str, Any]) -> PodStatus:
+    """Read what a kubelet reads of a pod's status (docs/rules/kubelet-versions.md 5, 7.2)."""
+    claim = status.get("extendedResourceClaimStatus") or {}
+    return PodStatus(
+        qos=status.get("qosClass"),
+        containers=_allocated(status.get("containerStatuses")),
+        init_containers=_allocated(status.get("initContainerStatuses")),
+        claimed=frozenset([(one["containerName"], one["resourceName"]) for one in claim.get("requestMappings") or ()]),
+    )
+
+
+def _allocated(statuses: Iterable[Mapping[str, Any]] | None) -> Mapping[str, Quantities]:
+    return {one["name"]: amounts(one.get("allocatedResources") or {}) for one in statuses or ()}
 
 
 def containers_of(spec: Mapping[str, Any]) -> tuple[Container, ...]:

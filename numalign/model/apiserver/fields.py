@@ -143,6 +143,18 @@ _SPEC: Final = Fields(
     ),
 )
 
+_STATUSES: Final = ListOf(Fields({"name": "text", "allocatedResources": _QUANTITIES}, ("name",)))
+_MAPPING: Final = Fields({"containerName": "text", "resourceName": "text"}, ("containerName", "resourceName"))
+_STATUS: Final = Fields(
+    {
+        "qosClass": "text",
+        "phase": "text",
+        "containerStatuses": _STATUSES,
+        "initContainerStatuses": _STATUSES,
+        "extendedResourceClaimStatus": Fields({"requestMappings": ListOf(_MAPPING)}),
+    }
+)
+
 POD: Final = Fields(
     {
         "metadata": Fields(
@@ -157,7 +169,7 @@ POD: Final = Fields(
             },
         ),
         "spec": _SPEC,
-        "status": Fields({"qosClass": "text", "phase": "text"}),
+        "status": _STATUS,
     },
     ("spec",),
 )

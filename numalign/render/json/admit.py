@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from numalign.model.cpuset import format_set, ids
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from numalign.analysis.holding import Holding
     from numalign.errors import Notice
     from numalign.kubelet.config import KubeletConfig
+    from numalign.kubelet.memory import Block
     from numalign.kubelet.topology.hints import TopologyHint
     from numalign.results.admit import AdmitResult, ContainerResult, Gang, PodResult
 
@@ -27,10 +28,7 @@ def holding_json(holding: Holding) -> Data:
     """Write what one container holds: exclusive CPUs, memory blocks, devices."""
     return {
         "cpus": cpus_json(holding.cpus),
-        "memory": [
-            {"numaNodes": list(ids(block.mask)), "type": block.type, "bytes": block.size} for block in holding.memory
-        ]
-        or None,
+        "memory": blocks_json(holding.memory) or None,
         "devices": {
             held.resource: {
                 "ids": sorted(held.ids),
@@ -39,6 +37,11 @@ def holding_json(holding: Holding) -> Data:
             for held in holding.devices
         },
     }
+
+
+def blocks_json(blocks: Iterable[Block]) -> list[Data]:
+    """Write blocks of memory."""
+    return [{"numaNodes": list(ids(block.mask)), "type": block.type, "bytes": block.size} for block in blocks]
 
 
 def cpus_json(cpus: int | None) -> str | None:

@@ -5,17 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from numalign.model.cpuset import format_set
-from numalign.render.json.admit import cpus_json, hint_json, holding_json
+from numalign.render.json.admit import blocks_json, cpus_json, hint_json, holding_json
 from numalign.render.json.data import Data
 
 if TYPE_CHECKING:
-    from numalign.results.replay import FinalState, ReplayResult, StepResult
+    from numalign.results.replay import FinalState, PodPart, ReplayResult, StepResult
 
 
 def replay_json(result: ReplayResult) -> Data:
     """Write what happened, step by step."""
     if result.start_error:
         return {"startError": result.start_error}
+    if result.start_panic:
+        return {"panic": result.start_panic}
     if result.hang:
         return {"hang": True}
     answer: Data = {}
@@ -32,20 +34,30 @@ def _step(step: StepResult) -> Data:
         return {"panic": step.panic}
     pool = cpus_json(step.shared_pool)
     if step.qos is None:
-        return {"sharedPool": pool}
+        errors: Data = {"startErrors": dict(step.start_errors)} if step.start_errors else {}
+        return {**errors, "sharedPool": pool}
     answer: Data = {"admit": step.admitted, "qos": step.qos}
     if step.admitted:
         answer["containers"] = {
             one.name: {"hint": hint_json(one.hint), **holding_json(one.holding)} for one in step.containers
         }
+        if step.pod_level:
+            answer["podLevel"] = _part(step.pod_level)
     else:
         answer["reason"], answer["message"] = step.reason, step.message
     answer["sharedPool"] = pool
     return answer
 
 
+def _part(part: PodPart) -> Data:
+    cpus: Data = {} if part.cpus is None else {"cpus": format_set(part.cpus)}
+    return cpus if part.memory is None else {**cpus, "memory": blocks_json(part.memory)}
+
+
 def _final(state: FinalState) -> Data:
+    level: Data = {"podLevel": {pod: _part(part) for pod, part in state.pod_level.items()}} if state.pod_level else {}
     return {
+        **level,
         "memory": dict(state.memory),
         "pods": {
             pod: {name: holding_json(held) for name, held in containers.items()}

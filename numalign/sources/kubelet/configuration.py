@@ -248,6 +248,8 @@ _READERS: Mapping[str, Callable[[Any, str, Where], Any]] = {
     "system_reserved_cgroup": _text,
     "kube_reserved_cgroup": _text,
     "local_storage_capacity_isolation": _bool,
+    "merge_default_eviction_settings": _bool,
+    "fail_cgroup_v1": _bool,
 }
 _FIELDS = {FIELD_NAMES[name]: (name, reader) for name, reader in _READERS.items()}
 """Field of the file -> field of KubeletConfig and its reader."""
@@ -259,7 +261,7 @@ containerLogMaxWorkers containerLogMonitorInterval containerRuntimeEndpoint cont
 cpuCFSQuotaPeriod cpuManagerReconcilePeriod crashLoopBackOff enableContentionProfiling enableControllerAttachDetach
 enableDebugFlagsHandler enableDebuggingHandlers enableProfilingHandler enableServer enableSystemLogHandler
 enableSystemLogQuery enforceNodeAllocatable eventBurst eventRecordQPS evictionMaxPodGracePeriod
-evictionMinimumReclaim evictionPressureTransitionPeriod evictionSoft evictionSoftGracePeriod failCgroupV1 failSwapOn
+evictionMinimumReclaim evictionPressureTransitionPeriod evictionSoft evictionSoftGracePeriod failSwapOn
 fileCheckFrequency hairpinMode healthzBindAddress healthzPort httpCheckFrequency imageGCHighThresholdPercent
 imageGCLowThresholdPercent imageMaximumGCAge imageMinimumGCAge imageServiceEndpoint iptablesDropBit
 iptablesMasqueradeBit kernelMemcgNotification kind kubeAPIBurst kubeAPIQPS kubeletCgroups logging

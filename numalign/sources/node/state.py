@@ -20,6 +20,7 @@ from numalign.kubelet.proposals.table import FEEDBACK, PER_POD_POLICY, PREFERRED
 from numalign.kubelet.releases.release import Kubelet, version_text
 from numalign.kubelet.releases.table import kubelet, parse_version
 from numalign.kubelet.setup import Base, Setup
+from numalign.kubelet.topology.hints import TopologyHint
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.cpuset import CPUSetError, format_set, from_ids, ids, parse
 from numalign.model.pod import Pod
@@ -57,6 +58,7 @@ def dump(setup: Setup, session: Session) -> Mapping[str, object]:
         "kubelet": dump_config(setup.config),
         "pods": [_manifest(pod) for pod in session.pods],
         "leftovers": list(state.leftovers),
+        "hints": {uid: _dump_hint(hint) for uid, hint in state.hints.items()},
         "cpu": _dump_cpu(state.cpu),
         "memory": _dump_memory(session.node.memory, state.memory),
         "devices": _dump_devices(session.node.device, state.device),
@@ -74,7 +76,7 @@ def load(document: Document, path: str) -> NodeDocument:
     setup = reader.setup()
     session = open_session(setup)
     manager = session.node
-    seen = [setup.kubelet.read_pod(pod) for pod in reader.pods()]
+    seen = [manager.read_pod(pod) for pod in reader.pods()]
     state = NodeState(
         (
             _load_devices(manager.device, reader.part("devices")),
@@ -82,7 +84,8 @@ def load(document: Document, path: str) -> NodeDocument:
             _load_memory(manager.memory, reader.part("memory")),
         ),
         {pod.uid: demand for pod, demand in seen},
-        tuple(reader.texts("leftovers")),
+        leftovers=tuple(reader.texts("leftovers")),
+        hints={uid: _load_hint(one) for uid, one in reader.hints().parts()},
     )
     return NodeDocument(setup, session._replace(state=state, pods=tuple([pod for pod, _ in seen])))
 
@@ -95,6 +98,16 @@ def _manifest(pod: Pod) -> dict[str, object]:
     return {"metadata": metadata, "spec": pod.spec, "status": {"qosClass": pod.qos}}
 
 
+def _dump_hint(hint: TopologyHint) -> dict[str, object]:
+    nodes = None if hint.numa_affinity is None else list(ids(hint.numa_affinity))
+    return {"numaNodes": nodes, "preferred": hint.preferred}
+
+
+def _load_hint(part: _Part) -> TopologyHint:
+    mask = None if part.data.get("numaNodes") is None else part.nodes("numaNodes")
+    return TopologyHint(mask, preferred=part.data.get("preferred") is True)
+
+
 def _dump_cpu(state: CPUState) -> dict[str, object]:
     return {
         "default": format_set(state.default),
@@ -102,6 +115,7 @@ def _dump_cpu(state: CPUState) -> dict[str, object]:
             uid: {name: format_set(cpus) for name, cpus in held.items()} for uid, held in state.assignments.items()
         },
         "reuse": {"pod": state.reuse_uid, "cpus": format_set(state.reuse)},
+        "pods": {uid: format_set(cpus) for uid, cpus in state.pods.items()},
     }
 
 
@@ -116,6 +130,7 @@ def _dump_memory(manager: MemoryManager, state: MemoryState) -> dict[str, object
             "pod": state.reusable_pod,
             "blocks": [_block(Block(mask, kind, size)) for (mask, kind), size in state.reusable.items()],
         },
+        "pods": {uid: [_block(one) for one in blocks] for uid, blocks in state.pods.items()},
     }
 
 
@@ -156,6 +171,10 @@ class _Reader:
         if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
             raise self.error(field, "a list of texts")
         return value
+
+    def hints(self) -> _Part:
+        """Give the hints of pods that were allocated as a whole; a file of before there were any has none."""
+        return self.part("hints") if "hints" in self._document else _Part({}, "hints", self)
 
     def setup(self) -> Setup:
         machine, _ = from_data(self._document.get("machine"), "state", lambda path: f"{self._path}: machine: {path}")
@@ -243,12 +262,13 @@ class _Part(NamedTuple):
 
 
 def _load_cpu(part: _Part) -> CPUState:
-    reuse = part.part("reuse")
+    reuse, pods = part.part("reuse"), part.part("pods")
     return CPUState(
         part.cpus("default"),
         {uid: {name: held.cpus(name) for name in held.data} for uid, held in part.part("assignments").parts()},
         reuse.text("pod"),
         reuse.cpus("cpus"),
+        {uid: pods.cpus(uid) for uid in pods.data},
     )
 
 
@@ -267,7 +287,7 @@ def _load_memory(manager: MemoryManager, part: _Part) -> MemoryState:
             if name not in free:
                 raise record.error("memory", f"resources of the machine, not {name}")
             free[name][node], reserved[name][node] = table.number("free"), table.number("reserved")
-    reuse = part.part("reuse")
+    reuse, pods = part.part("reuse"), part.part("pods")
     return MemoryState(
         counts=tuple(counts),
         groups=tuple(groups),
@@ -276,6 +296,7 @@ def _load_memory(manager: MemoryManager, part: _Part) -> MemoryState:
         entries={uid: {name: held.blocks(name) for name in held.data} for uid, held in part.part("entries").parts()},
         reusable_pod=reuse.text("pod"),
         reusable={(block.mask, block.type): block.size for block in reuse.blocks("blocks")},
+        pods={uid: pods.blocks(uid) for uid in pods.data},
     )
 
 

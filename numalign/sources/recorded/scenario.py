@@ -11,6 +11,8 @@ from typing import Any, BinaryIO, Literal, NamedTuple, cast
 
 from numalign.errors import InputError, StartError
 from numalign.kubelet.config import KubeletConfig
+from numalign.kubelet.releases.release import Version
+from numalign.kubelet.releases.table import parse_version
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.machine import Machine
 from numalign.model.pod import Pod
@@ -40,6 +42,8 @@ class Scenario(NamedTuple):
     config: KubeletConfig
     machine: Machine
     steps: tuple[Step, ...]
+    version: Version | None = None
+    """The kubelet that answers; None: the scenario does not say."""
     start_error: str = ""
     """The kubelet's text where it could not even decode the settings; the scenario ends there."""
 
@@ -103,6 +107,7 @@ def read(line: bytes) -> Scenario:
     machine = machine_from_scenario(
         _mapping(data, "machine"), _mapping(data, "devices"), _mapping(data, "preferredAllocation")
     )
+    version = data.get("kubeletVersion")
     steps = data.get("steps")
     if not isinstance(steps, list):
         raise InputError("steps: expected a list")
@@ -111,6 +116,7 @@ def read(line: bytes) -> Scenario:
         config=config,
         machine=machine,
         steps=tuple(_step(step, index) for index, step in enumerate(steps)),
+        version=None if version is None else parse_version(str(version), "kubeletVersion"),
         start_error=start_error,
     )
 

@@ -5,18 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from numalign.errors import StartError
+from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.cpu.allocate import allocate
-from numalign.kubelet.cpu.manager import CPUManager, start
+from numalign.kubelet.cpu.manager import CPUManager
 from numalign.kubelet.cpu.state import CPUState, initial_state, remove
 from numalign.kubelet.demand import ContainerDemand, PodDemand, read
 from numalign.kubelet.errors import AllocationError, KubeletHangError
 from numalign.kubelet.topology.hints import TopologyHint
+from numalign.kubelet.topology.provider import StartInput
+from numalign.model import quantity
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.cpuset import format_set, from_ids, parse
 from numalign.model.machine import Machine, NUMANode, Unit
 from tests.conformance import Case
-
-NANO = 10**9
+from tests.conformance.versions import kubelet_of
 
 
 def decide(case: Case) -> dict[str, Any]:
@@ -64,16 +66,23 @@ def start_case(case: Case) -> CPUManager:
     """Start the CPU Manager of a case."""
     reserved = parse(case["reserved"].get("cpus", ""))
     count = case["reserved"].get("count", reserved.bit_count())
-    return start(
-        machine(case["machine"]),
-        policy="static",
-        options=case["options"],
-        gates=lambda _name: True,
-        topology_policy=case["topologyManagerPolicy"],
-        reserved=reserved,
-        reservation_nano=count * NANO,
-        waive_reservation=True,  # a few cases were recorded with nothing reserved
+    kubelet = kubelet_of(case)
+    config = KubeletConfig(
+        cpu_manager_policy="static",
+        cpu_manager_policy_options=case["options"],
+        topology_manager_policy=case["topologyManagerPolicy"],
     )
+    given = StartInput(
+        machine=machine(case["machine"]),
+        config=config,
+        gates=lambda _name: True,
+        levels=kubelet.levels("cpu"),
+        reserved_cpus=reserved,
+        reserved_memory=(),
+        reservation={"cpu": quantity.from_int(count)},
+        waive_cpu_reservation=True,  # a few cases were recorded with nothing reserved
+    )
+    return kubelet.cpu.start(given)
 
 
 def policy_text(error: StartError) -> str:

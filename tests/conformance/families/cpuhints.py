@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from numalign.errors import StartError
-from numalign.kubelet.cpu.hints import container_hints, pod_hints
 from numalign.kubelet.cpu.state import initial_state
-from numalign.kubelet.demand import read
 from numalign.kubelet.topology.hints import CANNOT_FIT, HintFamily, ProviderAnswer, expand
-from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.cpuset import format_set, ids
 from tests.conformance import Case
 from tests.conformance.families.cpu import policy_text, run_step, start_case, try_allocate
+from tests.conformance.versions import kubelet_of, pod_of
+
+CPU_GATES = {"CPUManagerPolicyAlphaOptions": True}
 
 Shown = dict[str, list[dict[str, Any]]] | None
 
@@ -26,19 +26,19 @@ def decide(case: Case) -> dict[str, Any]:
     state = initial_state(manager)
     for step in case["prior"]:
         state, _ = run_step(manager, state, step)
-    pod = read(read_pod(case["pod"]))
+    provider, pod = kubelet_of(case).cpu, pod_of(case, case["pod"], CPU_GATES)
     answer: dict[str, Any] = {
         "sharedPool": format_set(state.default),
-        "pod": shown(pod_hints(manager, state, pod)),
+        "pod": shown(provider.pod_hints(manager, state, pod)),
         "containers": [],
     }
     for container in pod.containers:
-        hints = shown(container_hints(manager, state, pod, container))
+        hints = shown(provider.container_hints(manager, state, pod, container))
         state, given = try_allocate(manager, state, pod, container, chosen_mask(hints))
         answer["containers"].append({"name": container.name, "hints": hints, "cpus": None, **given})
     answer["again"] = {
-        "pod": shown(pod_hints(manager, state, pod)),
-        "containers": {one.name: shown(container_hints(manager, state, pod, one)) for one in pod.containers},
+        "pod": shown(provider.pod_hints(manager, state, pod)),
+        "containers": {one.name: shown(provider.container_hints(manager, state, pod, one)) for one in pod.containers},
     }
     return answer
 

@@ -6,20 +6,21 @@ from typing import Any
 
 from numalign.errors import StartError
 from numalign.kubelet.config import MemoryReservation
-from numalign.kubelet.demand import ContainerDemand, PodDemand, read
+from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.errors import AllocationError, KubeletPanicError
 from numalign.kubelet.memory.allocate import allocate, remove
-from numalign.kubelet.memory.hints import container_hints, pod_hints
+from numalign.kubelet.memory.hints import container_hints
 from numalign.kubelet.memory.reserved import read_reserved_memory, total_of
 from numalign.kubelet.memory.start import start
 from numalign.kubelet.memory.state import Block, MemoryManager, MemoryState, initial_state, machine_state
-from numalign.kubelet.topology.hints import HintFamily, ProviderAnswer, TopologyHint, expand
+from numalign.kubelet.releases.release import Kubelet
+from numalign.kubelet.topology.hints import CANNOT_FIT, NO_PREFERENCE, HintFamily, ProviderAnswer, TopologyHint, expand
 from numalign.model import quantity
-from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.cpuset import from_ids, ids
 from numalign.model.machine import Machine, NUMANode
 from numalign.model.resources import is_memory
 from tests.conformance.families.merge import hint_as_recorded
+from tests.conformance.versions import kubelet_of, pod_of
 
 Step = dict[str, Any]
 
@@ -31,11 +32,11 @@ def decide(case: dict[str, Any]) -> dict[str, Any]:
     except StartError as error:
         return {"startError": error.message}
     state = initial_state(manager)
-    pods = {name: read(read_pod(manifest)) for name, manifest in case["pods"].items()}
+    pods = {name: pod_of(case, manifest) for name, manifest in case["pods"].items()}
     answers: list[dict[str, Any]] = []
     for step in case["steps"]:
         try:
-            state, answer = _do(manager, state, pods[step["pod"]], step)
+            state, answer = _do(kubelet_of(case), manager, state, pods[step["pod"]], step)
         except KubeletPanicError as panic:
             answers.append({"panic": str(panic)})
             break
@@ -63,12 +64,14 @@ def _nodes(case: dict[str, Any]) -> list[dict[str, Any]]:
     return nodes
 
 
-def _do(manager: MemoryManager, state: MemoryState, pod: PodDemand, step: Step) -> tuple[MemoryState, dict[str, Any]]:
+def _do(
+    kubelet: Kubelet, manager: MemoryManager, state: MemoryState, pod: PodDemand, step: Step
+) -> tuple[MemoryState, dict[str, Any]]:
     if step["op"] == "remove":
         return remove(manager, state, pod.uid, step["container"]), {}
     if step["op"] == "podHints":
         silent = pod.memory is None or pod.uid in state.entries
-        return state, {"hints": _recorded(pod_hints(manager, state, pod), pod, silent)}
+        return state, {"hints": _recorded(kubelet.memory.pod_hints(manager, state, pod), pod, silent)}
     container = _container(pod, step["container"])
     held = state.blocks(pod.uid, container.name)
     if step["op"] == "hints":
@@ -95,8 +98,8 @@ def _recorded(answer: ProviderAnswer, pod: PodDemand, silent: bool) -> dict[str,
         return None if silent or not pod.guaranteed else {}
     result = {}
     for resource, hints in answer.items():
-        assert not isinstance(hints, str)
-        listed = expand(hints) if isinstance(hints, HintFamily) else hints
+        assert hints != NO_PREFERENCE
+        listed = expand(hints) if isinstance(hints, HintFamily) else () if hints == CANNOT_FIT else hints
         result[resource] = [hint_as_recorded(hint) for hint in listed]
     return result
 

@@ -1,0 +1,100 @@
+"""Memory of a pod as a whole, and how its containers share it (docs/rules/kubelet-versions.md 6.8)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from numalign.kubelet.demand import PodDemand
+from numalign.kubelet.errors import EMPTY_POD_SHARED_POOL, AllocationError
+from numalign.kubelet.memory import hints
+from numalign.kubelet.memory.allocate import charge, settle
+from numalign.kubelet.memory.hints import violates
+from numalign.kubelet.memory.state import STATIC, WORD, Block, MemoryManager, MemoryState
+from numalign.kubelet.topology.hints import CANNOT_FIT, ProviderAnswer, TopologyHint
+
+UNREADABLE = "[memorymanager] failed to represent quantity as int64"
+
+
+def budget_problem(pod: PodDemand) -> str:
+    """Say why the pod's memory cannot be divided among its containers; empty: they can.
+
+    Of several resources that are used up the kubelet names any; here it is the first by name.
+    """
+    budget = dict(pod.memory or ())
+    exclusive = dict.fromkeys(budget, 0)
+    shared = False
+    for container in pod.containers:
+        if container.memory is None:
+            return UNREADABLE
+        if container.kind == "init":
+            used_up = None if container.memory else _used_up(budget, exclusive)
+            if used_up:
+                return f"pod rejected, pod has shared init containers but no {used_up} available for them"
+        elif container.memory:
+            for resource, amount in container.memory:
+                exclusive[resource] = exclusive.get(resource, 0) + amount
+        else:
+            shared = True
+    used_up = _used_up(budget, exclusive) if shared else None
+    if used_up:
+        return (
+            f"pod rejected, sum of exclusive container {used_up} requests equals pod budget, "
+            "leaving no memory for shared containers"
+        )
+    return ""
+
+
+def _used_up(budget: Mapping[str, int], exclusive: Mapping[str, int]) -> str | None:
+    return next((resource for resource in sorted(budget) if exclusive[resource] >= budget[resource]), None)
+
+
+def pod_hints(manager: MemoryManager, state: MemoryState, pod: PodDemand) -> ProviderAnswer:
+    """Say which NUMA nodes would do for a whole pod, with pod-level resources or without."""
+    if pod.as_a_whole and pod.guaranteed and pod.memory and manager.policy == STATIC and budget_problem(pod):
+        return {resource: CANNOT_FIT for resource, _ in pod.memory}
+    return hints.pod_hints(manager, state, pod)
+
+
+def allocate_pod(manager: MemoryManager, state: MemoryState, pod: PodDemand, hint: TopologyHint) -> MemoryState:
+    """Give a pod its memory, and each container its part of it.
+
+    Raises:
+        AllocationError: the kubelet refuses; the state stays as it was.
+        KubeletPanicError: a node has no table for a requested resource.
+    """
+    if not pod.guaranteed or manager.policy != STATIC or pod.memory is None:
+        return state
+    problem = budget_problem(pod)
+    if problem:
+        raise AllocationError(problem, EMPTY_POD_SHARED_POOL)
+    mask = settle(manager, state, pod.uid, pod.memory, hint)
+    if violates(manager, state, mask):
+        raise AllocationError("[memorymanager] preferred hint violates NUMA node allocation")
+    blocks = tuple([Block(mask, resource, amount) for resource, amount in pod.memory])
+    state = charge(manager, state, pod.uid, blocks)
+    held = {
+        name: tuple([Block(mask, resource, amount) for resource, amount in sorted(amounts.items()) if amount > 0])
+        for name, amounts in _divided(pod).items()
+    }
+    return state._replace(entries={**state.entries, pod.uid: held}, pods={**state.pods, pod.uid: blocks})
+
+
+def _divided(pod: PodDemand) -> Mapping[str, Mapping[str, int]]:
+    """Divide a pod's memory: what a sidecar or app container takes is gone, each of the others lists all that is left.
+
+    Sums are unsigned words: an app container's huge pages that the pod has no budget for make what is left wrap.
+    """
+    left = dict(pod.memory or ())
+    held: dict[str, Mapping[str, int]] = {}
+    for container in pod.containers:
+        own = dict(container.memory or ())
+        if own:
+            held[container.name] = own
+            if container.kind != "init":
+                for resource, amount in own.items():
+                    left[resource] = (left.get(resource, 0) - amount) % WORD
+        elif container.kind == "init":
+            held[container.name] = dict(left)
+    for container in pod.containers:
+        held.setdefault(container.name, left)
+    return held

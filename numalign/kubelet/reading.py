@@ -1,0 +1,145 @@
+"""How a kubelet reads a pod: what it sees of it, and what the pod asks of the managers, in parts that releases replace.
+
+docs/rules/kubelet-versions.md 5, 6.1 to 6.4, 7.2. Most pods have neither pod-level resources nor a status, and are read
+as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from numalign.kubelet import demand
+from numalign.kubelet.demand import PodDemand
+from numalign.kubelet.pod_level import level_qos
+from numalign.model.pod import NO_STATUS, Container, Pod, PodLevel
+from numalign.model.quantity import Quantity
+
+Gates = Callable[[str], bool]
+"""Tells whether a feature gate is on."""
+
+PodReader = Callable[[Pod], tuple[Pod, PodDemand]]
+"""A pod -> the pod as the kubelet sees it, and what it asks of the managers."""
+
+Requests = Callable[[Pod, Container], Mapping[str, Quantity]]
+"""A container's request, as the CPU and the Memory Manager read it."""
+
+Serve = Callable[[Pod, PodDemand], PodDemand]
+"""What the CPU and the Memory Manager make of a pod with pod-level resources: its demand, changed where they do."""
+
+
+class PodReading(NamedTuple):
+    """The parts of reading a pod. What hangs on feature gates is made from them when the kubelet starts."""
+
+    see: Callable[[Pod], Pod]
+    """What the kubelet knows of the manifest."""
+    requests: Callable[[Gates], Requests]
+    complete: Callable[[Pod, PodLevel], PodLevel]
+    """Fill in pod-level requests and limits as the API server does, with PodLevelResources on."""
+    is_pod_level: Callable[[PodLevel], bool]
+    """Tell whether pod-level resources make a pod one that the managers treat as such."""
+    serve: Callable[[Gates], Serve]
+    claimed: Callable[[Gates], bool]
+    """Tell whether devices of a ResourceClaim are left out of the plugins' allocation."""
+
+
+def reader(reading: PodReading, gates: Gates) -> PodReader:
+    """Put the parts together for a kubelet that starts with these feature gates."""
+    special = _special_reader(reading, gates)
+
+    def read(pod: Pod) -> tuple[Pod, PodDemand]:
+        pod = reading.see(pod)
+        if pod.level is None and pod.status is NO_STATUS:
+            return pod, demand.read(pod)
+        return special(pod)
+
+    return read
+
+
+def _special_reader(reading: PodReading, gates: Gates) -> PodReader:
+    requests, serve, claimed = reading.requests(gates), reading.serve(gates), reading.claimed(gates)
+    pod_level_resources = gates("PodLevelResources")
+
+    def read(pod: Pod) -> tuple[Pod, PodDemand]:
+        served = pod.level is not None and reading.is_pod_level(pod.level)
+        if pod.level is not None:
+            pod = _completed(reading, pod, pod.level) if pod_level_resources else pod._replace(level=None)
+        asked = demand.read(_with_requests(pod, requests))
+        if served:
+            asked = serve(pod, asked)
+        return pod, _claimed(pod, asked) if claimed and pod.status.claimed else asked
+
+    return read
+
+
+def _completed(reading: PodReading, pod: Pod, level: PodLevel) -> Pod:
+    """Fill in the pod-level resources; they alone decide the QoS class (6.2)."""
+    level = reading.complete(pod, level)
+    return pod._replace(level=level, qos=pod.status.qos or level_qos(level))
+
+
+def _with_requests(pod: Pod, requests: Requests) -> Pod:
+    return pod._replace(
+        containers=tuple([container._replace(requests=requests(pod, container)) for container in pod.containers])
+    )
+
+
+def _claimed(pod: Pod, asked: PodDemand) -> PodDemand:
+    """Mark the devices that a ResourceClaim provides (7.2)."""
+    return asked._replace(
+        containers=tuple(
+            [
+                container._replace(
+                    claimed=frozenset([name for owner, name in pod.status.claimed if owner == container.name])
+                )
+                for container in asked.containers
+            ]
+        )
+    )
+
+
+def as_written(pod: Pod) -> Pod:
+    """See a pod as it is written."""
+    return pod
+
+
+def without_sidecars(pod: Pod) -> Pod:
+    """See a pod as a kubelet without sidecars does: `restartPolicy` of an init container is not known to it."""
+    return pod._replace(
+        containers=tuple(
+            [
+                container._replace(kind="init") if container.kind == "sidecar" else container
+                for container in pod.containers
+            ]
+        )
+    )
+
+
+def requests_of_spec(_gates: Gates) -> Requests:
+    """Read requests from the spec, whatever the status says: from 1.35 on."""
+    return _of_spec
+
+
+def _of_spec(_pod: Pod, container: Container) -> Mapping[str, Quantity]:
+    return container.requests
+
+
+def requests_of_status(gates: Gates) -> Requests:
+    """Read requests from what the status says is allocated, where it says so (5): 1.33 and 1.34."""
+    return _of_status if gates("InPlacePodVerticalScaling") else _of_spec
+
+
+def _of_status(pod: Pod, container: Container) -> Mapping[str, Quantity]:
+    allocated = pod.status.containers.get(container.name)
+    if allocated is None and container.kind == "sidecar":
+        allocated = pod.status.init_containers.get(container.name)
+    return container.requests if allocated is None else allocated
+
+
+def requests_of_app_status(gates: Gates) -> Requests:
+    """Read requests from the status of app containers alone: 1.32, with its alpha gate."""
+    return _of_app_status if gates("InPlacePodVerticalScaling") else _of_spec
+
+
+def _of_app_status(pod: Pod, container: Container) -> Mapping[str, Quantity]:
+    return pod.status.containers.get(container.name, container.requests)

@@ -1,0 +1,78 @@
+"""What Kubernetes 1.34 changed (docs/rules/kubelet-versions.md)."""
+
+from __future__ import annotations
+
+from numalign.kubelet.cpu.provider import start as start_cpu
+from numalign.kubelet.pod_level import as_containers, complete, skipped
+from numalign.kubelet.reading import Gates, Serve
+from numalign.kubelet.releases.release import Change, Gate, Kubelet, with_gate, with_option, with_reading
+
+SINCE = (1, 34)
+
+
+def _exact_fit(kubelet: Kubelet) -> Kubelet:
+    return kubelet._replace(cpu=kubelet.cpu._replace(start=start_cpu))
+
+
+def _skip_with_gate(gates: Gates) -> Serve:
+    return skipped if gates("PodLevelResources") else as_containers
+
+
+CHANGES: tuple[Change, ...] = (
+    Change(
+        topic="option prefer-align-cpus-by-uncorecache",
+        since=SINCE,
+        older="alpha: it needs CPUManagerPolicyAlphaOptions",
+        newer="beta: on without a feature gate",
+        apply=with_option("prefer-align-cpus-by-uncorecache", "cpu", "Beta"),
+    ),
+    Change(
+        topic="CPUs from an uncore cache",
+        since=SINCE,
+        older="a rest that is no multiple of a core is never taken from one cache",
+        newer="a rest of any size is taken from the first cache whose cores give exactly that many CPUs",
+        apply=_exact_fit,
+    ),
+    Change(
+        topic="gate PodLevelResources",
+        since=SINCE,
+        older="off unless asked for: pod-level resources are ignored",
+        newer="on by default: pod-level resources decide the QoS class and what the node must have",
+        apply=with_gate("PodLevelResources", Gate(default=True, stage="beta")),
+    ),
+    Change(
+        topic="pinning of pods with pod-level resources",
+        since=SINCE,
+        older="by their containers' requests",
+        newer="none: no exclusive CPUs and no pinned memory, and the pod is admitted without a word",
+        apply=with_reading(lambda reading: reading._replace(serve=_skip_with_gate)),
+    ),
+    Change(
+        topic="pod-level huge pages requested",
+        since=SINCE,
+        older="containers' limits are filled in, whatever the pod requests",
+        newer="not where the pod-level requests name that page size",
+        apply=with_reading(lambda reading: reading._replace(complete=complete)),
+    ),
+    Change(
+        topic="gate DynamicResourceAllocation",
+        since=SINCE,
+        older="off unless asked for",
+        newer="on by default",
+        apply=with_gate("DynamicResourceAllocation", Gate(default=True, stage="GA")),
+    ),
+    Change(
+        topic="gate DRAExtendedResource",
+        since=SINCE,
+        older="unknown",
+        newer="alpha, off",
+        apply=with_gate("DRAExtendedResource", Gate(default=False, stage="alpha")),
+    ),
+    Change(
+        topic="gate InPlacePodVerticalScalingExclusiveMemory",
+        since=SINCE,
+        older="unknown",
+        newer="alpha, off",
+        apply=with_gate("InPlacePodVerticalScalingExclusiveMemory", Gate(default=False, stage="alpha")),
+    ),
+)

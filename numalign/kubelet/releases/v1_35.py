@@ -1,0 +1,101 @@
+"""What Kubernetes 1.35 changed (docs/rules/kubelet-versions.md)."""
+
+from __future__ import annotations
+
+from numalign.kubelet.reading import Gates, requests_of_spec
+from numalign.kubelet.releases.release import Change, Gate, Kubelet, with_gate, with_needs, with_option, with_reading
+
+SINCE = (1, 35)
+
+
+def _claimed_with_gate(gates: Gates) -> bool:
+    return gates("DRAExtendedResource")
+
+
+def _refuse_cgroup_v1(kubelet: Kubelet) -> Kubelet:
+    return kubelet._replace(fail_cgroup_v1=True)
+
+
+CHANGES: tuple[Change, ...] = (
+    Change(
+        topic="option strict-cpu-reservation",
+        since=SINCE,
+        older="beta",
+        newer="stable: it needs no feature gate",
+        apply=with_option("strict-cpu-reservation", "cpu", "Stable"),
+    ),
+    Change(
+        topic="option max-allowable-numa-nodes",
+        since=SINCE,
+        older="beta",
+        newer="stable: it needs no feature gate",
+        apply=with_option("max-allowable-numa-nodes", "topology", "Stable"),
+    ),
+    Change(
+        topic="requests of a pod with a status",
+        since=SINCE,
+        older="read from `allocatedResources` of the status, where there is one",
+        newer="read from the spec",
+        apply=with_reading(lambda reading: reading._replace(requests=requests_of_spec)),
+    ),
+    Change(
+        topic="devices of a ResourceClaim",
+        since=SINCE,
+        older="an extended resource is allocated by its plugin, whatever the pod's claims say",
+        newer="with DRAExtendedResource one that a claim provides is left out",
+        apply=with_reading(lambda reading: reading._replace(claimed=_claimed_with_gate)),
+    ),
+    Change(
+        topic="feature gates that need others",
+        since=SINCE,
+        older="not checked",
+        newer="a gate that is on while one it needs is off stops the kubelet",
+        apply=with_needs(
+            {
+                "InPlacePodLevelResourcesVerticalScaling": (
+                    "InPlacePodVerticalScaling",
+                    "PodLevelResources",
+                    "NodeDeclaredFeatures",
+                ),
+                "DRAExtendedResource": ("DynamicResourceAllocation",),
+                "InPlacePodVerticalScalingExclusiveCPUs": ("InPlacePodVerticalScaling",),
+                "InPlacePodVerticalScalingExclusiveMemory": ("InPlacePodVerticalScaling", "MemoryManager"),
+            }
+        ),
+    ),
+    Change(
+        topic="gate InPlacePodVerticalScaling",
+        since=SINCE,
+        older="beta, can be switched off",
+        newer="locked on; setting it to false stops the kubelet",
+        apply=with_gate("InPlacePodVerticalScaling", Gate(default=True, stage="GA", locked=True)),
+    ),
+    Change(
+        topic="gate DynamicResourceAllocation",
+        since=SINCE,
+        older="on, can be switched off",
+        newer="locked on; setting it to false stops the kubelet",
+        apply=with_gate("DynamicResourceAllocation", Gate(default=True, stage="GA", locked=True)),
+    ),
+    Change(
+        topic="gate InPlacePodLevelResourcesVerticalScaling",
+        since=SINCE,
+        older="unknown",
+        newer="alpha, off",
+        apply=with_gate("InPlacePodLevelResourcesVerticalScaling", Gate(default=False, stage="alpha")),
+    ),
+    Change(
+        topic="gate NodeDeclaredFeatures",
+        since=SINCE,
+        older="unknown",
+        newer="alpha, off",
+        apply=with_gate("NodeDeclaredFeatures", Gate(default=False, stage="alpha")),
+    ),
+    Change(
+        topic="setting failCgroupV1",
+        since=SINCE,
+        older="false by default: the kubelet runs on hosts with cgroup v1",
+        newer="true by default: it does not start there",
+        apply=_refuse_cgroup_v1,
+    ),
+)

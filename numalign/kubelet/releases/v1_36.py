@@ -1,0 +1,138 @@
+"""What Kubernetes 1.36 changed (docs/rules/kubelet-versions.md)."""
+
+from __future__ import annotations
+
+from numalign.kubelet.device.provider import start as start_devices
+from numalign.kubelet.pod_level import as_a_whole, skipped
+from numalign.kubelet.reading import Gates, PodReading, Serve
+from numalign.kubelet.releases.release import (
+    Change,
+    Gate,
+    Kubelet,
+    with_gate,
+    with_needs,
+    with_option,
+    with_reading,
+    without_gate,
+)
+from numalign.kubelet.topology.scope_pod_level import admit_by_container, admit_pod
+
+SINCE = (1, 36)
+
+
+def _hints_where_devices_are(kubelet: Kubelet) -> Kubelet:
+    return kubelet._replace(device=kubelet.device._replace(start=start_devices))
+
+
+def _skip_without_gate(reading: PodReading) -> PodReading:
+    with_gate = reading.serve
+    return reading._replace(serve=lambda gates: with_gate(gates) if gates("PodLevelResources") else skipped)
+
+
+def _serve_with_gate(kubelet: Kubelet) -> Kubelet:
+    without = kubelet.reading.serve
+
+    def serve(gates: Gates) -> Serve:
+        whole = gates("PodLevelResources") and gates("PodLevelResourceManagers")
+        return as_a_whole if whole else without(gates)
+
+    gate = with_gate("PodLevelResourceManagers", Gate(default=False, stage="alpha"))
+    return gate(
+        kubelet._replace(
+            reading=kubelet.reading._replace(serve=serve),
+            scopes={"container": admit_by_container, "pod": admit_pod},
+        )
+    )
+
+
+CHANGES: tuple[Change, ...] = (
+    Change(
+        topic="option prefer-align-cpus-by-uncorecache",
+        since=SINCE,
+        older="beta",
+        newer="stable: it needs no feature gate",
+        apply=with_option("prefer-align-cpus-by-uncorecache", "cpu", "Stable"),
+    ),
+    Change(
+        topic="device hints",
+        since=SINCE,
+        older="name every NUMA node, whether it has devices of the resource or not",
+        newer="name only nodes that have devices of the resource",
+        apply=_hints_where_devices_are,
+    ),
+    Change(
+        topic="pinning with PodLevelResources off",
+        since=SINCE,
+        older="pods that carry pod-level resources are pinned by their containers' requests",
+        newer="they are not pinned, as with the gate on",
+        apply=with_reading(_skip_without_gate),
+    ),
+    Change(
+        topic="gate PodLevelResourceManagers",
+        since=SINCE,
+        older="unknown",
+        newer="alpha, off; on, pods get CPUs and memory as a whole, and share them among their containers",
+        apply=_serve_with_gate,
+    ),
+    Change(
+        topic="gate DRAExtendedResource",
+        since=SINCE,
+        older="alpha, off",
+        newer="on by default: devices of a ResourceClaim do not come from the plugin",
+        apply=with_gate("DRAExtendedResource", Gate(default=True, stage="beta")),
+    ),
+    Change(
+        topic="gate InPlacePodLevelResourcesVerticalScaling",
+        since=SINCE,
+        older="alpha, off",
+        newer="on by default: PodLevelResources cannot be switched off alone",
+        apply=with_gate("InPlacePodLevelResourcesVerticalScaling", Gate(default=True, stage="beta")),
+    ),
+    Change(
+        topic="gate NodeDeclaredFeatures",
+        since=SINCE,
+        older="alpha, off",
+        newer="on by default",
+        apply=with_gate("NodeDeclaredFeatures", Gate(default=True, stage="beta")),
+    ),
+    Change(
+        topic="feature gates that need others",
+        since=SINCE,
+        older="PodLevelResourceManagers is unknown, InPlacePodVerticalScalingExclusiveMemory needs MemoryManager",
+        newer="PodLevelResourceManagers needs PodLevelResources; MemoryManager is needed no more",
+        apply=with_needs(
+            {
+                "PodLevelResourceManagers": ("PodLevelResources",),
+                "InPlacePodVerticalScalingExclusiveMemory": ("InPlacePodVerticalScaling",),
+            }
+        ),
+    ),
+    Change(
+        topic="gate MemoryManager",
+        since=SINCE,
+        older="locked on",
+        newer="gone; naming it stops the kubelet",
+        apply=without_gate("MemoryManager"),
+    ),
+    Change(
+        topic="gate TopologyManagerPolicyOptions",
+        since=SINCE,
+        older="on, can be switched off",
+        newer="locked on; setting it to false stops the kubelet",
+        apply=with_gate("TopologyManagerPolicyOptions", Gate(default=True, stage="GA", locked=True)),
+    ),
+    Change(
+        topic="gate ResourceHealthStatus",
+        since=SINCE,
+        older="off unless asked for",
+        newer="on by default",
+        apply=with_gate("ResourceHealthStatus", Gate(default=True, stage="beta")),
+    ),
+    Change(
+        topic="gate DisableCPUQuotaWithExclusiveCPUs",
+        since=SINCE,
+        older="beta, on",
+        newer="deprecated, on",
+        apply=with_gate("DisableCPUQuotaWithExclusiveCPUs", Gate(default=True, stage="deprecated")),
+    ),
+)
