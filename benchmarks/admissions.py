@@ -13,6 +13,7 @@ from benchmarks.timing import Row, seconds_per_call, slowdown
 from benchmarks.workloads import Workload, load, varied
 from numalign.kubelet import node as twin
 from numalign.kubelet.demand import read
+from numalign.kubelet.releases.v1_32 import V1_32
 from numalign.kubelet.setup import Setup
 from numalign.sources.recorded import scenario
 
@@ -59,7 +60,7 @@ def admissions_per_second(workload: Workload, seconds: float) -> float:
 def prepare(workload: Workload) -> tuple[Callable[[], object], int, Callable[[], list[bool]]]:
     """Return a function that plays the steps, how many admissions there are, and one that tells who is admitted."""
     one = scenario.read(json.dumps(workload).encode())
-    node, empty = twin.start(Setup(one.machine, one.config, "kubelet"))
+    node, empty = twin.start(Setup(one.machine, one.config, "kubelet", V1_32))
     steps = [(None if step.pod is None else read(step.pod), step.name) for step in one.steps]
     uids = {name: pod.uid for pod, name in steps if pod is not None}
 
@@ -93,6 +94,6 @@ def replayed_per_second(workload: Workload, expected: float, seconds: float) -> 
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "scenarios.jsonl"
         file.write_text((json.dumps(workload) + "\n") * copies)
-        command = [sys.executable, "-m", "numalign", "replay", str(file)]
+        command = [sys.executable, "-m", "numalign", "replay", "--kubelet-version", "1.32", str(file)]
         took = seconds_per_call(lambda: subprocess.run(command, stdout=subprocess.PIPE, check=True), seconds)
     return admits * copies / took

@@ -333,7 +333,7 @@ def compare(
     """
     from numalign.tasks.compare import compare as run
 
-    machines: Sequence[Machine | str] = [machine] if isinstance(machine, Machine | str) else machine
+    machines: Sequence[Machine | str] = [machine] if isinstance(machine, Machine | str) else [*machine]
     setups = [_setup(one, config, settings, kubelet) for one in machines]
     return CompareResult._make(run(setups, tuple(pods), beside=tuple(beside), started=started, options=tuple(options)))
 

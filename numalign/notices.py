@@ -19,6 +19,7 @@ CODES: Mapping[str, Level] = {
     "cpu-handed-out-twice": "warning",
     "cpu-shared-pool-empty": "warning",
     "memory-overdrawn": "warning",
+    "pod-level-unpinned": "warning",
     "fit": "warning",
     "device-missing": "warning",
     "preempted": "warning",
@@ -35,6 +36,7 @@ CODES: Mapping[str, Level] = {
     "settings-incomplete": "warning",
     "settings-of-the-machine": "note",
     "kubelet-unused": "note",
+    "unknown-gate": "warning",
     # Nodes in use.
     "node-not-known": "warning",
     "node-settings-unknown": "warning",

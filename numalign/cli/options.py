@@ -78,7 +78,15 @@ def _parameter(names: tuple[str, ...]) -> str:
     return names[0].removeprefix("--").replace("-", "_")
 
 
+kubelet_version_option: Decorator = shared_option(
+    "--kubelet-version",
+    metavar="1.N",
+    help="Which kubelet decides: 1.32 to 1.36 exactly, 1.16 to 1.31 as far as known. Without it: the newest.",
+)
+
+
 _KUBELET: tuple[Decorator, ...] = (
+    kubelet_version_option,
     shared_option(
         "--kubelet-config",
         metavar="FILE",
@@ -100,17 +108,13 @@ def kubelet_options(function: Command) -> Command:
             given.pop("kubelet_config"),
             given.pop("config_dir"),
             {flag: text for flag, text in settings.items() if text is not None},
+            given.pop("kubelet_version"),
         )
 
     return _with_options(function, _KUBELET, gather)
 
 
 _BEYOND: tuple[Decorator, ...] = (
-    shared_option(
-        "--kubelet-version",
-        metavar="1.N",
-        help="History: decide as an earlier kubelet, 1.16 to 1.32, did (docs/history.md).",
-    ),
     shared_option(
         "--preferred-allocation",
         type=click.Choice(["kubelet", "proposal"]),
@@ -126,11 +130,10 @@ _BEYOND: tuple[Decorator, ...] = (
 
 
 def beyond_options(function: Command) -> Command:
-    """Add the flags about history and proposals, under `kubelet_options`; they come in the same argument."""
+    """Add the flags about proposals, under `kubelet_options`; they come in the same argument."""
 
     def gather(given: Given) -> None:
         given["kubelet"] = given["kubelet"]._replace(
-            version=given.pop("kubelet_version"),
             per_pod_policy=given.pop("per_pod_policy"),
             preferred_allocation=given.pop("preferred_allocation"),
         )

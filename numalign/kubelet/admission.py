@@ -16,7 +16,9 @@ from numalign.kubelet.cpu.allocate import NOT_FREE, POOL_EMPTY, TOO_FEW
 from numalign.kubelet.demand import PodDemand
 from numalign.kubelet.fit import check as fit
 from numalign.kubelet.fit.check import FitResult, NodeView
+from numalign.kubelet.memory.state import STATIC
 from numalign.kubelet.node import AdmitResult, Node, NodeState
+from numalign.kubelet.releases.release import version_text
 from numalign.kubelet.setup import Setup
 from numalign.model.pod import Pod
 
@@ -188,8 +190,26 @@ _ADVICE = {
 }
 
 
+def loses_pinning(node: Node, pod: Pod, demand: PodDemand) -> bool:
+    """Tell whether managers pass over a Guaranteed pod whose containers they would serve without `spec.resources`.
+
+    docs/rules/kubelet-versions.md 6.3. A container asks for exclusive CPUs or for memory to be pinned.
+    """
+    if pod.level is None or pod.qos != "Guaranteed" or demand.guaranteed:
+        return False
+    return node.cpu.static or node.memory.policy == STATIC
+
+
 def _oddities(session: Session, after: NodeState, demand: PodDemand, pod: Pod) -> Iterator[Notice]:
     """Warn where the kubelet itself goes wrong without noticing."""
+    if pod.level is not None and loses_pinning(session.node, pod, demand):
+        release = version_text(session.node.kubelet.version)
+        yield Notice(
+            "pod-level-unpinned",
+            f"carries pod-level resources (spec.resources): kubelet {release} gives such a pod no exclusive CPUs and "
+            "pins no memory, without a word; take them away, and its containers are pinned",
+            pod.name,
+        )
     for container in demand.containers:
         if container.cpus:
             for code in cpu.oddities(session.node.cpu, session.state.cpu, after.cpu, demand, container):

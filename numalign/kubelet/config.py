@@ -12,16 +12,6 @@ from typing import Literal, NamedTuple
 Level = Literal["Alpha", "Beta", "Stable"]
 """How far a policy option has got."""
 
-DEFAULT_GATES: Mapping[str, bool] = {
-    "CPUManagerPolicyAlphaOptions": False,
-    "CPUManagerPolicyBetaOptions": True,
-    "CPUManagerPolicyOptions": True,
-    "TopologyManagerPolicyAlphaOptions": False,
-    "TopologyManagerPolicyBetaOptions": True,
-    "TopologyManagerPolicyOptions": True,
-}
-"""Feature gates of v1.32 that matter here."""
-
 
 class MemoryReservation(NamedTuple):
     """One element of `reservedMemory`."""
@@ -56,10 +46,6 @@ class KubeletConfig(NamedTuple):
     """Whether `eviction_hard` keeps the default thresholds that it lacks; kubelets before 1.33 do not know it."""
     fail_cgroup_v1: bool | None = None
     """Whether a host with cgroup v1 is refused; None: as the release does by default."""
-
-    def gate(self, name: str) -> bool:
-        """Tell whether a feature gate is on."""
-        return self.feature_gates.get(name, DEFAULT_GATES.get(name, False))
 
 
 FIELD_NAMES: Mapping[str, str] = {

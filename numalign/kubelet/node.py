@@ -35,6 +35,7 @@ from numalign.kubelet.topology.manager import (
 )
 from numalign.kubelet.topology.merge.lists import NUMAInfo, numa_info
 from numalign.model.machine import LAST_NUMA_ID, Machine
+from numalign.model.pod import Pod
 
 __all__ = [
     "PROVIDERS",
@@ -61,7 +62,7 @@ class Node(NamedTuple):
     config: KubeletConfig
     kubelet: Kubelet
     topology: TopologyManager
-    read_pod: PodReader
+    reader: PodReader
     """How this kubelet, with its feature gates, reads a pod."""
     reservation: Reservation
     """What the node keeps back."""
@@ -99,6 +100,14 @@ class Node(NamedTuple):
         manager: MemoryManager = self.topology.providers[2][1]
         return manager
 
+    def read_pod(self, pod: Pod) -> tuple[Pod, PodDemand]:
+        """Return a pod as this kubelet sees it, and what it asks of the managers."""
+        return self.reader.read(pod)
+
+    def gate(self, name: str) -> bool:
+        """Tell whether a feature gate is on."""
+        return self.kubelet.gates_with(self.config.feature_gates)(name)
+
     def policy_of(self, container: str | None) -> str:
         """Return the policy that holds for a container; None: for the whole pod."""
         return self.topology.policy_of(container)
@@ -131,7 +140,7 @@ def start(setup: Setup) -> tuple[Node, NodeState]:
         config=config,
         kubelet=kubelet,
         topology=topology,
-        read_pod=reader(kubelet.reading, kubelet.gates_with(config.feature_gates)),
+        reader=reader(kubelet.reading, kubelet.gates_with(config.feature_gates)),
         reservation=started.reservation,
     )
     return node, empty_state(node)

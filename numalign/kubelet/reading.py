@@ -18,9 +18,6 @@ from numalign.model.quantity import Quantity
 Gates = Callable[[str], bool]
 """Tells whether a feature gate is on."""
 
-PodReader = Callable[[Pod], tuple[Pod, PodDemand]]
-"""A pod -> the pod as the kubelet sees it, and what it asks of the managers."""
-
 Requests = Callable[[Pod, Container], Mapping[str, Quantity]]
 """A container's request, as the CPU and the Memory Manager read it."""
 
@@ -43,39 +40,43 @@ class PodReading(NamedTuple):
     """Tell whether devices of a ResourceClaim are left out of the plugins' allocation."""
 
 
-def reader(reading: PodReading, gates: Gates) -> PodReader:
-    """Put the parts together for a kubelet that starts with these feature gates."""
-    special = _special_reader(reading, gates)
+class PodReader(NamedTuple):
+    """How one started kubelet reads pods: the parts, with its feature gates looked up."""
 
-    def read(pod: Pod) -> tuple[Pod, PodDemand]:
-        pod = reading.see(pod)
+    reading: PodReading
+    requests: Requests
+    serve: Serve
+    leaves_claimed: bool
+    pod_level_resources: bool
+
+    def read(self, pod: Pod) -> tuple[Pod, PodDemand]:
+        """Return the pod as the kubelet sees it, and what it asks of the managers."""
+        pod = self.reading.see(pod)
         if pod.level is None and pod.status is NO_STATUS:
             return pod, demand.read(pod)
-        return special(pod)
-
-    return read
-
-
-def _special_reader(reading: PodReading, gates: Gates) -> PodReader:
-    requests, serve, claimed = reading.requests(gates), reading.serve(gates), reading.claimed(gates)
-    pod_level_resources = gates("PodLevelResources")
-
-    def read(pod: Pod) -> tuple[Pod, PodDemand]:
-        served = pod.level is not None and reading.is_pod_level(pod.level)
+        served = pod.level is not None and self.reading.is_pod_level(pod.level)
         if pod.level is not None:
-            pod = _completed(reading, pod, pod.level) if pod_level_resources else pod._replace(level=None)
-        asked = demand.read(_with_requests(pod, requests))
+            pod = self._completed(pod, pod.level) if self.pod_level_resources else pod._replace(level=None)
+        asked = demand.read(_with_requests(pod, self.requests))
         if served:
-            asked = serve(pod, asked)
-        return pod, _claimed(pod, asked) if claimed and pod.status.claimed else asked
+            asked = self.serve(pod, asked)
+        return pod, _claimed(pod, asked) if self.leaves_claimed and pod.status.claimed else asked
 
-    return read
+    def _completed(self, pod: Pod, level: PodLevel) -> Pod:
+        """Fill in the pod-level resources; they alone decide the QoS class (6.2)."""
+        level = self.reading.complete(pod, level)
+        return pod._replace(level=level, qos=pod.status.qos or level_qos(level))
 
 
-def _completed(reading: PodReading, pod: Pod, level: PodLevel) -> Pod:
-    """Fill in the pod-level resources; they alone decide the QoS class (6.2)."""
-    level = reading.complete(pod, level)
-    return pod._replace(level=level, qos=pod.status.qos or level_qos(level))
+def reader(reading: PodReading, gates: Gates) -> PodReader:
+    """Put the parts together for a kubelet that starts with these feature gates."""
+    return PodReader(
+        reading=reading,
+        requests=reading.requests(gates),
+        serve=reading.serve(gates),
+        leaves_claimed=reading.claimed(gates),
+        pod_level_resources=gates("PodLevelResources"),
+    )
 
 
 def _with_requests(pod: Pod, requests: Requests) -> Pod:

@@ -90,6 +90,8 @@ class Machine(NamedTuple):
     node: NodeObject = NodeObject()
     kubelet: Mapping[str, Any] | None = None
     """The machine file's own `kubelet:` section (KubeletConfiguration fields, as read); None: no section."""
+    kubelet_version: str = ""
+    """The release of its kubelet, as written; empty: not told."""
     hardware: Hardware | None = None
     """Where the hardware differs from what a kubelet would believe (written by `discover`)."""
 

@@ -108,7 +108,7 @@ class Oracle:
         session = self._now[name]
         uids = _uids(session, pod)
         for uid in uids:
-            session = session._replace(state=node.start_containers(session.node, session.state, uid))
+            session = session._replace(state=node.start_containers(session.node, session.state, uid).state)
         self._now[name] = session
         return {"start": bool(uids)}
 

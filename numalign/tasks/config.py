@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from numalign.analysis.config.check import report
 from numalign.analysis.config.suggest import Suggestion, suggest
 from numalign.errors import StartError
 from numalign.results.config import ConfigCheckResult
+from numalign.tasks.setup import kubelet_asked
 
 if TYPE_CHECKING:
     from numalign.kubelet.setup import Setup
     from numalign.model.machine import Machine
+    from numalign.tasks.requests import KubeletRequest
 
 
 def check_config(setup: Setup) -> ConfigCheckResult:
@@ -20,12 +21,12 @@ def check_config(setup: Setup) -> ConfigCheckResult:
     return ConfigCheckResult(setup, report(setup))
 
 
-def suggest_config(machine: Machine, settings: Mapping[str, str]) -> Suggestion:
+def suggest_config(machine: Machine, request: KubeletRequest) -> Suggestion:
     """Write a configuration for a machine that aligns what can be aligned.
 
     Args:
         machine: the machine.
-        settings: flags of the kubelet, without dashes -> text; kept where the kubelet accepts them.
+        request: the settings that are wished for, kept where the kubelet accepts them; and which kubelet it is.
 
     Raises:
         InputError: a flag's text cannot be read.
@@ -33,7 +34,7 @@ def suggest_config(machine: Machine, settings: Mapping[str, str]) -> Suggestion:
     """
     from numalign.sources.kubelet.flags import read_flags
 
-    suggestion = suggest(machine, read_flags(settings))
+    suggestion = suggest(machine, read_flags(request.settings), kubelet_asked(request))
     if suggestion.error:
         raise StartError(suggestion.error)
     return suggestion

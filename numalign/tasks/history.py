@@ -11,7 +11,7 @@ from numalign.kubelet.proposals.names import FEEDBACK_POLICIES
 from numalign.kubelet.proposals.per_pod import choice
 from numalign.kubelet.proposals.table import FEEDBACK, PER_POD_POLICY, PREFERRED_SETS, with_proposals
 from numalign.kubelet.releases.release import Kubelet, Proposal, version_text
-from numalign.kubelet.releases.table import NEWEST, kubelet, parse_version
+from numalign.kubelet.releases.table import NEWEST, is_history, kubelet, parse_version
 from numalign.model.machine import Machine
 from numalign.model.pod import Pod
 
@@ -67,7 +67,7 @@ def check_size(proposals: Collection[Proposal], machine: Machine) -> None:
 def notices_of(asked: Kubelet, config: KubeletConfig) -> tuple[Notice, ...]:
     """Say in how far the answer is not one of today's kubelet."""
     found = []
-    if asked.version != NEWEST:
+    if is_history(asked.version):
         text = f"history: decided as kubelet {version_text(asked.version)} did, not as {version_text(NEWEST)}"
         found.append(Notice("history-kubelet-version", text, "--kubelet-version"))
     gate = asked.gates.get(MANAGER_GATE)

@@ -256,7 +256,7 @@ def occupied(facts: NodeFacts, on: LoadedSetup, request: NodeRequest) -> Session
     else:
         state = restore(session.node, facts.files, containers=facts.containers, root=facts.root)
     pods = keepers(facts, state, request)
-    seen = [on.setup.kubelet.read_pod(pod) for pod in pods]
+    seen = [session.node.read_pod(pod) for pod in pods]
     settled = settle(state, {pod.uid: demand for pod, demand in seen})
     return session._replace(state=settled, pods=tuple([pod for pod, _ in seen]))
 

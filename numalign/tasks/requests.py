@@ -16,7 +16,7 @@ class KubeletRequest(NamedTuple):
     settings: Mapping[str, str] = {}
     """Flag of the kubelet, without dashes -> text."""
     version: str | None = None
-    """`1.32`; None: the reference release."""
+    """`1.32`; None: the machine's own, or the newest."""
     per_pod_policy: bool = False
     """Beyond the kubelet: pods choose policy and scope by annotations."""
     preferred_allocation: Literal["kubelet", "proposal"] = "kubelet"

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from numalign.errors import InputError, Notice
 from numalign.kubelet.config import IDEAL, KubeletConfig
 from numalign.kubelet.proposals.names import FEEDBACK_POLICIES
-from numalign.kubelet.releases.release import Kubelet
-from numalign.kubelet.releases.table import LATEST
+from numalign.kubelet.releases.release import Kubelet, version_text
+from numalign.kubelet.releases.table import LATEST, first_with_setting
 from numalign.kubelet.setup import Base, Setup
+from numalign.kubelet.start.check import MERGE_EVICTION
+from numalign.kubelet.start.feature_gates import doubtful_gates
 from numalign.model.machine import Machine
 from numalign.model.pod import Pod
 
@@ -90,14 +92,36 @@ def setup_on(machine: Machine, origin: str, request: KubeletRequest, given: Kube
         StartError: the kubelet would not accept the configuration.
     """
     config, base, notices = load_config(machine, origin, request, given)
+    if request.version is None and machine.kubelet_version:
+        request = request._replace(version=machine.kubelet_version)
     asked = kubelet_asked(request)
     setup = Setup(machine, config, base, asked)
+    notices += tuple(unused_settings(setup))
     if request.version is None and not asked.proposals:
         return LoadedSetup(setup, origin, notices)
     from numalign.tasks.history import check_size, notices_of
 
     check_size(asked.proposals, machine)
     return LoadedSetup(setup, origin, (*notices, *notices_of(asked, config)))
+
+
+def unused_settings(setup: Setup) -> Iterator[Notice]:
+    """Say which settings this release may not know."""
+    config, kubelet = setup.config, setup.kubelet
+    if config.merge_default_eviction_settings and MERGE_EVICTION not in kubelet.settings:
+        since = version_text(first_with_setting(MERGE_EVICTION))
+        yield Notice(
+            "unknown-field",
+            f"kubelet {version_text(kubelet.version)} ignores it: it came with {since}",
+            MERGE_EVICTION,
+        )
+    for name in doubtful_gates(kubelet, config.feature_gates) if config.feature_gates else ():
+        yield Notice(
+            "unknown-gate",
+            f"{name}: it is not certain that kubelet {version_text(kubelet.version)} has this feature gate; "
+            "without it the kubelet crashes at its start",
+            "featureGates",
+        )
 
 
 def kubelet_asked(request: KubeletRequest) -> Kubelet:

@@ -53,7 +53,7 @@ def open_node(request: NodeRequest, machine: str | None, kubelet: KubeletRequest
         session = open_session(on.setup)
         state = as_written(session.node, facts.files)
         pods = keepers(facts, state, request)
-        seen = [on.setup.kubelet.read_pod(pod) for pod in pods]
+        seen = [session.node.read_pod(pod) for pod in pods]
         settled = settle(state, {pod.uid: demand for pod, demand in seen})
         there = session._replace(state=settled, pods=tuple([pod for pod, _ in seen]))
         return Opened(on, there, facts, error.message)

@@ -303,7 +303,7 @@ class TestOutput:
     def test_the_header_names_the_machine_and_the_base(self) -> None:
         lines = in_process("admit", ANNOUNCEMENT, *SINGLE).out.splitlines()
         assert lines[0] == "machine: figure-1 (bundled), 2 NUMA nodes, 8 CPUs"
-        assert lines[1].startswith("kubelet: ideal base, policy single-numa-node, scope container, ")
+        assert lines[1].startswith("kubelet 1.36: ideal base, policy single-numa-node, scope container, ")
 
     def test_the_short_form_is_the_machines_name(self) -> None:
         machine = "sockets=1,coresPerNumaNode=4,memoryPerNumaNode=8Gi"

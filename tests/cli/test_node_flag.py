@@ -51,7 +51,9 @@ def test_a_pod_gets_what_the_pods_there_leave(machine: str, tmp_path: Path) -> N
 def test_the_header_names_the_node_and_its_settings(machine: str, tmp_path: Path) -> None:
     done = in_process("admit", pod_file(tmp_path, "next"), "--node", NODE / "kubelet", "--machine", machine)
 
-    assert done.out.startswith(f"machine: worker-1 ({NODE}/kubelet), 2 NUMA nodes, 32 CPUs\nkubelet: kubelet base, ")
+    assert done.out.startswith(
+        f"machine: worker-1 ({NODE}/kubelet), 2 NUMA nodes, 32 CPUs\nkubelet 1.36: kubelet base, "
+    )
     assert "policy restricted" in done.out
 
 

@@ -144,7 +144,7 @@ def test_what_is_odd_has_a_code_a_file_and_a_remedy(case: str, machine: str, kub
     damage, expected, exit_status = CASES[case]
     damage(kubelet)
 
-    done = status("--node", kubelet, "--machine", machine)
+    done = status("--node", kubelet, "--machine", machine, "--kubelet-version", "1.35")
 
     assert expected <= set(codes(done)), done.out
     assert done.status == exit_status

@@ -26,4 +26,4 @@ def pod_of(case: Case, manifest: Mapping[str, Any], gates: Mapping[str, bool] | 
     """Read a pod as the kubelet of a case does, with the case's gates over those that its family always sets."""
     of = kubelet_of(case)
     on = of.gates_with({**(gates or {}), **case.get("featureGates", {})})
-    return reader(of.reading, on)(read_pod(manifest))[1]
+    return reader(of.reading, on).read(read_pod(manifest))[1]

@@ -11,6 +11,7 @@ from numalign.kubelet.admission import Session, open_session
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.demand import read
 from numalign.kubelet.node import NodeState, start, start_containers
+from numalign.kubelet.releases.v1_32 import V1_32
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.restore import StateFiles, restore, settle
 from numalign.model.machine import Machine
@@ -36,7 +37,7 @@ class StateNode(NamedTuple):
 
     @property
     def setup(self) -> Setup:
-        return Setup(self.machine, self.config, "kubelet")
+        return Setup(self.machine, self.config, "kubelet", V1_32)
 
     @property
     def active(self) -> dict[str, Pod]:

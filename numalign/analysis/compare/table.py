@@ -18,7 +18,6 @@ from numalign.kubelet.admission import Outcome, Session, admit_in_order, open_se
 from numalign.kubelet.node import Node, NodeState
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.take_over import take_over
-from numalign.kubelet.topology.options import LEVELS as TOPOLOGY_OPTIONS
 from numalign.model.pod import Pod
 
 MAX_REPLICAS = 1000
@@ -81,10 +80,10 @@ def variants(setup: Setup, *, options: Sequence[str] = ()) -> Iterator[Variant]:
         options: policy options of either manager, each tried by itself.
     """
     config, kubelet = setup.config, setup.kubelet
-    for option in ("", *options):
-        base = apply(config, with_option(config, option, True)) if option else config
+    for option in ("", *[name for name in options if name in kubelet.options]):
+        base = apply(config, with_option(setup, option, True)) if option else config
         for policy in kubelet.policies:
-            if policy == "none" and option in TOPOLOGY_OPTIONS:
+            if policy == "none" and option and kubelet.options[option].manager == "topology":
                 continue
             for scope in kubelet.scopes if policy != "none" else (config.topology_manager_scope,):
                 tried = base._replace(topology_manager_policy=policy, topology_manager_scope=scope)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from numalign.analysis.config.reserve import accepted_section
 from numalign.errors import StartError
 from numalign.kubelet.config import KubeletConfig
-from numalign.kubelet.cpu.options import EXCLUSIVE_PAIRS, LEVELS
+from numalign.kubelet.cpu.options import EXCLUSIVE_PAIRS
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.start import reservation as reserving
 from numalign.kubelet.start.check import check
@@ -68,7 +68,7 @@ def repair(setup: Setup) -> Repaired:
     error = start_error(setup)
     while error is not None and len(steps) < MAX_STEPS:
         seen.add(error)
-        for change in _changes(config, setup.machine):
+        for change in _changes(setup._replace(config=config)):
             changed = config._replace(**{change.field: change.value})
             next_error = start_error(setup._replace(config=changed))
             if next_error not in seen:
@@ -81,10 +81,10 @@ def repair(setup: Setup) -> Repaired:
     return Repaired(config, error is None, tuple(steps))
 
 
-def _changes(config: KubeletConfig, machine: Machine) -> Iterator[SettingChange]:
+def _changes(setup: Setup) -> Iterator[SettingChange]:
     """Offer changes in the order of the start-up checks, so that the nearest one comes first."""
     for offer in _OFFERS:
-        yield from offer(config, machine)
+        yield from offer(setup)
 
 
 def _nearest(word: str, known: Iterable[str], otherwise: str) -> str:
@@ -93,7 +93,8 @@ def _nearest(word: str, known: Iterable[str], otherwise: str) -> str:
     return lower[found[0]] if found else otherwise
 
 
-def _names(config: KubeletConfig, machine: Machine) -> Iterator[SettingChange]:  # noqa: ARG001 (all offers are called alike)
+def _names(setup: Setup) -> Iterator[SettingChange]:
+    config = setup.config
     for field, known, otherwise in (
         ("topology_manager_policy", POLICIES, "best-effort"),
         ("topology_manager_scope", SCOPES, "container"),
@@ -105,7 +106,8 @@ def _names(config: KubeletConfig, machine: Machine) -> Iterator[SettingChange]: 
             yield SettingChange(field, _nearest(word, known, otherwise), f"known names are {', '.join(known)}")
 
 
-def _reserved_cpus(config: KubeletConfig, machine: Machine) -> Iterator[SettingChange]:
+def _reserved_cpus(setup: Setup) -> Iterator[SettingChange]:
+    config, machine = setup.config, setup.machine
     text = config.reserved_system_cpus
     if not text:
         return
@@ -121,7 +123,8 @@ def _reserved_cpus(config: KubeletConfig, machine: Machine) -> Iterator[SettingC
         yield SettingChange("reserved_system_cpus", format_set(known or first_core(machine)), why)
 
 
-def _amounts(config: KubeletConfig, machine: Machine) -> Iterator[SettingChange]:
+def _amounts(setup: Setup) -> Iterator[SettingChange]:
+    config, machine = setup.config, setup.machine
     for field, flag in (("kube_reserved", "--kube-reserved"), ("system_reserved", "--system-reserved")):
         texts = getattr(config, field)
         bad = {name for name in texts if _unreadable(partial(reserving.read_reserved, flag), texts, name)}
@@ -152,7 +155,26 @@ def _without(texts: Mapping[str, str], names: set[str]) -> dict[str, str]:
     return {name: text for name, text in texts.items() if name not in names}
 
 
-def _gates(config: KubeletConfig, machine: Machine) -> Iterator[SettingChange]:  # noqa: ARG001
+def _bad_gates(setup: Setup) -> Iterator[SettingChange]:
+    """Take back gates that the kubelet does not survive."""
+    given, kubelet = setup.config.feature_gates, setup.kubelet
+    for name in sorted(given):
+        gate = kubelet.gates.get(name)
+        rest = {other: value for other, value in given.items() if other != name}
+        if gate is None:
+            yield SettingChange("feature_gates", rest, f"this release has no feature gate {name}")
+        elif gate.locked and gate.default != given[name]:
+            yield SettingChange("feature_gates", rest, f"{name} is locked in this release")
+    on = kubelet.gates_with(given)
+    for name, needed in kubelet.needs.items():
+        off = [other for other in needed if not on(other)]
+        if on(name) and off:
+            yield SettingChange("feature_gates", {**given, name: False}, f"{name} needs {', '.join(off)}")
+
+
+def _gates(setup: Setup) -> Iterator[SettingChange]:
+    config = setup.config
+    on = setup.kubelet.gates_with(config.feature_gates)
     for manager, given in (
         ("CPUManager", config.cpu_manager_policy_options),
         ("TopologyManager", config.topology_manager_policy_options),
@@ -160,15 +182,16 @@ def _gates(config: KubeletConfig, machine: Machine) -> Iterator[SettingChange]: 
         if given is not None:
             for level in ("", "Beta", "Alpha"):
                 gate = f"{manager}Policy{level}Options"
-                if not config.gate(gate):
+                if not on(gate):
                     value = {**config.feature_gates, gate: True}
                     yield SettingChange("feature_gates", value, f"options of this level need the feature gate {gate}")
 
 
-def _topology_options(config: KubeletConfig, machine: Machine) -> Iterator[SettingChange]:
+def _topology_options(setup: Setup) -> Iterator[SettingChange]:
+    config, machine = setup.config, setup.machine
     field = "topology_manager_policy_options"
     given = config.topology_manager_policy_options or {}
-    yield from _misnamed(field, given, (MAX_NODES, PREFER_CLOSEST))
+    yield from _misnamed(field, given, setup.kubelet.levels("topology"))
     nodes = len(machine.numa_nodes)
     enough = {**given, MAX_NODES: str(max(8, nodes))}
     yield SettingChange(field, enough, f"this machine has {nodes} NUMA nodes; at least 8 can be allowed")
@@ -190,7 +213,8 @@ def _misnamed(field: str, given: Mapping[str, str], known: Iterable[str]) -> Ite
             yield SettingChange(field, _without(given, {name}), f"known options are {', '.join(sorted(known))}")
 
 
-def _cpu_manager(config: KubeletConfig, machine: Machine) -> Iterator[SettingChange]:
+def _cpu_manager(setup: Setup) -> Iterator[SettingChange]:
+    config, machine = setup.config, setup.machine
     field = "cpu_manager_policy_options"
     given = config.cpu_manager_policy_options or {}
     if given and config.cpu_manager_policy == "none":
@@ -200,7 +224,7 @@ def _cpu_manager(config: KubeletConfig, machine: Machine) -> Iterator[SettingCha
         yield SettingChange(
             "reserved_system_cpus", core, "the static policy needs a CPU that is never given out: a whole core"
         )
-    yield from _misnamed(field, given, LEVELS)
+    yield from _misnamed(field, given, setup.kubelet.levels("cpu"))
     for name in sorted(given):
         yield SettingChange(field, {**given, name: "true"}, f"{name}: the value is true or false, as text")
     for first, second in EXCLUSIVE_PAIRS:
@@ -211,7 +235,8 @@ def _cpu_manager(config: KubeletConfig, machine: Machine) -> Iterator[SettingCha
         yield SettingChange(field, _without(given, {"align-by-socket"}), why)
 
 
-def _memory_manager(config: KubeletConfig, machine: Machine) -> Iterator[SettingChange]:
+def _memory_manager(setup: Setup) -> Iterator[SettingChange]:
+    config, machine = setup.config, setup.machine
     reservation = reserving.readable_reservation(config, machine)
     if reservation is None:
         return
@@ -225,7 +250,8 @@ def _memory_manager(config: KubeletConfig, machine: Machine) -> Iterator[Setting
         yield SettingChange("reserved_memory", (), "without the Static policy nothing is reserved per node")
 
 
-def _capacity(config: KubeletConfig, machine: Machine) -> Iterator[SettingChange]:
+def _capacity(setup: Setup) -> Iterator[SettingChange]:
+    config, machine = setup.config, setup.machine
     reservation = reserving.readable_reservation(config, machine)
     if reservation is None:
         return
@@ -242,14 +268,15 @@ def _capacity(config: KubeletConfig, machine: Machine) -> Iterator[SettingChange
                     yield SettingChange("eviction_hard", _without(config.eviction_hard or {}, {signal}), why)
 
 
-def _numa_ids(config: KubeletConfig, machine: Machine) -> Iterator[SettingChange]:
+def _numa_ids(setup: Setup) -> Iterator[SettingChange]:
+    config, machine = setup.config, setup.machine
     if config.topology_manager_policy != "none" and any(node.id > LAST_NUMA_ID for node in machine.numa_nodes):
         yield SettingChange(
             "topology_manager_policy", "none", f"other policies crash on NUMA node ids above {LAST_NUMA_ID}"
         )
 
 
-def _last_resort(config: KubeletConfig, machine: Machine) -> Iterator[SettingChange]:  # noqa: ARG001
+def _last_resort(_setup: Setup) -> Iterator[SettingChange]:
     """Switch off what nothing else helped."""
     yield SettingChange("memory_manager_policy", "None", "no reservedMemory can satisfy this machine")
     yield SettingChange("kube_reserved", {}, "more is reserved than the machine has")
@@ -257,10 +284,11 @@ def _last_resort(config: KubeletConfig, machine: Machine) -> Iterator[SettingCha
     yield SettingChange("cpu_manager_policy", "none", "no CPU of this machine can be reserved")
 
 
-_OFFERS: tuple[Callable[[KubeletConfig, Machine], Iterator[SettingChange]], ...] = (
+_OFFERS: tuple[Callable[[Setup], Iterator[SettingChange]], ...] = (
     _names,
     _reserved_cpus,
     _amounts,
+    _bad_gates,
     _gates,
     _topology_options,
     _capacity,

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 from numalign.analysis.config.repair import first_core, repair
 from numalign.analysis.config.reserve import accepted_section
 from numalign.kubelet.config import KubeletConfig
+from numalign.kubelet.releases.release import Kubelet
+from numalign.kubelet.releases.table import LATEST
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.reservation import readable_reservation
 from numalign.kubelet.topology.options import LEAST_MAX_NODES, MAX_NODES, PREFER_CLOSEST
@@ -27,12 +29,13 @@ class Suggestion(NamedTuple):
     """The kubelet's text where it does not start after all; else empty."""
 
 
-def suggest(machine: Machine, wishes: Mapping[str, Any]) -> Suggestion:
+def suggest(machine: Machine, wishes: Mapping[str, Any], kubelet: Kubelet = LATEST) -> Suggestion:
     """Write a configuration for a machine.
 
     Args:
         machine: the machine.
         wishes: settings that the person wants (field of KubeletConfig -> value); kept where the kubelet accepts them.
+        kubelet: which kubelet it is for.
     """
     reasons: dict[str, str] = {}
     config = KubeletConfig()
@@ -43,7 +46,7 @@ def suggest(machine: Machine, wishes: Mapping[str, Any]) -> Suggestion:
     reasons |= dict.fromkeys(wishes, "as you asked")
     if config.memory_manager_policy == "Static" and "reserved_memory" not in wishes:
         config, reasons = _with_reserved_memory(config, machine, reasons)
-    outcome = repair(Setup(machine, config, "kubelet"))
+    outcome = repair(Setup(machine, config, "kubelet", kubelet))
     for step in outcome.steps:
         if step.change is not None:
             reasons[step.change.field] = step.change.why

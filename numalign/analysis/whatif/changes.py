@@ -102,7 +102,7 @@ def _requests(outcome: Outcome) -> Iterator[Change]:
 def _settings(situation: Situation, outcome: Outcome) -> Iterator[Change]:
     """Try other settings on the same past. All pods that are there now have to be admitted then, too."""
     policy_found = False
-    for flags in other_settings(situation.setup.config):
+    for flags in other_settings(situation.setup):
         if POLICY in flags and policy_found:
             continue
         config = apply(situation.setup.config, flags)

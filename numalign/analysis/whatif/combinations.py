@@ -69,7 +69,7 @@ def setting_and_cut(situation: Situation, outcome: Outcome) -> Iterator[Change]:
 
 
 def _settings(situation: Situation) -> list[Flags]:
-    return list(other_settings(situation.setup.config))
+    return list(other_settings(situation.setup))
 
 
 def _best(found: Iterable[Cut]) -> list[Cut]:

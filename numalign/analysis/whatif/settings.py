@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from numalign.kubelet.config import KubeletConfig
-from numalign.kubelet.cpu.options import LEVELS as CPU_OPTIONS
-from numalign.kubelet.topology.options import LEVELS as TOPOLOGY_OPTIONS
-from numalign.kubelet.topology.options import SCOPES
+from numalign.kubelet.releases.release import Kubelet
+from numalign.kubelet.releases.table import LATEST
+from numalign.kubelet.setup import Setup
+from numalign.kubelet.topology.options import MAX_NODES
 
 Flags = Mapping[str, str]
 """Flag without dashes -> value."""
@@ -26,8 +27,8 @@ GATES = "feature-gates"
 
 STRICTEST_FIRST = ("single-numa-node", "restricted", "best-effort", "none")
 
-OPTIONS = tuple(sorted({*CPU_OPTIONS, *TOPOLOGY_OPTIONS} - {"max-allowable-numa-nodes"}))
-"""The options that are on or off."""
+OPTIONS = tuple(sorted({*LATEST.options} - {MAX_NODES}))
+"""The options that are on or off, in any release."""
 
 
 def apply(config: KubeletConfig, flags: Flags) -> KubeletConfig:
@@ -46,17 +47,23 @@ def _pairs(text: str) -> dict[str, str]:
     return {name: value for name, _, value in (pair.partition("=") for pair in text.split(",") if pair)}
 
 
-def with_option(config: KubeletConfig, name: str, on: bool) -> Flags:
+def options_of(kubelet: Kubelet) -> tuple[str, ...]:
+    """List the options of a release that are on or off."""
+    return tuple([name for name in OPTIONS if name in kubelet.options])
+
+
+def with_option(setup: Setup, name: str, on: bool) -> Flags:
     """Write the flags that turn one option on or off, with the feature gate it needs."""
-    topology = name in TOPOLOGY_OPTIONS
+    config, kubelet = setup.config, setup.kubelet
+    option = kubelet.options[name]
+    topology = option.manager == "topology"
     flag = TOPOLOGY_POLICY_OPTIONS if topology else CPU_POLICY_OPTIONS
     old = (config.topology_manager_policy_options if topology else config.cpu_manager_policy_options) or {}
     options = {other: text for other, text in old.items() if other != name or not on}
     options[name] = "true" if on else "false"
     flags = {flag: ",".join(f"{key}={text}" for key, text in options.items())}
-    level = (TOPOLOGY_OPTIONS if topology else CPU_OPTIONS)[name]
-    gate = f"{'TopologyManager' if topology else 'CPUManager'}Policy{level}Options"
-    if on and level != "Stable" and not config.gate(gate):
+    gate = f"{'TopologyManager' if topology else 'CPUManager'}Policy{option.level}Options"
+    if on and option.level != "Stable" and not kubelet.gates_with(config.feature_gates)(gate):
         gates = {**config.feature_gates, gate: True}
         flags[GATES] = ",".join(f"{key}={str(state).lower()}" for key, state in gates.items())
     return flags
@@ -68,13 +75,14 @@ def options_on(config: KubeletConfig) -> tuple[str, ...]:
     return tuple(name for name in OPTIONS if given.get(name, "").lower() in ("1", "t", "true"))
 
 
-def other_settings(config: KubeletConfig) -> Iterator[Flags]:
+def other_settings(setup: Setup) -> Iterator[Flags]:
     """Yield settings one step away: the least intrusive first, then policies from the strictest on."""
+    config, kubelet = setup.config, setup.kubelet
     if config.topology_manager_policy != "none":
-        yield from ({SCOPE: scope} for scope in SCOPES if scope != config.topology_manager_scope)
+        yield from ({SCOPE: scope} for scope in kubelet.scopes if scope != config.topology_manager_scope)
     on = options_on(config)
-    yield from (with_option(config, name, False) for name in on)
-    yield from (with_option(config, name, True) for name in OPTIONS if name not in on)
+    yield from (with_option(setup, name, False) for name in on if name in kubelet.options)
+    yield from (with_option(setup, name, True) for name in options_of(kubelet) if name not in on)
     if config.memory_manager_policy != "None":
         yield {MEMORY_POLICY: "None"}
     yield from ({POLICY: policy} for policy in STRICTEST_FIRST if policy != config.topology_manager_policy)

@@ -82,7 +82,7 @@ def suggest(machine: str | None, kubelet: KubeletRequest, output: str, quiet: bo
         raise click.UsageError("suggest writes a configuration; to repair one use `numalign config check FILE`")
     found, _, notices = load_machine(machine)
     tell(notices)
-    suggestion = suggest_config(found, kubelet.settings)
+    suggestion = suggest_config(found, kubelet)
     if not quiet:
         if output == "json":
             print_data("json", view.suggestion_json(suggestion))

@@ -7,10 +7,12 @@ from typing import BinaryIO
 
 import click
 
-from numalign.cli.options import quiet_option
+from numalign.cli.options import kubelet_version_option, quiet_option
 from numalign.cli.stderr import counted, say
 from numalign.errors import InputError
 from numalign.exit_status import ExitStatus
+from numalign.kubelet.releases.release import Version
+from numalign.kubelet.releases.table import NEWEST, kubelet, parse_version
 from numalign.kubelet.setup import Setup
 from numalign.render.escape import in_json
 from numalign.render.json.data import Data
@@ -21,23 +23,26 @@ from numalign.tasks.replay import replay
 
 @click.command("replay")
 @click.argument("file", type=click.File("rb"))
+@kubelet_version_option
 @quiet_option
-def command(file: BinaryIO, quiet: bool) -> ExitStatus:
+def command(file: BinaryIO, kubelet_version: str | None, quiet: bool) -> ExitStatus:
     """Replay the scenarios in FILE (`-`: standard input), plain or gzip, one JSON object a line.
 
     Each result is one line, in order, as soon as it is there: the scenario's id and what the kubelet decided, step by
     step. A refused pod or a kubelet that does not start is an answer. A line that is no scenario gives an object with
-    `line` and `error`; the rest goes on, and the exit status is 2.
+    `line` and `error`; the rest goes on, and the exit status is 2. A scenario's own `kubeletVersion` comes before the
+    flag.
 
     \b
     Example:
       numalign replay scenarios.jsonl.gz > decisions.jsonl
     """
+    asked = NEWEST if kubelet_version is None else parse_version(kubelet_version)
     good = broken = 0
     bug: Exception | None = None
     for number, line in counted(scenario.lines(file), "scenarios"):
         try:
-            answer = _answer(line)
+            answer = _answer(line, asked)
             good += 1
         except InputError as error:
             answer = {"line": number, "error": str(error)}
@@ -56,10 +61,11 @@ def command(file: BinaryIO, quiet: bool) -> ExitStatus:
     return ExitStatus.WRONG_INPUT
 
 
-def _answer(line: bytes | InputError) -> Data:
+def _answer(line: bytes | InputError, asked: Version) -> Data:
     if isinstance(line, InputError):
         raise line
     one = scenario.read(line)
     if one.start_error:
         return {"id": one.id, "startError": one.start_error}
-    return {"id": one.id, **replay_json(replay(Setup(one.machine, one.config, "kubelet"), one.steps))}
+    setup = Setup(one.machine, one.config, "kubelet", kubelet(one.version or asked))
+    return {"id": one.id, **replay_json(replay(setup, one.steps))}

@@ -116,6 +116,8 @@ class Change(NamedTuple):
     newer: str
     apply: Callable[[Kubelet], Kubelet]
     """Replace the part that changed."""
+    concerns: str = "anybody"
+    """Whom it concerns, for people."""
 
 
 class Proposal(NamedTuple):

@@ -59,6 +59,11 @@ def without(version: Version, taken_back: Collection[Change]) -> Kubelet:
     return fold(V1_16, version, [change for change in all_changes() if change not in taken_back])
 
 
+def is_history(version: Version) -> bool:
+    """Tell whether a release is told of for history's sake: its decisions were never recorded as a whole."""
+    return version < V1_32.version
+
+
 def exact_kubelets() -> list[Kubelet]:
     """List the kubelets of the releases that were recorded, oldest first."""
     return [kubelet((1, minor)) for minor in range(V1_32.version[1], NEWEST[1] + 1)]
@@ -78,13 +83,20 @@ def first_with_setting(name: str) -> Version:
 def parse_version(text: str, where: str = "--kubelet-version") -> Version:
     """Read a kubelet version: `1.23`, `v1.23`, `v1.23.17`; `where` begins the error.
 
+    Releases from 1.32 to `NEWEST` are exact, earlier ones as far as they are known to differ.
+
     Raises:
         InputError: it is none, or not one from `OLDEST` to `NEWEST`.
     """
     match = re.fullmatch(r"v?1\.(\d{1,3})(?:\.\d+)?", text.strip(), re.ASCII)
     version = (1, int(match[1])) if match else None
     if version is None or not OLDEST <= version <= NEWEST:
-        raise InputError(
-            f"{where}: expected a version from {version_text(OLDEST)} to {version_text(NEWEST)}, got {text!r}"
-        )
+        known = f"{version_text(OLDEST)} to {version_text(NEWEST)}"
+        exact = f"{version_text(V1_32.version)} to {version_text(NEWEST)}"
+        if version is not None and version > NEWEST:
+            raise InputError(
+                f"{where}: kubelet {version_text(version)} is not known yet: {exact} are exact, "
+                f"and every version from {known} can be given"
+            )
+        raise InputError(f"{where}: expected a version from {known}, got {text!r}")
     return version

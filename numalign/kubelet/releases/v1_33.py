@@ -29,6 +29,7 @@ CHANGES: tuple[Change, ...] = (
         since=SINCE,
         older="beta",
         newer="stable: it needs no feature gate",
+        concerns="you set it and switch CPUManagerPolicyBetaOptions off",
         apply=with_option("full-pcpus-only", "cpu", "Stable"),
     ),
     Change(
@@ -36,6 +37,7 @@ CHANGES: tuple[Change, ...] = (
         since=SINCE,
         older="alpha: it needs CPUManagerPolicyAlphaOptions",
         newer="beta: on without a feature gate",
+        concerns="you set it",
         apply=with_option("distribute-cpus-across-numa", "cpu", "Beta"),
     ),
     Change(
@@ -43,6 +45,7 @@ CHANGES: tuple[Change, ...] = (
         since=SINCE,
         older="alpha: it needs CPUManagerPolicyAlphaOptions",
         newer="beta: on without a feature gate",
+        concerns="you set it",
         apply=with_option("strict-cpu-reservation", "cpu", "Beta"),
     ),
     Change(
@@ -50,6 +53,7 @@ CHANGES: tuple[Change, ...] = (
         since=SINCE,
         older="`Topology Manager Policy Beta-level Options not enabled, ...`",
         newer="`topology manager policy beta-level options not enabled, ...`",
+        concerns="you look for the text in logs",
         apply=_lower_case,
     ),
     Change(
@@ -57,6 +61,7 @@ CHANGES: tuple[Change, ...] = (
         since=SINCE,
         older="beta, can be switched off",
         newer="locked on; setting it to false stops the kubelet",
+        concerns="your configuration sets the gate to false",
         apply=with_gate("CPUManagerPolicyOptions", Gate(default=True, stage="GA", locked=True)),
     ),
     Change(
@@ -64,6 +69,7 @@ CHANGES: tuple[Change, ...] = (
         since=SINCE,
         older="locked on",
         newer="gone; naming it stops the kubelet",
+        concerns="your configuration names the gate",
         apply=without_gate("CPUManager"),
     ),
     Change(
@@ -71,6 +77,7 @@ CHANGES: tuple[Change, ...] = (
         since=SINCE,
         older="beta, can be switched off",
         newer="locked on; setting it to false stops the kubelet",
+        concerns="your configuration sets the gate to false",
         apply=with_gate("SidecarContainers", Gate(default=True, stage="GA", locked=True)),
     ),
     Change(
@@ -78,6 +85,7 @@ CHANGES: tuple[Change, ...] = (
         since=SINCE,
         older="unknown",
         newer="on by default: containers with exclusive CPUs have no CPU quota",
+        concerns="your containers have exclusive CPUs; placement stays the same",
         apply=with_gate("DisableCPUQuotaWithExclusiveCPUs", Gate(default=True, stage="beta")),
     ),
     Change(
@@ -85,6 +93,7 @@ CHANGES: tuple[Change, ...] = (
         since=SINCE,
         older="off unless asked for",
         newer="on by default",
+        concerns="pods are resized in place, or the kubelet restarts",
         apply=with_gate("InPlacePodVerticalScaling", Gate(default=True, stage="beta")),
     ),
     Change(
@@ -92,6 +101,7 @@ CHANGES: tuple[Change, ...] = (
         since=SINCE,
         older="read from the spec; with InPlacePodVerticalScaling from `allocatedResources` of app containers",
         newer="read from `allocatedResources` of the status, where there is one",
+        concerns="the kubelet restarts with resized pods",
         apply=with_reading(lambda reading: reading._replace(requests=requests_of_status)),
     ),
     Change(
@@ -99,6 +109,7 @@ CHANGES: tuple[Change, ...] = (
         since=SINCE,
         older="pod-level resources are cpu and memory",
         newer="huge pages too; limits that only containers name are filled in",
+        concerns="pods carry `spec.resources`, with the gate PodLevelResources on",
         apply=with_reading(lambda reading: reading._replace(complete=complete_in_1_33, is_pod_level=names_a_resource)),
     ),
     Change(
@@ -106,6 +117,7 @@ CHANGES: tuple[Change, ...] = (
         since=SINCE,
         older="unknown, and ignored: `evictionHard` takes the place of all defaults",
         newer="true keeps the default thresholds that `evictionHard` lacks",
+        concerns="your configuration sets it",
         apply=with_settings("mergeDefaultEvictionSettings"),
     ),
 )

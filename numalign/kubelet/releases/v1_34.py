@@ -24,6 +24,7 @@ CHANGES: tuple[Change, ...] = (
         since=SINCE,
         older="alpha: it needs CPUManagerPolicyAlphaOptions",
         newer="beta: on without a feature gate",
+        concerns="you set it",
         apply=with_option("prefer-align-cpus-by-uncorecache", "cpu", "Beta"),
     ),
     Change(
@@ -31,6 +32,7 @@ CHANGES: tuple[Change, ...] = (
         since=SINCE,
         older="a rest that is no multiple of a core is never taken from one cache",
         newer="a rest of any size is taken from the first cache whose cores give exactly that many CPUs",
+        concerns="prefer-align-cpus-by-uncorecache is on and pods ask for odd numbers of CPUs",
         apply=_exact_fit,
     ),
     Change(
@@ -38,6 +40,7 @@ CHANGES: tuple[Change, ...] = (
         since=SINCE,
         older="off unless asked for: pod-level resources are ignored",
         newer="on by default: pod-level resources decide the QoS class and what the node must have",
+        concerns="pods carry `spec.resources`",
         apply=with_gate("PodLevelResources", Gate(default=True, stage="beta")),
     ),
     Change(
@@ -45,6 +48,7 @@ CHANGES: tuple[Change, ...] = (
         since=SINCE,
         older="by their containers' requests",
         newer="none: no exclusive CPUs and no pinned memory, and the pod is admitted without a word",
+        concerns="Guaranteed pods carry `spec.resources`",
         apply=with_reading(lambda reading: reading._replace(serve=_skip_with_gate)),
     ),
     Change(
@@ -52,6 +56,7 @@ CHANGES: tuple[Change, ...] = (
         since=SINCE,
         older="containers' limits are filled in, whatever the pod requests",
         newer="not where the pod-level requests name that page size",
+        concerns="pods request huge pages in `spec.resources`",
         apply=with_reading(lambda reading: reading._replace(complete=complete)),
     ),
     Change(
@@ -59,6 +64,7 @@ CHANGES: tuple[Change, ...] = (
         since=SINCE,
         older="off unless asked for",
         newer="on by default",
+        concerns="you use claims; placement by plugins stays the same",
         apply=with_gate("DynamicResourceAllocation", Gate(default=True, stage="GA")),
     ),
     Change(
@@ -66,6 +72,7 @@ CHANGES: tuple[Change, ...] = (
         since=SINCE,
         older="unknown",
         newer="alpha, off",
+        concerns="your configuration names the gate",
         apply=with_gate("DRAExtendedResource", Gate(default=False, stage="alpha")),
     ),
     Change(
@@ -73,6 +80,7 @@ CHANGES: tuple[Change, ...] = (
         since=SINCE,
         older="unknown",
         newer="alpha, off",
+        concerns="your configuration names the gate",
         apply=with_gate("InPlacePodVerticalScalingExclusiveMemory", Gate(default=False, stage="alpha")),
     ),
 )

@@ -22,6 +22,7 @@ CHANGES: tuple[Change, ...] = (
         since=SINCE,
         older="beta",
         newer="stable: it needs no feature gate",
+        concerns="you set it and switch CPUManagerPolicyBetaOptions off",
         apply=with_option("strict-cpu-reservation", "cpu", "Stable"),
     ),
     Change(
@@ -29,6 +30,7 @@ CHANGES: tuple[Change, ...] = (
         since=SINCE,
         older="beta",
         newer="stable: it needs no feature gate",
+        concerns="you set it and switch TopologyManagerPolicyBetaOptions off",
         apply=with_option("max-allowable-numa-nodes", "topology", "Stable"),
     ),
     Change(
@@ -36,6 +38,7 @@ CHANGES: tuple[Change, ...] = (
         since=SINCE,
         older="read from `allocatedResources` of the status, where there is one",
         newer="read from the spec",
+        concerns="the kubelet restarts with resized pods",
         apply=with_reading(lambda reading: reading._replace(requests=requests_of_spec)),
     ),
     Change(
@@ -43,6 +46,7 @@ CHANGES: tuple[Change, ...] = (
         since=SINCE,
         older="an extended resource is allocated by its plugin, whatever the pod's claims say",
         newer="with DRAExtendedResource one that a claim provides is left out",
+        concerns="claims provide extended resources, with the gate DRAExtendedResource on",
         apply=with_reading(lambda reading: reading._replace(claimed=_claimed_with_gate)),
     ),
     Change(
@@ -50,6 +54,7 @@ CHANGES: tuple[Change, ...] = (
         since=SINCE,
         older="not checked",
         newer="a gate that is on while one it needs is off stops the kubelet",
+        concerns="your configuration switches gates off that others need",
         apply=with_needs(
             {
                 "InPlacePodLevelResourcesVerticalScaling": (
@@ -68,6 +73,7 @@ CHANGES: tuple[Change, ...] = (
         since=SINCE,
         older="beta, can be switched off",
         newer="locked on; setting it to false stops the kubelet",
+        concerns="your configuration sets the gate to false",
         apply=with_gate("InPlacePodVerticalScaling", Gate(default=True, stage="GA", locked=True)),
     ),
     Change(
@@ -75,6 +81,7 @@ CHANGES: tuple[Change, ...] = (
         since=SINCE,
         older="on, can be switched off",
         newer="locked on; setting it to false stops the kubelet",
+        concerns="your configuration sets the gate to false",
         apply=with_gate("DynamicResourceAllocation", Gate(default=True, stage="GA", locked=True)),
     ),
     Change(
@@ -82,6 +89,7 @@ CHANGES: tuple[Change, ...] = (
         since=SINCE,
         older="unknown",
         newer="alpha, off",
+        concerns="your configuration names the gate",
         apply=with_gate("InPlacePodLevelResourcesVerticalScaling", Gate(default=False, stage="alpha")),
     ),
     Change(
@@ -89,6 +97,7 @@ CHANGES: tuple[Change, ...] = (
         since=SINCE,
         older="unknown",
         newer="alpha, off",
+        concerns="your configuration names the gate",
         apply=with_gate("NodeDeclaredFeatures", Gate(default=False, stage="alpha")),
     ),
     Change(
@@ -96,6 +105,7 @@ CHANGES: tuple[Change, ...] = (
         since=SINCE,
         older="false by default: the kubelet runs on hosts with cgroup v1",
         newer="true by default: it does not start there",
+        concerns="hosts still run cgroup v1",
         apply=_refuse_cgroup_v1,
     ),
 )

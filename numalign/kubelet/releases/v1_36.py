@@ -51,6 +51,7 @@ CHANGES: tuple[Change, ...] = (
         since=SINCE,
         older="beta",
         newer="stable: it needs no feature gate",
+        concerns="you set it and switch CPUManagerPolicyBetaOptions off",
         apply=with_option("prefer-align-cpus-by-uncorecache", "cpu", "Stable"),
     ),
     Change(
@@ -58,6 +59,7 @@ CHANGES: tuple[Change, ...] = (
         since=SINCE,
         older="name every NUMA node, whether it has devices of the resource or not",
         newer="name only nodes that have devices of the resource",
+        concerns="policy best-effort, or requests for 0 devices, and devices on some NUMA nodes only",
         apply=_hints_where_devices_are,
     ),
     Change(
@@ -65,6 +67,7 @@ CHANGES: tuple[Change, ...] = (
         since=SINCE,
         older="pods that carry pod-level resources are pinned by their containers' requests",
         newer="they are not pinned, as with the gate on",
+        concerns="pods carry `spec.resources` where the gate is off",
         apply=with_reading(_skip_without_gate),
     ),
     Change(
@@ -72,6 +75,7 @@ CHANGES: tuple[Change, ...] = (
         since=SINCE,
         older="unknown",
         newer="alpha, off; on, pods get CPUs and memory as a whole, and share them among their containers",
+        concerns="you switch it on and pods carry `spec.resources`",
         apply=_serve_with_gate,
     ),
     Change(
@@ -79,6 +83,7 @@ CHANGES: tuple[Change, ...] = (
         since=SINCE,
         older="alpha, off",
         newer="on by default: devices of a ResourceClaim do not come from the plugin",
+        concerns="claims provide extended resources",
         apply=with_gate("DRAExtendedResource", Gate(default=True, stage="beta")),
     ),
     Change(
@@ -86,6 +91,7 @@ CHANGES: tuple[Change, ...] = (
         since=SINCE,
         older="alpha, off",
         newer="on by default: PodLevelResources cannot be switched off alone",
+        concerns="your configuration sets PodLevelResources to false",
         apply=with_gate("InPlacePodLevelResourcesVerticalScaling", Gate(default=True, stage="beta")),
     ),
     Change(
@@ -93,6 +99,7 @@ CHANGES: tuple[Change, ...] = (
         since=SINCE,
         older="alpha, off",
         newer="on by default",
+        concerns="your configuration names the gate",
         apply=with_gate("NodeDeclaredFeatures", Gate(default=True, stage="beta")),
     ),
     Change(
@@ -100,6 +107,7 @@ CHANGES: tuple[Change, ...] = (
         since=SINCE,
         older="PodLevelResourceManagers is unknown, InPlacePodVerticalScalingExclusiveMemory needs MemoryManager",
         newer="PodLevelResourceManagers needs PodLevelResources; MemoryManager is needed no more",
+        concerns="your configuration sets PodLevelResources to false",
         apply=with_needs(
             {
                 "PodLevelResourceManagers": ("PodLevelResources",),
@@ -112,6 +120,7 @@ CHANGES: tuple[Change, ...] = (
         since=SINCE,
         older="locked on",
         newer="gone; naming it stops the kubelet",
+        concerns="your configuration names the gate",
         apply=without_gate("MemoryManager"),
     ),
     Change(
@@ -119,6 +128,7 @@ CHANGES: tuple[Change, ...] = (
         since=SINCE,
         older="on, can be switched off",
         newer="locked on; setting it to false stops the kubelet",
+        concerns="your configuration sets the gate to false",
         apply=with_gate("TopologyManagerPolicyOptions", Gate(default=True, stage="GA", locked=True)),
     ),
     Change(
@@ -126,6 +136,7 @@ CHANGES: tuple[Change, ...] = (
         since=SINCE,
         older="off unless asked for",
         newer="on by default",
+        concerns="nobody, as far as placement goes",
         apply=with_gate("ResourceHealthStatus", Gate(default=True, stage="beta")),
     ),
     Change(
@@ -133,6 +144,7 @@ CHANGES: tuple[Change, ...] = (
         since=SINCE,
         older="beta, on",
         newer="deprecated, on",
+        concerns="nobody, as far as placement goes",
         apply=with_gate("DisableCPUQuotaWithExclusiveCPUs", Gate(default=True, stage="deprecated")),
     ),
 )

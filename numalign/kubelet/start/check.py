@@ -30,6 +30,9 @@ from numalign.model.gotext import quote
 from numalign.model.machine import LAST_NUMA_ID, Machine
 from numalign.model.quantity import QuantityError
 
+MERGE_EVICTION = "mergeDefaultEvictionSettings"
+"""A setting that a kubelet which lacks it reads over."""
+
 
 class ValidSettings(NamedTuple):
     """What texts of a configuration say that is valid by itself."""
@@ -61,7 +64,7 @@ def check(setup: Setup) -> Started:
     machine, config, base, kubelet = setup
     check_feature_gates(kubelet, config.feature_gates)
     _check_settings(config, kubelet)
-    if "mergeDefaultEvictionSettings" not in kubelet.settings:
+    if MERGE_EVICTION not in kubelet.settings:
         config = config._replace(merge_default_eviction_settings=False)
     gates = kubelet.gates_with(config.feature_gates)
     refuses_cgroup_v1 = kubelet.fail_cgroup_v1 if config.fail_cgroup_v1 is None else config.fail_cgroup_v1

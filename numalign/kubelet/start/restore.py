@@ -83,7 +83,7 @@ def restore_cpu(
         return cpu.initial_state(node.cpu)
 
     def take() -> CPUState:
-        found = cpu_file.read(text, node.kubelet.version, pod_entries=node.config.gate(POD_ENTRIES_GATE))
+        found = cpu_file.read(text, node.kubelet.version, pod_entries=node.gate(POD_ENTRIES_GATE))
         return cpu_file.restore(node.cpu, found, containers)
 
     return _started("CPU", take, f"{root}/cpu_manager_state")
@@ -99,7 +99,7 @@ def restore_memory(node: Node, text: str | None, root: str = ROOT) -> MemoryStat
         return memory.initial_state(node.memory)
 
     def take() -> MemoryState:
-        found = memory_file.read(text, node.kubelet.version, pod_entries=node.config.gate(POD_ENTRIES_GATE))
+        found = memory_file.read(text, node.kubelet.version, pod_entries=node.gate(POD_ENTRIES_GATE))
         return memory_file.restore(node.memory, found)
 
     return _started("memory", take, f"{root}/memory_manager_state")

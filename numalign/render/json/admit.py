@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from numalign.kubelet.releases.release import version_text
 from numalign.model.cpuset import format_set, ids
 from numalign.render.json.data import Data
 from numalign.render.text.alignment import reason_of
@@ -56,6 +57,7 @@ def admit_json(result: AdmitResult, notices: Sequence[Notice]) -> Data:
         "kind": "AdmitResult",
         "machine": result.setup.machine.name,
         "base": result.setup.base,
+        "kubeletVersion": version_text(result.setup.kubelet.version),
         "kubelet": settings_json(result.setup.config),
         "pods": [pod_json(pod) for pod in result.pods],
         **({"gangs": [_gang_json(gang) for gang in result.gangs]} if result.gangs else {}),

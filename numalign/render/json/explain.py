@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from numalign.kubelet.releases.release import version_text
 from numalign.model.cpuset import ids
 from numalign.model.quantity import NANO
 from numalign.render.json.admit import pod_json, settings_json
@@ -35,6 +36,7 @@ def explain_json(result: ExplainResult, advice: Sequence[Advice], notices: Seque
         "kind": "ExplainResult",
         "machine": result.setup.machine.name,
         "base": result.setup.base,
+        "kubeletVersion": version_text(result.setup.kubelet.version),
         "kubelet": settings_json(config),
         "startError": None,
         "pods": [
@@ -65,6 +67,7 @@ def start_json(setup: Setup, error: StartError, check: str) -> Data:
         "kind": "ExplainResult",
         "machine": setup.machine.name,
         "base": setup.base,
+        "kubeletVersion": version_text(setup.kubelet.version),
         "kubelet": settings_json(setup.config),
         "startError": error.message,
         "next": check,

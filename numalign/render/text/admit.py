@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from numalign.kubelet.releases.release import version_text
-from numalign.kubelet.releases.table import NEWEST
+from numalign.kubelet.releases.table import is_history
 from numalign.model.cpuset import format_set
 from numalign.render.page.document import Cell, Document, Line, Styled, Table
 from numalign.render.text.alignment import reasons, verdict_cell
@@ -93,14 +93,14 @@ def header(setup: Setup, origin: str, reserved_cpus: int) -> tuple[str, ...]:
         settings.append(f"reserved CPUs {format_set(reserved_cpus)}")
     return (
         machine_line(setup.machine, origin),
-        f"kubelet: {setup.base} base, {', '.join(settings)}",
+        f"kubelet {version_text(setup.kubelet.version)}: {setup.base} base, {', '.join(settings)}",
         *labels(setup.kubelet),
     )
 
 
 def labels(kubelet: Kubelet) -> Iterable[str]:
     """Say in how far this is not today's kubelet."""
-    if kubelet.version != NEWEST:
+    if is_history(kubelet.version):
         yield f"history: as kubelet {version_text(kubelet.version)} decided"
     for proposal in kubelet.proposals:
         yield f"beyond the kubelet: {proposal.label}"

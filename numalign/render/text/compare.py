@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from numalign.kubelet.releases.release import version_text
 from numalign.model.resources import is_memory
 from numalign.render.json.admit import pod_json, settings_json
 from numalign.render.json.data import Data
@@ -53,7 +54,7 @@ def _header(result: CompareResult, origins: Sequence[str]) -> Iterator[str]:
             settings.append(f"reserved CPUs {config.reserved_system_cpus}")
         given = {**(config.topology_manager_policy_options or {}), **(config.cpu_manager_policy_options or {})}
         settings += [f"{name}={value}" for name, value in given.items()]
-        yield f"kubelet: {machine.setup.base} base, {', '.join(settings)}"
+        yield f"kubelet {version_text(machine.setup.kubelet.version)}: {machine.setup.base} base, {', '.join(settings)}"
         if any(one.pods for one in machine.rows):
             found.update(dict.fromkeys(labels(machine.setup.kubelet)))
     yield from found
@@ -234,6 +235,7 @@ def _row_json(one: ComparedRow) -> Data:
     return {
         "machine": one.setup.machine.name,
         "base": one.setup.base,
+        "kubeletVersion": version_text(one.setup.kubelet.version),
         "kubelet": settings_json(one.setup.config),
         "option": one.option or None,
         "present": one.present,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numalign.analysis.config.reserve import MemorySum, Part
 from numalign.analysis.config.suggest import Suggestion
 from numalign.errors import Notice
 from numalign.kubelet.config import FIELD_NAMES, KubeletConfig, MemoryReservation
+from numalign.kubelet.releases.release import version_text
 from numalign.model.cpuset import format_set
 from numalign.render.escape import guarded, printable
 from numalign.render.json.admit import settings_json
@@ -17,14 +18,22 @@ from numalign.render.json.data import Data
 from numalign.render.page.document import Document, Line, Table
 from numalign.results.config import ConfigCheckResult
 
+if TYPE_CHECKING:
+    from numalign.kubelet.setup import Setup
+
 HEADER = ("apiVersion: kubelet.config.k8s.io/v1beta1", "kind: KubeletConfiguration")
 _DEFAULTS = KubeletConfig()
+
+
+def _head(setup: Setup, origin: str) -> str:
+    release = version_text(setup.kubelet.version)
+    return f"Machine {setup.machine.name} ({origin}), kubelet {release}, {setup.base} base"
 
 
 def check_document(result: ConfigCheckResult, origin: str) -> Document:
     """Show whether the kubelet starts; if not, what stops it and the nearest configuration that starts."""
     setup, report = result
-    parts: list[Line | Table] = [Line(f"Machine {setup.machine.name} ({origin}), {setup.base} base", "dim")]
+    parts: list[Line | Table] = [Line(_head(setup, origin), "dim")]
     if report.starts:
         parts.append(Line("The kubelet starts with this configuration.", "good"))
     else:
@@ -77,6 +86,7 @@ def check_json(result: ConfigCheckResult, notices: tuple[Notice, ...]) -> Data:
         "kind": "ConfigCheckResult",
         "machine": setup.machine.name,
         "base": setup.base,
+        "kubeletVersion": version_text(setup.kubelet.version),
         "kubelet": settings_json(setup.config),
         "starts": report.starts,
         "startError": report.steps[0].error if report.steps else None,

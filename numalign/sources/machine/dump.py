@@ -46,6 +46,8 @@ def dump(machine: Machine) -> dict[str, Any]:
         "storage": machine.storage,
         "node": _node_object(machine.node),
         "kubelet": machine.kubelet,
+        "kubeletVersion": machine.kubelet_version,
+        "cgroupV1": machine.cgroup_v1,
         "hardware": None if machine.hardware is None else hardware.dump(machine.hardware),
     }
     # An empty kubelet section is not the same as none: it asks for the kubelet's own defaults.

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numalign.errors import InputError, Notice
+from numalign.kubelet.releases.table import parse_version
 from numalign.model import machine_checks
 from numalign.model.machine import Machine, NodeObject
 from numalign.sources.machine import bundled
@@ -36,6 +37,8 @@ KEYS = (
     "storage",
     "node",
     "kubelet",
+    "kubeletVersion",
+    "cgroupV1",
     "hardware",
 )
 
@@ -120,8 +123,28 @@ def _machine(data: Mapping[str, Any], name: str) -> Machine:
         storage=_bytes(data, "storage"),
         node=machine_sections.node_object(data["node"], ("node",)) if data.get("node") else NodeObject(),
         kubelet=machine_sections.raw(data.get("kubelet"), ("kubelet",)),
+        kubelet_version=_version(data.get("kubeletVersion")),
+        cgroup_v1=_flag(data.get("cgroupV1"), "cgroupV1"),
         hardware=_hardware_section(data.get("hardware")),
     )
+
+
+def _version(value: object) -> str:
+    """Read `kubeletVersion`: a text, or what YAML makes of 1.36."""
+    if value is None:
+        return ""
+    text = str(value)
+    try:
+        parse_version(text, "kubeletVersion")
+    except InputError as error:
+        raise FieldError(("kubeletVersion",), error.message.removeprefix("kubeletVersion: ")) from None
+    return text
+
+
+def _flag(value: object, field: str) -> bool:
+    if value is not None and not isinstance(value, bool):
+        raise FieldError((field,), "expected true or false")
+    return value is True
 
 
 def _hardware_section(value: object) -> Hardware | None:

@@ -23,7 +23,8 @@ from numalign.kubelet.setup import Base, Setup
 from numalign.kubelet.topology.hints import TopologyHint
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.cpuset import CPUSetError, format_set, from_ids, ids, parse
-from numalign.model.pod import Pod
+from numalign.model.pod import NO_STATUS, Pod, PodStatus
+from numalign.model.quantity import Quantity, canonical
 from numalign.sources.kubelet import configuration
 from numalign.sources.kubelet.dump import dump as dump_config
 from numalign.sources.machine.dump import dump as dump_machine
@@ -95,7 +96,29 @@ def _manifest(pod: Pod) -> dict[str, object]:
     metadata: dict[str, object] = {"name": pod.name, "namespace": pod.namespace, "uid": pod.uid}
     optional = {"creationTimestamp": pod.created, "labels": pod.labels, "annotations": pod.annotations}
     metadata.update((key, value) for key, value in optional.items() if value)
-    return {"metadata": metadata, "spec": pod.spec, "status": {"qosClass": pod.qos}}
+    manifest: dict[str, object] = {"metadata": metadata, "spec": pod.spec}
+    if pod.status != NO_STATUS:
+        manifest["status"] = _status(pod.status)
+    return manifest
+
+
+def _status(status: PodStatus) -> dict[str, object]:
+    """Write what a kubelet reads of a pod's status."""
+    mappings = [{"containerName": owner, "resourceName": name} for owner, name in sorted(status.claimed)]
+    written: dict[str, object] = {
+        "qosClass": status.qos,
+        "containerStatuses": _allocated(status.containers),
+        "initContainerStatuses": _allocated(status.init_containers),
+        "extendedResourceClaimStatus": {"requestMappings": mappings} if mappings else None,
+    }
+    return {key: value for key, value in written.items() if value}
+
+
+def _allocated(statuses: Mapping[str, Mapping[str, Quantity]]) -> list[dict[str, object]]:
+    return [
+        {"name": name, "allocatedResources": {resource: canonical(amount) for resource, amount in amounts.items()}}
+        for name, amounts in statuses.items()
+    ]
 
 
 def _dump_hint(hint: TopologyHint) -> dict[str, object]:

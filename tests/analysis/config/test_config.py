@@ -13,6 +13,7 @@ from numalign.analysis.config.check import report
 from numalign.analysis.config.repair import repair, start_error
 from numalign.analysis.config.suggest import suggest
 from numalign.kubelet.config import KubeletConfig, MemoryReservation
+from numalign.kubelet.releases.v1_32 import V1_32
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.check import check
 from numalign.model import cpuset
@@ -35,10 +36,10 @@ def test_every_recorded_refusal_can_be_repaired(family: str) -> None:
     for case in cases(VECTORS / f"{family}.jsonl.gz"):
         if "startError" in case["expect"]:
             scenario = read(json.dumps(case).encode())
-            repaired = repair(Setup(scenario.machine, scenario.config, "kubelet"))
+            repaired = repair(Setup(scenario.machine, scenario.config, "kubelet", V1_32))
             assert repaired.steps[0].error == case["expect"]["startError"]
             assert repaired.starts, case["id"]
-            check(Setup(scenario.machine, repaired.config, "kubelet"))
+            check(Setup(scenario.machine, repaired.config, "kubelet", V1_32))
 
 
 STATIC = {"memory_manager_policy": "Static"}

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import pytest
 
 from numalign.errors import StartError
-from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.cpu import CPUManager, CPUState, check_reserved_online, initial_state, start, validate
 from numalign.kubelet.cpu.options import check_gate
 from numalign.kubelet.cpu.topology import build
+from numalign.kubelet.releases.v1_32 import V1_32
 from numalign.model.cpuset import format_set, parse
 from numalign.model.machine import Machine, NUMANode, Unit
 from tests.kubelet.cpu.support import DISTNUMA, FULL, MA, MB, NANO, SOCKET, SPREAD, STRICT, UNCORE, manager, regular
@@ -37,7 +37,7 @@ def try_start(
         machine,
         policy=policy,
         options=options,
-        gates=KubeletConfig(feature_gates=gates).gate,
+        gates=V1_32.gates_with(gates),
         topology_policy=topology_policy,
         reserved=parse(reserved),
         reservation_nano=nano,
@@ -174,7 +174,7 @@ def test_reserved_cpus_must_be_online() -> None:
 
 
 def test_options_can_be_gated_off_altogether() -> None:
-    off = KubeletConfig(feature_gates={"CPUManagerPolicyOptions": False}).gate
+    off = V1_32.gates_with({"CPUManagerPolicyOptions": False})
 
     check_gate(None, off)
     with pytest.raises(StartError) as raised:

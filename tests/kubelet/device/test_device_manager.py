@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from numalign.kubelet import device
 from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.device import DeviceManager, DeviceState
-from numalign.kubelet.device.state import natural_key
+from numalign.kubelet.device.state import build, natural_key, with_hints_everywhere
 from numalign.kubelet.errors import AllocationError
-from numalign.kubelet.topology.hints import CANNOT_FIT, NO_PREFERENCE, Hints, TopologyHint
+from numalign.kubelet.topology.hints import CANNOT_FIT, NO_PREFERENCE, HintFamily, Hints, TopologyHint, expand
 from numalign.kubelet.topology.merge.lists import numa_info
 from numalign.kubelet.topology.policy import explicit, merge
 from numalign.model.machine import Device, Machine, NUMANode
@@ -30,14 +30,16 @@ def manager(
     devices: Mapping[str, Iterable[Device]], nodes: int = 2, plugin: Mapping[str, Sequence[str]] | None = None
 ) -> DeviceManager:
     """Devices on a machine of `nodes` nodes; `plugin`: resource -> the sets its plugin prefers, `gpu-1 gpu-3`."""
-    return device.build(
-        Machine(
-            "test",
-            tuple(NUMANode(node) for node in range(nodes)),
-            devices={name: tuple(members) for name, members in devices.items()},
-            preferred_allocation={
-                name: tuple(tuple(text.split()) for text in sets) for name, sets in (plugin or {}).items()
-            },
+    return with_hints_everywhere(
+        device.build(
+            Machine(
+                "test",
+                tuple(NUMANode(node) for node in range(nodes)),
+                devices={name: tuple(members) for name, members in devices.items()},
+                preferred_allocation={
+                    name: tuple(tuple(text.split()) for text in sets) for name, sets in (plugin or {}).items()
+                },
+            )
         )
     )
 
@@ -622,6 +624,26 @@ class TestLaws:
             assert write(answer, 3) == (write_by_the_rule(fleet, busy, reuse, amount) or IMPOSSIBLE)
         else:
             assert answer == NO_PREFERENCE
+
+    @settings(max_examples=200)
+    @given(fleets, st.integers(0, 255), st.integers(0, 5))
+    def test_hints_since_136_are_those_on_nodes_with_devices(self, fleet: list[Device], busy: int, amount: int) -> None:
+        """docs/rules/kubelet-versions.md 7.1: the masks that hold a node without devices are gone, no other."""
+        everywhere = manager({GPU: fleet}, nodes=3)
+        sparse = build(Machine("m", tuple(NUMANode(node) for node in range(3)), devices={GPU: tuple(fleet)}))
+        state = DeviceState({}, {GPU: busy & (1 << len(fleet)) - 1})
+        with_devices = {node for one in fleet for node in one.numa_nodes or () if 0 <= node < 3}
+        known = sum(1 << node for node in with_devices) or 0b111
+
+        before, since = (
+            device.container_hints(of, state, pod("p"), container("c", gpu=amount))[GPU] for of in (everywhere, sparse)
+        )
+
+        if not isinstance(before, HintFamily):
+            assert since == before
+            return
+        assert isinstance(since, HintFamily)
+        assert [hint for hint in expand(before) if not (hint.numa_affinity or 0) & ~known] == list(expand(since))
 
 
 def write_by_the_rule(fleet: list[Device], busy: int, reuse: int, amount: int) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from numalign.kubelet.config import MemoryReservation
 from numalign.kubelet.demand import ContainerDemand, PodDemand, read
-from numalign.kubelet.memory.allocate import allocate
+from numalign.kubelet.memory.allocate import allocate, start_container
 from numalign.kubelet.memory.hints import container_hints
 from numalign.kubelet.memory.reserved import read_reserved_memory
 from numalign.kubelet.memory.start import start
@@ -97,3 +97,10 @@ def listed(hints: object) -> tuple[TopologyHint, ...]:
         return expand(hints)
     assert isinstance(hints, tuple)
     return hints
+
+
+def started(manager: MemoryManager, state: MemoryState, pod: PodDemand) -> MemoryState:
+    """Start all containers of a pod in order."""
+    for container in pod.containers:
+        state = start_container(manager, state, pod, container, TopologyHint(None, preferred=False))
+    return state

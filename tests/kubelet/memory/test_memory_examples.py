@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from numalign.kubelet.errors import AllocationError, KubeletPanicError
-from numalign.kubelet.memory.allocate import allocate, remove, started
+from numalign.kubelet.memory.allocate import allocate, remove
 from numalign.kubelet.memory.hints import container_hints, pod_hints
 from numalign.kubelet.memory.start import NodeRecord, Table, validate_state
 from numalign.kubelet.memory.state import MemoryManager, MemoryState
-from tests.kubelet.memory.nodes import GI, Node, hint, pod_of, shown, static
+from tests.kubelet.memory.nodes import GI, Node, hint, pod_of, shown, started, static
 
 
 @pytest.fixture

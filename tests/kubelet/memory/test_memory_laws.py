@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numalign.kubelet.config import MemoryReservation
 from numalign.kubelet.demand import Amounts, PodDemand
 from numalign.kubelet.errors import AllocationError
-from numalign.kubelet.memory.allocate import allocate, best_hint, remove, remove_stale, started
+from numalign.kubelet.memory.allocate import allocate, best_hint, remove, remove_stale
 from numalign.kubelet.memory.hints import calculate, container_hints, narrowest
 from numalign.kubelet.memory.reserved import read_reserved_memory
 from numalign.kubelet.memory.start import start
@@ -20,7 +20,7 @@ from numalign.kubelet.topology.hints import TopologyHint, masks_by_width
 from numalign.model import quantity
 from numalign.model.cpuset import ids
 from numalign.model.machine import Machine, NUMANode
-from tests.kubelet.memory.nodes import GI, listed, pod_of
+from tests.kubelet.memory.nodes import GI, listed, pod_of, started
 
 WORD = 1 << 64
 NAMES = ("p", "q", "r", "s")

@@ -9,9 +9,10 @@ import pytest
 
 from numalign.errors import StartError
 from numalign.kubelet.config import IDEAL, KubeletConfig, MemoryReservation
+from numalign.kubelet.releases.v1_32 import V1_32
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.check import check
-from numalign.kubelet.topology.options import TopologyOptions, read_options
+from numalign.kubelet.topology.options import TopologyOptions, not_enabled, read_options
 from numalign.model.machine import Machine, NUMANode
 from tests.conformance import cases
 from tests.conftest import VECTORS
@@ -169,7 +170,7 @@ REFUSED: dict[str, tuple[Machine, dict[str, Any], str]] = {
 @pytest.mark.parametrize(("machine", "fields", "text"), REFUSED.values(), ids=REFUSED)
 def test_refusal(machine: Machine, fields: dict[str, Any], text: str) -> None:
     with pytest.raises(StartError) as caught:
-        check(Setup(machine, KubeletConfig(**fields), "kubelet"))
+        check(Setup(machine, KubeletConfig(**fields), "kubelet", V1_32))
     assert caught.value.message == text
 
 
@@ -187,7 +188,7 @@ def test_a_raised_limit_admits_nine_nodes() -> None:
 def test_first_bad_option_by_name_is_told() -> None:
     config = KubeletConfig(topology_manager_policy_options={"zz": "1", "aa": "1"})
     with pytest.raises(StartError, match="aa"):
-        read_options(config, lambda _gate: True)
+        read_options(config, lambda _gate: True, {}, not_enabled)
 
 
 def test_ideal_node_needs_no_reservation() -> None:
@@ -206,7 +207,7 @@ def test_every_recorded_refusal_comes_out_word_for_word(family: str) -> None:
         if "startError" in case["expect"]:
             scenario = read(json.dumps(case).encode())
             with pytest.raises(StartError) as caught:
-                check(Setup(scenario.machine, scenario.config, "kubelet"))
+                check(Setup(scenario.machine, scenario.config, "kubelet", V1_32))
             assert caught.value.message == case["expect"]["startError"], case["id"]
             count += 1
     assert count
