@@ -14,7 +14,7 @@ from numalign.model.apiserver.defaulting import qos_class
 from numalign.model.pod import Container, Pod
 from numalign.model.quantity import NANO, Quantity, from_int
 from numalign.model.resources import CPU, MEMORY, unit_of
-from numalign.results.capacity import CapacityResult, Limit, NodeCapacity, RightSize, ShapeCapacity, ZoneRoom
+from numalign.results.capacity import CapacityResult, Limit, NodeCapacity, RightSize, Rounds, ShapeCapacity, ZoneRoom
 from numalign.scheduler import fragmentation, node_filters
 from numalign.scheduler.node import ClusterNode, Fleet, look, needs_name
 from numalign.scheduler.node_fit import NodeTotals
@@ -23,6 +23,7 @@ from numalign.scheduler.nrt.value import NodeResourceTopology, number_of
 from numalign.scheduler.request import effective, node_level
 from numalign.scheduler.request import read as read_request
 from numalign.scheduler.resources import Amounts, is_affine, is_host_level, is_native
+from numalign.tasks import mix
 from numalign.tasks.spread import spread
 
 MAX_COPIES: Final = 100_000
@@ -51,9 +52,48 @@ def capacity(fleet: Fleet, probes: Sequence[Probe], *, right_size: int | None = 
         right_size: also look for the best shape of the first probe's first pod of which so many are aligned.
         jobs: how many processes count; the result is the same.
     """
-    shapes = tuple([ShapeCapacity(probe.name, tuple(_nodes(fleet, probe, jobs))) for probe in probes])
+    shapes = tuple([_mix(fleet, probe) if len(probe.pods) > 1 else _shape(fleet, probe, jobs) for probe in probes])
     found = _right_size(fleet, probes[0].pods[0], right_size) if right_size is not None else None
     return CapacityResult(shapes, found, ())
+
+
+def _shape(fleet: Fleet, probe: Probe, jobs: int) -> ShapeCapacity:
+    return ShapeCapacity(probe.name, tuple(_nodes(fleet, probe, jobs)))
+
+
+def _mix(fleet: Fleet, probe: Probe) -> ShapeCapacity:
+    """Count rounds of a mix, whose pods may go to different nodes; counts of nodes are of pods."""
+    now = mix.fill(mix.twins(fleet.nodes), probe.pods)
+    empty = mix.fill(mix.twins(fleet.nodes, empty=True), probe.pods)
+    # Filling bags in order may end early; what the kubelets admit fits the bags, too.
+    blind = max(mix.fill(mix.bags(fleet.nodes), probe.pods), now, key=_rounds)
+    blind_empty = max(mix.fill(mix.bags(fleet.nodes, empty=True), probe.pods), empty, key=_rounds)
+    wanted = _numa_wanted(probe)
+    nodes = []
+    for place, node in enumerate(fleet.nodes):
+        twin = now.places[place]
+        known = node.session is not None
+        nodes.append(
+            NodeCapacity(
+                node=node.name,
+                now=now.counts[place] if known else None,
+                aligned=now.aligned[place] if known else None,
+                empty=empty.counts[place] if known else None,
+                empty_aligned=empty.aligned[place] if known else None,
+                blind=blind.counts[place],
+                blind_empty=blind_empty.counts[place],
+                limit=None,
+                stranded=_left(export(twin.session, node.name, _PLAIN), wanted) if twin.session else {},
+                fragmentation=None,
+                zones=_rooms(export(node.session, node.name, _PLAIN), wanted) if node.session else (),
+            )
+        )
+    rounds = Rounds(now.rounds, empty.rounds, blind.rounds, blind_empty.rounds)
+    return ShapeCapacity(probe.name, tuple(nodes), rounds)
+
+
+def _rounds(filled: mix.Filled) -> int:
+    return filled.rounds
 
 
 def _nodes(fleet: Fleet, probe: Probe, jobs: int) -> Iterator[NodeCapacity]:
@@ -118,7 +158,7 @@ _PLAIN: Final = ExportOptions(fingerprint=False)
 
 
 def copies(session: Session, probe: Probe, most: int = MAX_COPIES) -> tuple[int, int, Session, Outcome | None]:
-    """Admit copies until one is refused.
+    """Admit copies of a pod until one is refused.
 
     Returns:
         How many came in, how many of them are aligned or have nothing to align, the node then, and the refusal.
@@ -127,17 +167,13 @@ def copies(session: Session, probe: Probe, most: int = MAX_COPIES) -> tuple[int,
     if not probe.by_name:
         session = _condensed(session)
     while count < most:
-        after, good = session, True
-        for place, pod in enumerate(probe.pods):
-            uid = f"copy-{count}-{place}"
-            outcome = admission.admit(after, pod._replace(name=uid, uid=uid))
-            if not outcome.admit:
-                return count, aligned, session, outcome
-            good = good and alignment.aligned(outcome) is not False
-            after = outcome.then
-        session = after
+        uid = f"copy-{count}"
+        outcome = admission.admit(session, probe.pods[0]._replace(name=uid, uid=uid))
+        if not outcome.admit:
+            return count, aligned, session, outcome
+        session = outcome.then
         count += 1
-        aligned += good
+        aligned += alignment.aligned(outcome) is not False
     return count, aligned, session, None
 
 

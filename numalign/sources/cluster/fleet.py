@@ -100,7 +100,7 @@ class _Building:
             bound = bound or taken
             session = with_allocatable(session, read.allocatable)._replace(pods=bound)
             if MEMORY not in allocatable or (not read.allocatable and not session.node.machine.memory):
-                session = without_judging(session, MEMORY)
+                session = without_judging(session, [MEMORY])
         return ClusterNode(
             name=name,
             totals=self._requests.totals(allocatable, bound, unjudged_of(session)),

@@ -59,6 +59,8 @@ class _Writing:
             "allocatable": {name: amount_text(amount) for name, amount in node.totals.allocatable.items()},
             "pods": [[pod.namespace, pod.name, pod.uid, self._shape(pod), pod.created] for pod in pods],
         }
+        if node.totals.unjudged:
+            result["unjudged"] = sorted(node.totals.unjudged)
         if node.labels:
             result["labels"] = dict(node.labels)
         if node.taints:
