@@ -135,8 +135,8 @@ def _under(path: Path, inner: Path) -> str:
 
 
 def _shape(data: Mapping[str, object]) -> Pod:
-    manifest = {"metadata": {"name": "shape"}, "spec": data["spec"], "status": {"qosClass": data["qos"]}}
-    return read_pod(manifest)
+    status = {"qosClass": data["qos"]} if data["qos"] else {}
+    return read_pod({"metadata": {"name": "shape"}, "spec": data["spec"], "status": status})
 
 
 def _named(shape: Pod, namespace: object, name: object, uid: object, created: object) -> Pod:

@@ -85,11 +85,11 @@ class _Writing:
         return self._known_kinds[key]
 
     def _shape(self, pod: Pod) -> int:
-        key = id(pod.containers), pod.qos
+        key = id(pod.containers), pod.status.qos
         known = self._known_shapes.get(key)
         if known is None:  # the containers are kept, so that their id stays theirs
             known = self._known_shapes[key] = len(self.shapes), pod.containers
-            self.shapes.append({"spec": trimmed(pod.spec) if pod.spec else _spec(pod), "qos": pod.qos})
+            self.shapes.append({"spec": trimmed(pod.spec) if pod.spec else _spec(pod), "qos": pod.status.qos})
         return known[0]
 
 
