@@ -30,6 +30,7 @@ COMMANDS = {
     "nrt": "Write or check NodeResourceTopology objects, from which schedulers learn of NUMA nodes.",
     "release": "End pods of a node that lives in a file (--state).",
     "status": "Show who holds what on a node now, what is free, what is odd, and would its kubelet come up again.",
+    "verify": "Compare the kubelet's plan with control groups, threads, memory and devices: is it really so.",
     "replay": "Replay scenarios, one JSON object a line.",
     "schedule": "Tell which node of a cluster a scheduler takes, and whether its kubelet agrees.",
     "serve": "Answer kube-scheduler as an extender, or a test suite as an oracle.",
