@@ -122,8 +122,7 @@ def _judged(
         key = _key(group, plans, observed)
         groups[key] = group._replace(name=key[1])
         if key not in plans:
-            shared = ContainerDemand(key[1], "app", 0, (), ())
-            plans[key] = _plan(there, group.uid, names.get(group.uid, group.uid), shared)
+            plans[key] = _unlisted(there, groups[key], names.get(group.uid, group.uid), named=bool(group.name))
     renamed = observed._replace(groups=tuple(groups.values()))
     found = {key: judge(plan, groups.get(key), machine, renamed, exclusive) for key, plan in plans.items()}
     for plan, finding in intruders(plans, renamed):
@@ -131,6 +130,15 @@ def _judged(
         found[key] = found[key]._replace(findings=(*found[key].findings, finding))
     # What neither holds anything nor runs is nobody's business: a container of a pod that is not there yet.
     return [one for one in found.values() if one.group is not None or one.plan.holding != NOTHING]
+
+
+def _unlisted(there: Session, group: Group, pod: str, *, named: bool) -> Plan:
+    """Say what is planned for a container that the kubelet's files do not list: it runs in the shared pool.
+
+    Where nobody names it, it could be one that is listed, so only the shared pool's own set tells.
+    """
+    plan = _plan(there, group.uid, pod, ContainerDemand(group.name, "app", 0, (), ()))
+    return plan if named or group.cpus == there.state.cpu.default else plan._replace(cpus=None)
 
 
 def _key(group: Group, plans: Mapping[Key, Plan], observed: Observed) -> Key:
@@ -143,12 +151,9 @@ def _key(group: Group, plans: Mapping[Key, Plan], observed: Observed) -> Key:
         for key, plan in plans.items()
         if key[0] == group.uid and plan.exclusive and plan.cpus == group.cpus and key[1] not in taken
     ]
-    if len(fitting) == 1:
-        return fitting[0]
-    # One container of the pod is left, and one group: they belong together, whatever was measured.
-    missing = [key for key in plans if key[0] == group.uid and key[1] not in taken]
-    unnamed = [other for other in observed.groups if other.uid == group.uid and not other.name and not other.sandbox]
-    return missing[0] if len(missing) == 1 and len(unnamed) == 1 else (group.uid, group.id[:12])
+    # An init container that has ended leaves its CPUs to another, and its memory is gone.
+    fitting = [key for key in fitting if plans[key].nodes] or fitting
+    return fitting[0] if len(fitting) == 1 else (group.uid, group.id[:12])
 
 
 def verify_process(pid: int, host_root: str = "/") -> ProcessResult:

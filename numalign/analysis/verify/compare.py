@@ -96,11 +96,13 @@ def _verdict(plan: Plan, group: Group | None, findings: list[Finding]) -> Verdic
     """Choose the one word (W-18)."""
     if any(one.drift for one in findings):
         return "drifted"
-    if group is None or (plan.cpus is None and plan.nodes is None and not plan.holding.devices):
-        return "unknown" if group is None else "none"
-    if not plan.exclusive and (plan.alignment.places or plan.holding.devices):
-        return "floating"
-    return {True: "aligned", False: "spread", None: "none"}[plan.alignment.aligned]  # type: ignore[return-value]  # the three are words
+    if group is None or group.cpus is None:
+        return "unknown"
+    if not plan.exclusive:
+        # A container of whole CPUs would have its own; a fractional one without devices has nothing to align.
+        return "floating" if any(node >= 0 for held in plan.holding.devices for node in held.per_numa) else "none"
+    aligned = plan.alignment.aligned
+    return "none" if aligned is None else "aligned" if aligned else "spread"
 
 
 def _missing(plan: Plan, machine: Machine) -> Iterator[Finding]:
