@@ -50,7 +50,7 @@ def verify(
         StartError: its kubelet would not come up with its settings, whatever the files.
     """
     from numalign.sources.node.observe import observe
-    from numalign.sources.tree.folder import open_tree
+    from numalign.sources.tree.opening import open_tree
 
     opened = open_node(request, machine, kubelet)
     facts, there = opened.facts, opened.there
@@ -105,7 +105,7 @@ def _plan(there: Session, uid: str, pod: str, container: ContainerDemand) -> Pla
         exclusive=held.cpus is not None,
         nodes=nodes or None if node.memory.policy == STATIC else None,
         holding=held,
-        alignment=alignment(node, held),
+        alignment=alignment(node, held, container),
     )
 
 
@@ -169,7 +169,7 @@ def verify_process(pid: int, host_root: str = "/") -> ProcessResult:
     from numalign.sources.host.discovery import discover
     from numalign.sources.node.environment import devices_of
     from numalign.sources.node.observe import one_process
-    from numalign.sources.tree.folder import open_tree
+    from numalign.sources.tree.opening import open_tree
 
     tree = open_tree(host_root)
     found = one_process(tree, pid)

@@ -7,11 +7,12 @@ from typing import Literal, NamedTuple
 
 from numalign.analysis.alignment import Alignment
 from numalign.analysis.holding import Holding
+from numalign.analysis.verdict import Verdict as PlannedVerdict
 from numalign.analysis.verify.observed import Group, Observed, Thread
 from numalign.model.cpuset import format_set, ids
 
-Verdict = Literal["aligned", "spread", "floating", "none", "unknown", "drifted"]
-VERDICTS: tuple[Verdict, ...] = ("drifted", "unknown", "floating", "spread", "aligned", "none")
+Verdict = PlannedVerdict | Literal["drifted"]
+VERDICTS: tuple[Verdict, ...] = ("drifted", "incomplete", "unknown", "floating", "spread", "aligned", "none")
 """From worst to best."""
 
 RECONCILE = 10.0
@@ -98,11 +99,7 @@ def _verdict(plan: Plan, group: Group | None, findings: list[Finding]) -> Verdic
         return "drifted"
     if group is None or group.cpus is None:
         return "unknown"
-    if not plan.exclusive:
-        # A container of whole CPUs would have its own; a fractional one without devices has nothing to align.
-        return "floating" if any(node >= 0 for held in plan.holding.devices for node in held.per_numa) else "none"
-    aligned = plan.alignment.aligned
-    return "none" if aligned is None else "aligned" if aligned else "spread"
+    return plan.alignment.verdict
 
 
 def _missing(plan: Plan, machine: Machine) -> Iterator[Finding]:

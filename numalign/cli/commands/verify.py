@@ -14,7 +14,7 @@ from numalign.results.verify import ProcessResult, VerifyResult
 from numalign.tasks.requests import KubeletRequest, NodeRequest
 
 ROOT = "/var/lib/kubelet"
-BARS = {"drifted": ("drifted",), "unaligned": ("drifted", "spread", "floating"), "nothing": ()}
+BARS = {"drifted": ("drifted",), "unaligned": ("drifted", "spread", "floating", "incomplete"), "nothing": ()}
 """--fail-on -> verdicts that make the exit status 1."""
 
 
