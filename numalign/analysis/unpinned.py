@@ -49,4 +49,5 @@ def unpinned(outcome: Outcome) -> Iterator[Unpinned]:
 
 def _of_guaranteed(container: Container, qos: str, found: tuple[Finding, ...]) -> Unpinned:
     own = tuple(one for one in found if one.container == container.name)
-    return Unpinned(container.name, "fraction" if own else "nothing asked", qos, own)
+    asks = "cpu" in container.requests and container.requests["cpu"].nano > 0
+    return Unpinned(container.name, "fraction" if asks else "nothing asked", qos, own)

@@ -26,11 +26,27 @@ def lint_document(result: LintResult) -> Document:
     rows = [row for one in linted for finding, line in one.found for row in _rows(one.file, finding, line)]
     ignored = sum(len(one.ignored) for one in linted)
     told = [f"{_many(len(linted), 'pod')}, {_many(len(rows) // 2, 'finding')}"]
+    aside = sum(not one.judged for one in linted)
+    if aside:
+        told.append(f"{_many(aside, 'pod')} with nothing to align")
     if ignored:
         told.append(f"{_many(ignored, 'rule')} ignored")
     told.append(f"judged on {result.machine}" if result.machine is not None else "judged without a machine")
     closing = Line("; ".join(told), "dim")
     return [Table(COLUMNS, tuple(rows)), Line(), closing] if rows else [closing]
+
+
+def page_document(code: str) -> Document:
+    """Explain a code: what is found, what comes of it and what to write instead."""
+    from numalign.analysis.lint.pages import PAGES
+
+    parts = PAGES[code]._asdict()
+    return [
+        Line(code, "bold"),
+        *(Line(f"  {label + ':':9}{text}") for label, text in parts.items()),
+        Line(),
+        Line(f"To pass over it: --ignore {code}, or {code}@CONTAINER; the annotation numalign/ignore", "dim"),
+    ]
 
 
 def _rows(file: str, finding: Finding, line: int) -> Iterable[tuple[Cell, ...]]:
@@ -67,6 +83,7 @@ def lint_json(result: LintResult, notices: Sequence[Notice]) -> Data:
                 "qos": one.qos,
                 "findings": [_finding_json(finding, line) for finding, line in one.found],
                 "ignored": list(one.ignored),
+                "judged": one.judged,
             }
             for one in result.pods
         ],
