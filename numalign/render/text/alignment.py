@@ -119,12 +119,12 @@ def part_text(part: Part) -> str:
     return f"{part.resource} {ids_text(part.ids)}" if part.ids else part.resource
 
 
-def ids_text(ids: Sequence[str]) -> str:
-    """Write ids of devices, those that count up as a range: `gpu0–3,gpu6`; of many others how many there are."""
+def ids_text(ids: Sequence[str], most: int = MAX_IDS_NAMED) -> str:
+    """Write ids of devices, those that count up as a range: `gpu0–3,gpu6`; of more than `most` others their number."""
     pieces = [
         f"{prefix}{first}" + (f"–{last}" if first and last > int(first) else "") for prefix, first, last in _runs(ids)
     ]
-    if len(pieces) > MAX_IDS_NAMED:
+    if len(pieces) > most:
         return f"{ids[0]} and {len(ids) - 1} more"
     return ",".join(pieces)
 
