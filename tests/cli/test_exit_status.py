@@ -194,7 +194,8 @@ STATUSES = [
     (1, ("admit", PODS / "announcement.yaml", "-m", "figure-1", "--policy", "single-numa-node")),
     (2, ("admit", "/no/such/file", "-m", "figure-1")),
     (2, ("--no-such-flag",)),
-    (2, ()),
+    (0, ()),
+    (2, ("config",)),
     (4, ("admit", PODS / "burstable.yaml", "-m", "figure-1", "--memory-manager-policy", "Static")),
 ]
 

@@ -8,6 +8,7 @@ import click
 
 from numalign.analysis.lint.finding import reaches
 from numalign.cli.options import (
+    complete_files,
     kubelet_options,
     machine_option,
     output_option,
@@ -29,7 +30,7 @@ FAIL_ON = ("unaligned", "rejected", "impossible", "nothing")
 
 
 @click.command("lint")
-@click.argument("pod", nargs=-1, metavar="POD…")
+@click.argument("pod", nargs=-1, metavar="POD…", shell_complete=complete_files)
 @shared_option("-f", "--filename", "files", multiple=True, metavar="POD", help="The same as POD.")
 @click.option(
     "--ignore",
