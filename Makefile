@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test soak lint bench site release clean
+.PHONY: demo test soak fuzz lint bench site release clean
 
 demo: $(STAMP)
 	$(BIN)/numalign admit pods/announcement.yaml --machine figure-1 --policy single-numa-node || test $$? -eq 1
@@ -14,6 +14,13 @@ test: $(STAMP)
 
 soak: $(STAMP)
 	$(BIN)/python -m pytest -m soak
+
+# make fuzz SECONDS_TO_RUN=600 JOBS=2 SEED=1
+SECONDS_TO_RUN ?= 60
+JOBS ?= 2
+SEED ?= 0
+fuzz: $(STAMP)
+	$(BIN)/python -m tests.fuzz.farm --seconds $(SECONDS_TO_RUN) --jobs $(JOBS) --seed $(SEED)
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .

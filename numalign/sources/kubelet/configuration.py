@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from numalign.sources.text.yaml import FilePath
 
 KIND = "KubeletConfiguration"
+MAX_MEANT = 10
+"""For so many unknown fields the nearest known one and the line are looked for; both take long."""
 
 
 class Loaded(NamedTuple):
@@ -101,12 +103,12 @@ def from_data(data: Mapping[str, Any], where: str | Where) -> Loaded:
     """
     place = (lambda field: f"{where}: {field}") if isinstance(where, str) else where
     settings: dict[str, Any] = {}
-    warnings = []
+    warnings: list[Notice] = []
     for field, value in data.items():
         known = _FIELDS.get(field)
         if known is None:
             if field not in _NO_INFLUENCE:
-                warnings.append(Notice("unknown-field", _unknown(field), place(field)))
+                warnings.append(_unknown_field(field, place, brief=len(warnings) >= MAX_MEANT))
         elif value is not None:
             name, read = known
             settings[name] = read(value, field, place)
@@ -129,6 +131,12 @@ def _merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
         old = result.get(field)
         result[field] = _merge(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
     return result
+
+
+def _unknown_field(field: str, place: Callable[[str], str], *, brief: bool) -> Notice:
+    if brief:
+        return Notice("unknown-field", f"no such field of a {KIND}, the kubelet ignores it", f"{place('')}: {field}")
+    return Notice("unknown-field", _unknown(field), place(field))
 
 
 def _unknown(field: str) -> str:

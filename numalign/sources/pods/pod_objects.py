@@ -16,6 +16,8 @@ from numalign.sources.pods.roles import Fields, Step
 from numalign.sources.pods.shapes import Template, joined
 from numalign.sources.text.yaml import Document
 
+MAX_CONTAINERS: Final = 5_000
+"""Most containers of a pod: an object of an API server has 3 MiB at most."""
 NO_KIND: Final = ""
 """The kind of a document that has none."""
 
@@ -215,6 +217,7 @@ def _judge_owner(metadata: Fields) -> Iterator[Problem]:
 def _checked(document: Document, template: Template, check: bool, named: bool) -> Pod:
     """Read what looks like a Pod, after the API server's validation if `check`."""
     manifest = template.manifest
+    _check_size(document, template)
     problems = validate(manifest, named=named) if check else ()
     if problems:
         first = problems[0]
@@ -230,6 +233,18 @@ def _checked(document: Document, template: Template, check: bool, named: bool) -
     if named and not owner_name(manifest):
         raise document.error("missing; it is required", template.place("metadata.name"))
     return pod
+
+
+def _check_size(document: Document, template: Template) -> None:
+    """Refuse more containers than any API server takes; each is made into much more than its text."""
+    spec = template.manifest.get("spec")
+    if not isinstance(spec, Mapping):
+        return
+    for name in ("initContainers", "containers"):
+        given = spec.get(name)
+        if isinstance(given, list) and len(given) > MAX_CONTAINERS:
+            message = f"has {len(given):,} entries, and at most {MAX_CONTAINERS:,} are read"
+            raise document.error(message, template.place(f"spec.{name}"))
 
 
 def owner_name(thing: Fields) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from numalign.errors import InputError
 from numalign.sources.text import places
 from numalign.tasks.lint import lint
 from numalign.tasks.requests import PodsRequest
@@ -57,3 +58,10 @@ def test_a_text_is_read_once_for_all_lines(text: str, tmp_path: Path, monkeypatc
     assert any(pod.lines for pod in found.pods)
     assert sum(read) <= len(text)
     assert [line for _, line in up.places] == [pod.line for pod in found.pods]
+
+
+def test_more_containers_than_an_api_server_takes_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "pod.yaml"
+    path.write_text("kind: Pod\nmetadata: {name: a}\nspec:\n  containers: [" + "{}, " * 5001 + "]\n")
+    with pytest.raises(InputError, match=r"pod.yaml:4: spec.containers: has 5,001 entries, and at most 5,000 are read"):
+        load_pods(PodsRequest((str(path),)))

@@ -1,0 +1,160 @@
+"""Running a case in this process, and judging what came out: status, streams, time, memory, files that must stay."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import re
+import resource
+import shutil
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+from unittest import mock
+from xml.etree import ElementTree
+
+from numalign import cli
+from tests.fuzz.case import Case, fingerprint
+
+STATUSES = (0, 1, 2, 3, 4)
+MAX_SECONDS = 10.0
+"""Of processor time: other work on the machine does not count."""
+MAX_MEMORY = 1 << 30
+"""Bytes that a run may add to the process."""
+
+
+class Slow(BaseException):
+    """The run took too long; no `except Exception` of numalign may swallow it."""
+
+
+class Verdict(NamedTuple):
+    """What a run did."""
+
+    status: int
+    out: str
+    err: str
+    seconds: float
+    wrong: str
+    """What is wrong with it, in a few words; empty: nothing."""
+
+
+def run(case: Case, folder: Path) -> Verdict:
+    """Run a case in a fresh folder and judge it."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    case.lay_out(folder)
+    before = {name: fingerprint(folder / name) for name in case.kept}
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    started = time.process_time()
+    with _alarm():
+        status, out, err, wrong = _called(case, folder)
+    seconds = time.process_time() - started
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory) << 10
+    if not wrong:
+        wrong = _judged(case, status, out, err)
+    if not wrong and seconds > MAX_SECONDS:
+        wrong = f"slow: {seconds:.0f} s"
+    if not wrong and grown > MAX_MEMORY:
+        wrong = f"memory: {grown >> 20} MiB"
+    for name, was in before.items():
+        if not wrong and fingerprint(folder / name) != was:
+            wrong = f"changed {name}"
+    return Verdict(status, out, err, seconds, wrong)
+
+
+@contextlib.contextmanager
+def _alarm() -> Iterator[None]:
+    def ring(*_: object) -> None:
+        raise Slow
+
+    signal.signal(signal.SIGPROF, ring)
+    signal.setitimer(signal.ITIMER_PROF, MAX_SECONDS * 1.5)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, signal.SIG_IGN)  # a late one would end the process
+
+
+def _called(case: Case, folder: Path) -> tuple[int, str, str, str]:
+    """Call the command; returns status, both streams, and what escaped from it."""
+    source = io.TextIOWrapper(io.BytesIO(case.stdin), encoding="utf-8")
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="backslashreplace") for _ in range(2))
+    status, escaped = -1, ""
+    try:
+        with (
+            mock.patch("sys.stdin", source),
+            mock.patch.dict(os.environ, {"NO_COLOR": "1", **case.environment}),
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+        ):
+            status = cli._run(case.command_line(folder))
+    except Slow:
+        escaped = f"slow: over {MAX_SECONDS:.0f} s"
+    except BaseException as error:
+        escaped = f"escaped: {type(error).__name__}"
+    texts = []
+    for stream in (out, err):
+        stream.flush()
+        texts.append(stream.buffer.getvalue().decode())  # type: ignore[attr-defined]  # a BytesIO
+    return status, texts[0], texts[1], escaped
+
+
+def _judged(case: Case, status: int, out: str, err: str) -> str:
+    """Say what is wrong with an answer."""
+    if status == 70:
+        return "bug: " + err.partition("bug: ")[2][:100].strip()
+    if status not in STATUSES:
+        return f"status {status}"
+    if "Traceback" in err:
+        return "traceback"
+    if not all(line.startswith("numalign: ") for line in err.splitlines()):
+        return "a line of standard error is not numalign's"
+    if status >= 2 and not err and not out and "-q" not in case.arguments and "replay" not in case.arguments:
+        return f"status {status} without a word"
+    form = _form(case)
+    if "FORCE_COLOR" in case.environment:
+        out = re.sub(r"\x1b\[[0-9;]*m", "", out)  # numalign's own colours
+    for name, text in (("standard output", out), ("standard error", err)):
+        if not all(map(_is_harmless, text.split("\n"))) and not (name == "standard output" and form == "github"):
+            return f"a control character or a command on {name}"
+    return _malformed(form, out)
+
+
+def _form(case: Case) -> str:
+    """Return what `-o` asks for last."""
+    asked = [after for flag, after in zip(case.arguments, case.arguments[1:], strict=False) if flag == "-o"]
+    return "jsonl" if "replay" in case.arguments else asked[-1] if asked else "table"
+
+
+def _is_harmless(line: str) -> bool:
+    return line.isprintable() and not line.lstrip().startswith("::") and "##[" not in line
+
+
+def _malformed(form: str, out: str) -> str:
+    """Say whether data on standard output cannot be read."""
+    if not out:
+        return ""
+    try:
+        if form == "json":
+            json.loads(out)
+        elif form == "jsonl":
+            for line in out.splitlines():
+                json.loads(line)
+        elif form in ("svg", "junit"):
+            ElementTree.fromstring(out)
+        elif form == "yaml":
+            _yaml(out)
+    except Exception as error:
+        return f"malformed {form}: {type(error).__name__}"
+    return ""
+
+
+def _yaml(text: str) -> None:
+    import yaml
+
+    list(yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))

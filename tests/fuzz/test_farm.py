@@ -1,0 +1,71 @@
+"""A short run of the farm: the same first cases of each class every time, and whether it would see what is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from numalign.cli.commands import lint
+from tests.cli.running import PODS
+from tests.fuzz.case import Case
+from tests.fuzz.classes import CLASSES, make
+from tests.fuzz.farm import kind_of, smaller
+from tests.fuzz.judge import run
+
+CASES = 40
+"""Of each class."""
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_the_first_cases_of_a_class_have_an_answer(name: str, tmp_path: Path) -> None:
+    wrong = {}
+    for number in range(CASES):
+        verdict = run(make(name, number), tmp_path / "case")
+        if verdict.wrong:
+            wrong[number] = verdict.wrong
+    assert wrong == {}
+
+
+def test_a_number_is_the_same_case_everywhere() -> None:
+    assert [make(name, 7) for name in CLASSES] == [make(name, 7) for name in CLASSES]
+
+
+GOOD = Case(("lint", "{here}/a", "{here}/b"), files={name: (PODS / "burstable.yaml").read_bytes() for name in "ab"})
+
+
+def _broken(what: str) -> Any:
+    def task(*_: object, **__: object) -> Any:
+        if what == "escape":
+            raise SystemExit(3)
+        raise ZeroDivisionError("1 pods")
+
+    return task
+
+
+@pytest.mark.parametrize(
+    ("what", "wrong"), [("bug", "bug: ZeroDivisionError: 1 pods"), ("escape", "escaped: SystemExit")]
+)
+def test_the_farm_sees_bugs_and_makes_them_small(
+    what: str, wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lint, "lint", _broken(what))
+    verdict = run(GOOD, tmp_path / "case")
+    assert verdict.wrong.startswith(wrong)
+    small = smaller(GOOD, verdict.wrong, tmp_path / "case")
+    assert sum(map(len, small.files.values())) < sum(map(len, GOOD.files.values())) / 2
+    assert kind_of(run(small, tmp_path / "case").wrong) == kind_of(verdict.wrong)
+
+
+def test_the_farm_sees_a_file_that_changed(tmp_path: Path) -> None:
+    case = Case(("discover", "-m", "figure-1", "--save", "{here}/keep"), files={"keep": b"old"}, kept=("keep",))
+    assert run(case, tmp_path / "case").wrong == "changed keep"
+
+
+@pytest.mark.parametrize("line", ["\x1b[31m", "a\x07", "  ::error::x", "x ##[error]", "\u202e", "\x85"], ids=repr)
+def test_the_farm_sees_what_would_steer_a_terminal_or_a_build_server(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lint, "tell", lambda *_: print(line))  # noqa: T201 (that is what is seen)
+    assert run(GOOD, tmp_path / "case").wrong == "a control character or a command on standard output"

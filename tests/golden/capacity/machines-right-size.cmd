@@ -1,1 +1,0 @@
-numalign capacity docs/examples/cluster/forwarder.yaml --cluster machines --right-size 10
