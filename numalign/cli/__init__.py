@@ -21,21 +21,45 @@ COMMANDS = {
     "admit": "Admit pods on a machine and print what each container gets.",
     "capacity": "Count how many more of a pod a cluster holds, aligned, and what is stranded.",
     "compare": "Compare every policy and scope, options and machines: who fits, how many, what is stranded.",
+    "completion": "Print the script that lets a shell complete.",
     "config": "Check a kubelet configuration against a machine, or have one written.",
-    "explain": "Tell why pods are refused, and the nearest changes that would admit them.",
-    "dra": "Check claims against published devices, or have the devices written.",
     "discover": "Show what this host is made of, and write it as a machine file.",
+    "doctor": "Tell what on this host numalign can read, and which extras are there.",
+    "dra": "Check claims against published devices, or have the devices written.",
+    "explain": "Tell why pods are refused, and the nearest changes that would admit them.",
+    "help": "Explain exit statuses, formats, the environment, machines.",
     "lint": "Tell what in a manifest keeps a pod from being aligned; no machine needed.",
     "machines": "List the bundled machines, or print one as a file.",
     "nrt": "Write or check NodeResourceTopology objects, from which schedulers learn of NUMA nodes.",
     "release": "End pods of a node that lives in a file (--state).",
     "status": "Show who holds what on a node now, what is free, what is odd, and would its kubelet come up again.",
+    "verify": "Compare the kubelet's plan with control groups, threads, memory and devices: is it really so.",
     "replay": "Replay scenarios, one JSON object a line.",
     "schedule": "Tell which node of a cluster a scheduler takes, and whether its kubelet agrees.",
     "serve": "Answer kube-scheduler as an extender, or a test suite as an oracle.",
     "simulate": "Run a trace on a cluster over time: schedulers, stale data, kubelets that refuse.",
+    "version": "Print the version, and which kubelets it knows.",
 }
 """Command -> one line of help, so that listing the commands imports none of them."""
+
+SECTIONS = {
+    "Pods on a machine": ("admit", "explain", "compare", "lint", "replay", "test"),
+    "Machines, nodes, kubelets": ("discover", "machines", "config", "snapshot", "status", "verify", "release"),
+    "Clusters": ("schedule", "capacity", "simulate", "serve", "nrt", "dra"),
+}
+"""Heading of --help -> commands, those that one begins with first; all others come last."""
+
+INTRODUCTION = """\
+numalign predicts how a Kubernetes node aligns a pod's CPUs, memory and devices on its NUMA nodes.
+
+Begin with one of these:
+
+  numalign admit pod.yaml --machine hgx-h100      what each container would get, or why the pod is refused
+  numalign explain pod.yaml --machine hgx-h100    why not, and the nearest changes that would help
+  numalign discover                               what this host is made of, as its kubelet sees it
+
+`numalign --help` lists all commands, `numalign machines` the machines that come with it.
+"""
 
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """What an OSError says when the output could not be written."""
@@ -83,12 +107,16 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        placed = [name for names in SECTIONS.values() for name in names]
+        others = tuple(name for name in COMMANDS if name not in placed)
+        for heading, names in {**SECTIONS, "Others": others}.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name, COMMANDS[name]) for name in names if name in COMMANDS])
 
 
 @click.group(
     cls=LazyGroup,
+    invoke_without_command=True,
     context_settings={
         "help_option_names": ["-h", "--help"],
         "auto_envvar_prefix": "NUMALIGN",
@@ -97,12 +125,15 @@ class LazyGroup(click.Group):
 )
 @click.version_option(__version__, prog_name="numalign", message="%(prog)s %(version)s")
 @click.option("--debug", is_flag=True, help="Show the traceback when numalign itself fails.")
-def group(debug: bool) -> None:
+@click.pass_context
+def group(context: click.Context, debug: bool) -> None:  # noqa: ARG001 (LazyGroup.invoke looks at it)
     """Predict how a Kubernetes node aligns a pod's CPUs, memory and devices on its NUMA nodes.
 
-    numalign replays the kubelet's admission (Topology, CPU, Memory and Device Manager of v1.32) on a machine that you
-    describe, or on this host. Nothing is deployed, nothing is changed.
+    numalign replays the kubelet's admission (Topology, CPU, Memory and Device Manager) on a machine that you describe,
+    or on this host. Nothing is deployed, nothing is changed.
     """
+    if context.invoked_subcommand is None:
+        click.echo(INTRODUCTION, nl=False)
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
@@ -147,7 +178,7 @@ def _run(arguments: list[str]) -> int:
     try:
         outcome: Any = group.main(arguments, prog_name="numalign", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
-        write(f"{error.format_message()}\n")
+        error.show()
         return ExitStatus.WRONG_INPUT
     except click.ClickException as error:
         command = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "numalign"

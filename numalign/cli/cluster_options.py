@@ -6,7 +6,7 @@ from functools import wraps
 
 import click
 
-from numalign.cli.options import Command, Decorator, shared_option
+from numalign.cli.options import Command, Decorator, complete_files, shared_option
 from numalign.tasks.cluster import ClusterRequest
 
 CLUSTER_OPTIONS: tuple[Decorator, ...] = (
@@ -62,7 +62,7 @@ def cluster_options(function: Command) -> Command:
 def pods_of_cluster(*, counted: bool) -> Decorator:
     """Add POD…; the command gets `pod` and `files`, and if `counted` how many copies of each, `copies`."""
     options: list[Decorator] = [
-        click.argument("pod", nargs=-1, metavar="POD…"),
+        click.argument("pod", nargs=-1, metavar="POD…", shell_complete=complete_files),
         shared_option("-f", "--filename", "files", multiple=True, metavar="POD", help="The same as POD."),
     ]
     if counted:

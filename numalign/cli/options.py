@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from numalign.results.verdict import FAIL_ON
 from numalign.tasks.requests import KubeletRequest, PodsRequest, SinceRequest, WhatIfRequest
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]
@@ -35,6 +38,13 @@ def _with_options(function: Command, options: Sequence[Decorator], gather: Calla
 class SharedOption(click.Option):
     """A flag of several commands: NUMALIGN_FLAG sets it for all of them, NUMALIGN_COMMAND_FLAG for one and wins."""
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete names that numalign knows; else what click completes."""
+        from numalign.cli.completion import complete
+
+        found = complete(self.name or "", ctx, incomplete)
+        return super().shell_complete(ctx, incomplete) if found is None else found
+
     def resolve_envvar_value(self, ctx: click.Context) -> str | None:
         """Look into the environment; an empty variable is none."""
         own = super().resolve_envvar_value(ctx)
@@ -43,6 +53,13 @@ class SharedOption(click.Option):
         names = [name for name in self.opts if name.startswith("--")]
         variables = (f"NUMALIGN_{name.removeprefix('--').replace('-', '_').upper()}" for name in names)
         return next((os.environ[variable] for variable in variables if os.environ.get(variable)), None)
+
+
+def complete_files(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete a file or a folder; the shell itself does it."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(incomplete, type="file")]
 
 
 def shared_option(*names: str, **attributes: Any) -> Decorator:
@@ -160,7 +177,7 @@ INSTEAD_OF_PODS = ("hints", "preferred_sets")
 
 
 _PODS: tuple[Decorator, ...] = (
-    click.argument("pod", nargs=-1, metavar="POD…"),
+    click.argument("pod", nargs=-1, metavar="POD…", shell_complete=complete_files),
     shared_option("-f", "--filename", "files", multiple=True, metavar="POD", help="The same as POD."),
     shared_option(
         "--beside",
@@ -264,7 +281,7 @@ def state_option(text: str = "A node that lives in this file: read, locked meanw
 
 
 _WHAT_IF: tuple[Decorator, ...] = (
-    click.option("--pod", "only", metavar="NAME", help="This pod alone; those before it count as there."),
+    shared_option("--pod", "only", metavar="NAME", help="This pod alone; those before it count as there."),
     click.option(
         "--without",
         metavar="NAME",

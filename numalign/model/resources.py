@@ -74,4 +74,9 @@ def _place(resource: str) -> tuple[int, str]:
 
 def whole(resource: str, nano: int) -> int:
     """Round billionths up to what the fit check counts in (docs/rules/admission-fit.md 3.1.2): milli-CPUs, or units."""
-    return -(-nano // (_NANO // 1000 if resource == CPU else _NANO))
+    return -(-nano // unit_of(resource))
+
+
+def unit_of(resource: str) -> int:
+    """Give the billionths in what the fit check counts in: a milli-CPU, or one unit."""
+    return _NANO // 1000 if resource == CPU else _NANO

@@ -35,7 +35,7 @@ class ZoneRoom(NamedTuple):
 
 
 class NodeCapacity(NamedTuple):
-    """One node. Counts are of copies: of pods, or of whole rounds of a mix."""
+    """One node. Counts are of pods."""
 
     node: str
     now: int | None
@@ -55,11 +55,22 @@ class NodeCapacity(NamedTuple):
     zones: tuple[ZoneRoom, ...]
 
 
+class Rounds(NamedTuple):
+    """How many whole rounds of a mix a cluster holds."""
+
+    now: int
+    empty: int
+    blind: int
+    blind_empty: int
+
+
 class ShapeCapacity(NamedTuple):
     """One shape of pods, or one mix."""
 
     name: str
     nodes: tuple[NodeCapacity, ...]
+    rounds: Rounds | None = None
+    """Of a mix: how many rounds; counts are of its pods then. None: a single shape."""
 
     @property
     def now(self) -> int:

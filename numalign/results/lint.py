@@ -29,6 +29,8 @@ class LintedPod(NamedTuple):
     """A line a finding."""
     ignored: tuple[str, ...]
     """Codes that would have been found, had nobody said to pass over them."""
+    judged: bool = True
+    """Whether any container wants alignment; else nothing is said of the pod."""
 
     @property
     def found(self) -> Iterable[tuple[Finding, int]]:

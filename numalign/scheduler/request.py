@@ -37,6 +37,8 @@ class PodRequest(NamedTuple):
     containers: tuple[ContainerRequest, ...]
     """Init containers first (sidecars among them), then app containers, each in the order of the spec."""
     overhead: Items = ()
+    level: Items = ()
+    """Requests of the pod as a whole (`spec.resources`); the scheduler's plugins for NUMA nodes do not know them."""
 
     @property
     def guaranteed(self) -> bool:
@@ -47,7 +49,8 @@ class PodRequest(NamedTuple):
 def read(pod: Pod) -> PodRequest:
     """Read a pod as the API server delivers it. The QoS class is the one in its status, where that has one."""
     containers = tuple([ContainerRequest(one.name, one.kind, _items(one.requests)) for one in pod.containers])
-    return PodRequest(pod.qos, containers, _items(pod.overhead))
+    level = {**pod.level.limits, **pod.level.requests} if pod.level else {}
+    return PodRequest(pod.qos, containers, _items(pod.overhead), _items(level))
 
 
 def _items(quantities: Mapping[str, Quantity]) -> Items:
@@ -76,7 +79,8 @@ def node_level(pod: PodRequest) -> dict[str, int]:
     """Add up what kube-scheduler's own fit check asks of a machine: sidecars are summed as well.
 
     The sum over app containers and sidecars, but at least the peak of each init container together with the sidecars
-    before it; then the overhead (docs/rules/topology-manager.md 11.2).
+    before it (docs/rules/topology-manager.md 11.2). What the pod asks as a whole takes the place of that; then comes
+    the overhead.
     """
     total: dict[str, int] = {}
     sidecars: dict[str, int] = {}
@@ -91,6 +95,7 @@ def node_level(pod: PodRequest) -> dict[str, int]:
                 sidecars[name] = sidecars.get(name, 0) + amount
     for name, peak in peaks.items():
         total[name] = max(total.get(name, 0), peak)
+    total.update(pod.level)
     return add(total, pod.overhead)
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from numalign.analysis import alignment
 from numalign.kubelet import admission
 from numalign.kubelet.admission import Outcome, Session
+from numalign.kubelet.fit import check as fit
 from numalign.kubelet.fit.check import Shortage
 from numalign.model.apiserver.defaulting import qos_class
-from numalign.model.pod import Pod
-from numalign.model.quantity import NANO, from_int
-from numalign.model.resources import CPU, MEMORY
-from numalign.results.capacity import CapacityResult, Limit, NodeCapacity, RightSize, ShapeCapacity, ZoneRoom
+from numalign.model.pod import Container, Pod
+from numalign.model.quantity import NANO, Quantity, from_int
+from numalign.model.resources import CPU, MEMORY, unit_of
+from numalign.results.capacity import CapacityResult, Limit, NodeCapacity, RightSize, Rounds, ShapeCapacity, ZoneRoom
 from numalign.scheduler import fragmentation, node_filters
 from numalign.scheduler.node import ClusterNode, Fleet, look, needs_name
 from numalign.scheduler.node_fit import NodeTotals
@@ -21,7 +23,8 @@ from numalign.scheduler.nrt.value import NodeResourceTopology, number_of
 from numalign.scheduler.request import effective, node_level
 from numalign.scheduler.request import read as read_request
 from numalign.scheduler.resources import Amounts, is_affine, is_host_level, is_native
-from numalign.tasks.pod_result import pod_result
+from numalign.tasks import mix
+from numalign.tasks.spread import spread
 
 MAX_COPIES: Final = 100_000
 """Pods that ask for nothing would fit for ever."""
@@ -40,33 +43,83 @@ class Probe(NamedTuple):
         return any(needs_name(pod) for pod in self.pods)
 
 
-def capacity(fleet: Fleet, probes: Sequence[Probe], *, right_size: int | None = None) -> CapacityResult:
+def capacity(fleet: Fleet, probes: Sequence[Probe], *, right_size: int | None = None, jobs: int = 1) -> CapacityResult:
     """Count copies of each probe on every node of a cluster.
 
     Args:
         fleet: the cluster as it is.
         probes: what is tried, each by itself.
         right_size: also look for the best shape of the first probe's first pod of which so many are aligned.
+        jobs: how many processes count; the result is the same.
     """
-    shapes = tuple([ShapeCapacity(probe.name, tuple(_nodes(fleet, probe))) for probe in probes])
+    shapes = tuple([_mix(fleet, probe) if len(probe.pods) > 1 else _shape(fleet, probe, jobs) for probe in probes])
     found = _right_size(fleet, probes[0].pods[0], right_size) if right_size is not None else None
     return CapacityResult(shapes, found, ())
 
 
-def _nodes(fleet: Fleet, probe: Probe) -> Iterator[NodeCapacity]:
+def _shape(fleet: Fleet, probe: Probe, jobs: int) -> ShapeCapacity:
+    return ShapeCapacity(probe.name, tuple(_nodes(fleet, probe, jobs)))
+
+
+def _mix(fleet: Fleet, probe: Probe) -> ShapeCapacity:
+    """Count rounds of a mix, whose pods may go to different nodes; counts of nodes are of pods."""
+    now = mix.fill(mix.twins(fleet.nodes), probe.pods)
+    empty = mix.fill(mix.twins(fleet.nodes, empty=True), probe.pods)
+    # Filling bags in order may end early; what the kubelets admit fits the bags, too.
+    blind = max(mix.fill(mix.bags(fleet.nodes), probe.pods), now, key=_rounds)
+    blind_empty = max(mix.fill(mix.bags(fleet.nodes, empty=True), probe.pods), empty, key=_rounds)
+    wanted = _numa_wanted(probe)
+    nodes = []
+    for place, node in enumerate(fleet.nodes):
+        twin = now.places[place]
+        known = node.session is not None
+        nodes.append(
+            NodeCapacity(
+                node=node.name,
+                now=now.counts[place] if known else None,
+                aligned=now.aligned[place] if known else None,
+                empty=empty.counts[place] if known else None,
+                empty_aligned=empty.aligned[place] if known else None,
+                blind=blind.counts[place],
+                blind_empty=blind_empty.counts[place],
+                limit=None,
+                stranded=_left(export(twin.session, node.name, _PLAIN), wanted) if twin.session else {},
+                fragmentation=None,
+                zones=_rooms(export(node.session, node.name, _PLAIN), wanted) if node.session else (),
+            )
+        )
+    rounds = Rounds(now.rounds, empty.rounds, blind.rounds, blind_empty.rounds)
+    return ShapeCapacity(probe.name, tuple(nodes), rounds)
+
+
+def _rounds(filled: mix.Filled) -> int:
+    return filled.rounds
+
+
+def _nodes(fleet: Fleet, probe: Probe, jobs: int) -> Iterator[NodeCapacity]:
     """Count on every node; nodes that look equal are counted once, and so are their empty states."""
-    known: dict[Hashable, NodeCapacity] = {}
-    empty: dict[Hashable, tuple[int, int]] = {}
     by_name = probe.by_name
-    for node in fleet.nodes:
-        key = (node.name, look(node)) if by_name else look(node)
-        found = known.get(key)
-        if found is None:
-            found = known[key] = _node(node, probe, empty)
-        yield found._replace(node=node.name)
+    keys: list[Hashable] = [(node.name, look(node)) if by_name else look(node) for node in fleet.nodes]
+    different = dict(zip(keys, fleet.nodes, strict=True))
+    empty: dict[Hashable, tuple[int, int]] = {}
+    for node in different.values():
+        if node.session is not None and _kind(node) not in empty:
+            empty[_kind(node)] = copies(node.session.empty(), probe)[:2]
+    counted = spread(lambda node: _node(node, probe, empty), list(different.values()), jobs)
+    known = dict(zip(different, counted, strict=True))
+    for key, node in zip(keys, fleet.nodes, strict=True):
+        yield known[key]._replace(node=node.name)
 
 
-def _node(node: ClusterNode, probe: Probe, empty: dict[Hashable, tuple[int, int]]) -> NodeCapacity:
+def _kind(node: ClusterNode) -> Hashable:
+    """Make a key of what an empty node is."""
+    if node.session is None:
+        return None
+    twin = node.session.node
+    return id(twin.cpu), id(twin.memory), id(twin.device), tuple(sorted(node.totals.allocatable.items()))
+
+
+def _node(node: ClusterNode, probe: Probe, empty: Mapping[Hashable, tuple[int, int]]) -> NodeCapacity:
     requests = [read_request(pod) for pod in probe.pods]
     totals = node.totals
     bare = NodeTotals(totals.allocatable, {}, 0, totals.unjudged)
@@ -85,18 +138,13 @@ def _node(node: ClusterNode, probe: Probe, empty: dict[Hashable, tuple[int, int]
         limit = Limit("", (), next(node_filters.allows(node, pod).message for pod in probe.pods))
         return NodeCapacity(node.name, 0, 0, 0, 0, 0, 0, limit, {}, None, _rooms(before, wanted))
     count, aligned, last, refused = copies(node.session, probe)
-    twin = node.session.node
-    kind = id(twin.cpu), id(twin.memory), id(twin.device), tuple(sorted(totals.allocatable.items()))
-    if kind not in empty:
-        most, most_aligned, _, _ = copies(node.session.empty(), probe)
-        empty[kind] = most, most_aligned
     after = export(last, node.name, _PLAIN)
     return NodeCapacity(
         node=node.name,
         now=count,
         aligned=aligned,
-        empty=empty[kind][0],
-        empty_aligned=empty[kind][1],
+        empty=empty[_kind(node)][0],
+        empty_aligned=empty[_kind(node)][1],
         blind=blind,
         blind_empty=blind_empty,
         limit=_limit(after, refused, wanted) if refused else None,
@@ -110,25 +158,43 @@ _PLAIN: Final = ExportOptions(fingerprint=False)
 
 
 def copies(session: Session, probe: Probe, most: int = MAX_COPIES) -> tuple[int, int, Session, Outcome | None]:
-    """Admit copies until one is refused.
+    """Admit copies of a pod until one is refused.
 
     Returns:
         How many came in, how many of them are aligned or have nothing to align, the node then, and the refusal.
     """
     count = aligned = 0
+    if not probe.by_name:
+        session = _condensed(session)
     while count < most:
-        after, good = session, True
-        for place, pod in enumerate(probe.pods):
-            uid = f"copy-{count}-{place}"
-            outcome = admission.admit(after, pod._replace(name=uid, uid=uid))
-            if not outcome.admit:
-                return count, aligned, session, outcome
-            good = good and pod_result(outcome).aligned is not False
-            after = outcome.then
-        session = after
+        uid = f"copy-{count}"
+        outcome = admission.admit(session, probe.pods[0]._replace(name=uid, uid=uid))
+        if not outcome.admit:
+            return count, aligned, session, outcome
+        session = outcome.then
         count += 1
-        aligned += good
+        aligned += alignment.aligned(outcome) is not False
     return count, aligned, session, None
+
+
+def _condensed(session: Session) -> Session:
+    """Let one pod ask for what all pods of a node ask together, and the others for nothing.
+
+    The fit check adds them up again for every copy; their sum and their number are all that it wants to know, unless a
+    pod has host ports or may evict others (`Probe.by_name`).
+    """
+    if len(session.pods) < 2:
+        return session
+    sums: dict[str, int] = {}
+    for pod in session.pods:
+        for name, amount in fit.requested(pod):
+            sums[name] = sums.get(name, 0) + amount
+    requests = {name: Quantity(amount * unit_of(name), "DecimalSI", None) for name, amount in sums.items()}
+    everything = session.pods[0]._replace(
+        uid="others", containers=(Container("others", "app", requests, {}),), overhead={}, spec={}
+    )
+    nothing = everything._replace(containers=())
+    return session._replace(pods=(everything, *[nothing] * (len(session.pods) - 1)))
 
 
 def _bag(totals: NodeTotals, asked: Amounts, pods: int) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
-from numalign.analysis.lint.check import Report, check_code
+from numalign.analysis.lint.check import Report, check_ignored
 from numalign.analysis.lint.check import lint as lint_pod
 from numalign.errors import InputError
 from numalign.results.lint import LintedPod, LintResult
@@ -32,7 +32,7 @@ def lint(
     Args:
         sources: the pods and where they stand.
         on: the machine to judge by, with its kubelet; None: what depends on it is a note.
-        ignore: codes to pass over, beside those of the pods' own annotations.
+        ignore: codes (or `code@container`) to pass over, beside those of the pods' own annotations.
         files: where the pods come from; claims, templates and classes in them are judged too.
         slices: a dump of what is published, to judge claims by.
 
@@ -41,7 +41,7 @@ def lint(
         StartError: the kubelet would refuse to start on the machine.
     """
     for code in ignore:
-        check_code(code, "--ignore")
+        check_ignored(code, "--ignore")
     session = None if on is None else _empty_node(on)
     claims = _claim_rules(sources, files, slices)
     pods: list[LintedPod] = []
@@ -96,4 +96,5 @@ def _linted(
             findings=report.findings,
             lines=tuple(islice(lines, len(report.findings))),
             ignored=report.ignored,
+            judged=report.judged,
         )

@@ -18,7 +18,8 @@ from numalign.sources.cluster import dump
 from numalign.sources.cluster.nrt import ReadNRT
 from numalign.sources.pods.beside import read_beside
 from numalign.tasks.cluster import ClusterRequest, load_cluster
-from numalign.tasks.requests import KubeletRequest
+from numalign.tasks.node import load_node
+from numalign.tasks.requests import KubeletRequest, NodeRequest
 from numalign.tasks.setup import load_setup
 
 
@@ -31,6 +32,8 @@ class NodesRequest(NamedTuple):
     name: str | None = None
     """The Node's name; None: the machine's."""
     cluster: ClusterRequest | None = None
+    node: NodeRequest | None = None
+    """A node in use; `machine` and `kubelet` are over what it says of itself."""
 
 
 class LoadedNodes(NamedTuple):
@@ -51,6 +54,8 @@ def load_nodes(request: NodesRequest) -> LoadedNodes:
     if request.cluster is not None:
         loaded = load_cluster(request.cluster)
         return LoadedNodes(loaded.fleet, loaded.notices)
+    if request.node is not None:
+        return _in_use(request, request.node)
     on = load_setup(request.machine, request.kubelet)
     session = admission.open_session(on.setup)
     notices = list(on.notices)
@@ -67,6 +72,16 @@ def load_nodes(request: NodesRequest) -> LoadedNodes:
     name = request.name or machine.node.name or machine.name
     node = ClusterNode(name, NodeTotals({}, {}, len(session.pods)), session, "exact")
     return LoadedNodes(Fleet((node,)), tuple(notices))
+
+
+def _in_use(request: NodesRequest, source: NodeRequest) -> LoadedNodes:
+    """Read a node with what its pods hold now."""
+    loaded = load_node(source, request.machine, request.kubelet)
+    machine = loaded.on.setup.machine
+    name = request.name or machine.node.name or machine.name
+    node = ClusterNode(name, NodeTotals({}, {}, len(loaded.there.pods)), loaded.there, "exact")
+    unknown = tuple([Notice("node-part-unreadable", text, name) for text in loaded.unknown])
+    return LoadedNodes(Fleet((node,)), (*loaded.on.notices, *unknown))
 
 
 def export_nrts(fleet: Fleet, options: ExportOptions) -> tuple[NodeResourceTopology, ...]:

@@ -10,7 +10,7 @@ from numalign.analysis.unpinned import unpinned
 from numalign.kubelet.config import KubeletConfig
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.pod import Pod
-from numalign.render.text.explain import unpinned_text
+from numalign.render.text.alignment import cause_text
 from tests.analysis.support import GPU, config, limits, outcome
 
 STATIC, NOBODY = config("best-effort"), config("best-effort", cpu_manager_policy="none")
@@ -35,34 +35,34 @@ def pod(*containers: dict[str, Any], init: tuple[dict[str, Any], ...] = ()) -> P
         pytest.param(
             NOBODY,
             pod({"limits": limits(2)}),
-            [("app", "manager", [], "the CPU manager's policy is none; with --cpu-manager-policy static it could be")],
+            [("app", "cpu-manager", [], "cpuManagerPolicy is none")],
             id="the CPU manager pins nobody",
         ),
         pytest.param(
             STATIC,
             pod({"limits": limits(2, gpu=1)}, BURSTABLE),
             [
-                ("app", "class", ["side"], "the pod is Burstable, not Guaranteed, because of container side"),
-                ("side", "class", ["side"], "the pod is Burstable, not Guaranteed, because of container side"),
+                ("app", "qos", ["side"], "the pod is Burstable because of side"),
+                ("side", "qos", ["side"], "the pod is Burstable because of side"),
             ],
             id="a sidecar of the mesh makes the pod Burstable",
         ),
         pytest.param(
             STATIC,
             pod({"limits": limits(2)}, init=(BURSTABLE,)),
-            [("app", "class", ["init"], "the pod is Burstable, not Guaranteed, because of container init")],
+            [("app", "qos", ["init"], "the pod is Burstable because of init")],
             id="an init container makes the pod Burstable",
         ),
         pytest.param(
             STATIC,
             pod({"limits": {GPU: "1"}}),
-            [("app", "class", ["app"], "the pod is BestEffort, not Guaranteed, because of container app")],
+            [("app", "qos", ["app"], "the pod is BestEffort")],
             id="a device and nothing else",
         ),
         pytest.param(
             STATIC,
             pod({"limits": limits(1.5, gpu=1)}),
-            [("app", "fraction", ["app"], "it asks for no whole number of CPUs")],
+            [("app", "fraction", ["app"], "the container asks for no whole number of CPUs")],
             id="a share of a CPU beside a device",
         ),
     ],
@@ -73,7 +73,7 @@ def test_why_nothing_is_pinned(
     found = outcome(settings, asked)
     assert found.admit
     told = [
-        (one.container, one.because, [blame.container for blame in one.blame], unpinned_text(one))
+        (one.container, one.cause.kind, [blame.container for blame in one.blame], cause_text(one.cause, asked.qos))
         for one in unpinned(found)
     ]
     assert told == expected

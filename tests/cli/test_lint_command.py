@@ -100,3 +100,50 @@ def test_hostile_names_break_neither_format() -> None:
 def test_every_code_stands_in_the_manual() -> None:
     text = (ROOT / "docs" / "lint.md").read_text(encoding="utf-8")
     assert [code for code in CODES if f"\n| `{code}` | " not in text] == []
+
+
+def test_a_repository_of_mixed_files_is_judged_by_its_pods(tmp_path: Path) -> None:
+    """What has no pod is passed over, what is broken is named, and the status comes from what is judged."""
+    (tmp_path / "svc.yaml").write_text("kind: Service\nmetadata: {name: s}\n")
+    (tmp_path / "broken.yaml").write_text("kind: Pod\nkind: Pod\n")
+    good, bad = PODS / "limits-only.yaml", PODS / "burstable.yaml"
+
+    alone = in_process("lint", bad)
+    mixed = in_process("lint", bad, tmp_path / "svc.yaml", tmp_path / "broken.yaml")
+    assert (mixed.status, mixed.out) == (2, alone.out)
+    assert mixed.err.splitlines() == [
+        "numalign: warning: 1 document without a pod passed over: Service",
+        f'numalign: {tmp_path}/broken.yaml:2: the key "kind" is there twice',
+    ]
+    assert in_process("lint", good, tmp_path / "svc.yaml").status == 0
+
+
+def test_without_any_pod_there_is_nothing_to_say(tmp_path: Path) -> None:
+    (tmp_path / "svc.yaml").write_text("kind: Service\nmetadata: {name: s}\n")
+
+    done = in_process("lint", tmp_path / "svc.yaml")
+
+    assert (done.status, done.out) == (0, "0 pods, 0 findings; judged without a machine\n")
+    assert done.err == "numalign: warning: 1 document without a pod passed over: Service\n"
+
+
+def test_the_same_file_twice_is_taken_once() -> None:
+    twice = in_process("lint", PODS / "burstable.yaml", f"{PODS}/../pods/burstable.yaml")
+
+    assert twice.out == in_process("lint", PODS / "burstable.yaml").out
+    assert "given more than once, taken once" in twice.err
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_every_rule_is_explained(code: str) -> None:
+    done = in_process("lint", "--explain", code)
+
+    assert done.status == 0
+    assert done.out.startswith(f"{code}\n  effects:")
+
+
+def test_an_unknown_rule_is_not_explained() -> None:
+    done = in_process("lint", "--explain", "odd-cpu")
+
+    assert (done.status, done.out) == (2, "")
+    assert 'no rule has the code "odd-cpu"; did you mean "odd-cpus"?' in done.err

@@ -115,7 +115,7 @@ def _last_admitted(data: dict[str, Any], place: int) -> bool:
         if step.pod is None and step.op == "remove":
             session = end(session, uids.get(step.name, ""))
         elif step.pod is None:
-            state = twin.start_containers(session.node, session.state, uids.get(step.name, ""))
+            state = twin.start_containers(session.node, session.state, uids.get(step.name, "")).state
             session = session._replace(state=state)
         else:
             uids[step.name] = step.pod.uid

@@ -1,6 +1,6 @@
 """What keeps a pod from being aligned, told from its manifest: a table of rules, each a code, an effect and a function.
 
-docs/lint.md is the manual page. A new rule is one function, one row here, one row there and its cases in the tests.
+docs/lint.md is the manual page. A new rule is a function, a row here, a page in `pages` and its cases in the tests.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ RULES: tuple[Rule, ...] = (
     Rule("request-not-limit", "unaligned", lint_manifest.request_not_limit),
     Rule("fractional-cpus", "unaligned", lint_manifest.fractional_cpus),
     Rule("sidecar-cpus", "note", lint_manifest.sidecar_cpus),
+    Rule("injected-proxy", "note", lint_manifest.injected_proxy),
     Rule("fractional-bytes", "rejected", lint_machine.fractional_bytes),
     Rule("odd-cpus", "rejected", lint_machine.odd_cpus),
     Rule("unequal-widths", "rejected", lint_machine.unequal_widths),
@@ -66,6 +67,8 @@ class Report(NamedTuple):
     """What is to be said of one pod."""
 
     pod: Pod
+    judged: bool
+    """Whether any container wants alignment."""
     findings: tuple[Finding, ...]
     ignored: tuple[str, ...]
     """Codes that would have been found, had nobody said to pass over them."""
@@ -76,10 +79,13 @@ def lint(
 ) -> Report:
     """Examine one pod.
 
+    Only a pod with a container that wants alignment is judged: one that asks for devices, claims, huge pages or whole
+    CPUs, or whose pod says so (`subject.ALIGN`).
+
     Args:
         pod: as the API server accepts it.
-        on: an empty node with a kubelet, to judge by; None: what depends on it is a note.
-        ignore: codes to pass over, beside those of the pod's own annotation.
+        on: an empty node with a kubelet, to judge by; None: what depends on it is a note, or is not told.
+        ignore: codes to pass over, or `code@container`, beside those of the pod's own annotation.
         about_claims: findings about what the pod claims.
 
     Raises:
@@ -87,17 +93,15 @@ def lint(
     """
     passed = {*ignore, *_annotated(pod)}
     looked_at = subject(pod, on)
-    findings: list[Finding] = []
-    ignored: list[str] = []
-    for rule in RULES:
-        found = [finding._replace(code=rule.code) for finding in rule.check(looked_at)]
-        if rule.code not in passed:
-            findings += found
-        elif found:
-            ignored.append(rule.code)
-    findings += [finding for finding in about_claims if finding.code not in passed]
-    ignored += sorted({finding.code for finding in about_claims if finding.code in passed})
-    return Report(pod, tuple(findings), tuple(ignored))
+    found = [
+        finding._replace(code=rule.code)
+        for rule in (RULES if looked_at.judged else ())
+        for finding in rule.check(looked_at)
+    ]
+    found += about_claims
+    kept = tuple(one for one in found if not passed & {one.code, f"{one.code}@{one.container}"})
+    ignored = dict.fromkeys(one.code for one in found if one not in kept)
+    return Report(pod, looked_at.judged or bool(about_claims), kept, tuple(ignored))
 
 
 def _annotated(pod: Pod) -> Sequence[str]:
@@ -106,8 +110,20 @@ def _annotated(pod: Pod) -> Sequence[str]:
         return ()
     codes = [code.strip() for code in text.split(",") if code.strip()]
     for code in codes:
-        check_code(code, child("metadata.annotations", IGNORE))
+        check_ignored(code, child("metadata.annotations", IGNORE))
     return codes
+
+
+def check_ignored(text: str, where: str) -> None:
+    """Refuse to pass over a code that no rule has; `code@container` is one in one container.
+
+    Raises:
+        InputError: with the nearest code that there is.
+    """
+    code, at, container = text.partition("@")
+    check_code(code, where)
+    if at and not container:
+        raise InputError(f'expected {code}@CONTAINER, got "{text}"', where)
 
 
 def check_code(code: str, where: str) -> None:

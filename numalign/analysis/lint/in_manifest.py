@@ -35,9 +35,10 @@ def limit_missing(subject: Subject) -> Iterator[Finding]:
         if "memory" in missing and _huge_pages(part):
             missing.remove("memory")  # the rule about huge pages says it
         if missing:
+            knobs = [knob for name in missing if (knob := _knob(part, name, "…"))]
             yield Finding(
                 f"no limit for {' and '.join(missing)}: the pod cannot be Guaranteed",
-                f"set {' and '.join(_limit_to_set(part, name) for name in missing)}",
+                "; ".join(knobs) or f"set {' and '.join(_limit_to_set(part, name) for name in missing)}",
                 part.field("limits"),
                 "unaligned",
                 part.container.name,
@@ -52,9 +53,12 @@ def request_not_limit(subject: Subject) -> Iterator[Finding]:
             limit = part.container.limits.get(name)
             if request is not None and limit is not None and limit.nano > 0 and request.nano != limit.nano:
                 both = f"{canonical(request)} differs from the limit {canonical(limit)}"
+                leave_out = f"leave requests.{name} out"
+                knob = _knob(part, name, canonical(limit))
+                shares = name == "cpu" and part.wants and not _is_whole(limit.nano)
                 yield Finding(
                     f"the {name} request {both}: the pod cannot be Guaranteed",
-                    f"set requests.{name} to {canonical(limit)}, or leave it out",
+                    knob or (leave_out if shares else f"set requests.{name} to {canonical(limit)}, or leave it out"),
                     part.field("requests", name),
                     "unaligned",
                     part.container.name,
@@ -62,34 +66,93 @@ def request_not_limit(subject: Subject) -> Iterator[Finding]:
 
 
 def fractional_cpus(subject: Subject) -> Iterator[Finding]:
-    """A container whose CPUs are no whole number runs in the shared pool (docs/rules/cpu-manager.md 5.1)."""
+    """A container whose CPUs are no whole number runs in the shared pool (docs/rules/cpu-manager.md 5.1).
+
+    For one that wants alignment this is a fault; a helper may run there, beside one with CPUs of its own.
+    """
+    exclusive = [part.container.name for part in subject.parts if part.demand.cpus]
     for part in subject.parts:
         which = "limits" if "cpu" in part.container.limits else "requests"
         quantity = getattr(part.container, which).get("cpu")
-        if part.container.kind != "app" or quantity is None or -(-quantity.nano // MILLI) % 1000 == 0:
+        if part.container.kind != "app" or quantity is None or _is_whole(quantity.nano):
             continue
-        whole = -(-quantity.nano // NANO)
-        yield Finding(
-            f"{canonical(quantity)} CPUs is no whole number: the container runs in the shared pool, its CPUs unaligned",
-            f"set limits.cpu to {whole}" + (f" or {whole - 1}" if whole > 1 else ""),
-            part.field(which, "cpu"),
-            "unaligned",
-            part.container.name,
-        )
+        if part.wants:
+            yield Finding(
+                f"{canonical(quantity)} CPUs is no whole number: the container runs in the shared pool, its CPUs "
+                "unaligned",
+                f"set limits.cpu to {_whole_cores(quantity.nano)}",
+                part.field(which, "cpu"),
+                "unaligned",
+                part.container.name,
+            )
+        elif exclusive:
+            yield Finding(
+                f"{part.container.name} runs in the shared pool ({canonical(quantity)} CPUs) beside {exclusive[0]}, "
+                "which has CPUs of its own",
+                _knob(part, "cpu", str(_whole_cores(quantity.nano)))
+                or f"nothing, if a helper may share; else set limits.cpu to {_whole_cores(quantity.nano)}",
+                part.field(which, "cpu"),
+                "note",
+                part.container.name,
+            )
+
+
+def injected_proxy(subject: Subject) -> Iterator[Finding]:
+    """Istio adds a container to the pod, whose requests differ from its limits unless annotations set them."""
+    pod = subject.pod
+    injected = {**pod.labels, **pod.annotations}.get("sidecar.istio.io/inject") == "true"
+    if not injected or any(part.container.name == PROXY for part in subject.parts):
+        return
+    pairs = [(f"{ISTIO}proxy{what}", f"{ISTIO}proxy{what}Limit") for what in ("CPU", "Memory")]
+    if all(pod.annotations.get(one) and pod.annotations.get(one) == pod.annotations.get(other) for one, other in pairs):
+        return
+    yield Finding(
+        f"Istio adds the container {PROXY} with requests below its limits: the pod will not be Guaranteed",
+        f"annotate the pod with {ISTIO}proxyCPU and proxyCPULimit, proxyMemory and proxyMemoryLimit, equal in pairs",
+        "metadata",
+        "note",
+    )
+
+
+PROXY = "istio-proxy"
+ISTIO = "sidecar.istio.io/"
+_KNOBS = {"cpu": "proxyCPU", "memory": "proxyMemory"}
+
+
+def _knob(part: Part, name: str, amount: str) -> str:
+    """Say how the injector of a container is told to ask for an amount; empty where nobody injected it."""
+    if part.container.name != PROXY:
+        return ""
+    return f'annotate the pod with {ISTIO}{_KNOBS[name]}: "{amount}" and {ISTIO}{_KNOBS[name]}Limit: "{amount}"'
+
+
+def _is_whole(nano: int) -> bool:
+    """Tell whether CPUs, rounded up to thousandths, are a whole number (docs/rules/cpu-manager.md 5.1)."""
+    return -(-nano // MILLI) % 1000 == 0
+
+
+def _whole_cores(nano: int) -> int:
+    """Round CPUs up to a number that cores of two threads give, too; one stays one."""
+    cpus = -(-nano // NANO)
+    return cpus if cpus == 1 else cpus + cpus % 2
 
 
 def sidecar_cpus(subject: Subject) -> Iterator[Finding]:
     """A sidecar holds its exclusive CPUs beside the app containers' as long as the pod lives."""
+    strict = bool(subject.on and subject.on.node.cpu.static and subject.on.node.cpu.options.full_pcpus_only)
     for part in subject.parts:
-        if part.container.kind == "sidecar" and part.demand.cpus:
-            cpus = part.demand.cpus
-            yield Finding(
-                f"the sidecar holds {cpus} exclusive CPU{'s' * (cpus > 1)} of its own as long as the pod lives",
-                f"if the shared pool will do for it, set its limits.cpu to a fraction such as {1000 * cpus - 100}m",
-                part.field("limits", "cpu"),
-                "note",
-                part.container.name,
-            )
+        cpus = part.demand.cpus
+        if part.container.kind != "sidecar" or not cpus:
+            continue
+        if strict and subject.on and cpus % subject.on.node.cpu.topology.cpus_per_core:
+            continue  # `odd-cpus` says that the pod is refused, and names the fraction, too.
+        yield Finding(
+            f"the sidecar holds {cpus} exclusive CPU{'s' * (cpus > 1)} of its own as long as the pod lives",
+            f"if the shared pool will do for it, set its limits.cpu to a fraction such as {1000 * cpus - 100}m",
+            part.field("limits", "cpu"),
+            "note",
+            part.container.name,
+        )
 
 
 def dra_claim(subject: Subject) -> Iterator[Finding]:
@@ -169,6 +232,8 @@ def _has_limit(part: Part, name: str) -> bool:
 def _limit_to_set(part: Part, name: str) -> str:
     request = part.container.requests.get(name)
     if request is not None and request.nano > 0:
+        if name == "cpu" and part.wants and not _is_whole(request.nano):
+            return f"limits.cpu to {_whole_cores(request.nano)}, and the request with it"
         return f"limits.{name} to {canonical(request)}, the request"
     return f"limits.{name} to " + ("a whole number of CPUs" if name == "cpu" else "what it needs")
 

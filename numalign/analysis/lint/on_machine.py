@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 
 from numalign.analysis.lint.finding import Finding
-from numalign.analysis.lint.subject import Part, Subject
+from numalign.analysis.lint.subject import Subject
 from numalign.kubelet.demand import ContainerDemand, PodDemand, effective
 from numalign.kubelet.memory.hints import narrowest
 from numalign.kubelet.memory.state import STATIC
@@ -14,10 +14,6 @@ from numalign.kubelet.node import Node
 from numalign.model.quantity import canonical, readable_near, with_decimals
 from numalign.model.resources import is_extended, is_memory
 
-MAX_CPUS_OF_ANY_NODE = 16
-"""How many CPUs are taken to fit one NUMA node of any machine."""
-MAX_DEVICES_OF_ANY_NODE = 1
-"""How many devices of a resource are."""
 THREADS = 2
 """Threads of a core where no machine says."""
 
@@ -31,11 +27,14 @@ def odd_cpus(subject: Subject) -> Iterator[Finding]:
     strict = bool(node and node.cpu.options.full_pcpus_only)
     for part in subject.parts:
         cpus = part.demand.cpus
+        if part.container.kind == "sidecar" and not strict:
+            continue  # That it holds CPUs at all is said by `sidecar-cpus`, whose advice is another.
         if cpus % threads:
             who = f"{node.machine.name} refuses" if node and strict else "nodes with full-pcpus-only refuse"
             yield Finding(
                 f"{cpus} CPU{'s' * (cpus > 1)}, no multiple of a core's {threads} threads: {who} the pod",
-                f"set limits.cpu to {cpus + -cpus % threads}",
+                f"set limits.cpu to {cpus + -cpus % threads}"
+                + (f", or to a fraction such as {1000 * cpus - 100}m" if part.container.kind == "sidecar" else ""),
                 part.field("limits", "cpu"),
                 "rejected" if strict else "note",
                 part.container.name,
@@ -63,9 +62,8 @@ def fractional_bytes(subject: Subject) -> Iterator[Finding]:
 def unequal_widths(subject: Subject) -> Iterator[Finding]:
     """`restricted` wants one set of NUMA nodes that all resources prefer; each prefers as few nodes as it needs."""
     if subject.on is None:
-        for part in subject.parts:
-            yield from _perhaps_unequal(part)
-    elif subject.on.node.scope == "pod":
+        return  # Only a machine tells whether it bites.
+    if subject.on.node.scope == "pod":
         yield from _unequal(subject.on.node, subject.demand, "spec", "")
     else:
         for part in subject.parts:
@@ -107,22 +105,6 @@ def widths(node: Node, demand: PodDemand | ContainerDemand) -> list[tuple[str, s
         if amount and resource and resource.aware and amount <= len(resource.devices):
             found.append((name, str(amount), resource.width(amount)))
     return found
-
-
-def _perhaps_unequal(part: Part) -> Iterator[Finding]:
-    """Point out the containers for which it depends on the machine."""
-    devices = [(name, amount) for name, amount in part.demand.devices if amount]
-    asked = [("cpu", part.demand.cpus), *devices] if part.demand.cpus else devices
-    many = part.demand.cpus > MAX_CPUS_OF_ANY_NODE or any(amount > MAX_DEVICES_OF_ANY_NODE for _, amount in devices)
-    if len(asked) > 1 and many:
-        needs = ", ".join(f"{amount} {name}" for name, amount in asked)
-        yield Finding(
-            f"{needs}: where these take different numbers of NUMA nodes, restricted always refuses the pod",
-            "name the machine with --machine to be sure; ask so much of each that all fit the same number of nodes",
-            part.field("limits"),
-            "note",
-            part.container.name,
-        )
 
 
 def device_missing(subject: Subject) -> Iterator[Finding]:

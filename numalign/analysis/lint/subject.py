@@ -8,6 +8,10 @@ from numalign.kubelet.admission import Session
 from numalign.kubelet.demand import ContainerDemand, PodDemand, read
 from numalign.model.path import child
 from numalign.model.pod import Container, Pod
+from numalign.model.resources import is_hugepages, whole
+
+ALIGN = "numalign/align"
+"""The annotation with which a pod says that all its containers want alignment: `true`."""
 
 
 class Part(NamedTuple):
@@ -17,6 +21,8 @@ class Part(NamedTuple):
     demand: ContainerDemand
     path: str
     """`spec.containers[0]`."""
+    wants: bool
+    """Whether it wants alignment: it asks for devices, huge pages or whole CPUs, or its pod says so."""
 
     def field(self, which: str, resource: str = "") -> str:
         """Return the path of `requests` or `limits`, or of one amount in it."""
@@ -35,6 +41,11 @@ class Subject(NamedTuple):
     """An empty node with the kubelet on it; None: no machine was named."""
 
     @property
+    def judged(self) -> bool:
+        """Tell whether any container wants alignment; else nothing is to be said of the pod."""
+        return any(part.wants for part in self.parts)
+
+    @property
     def guaranteed(self) -> bool:
         """Tell whether CPU and Memory Manager serve the pod at all."""
         return self.demand.guaranteed
@@ -48,5 +59,23 @@ def subject(pod: Pod, on: Session | None) -> Subject:
         for which in ("initContainers", "containers")
         for index in range(len(pod.spec.get(which) or ()))
     ]
-    parts = tuple(Part(*both) for both in zip(pod.containers, demand.containers, paths, strict=True))
+    says_so = pod.annotations.get(ALIGN) == "true" or bool(pod.spec.get("resources"))
+    claiming = _claiming(pod)
+    parts = tuple(
+        Part(container, demanded, path, says_so or container.name in claiming or _wants(container, demanded))
+        for container, demanded, path in zip(pod.containers, demand.containers, paths, strict=True)
+    )
     return Subject(pod, demand, parts, on)
+
+
+def _wants(container: Container, demand: ContainerDemand) -> bool:
+    if any(amount for _, amount in demand.devices) or any(map(is_hugepages, container.requests)):
+        return True
+    asked = (amounts["cpu"].nano for amounts in (container.requests, container.limits) if "cpu" in amounts)
+    return container.kind != "init" and any(nano and whole("cpu", nano) % 1000 == 0 for nano in asked)
+
+
+def _claiming(pod: Pod) -> frozenset[str]:
+    """Name the containers that use a claim of dynamic resource allocation."""
+    manifests = (*(pod.spec.get("initContainers") or ()), *pod.spec["containers"])
+    return frozenset(one["name"] for one in manifests if (one.get("resources") or {}).get("claims"))

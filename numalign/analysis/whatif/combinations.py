@@ -12,7 +12,7 @@ from numalign.analysis.alignment import aligned
 from numalign.analysis.whatif.change import Change
 from numalign.analysis.whatif.cuts import Cut, cuts
 from numalign.analysis.whatif.moving import moved, without
-from numalign.analysis.whatif.settings import POLICY, Flags, apply, other_settings
+from numalign.analysis.whatif.settings import MEMORY_POLICY, POLICY, SCOPE, Flags, apply, other_settings
 from numalign.analysis.whatif.situation import Amounts, Situation, with_amounts
 from numalign.errors import StartError
 from numalign.kubelet.admission import Outcome, Session, admit
@@ -26,6 +26,8 @@ CUT = 4.0
 
 SETTING = 3.0
 """What a setting costs beside a cut."""
+
+MORE_THAN_OPTIONS = {POLICY, SCOPE, MEMORY_POLICY}
 
 MAX_ADMISSIONS = 1000
 """How many admissions a search under other settings may take."""
@@ -52,8 +54,12 @@ def cut_and_move(outcome: Outcome) -> Iterator[Change]:
 
 
 def two_settings(situation: Situation, outcome: Outcome) -> Iterator[Change]:
-    """Change two settings that do not touch each other."""
-    pairs = ({**one, **other} for one, other in subsets(_settings(situation), 2) if not one.keys() & other.keys())
+    """Change two settings that do not touch each other, one of them more than an option."""
+    pairs = (
+        {**one, **other}
+        for one, other in subsets(_settings(situation), 2)
+        if not one.keys() & other.keys() and MORE_THAN_OPTIONS & {*one, *other}
+    )
     for flags, session in _elsewhere(situation, outcome, pairs):
         tried = admit(session, outcome.pod)
         if tried.admit:
@@ -63,7 +69,7 @@ def two_settings(situation: Situation, outcome: Outcome) -> Iterator[Change]:
 def setting_and_cut(situation: Situation, outcome: Outcome) -> Iterator[Change]:
     """Change one setting and cut requests under it."""
     for flags, session in _elsewhere(situation, outcome, _settings(situation), ADMISSIONS_OF_CUTS):
-        for cut in _best(cuts(session, outcome.pod)):
+        for cut in _best(cuts(session, outcome.pod, thorough=False)):
             found = _change(session, outcome.pod, cut)
             yield found._replace(flags=flags, cost=found.cost + SETTING + 2 * (POLICY in flags))
 

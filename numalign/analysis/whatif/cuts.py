@@ -58,10 +58,16 @@ class _Request(NamedTuple):
     """The same, brought up to what can be given out: whole cores, whole bytes."""
     steps: Mapping[Key, int]
     """In which steps an amount is cut."""
+    tried: dict[tuple[int, ...], bool]
+    """Amounts in the order of `asked` -> whether the pod was admitted: several ways lead to the same."""
 
     def admits(self, amounts: Mapping[Key, int]) -> bool:
         """Try other amounts."""
-        return admit(self.session, with_amounts(self.pod, self.changed(amounts))).admit
+        key = tuple([amounts[one] for one in self.asked])
+        known = self.tried.get(key)
+        if known is None:
+            known = self.tried[key] = admit(self.session, with_amounts(self.pod, self.changed(amounts))).admit
+        return known
 
     def changed(self, amounts: Mapping[Key, int]) -> dict[Key, int]:
         """Leave out what stays as it is."""
@@ -74,21 +80,27 @@ class _Request(NamedTuple):
         return Cut(changed, sum(weights[key] * abs(1 - nano / self.asked[key]) for key, nano in changed.items()))
 
 
-def cuts(session: Session, pod: Pod) -> Iterator[Cut]:
-    """Find requests of less with which a pod is admitted, from several sides; the same one may come twice."""
+def cuts(session: Session, pod: Pod, *, thorough: bool = True) -> Iterator[Cut]:
+    """Find requests of less with which a pod is admitted, from several sides; the same one may come twice.
+
+    Args:
+        session: the node.
+        pod: the refused pod.
+        thorough: try every order of giving back; else only those that give devices back first.
+    """
     containers = pod.containers[:MAX_CONTAINERS]
     asked = {(one.name, name): each.nano for one in containers for name, each in one.requests.items() if each.nano > 0}
     if not asked:
         return
     steps = _steps(session, asked)
-    request = _Request(session, pod, asked, _wanted(asked, steps), steps)
+    request = _Request(session, pod, asked, _wanted(asked, steps), steps, {})
     if request.wanted != asked and request.admits(request.wanted):
         yield request.cut(request.wanted)
         return
     yield from _in_proportion(request)
     for least in _floors(request):
         if request.admits(least):
-            for order in _orders(asked):
+            for order in _orders(asked, thorough=thorough):
                 yield _given_back(request, least, order)
             return
 
@@ -136,7 +148,7 @@ def _floors(request: _Request) -> Iterator[dict[Key, int]]:
         yield least
 
 
-def _orders(asked: Mapping[Key, int]) -> Iterator[list[Key]]:
+def _orders(asked: Mapping[Key, int], *, thorough: bool) -> Iterator[list[Key]]:
     """Say what is given back first: devices, CPUs or memory, of the first containers or of the last."""
     kinds: Sequence[Callable[[Key], int]] = (
         lambda key: 0 if is_device(key[1]) else 1 if key[1] == "cpu" else 2,
@@ -144,7 +156,7 @@ def _orders(asked: Mapping[Key, int]) -> Iterator[list[Key]]:
         lambda key: 0 if is_memory(key[1]) else 1 if is_device(key[1]) else 2,
     )
     backwards = list(asked)[::-1]
-    for kind in kinds:
+    for kind in kinds if thorough else kinds[:1]:
         yield sorted(asked, key=kind)
         yield sorted(backwards, key=kind)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 import click
@@ -29,6 +30,9 @@ from numalign.tasks.cluster import ClusterRequest, load_cluster, load_pods_for
     metavar="N",
     help="Also find the most CPUs, then the most memory, with which N copies are all aligned.",
 )
+@click.option(
+    "--jobs", type=click.IntRange(1, 256), default=os.cpu_count() or 1, show_default="all processors", help="Processes."
+)
 @output_option("table", "wide", "json", "yaml", "csv", "svg")
 @quiet_option
 def command(
@@ -37,6 +41,7 @@ def command(
     request: ClusterRequest,
     mix: str | None,
     right_size: int | None,
+    jobs: int,
     output: str,
     quiet: bool,
 ) -> ExitStatus:
@@ -58,7 +63,7 @@ def command(
     loaded = load_cluster(request)
     up = load_pods_for(names, Fleet(()))
     owners = [source.owner for source in up.sources]
-    result = capacity(loaded.fleet, _probes(up.tried, owners, mix), right_size=right_size)
+    result = capacity(loaded.fleet, _probes(up.tried, owners, mix), right_size=right_size, jobs=jobs)
     notices = (*loaded.notices, *up.notices, *result.notices)
     tell(notices)
     if not quiet:

@@ -8,6 +8,7 @@ import click
 
 from numalign.analysis.lint.finding import reaches
 from numalign.cli.options import (
+    complete_files,
     kubelet_options,
     machine_option,
     output_option,
@@ -29,11 +30,15 @@ FAIL_ON = ("unaligned", "rejected", "impossible", "nothing")
 
 
 @click.command("lint")
-@click.argument("pod", nargs=-1, metavar="POD…")
+@click.argument("pod", nargs=-1, metavar="POD…", shell_complete=complete_files)
 @shared_option("-f", "--filename", "files", multiple=True, metavar="POD", help="The same as POD.")
 @click.option(
-    "--ignore", multiple=True, metavar="CODE", help="Pass over a rule, like the annotation numalign/ignore: CODE,…"
+    "--ignore",
+    multiple=True,
+    metavar="CODE[@CONTAINER]",
+    help="Pass over a rule, or a rule in one container, like the annotation numalign/ignore: CODE,…",
 )
+@click.option("--explain", metavar="CODE", help="Explain a rule: what is found, why it matters, what to write instead.")
 @click.option(
     "--fail-on",
     type=click.Choice(FAIL_ON),
@@ -42,7 +47,7 @@ FAIL_ON = ("unaligned", "rejected", "impossible", "nothing")
     help="What makes the exit status 1: any finding but notes; what gets the pod refused under restricted, "
     "single-numa-node or full-pcpus-only; what can never run; nothing.",
 )
-@machine_option(without="no machine, and what depends on it is a note")
+@machine_option(without="no machine, and what depends on it is a note or is not told")
 @kubelet_options
 @slices_option
 @output_option("table", "json", "yaml", "junit", "github", "gitlab", "sarif")
@@ -51,6 +56,7 @@ def command(
     pod: tuple[str, ...],
     files: tuple[str, ...],
     ignore: tuple[str, ...],
+    explain: str | None,
     fail_on: str,
     machine: str | None,
     kubelet: KubeletRequest,
@@ -60,19 +66,25 @@ def command(
 ) -> ExitStatus:
     """Tell what in the manifests of PODs keeps them from being aligned, and what to write instead.
 
-    No machine is needed. With --machine the kubelet's flags count too, and rules that depend on them become certain.
-    docs/lint.md explains every code. The exit status is 1 when something is found that reaches --fail-on.
+    Only pods with a container that wants alignment are judged: one that asks for devices, huge pages or whole CPUs, or
+    whose pod has the annotation numalign/align: "true". No machine is needed. With --machine the kubelet's flags count
+    too, and rules that depend on them become certain. docs/lint.md explains every code. The exit status is 1 when
+    something is found that reaches --fail-on.
 
     \b
     Examples:
       numalign lint pod.yaml
       numalign lint manifests/ -o github --fail-on rejected --machine hgx-h100
-      numalign lint deploy.yaml --ignore sidecar-cpus
+      numalign lint deploy.yaml --ignore sidecar-cpus --ignore fractional-cpus@proxy
+      numalign lint --explain odd-cpus
+      git diff --name-only | xargs numalign lint
     """
+    if explain is not None:
+        return _explain(explain)
     if not (pod or files):
         raise click.UsageError("name at least one POD: a file, a folder, or - for standard input")
     on = None if machine is None else load_setup(machine, kubelet)
-    given = read((*pod, *files), unique=False)
+    given = read((*pod, *files), unique=False, needed=False)
     result = lint(given.sources, on=on and on.setup, ignore=ignore, files=(*pod, *files), slices=slices)
     notices = (*(on.notices if on else _unused(kubelet)), *_about_files(given.notices))
     tell(notices)
@@ -80,6 +92,16 @@ def command(
         _print(output, result, notices, fail_on)
     bad = any(reaches(finding, fail_on) for one in result.pods for finding in one.findings)
     return report(given.broken, ExitStatus.NO if bad else ExitStatus.DONE)
+
+
+def _explain(code: str) -> ExitStatus:
+    from numalign.analysis.lint.check import check_code
+    from numalign.render.page.document import show
+    from numalign.render.text.lint import page_document
+
+    check_code(code, "--explain")
+    show(page_document(code))
+    return ExitStatus.DONE
 
 
 def _about_files(notices: Iterable[Notice]) -> Iterable[Notice]:

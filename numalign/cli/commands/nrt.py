@@ -14,7 +14,7 @@ from typing import cast
 import click
 
 from numalign.cli.cluster_options import CLUSTER_OPTIONS, cluster_request
-from numalign.cli.options import Command, kubelet_options, machine_option, output_option, quiet_option
+from numalign.cli.options import Command, kubelet_options, machine_option, node_option, output_option, quiet_option
 from numalign.cli.printing import print_data, print_names
 from numalign.cli.stderr import say, tell
 from numalign.errors import InputError
@@ -22,7 +22,7 @@ from numalign.exit_status import ExitStatus
 from numalign.scheduler.nrt.export import ExportOptions, Like
 from numalign.scheduler.nrt.value import NodeResourceTopology
 from numalign.tasks.nrt import NodesRequest, check_nrts, export_nrts, load_nodes, load_published
-from numalign.tasks.requests import KubeletRequest
+from numalign.tasks.requests import KubeletRequest, NodeRequest
 
 INTERVAL = 5.0
 """Seconds between two looks of `--watch`."""
@@ -45,15 +45,17 @@ def _nodes(function: Command) -> Command:
     @wraps(function)
     def wrapped(**kwargs: object) -> object:
         cluster = cluster_request(kwargs)
-        given = {key: kwargs.pop(key) for key in ("machine", "kubelet", "beside", "node_name")}
-        if cluster is not None and (given["machine"] or given["beside"]):
+        given = {key: kwargs.pop(key) for key in ("machine", "kubelet", "beside", "node_name", "node")}
+        if cluster is not None and (given["machine"] or given["beside"] or given["node"]):
             raise click.UsageError("--cluster and --state hold their own machines and pods")
+        beside, name, node = (cast("str | None", given[key]) for key in ("beside", "node_name", "node"))
         kwargs["nodes"] = NodesRequest(
             machine=cast("str | None", given["machine"]),
             kubelet=cast(KubeletRequest, given["kubelet"]),
-            beside=cast("str | None", given["beside"]),
-            name=cast("str | None", given["node_name"]),
+            beside=beside,
+            name=name,
             cluster=cluster,
+            node=NodeRequest(node, name, beside) if node else None,
         )
         return function(**kwargs)
 
@@ -64,7 +66,7 @@ def _nodes(function: Command) -> Command:
         click.option("--beside", metavar="FILE", help="The pods on the node (kubectl get pods -o json)."),
     ):
         result = option(result)
-    return machine_option()(kubelet_options(result))
+    return node_option(machine_option()(kubelet_options(result)))
 
 
 def _like(function: Command) -> Command:
@@ -111,7 +113,7 @@ def export_command(
     Examples:
       numalign nrt export --machine hgx-h100 --policy single-numa-node
       numalign nrt export --cluster cluster.yaml -o json | kubectl apply -f -
-      numalign nrt export --state node.json --watch --exec 'kubectl apply --server-side -f -'
+      numalign nrt export --node /var/lib/kubelet --watch --exec 'kubectl apply --server-side -f -'
     """
     if execute is not None and not watch:
         raise click.UsageError("--exec goes with --watch")

@@ -163,16 +163,34 @@ def _shortages(requested: Mapping[str, int], others: Sequence[Pod], have: Mappin
 
 
 def _used(others: Iterable[Pod], resources: Iterable[str]) -> dict[str, int]:
-    """Add up what the other pods request, each pod rounded by itself."""
+    """Add up what the other pods request, each pod rounded by itself. Copies of a pod are worked out once."""
     used = dict.fromkeys(resources, 0)
+    known: dict[tuple[int, int], list[tuple[str, int]]] = {}
     for other in others:
-        nano = effective(other, "requests")
-        for resource in used:
-            amount = nano.get(resource, 0)
-            if resource in other.overhead:
-                amount += other.overhead[resource].nano
-            used[resource] += whole(resource, amount)
+        alike = id(other.containers), id(other.overhead)
+        amounts = known.get(alike)
+        if amounts is None:
+            amounts = known[alike] = _requests(other, used)
+        for resource, amount in amounts:
+            used[resource] += amount
     return used
+
+
+def requested(pod: Pod) -> list[tuple[str, int]]:
+    """Give all that a pod requests, overhead included, in the units of the fit check."""
+    return _requests(pod, {name for one in pod.containers for name in one.requests} | set(pod.overhead))
+
+
+def _requests(pod: Pod, resources: Iterable[str]) -> list[tuple[str, int]]:
+    """Give what a pod requests of some resources, overhead included, in the units of the fit check."""
+    nano = effective(pod, "requests")
+    found = []
+    for resource in resources:
+        amount = nano.get(resource, 0)
+        if resource in pod.overhead:
+            amount += pod.overhead[resource].nano
+        found.append((resource, whole(resource, amount)))
+    return found
 
 
 def _refusals(pod: Pod, others: Sequence[Pod], node: NodeView, notes: list[str]) -> list[Refusal]:

@@ -136,11 +136,17 @@ def _written_cpu(node: Node, text: str | None) -> CPUState:
 
 def _written_memory(node: Node, text: str | None) -> MemoryState:
     try:
-        found, _ = memory_file.inspect(text or "")
-        entries = memory_file.entries_of(found)
-        return memory.replay(node.memory, entries)._replace(entries=entries)
-    except (CheckpointError, StartError):
+        entries = memory_file.entries_of(memory_file.inspect(text or "")[0])
+    except CheckpointError:
         return memory.initial_state(node.memory)
+    known = {
+        uid: {name: tuple([one for one in held if one.type in node.memory.places]) for name, held in pod.items()}
+        for uid, pod in entries.items()
+    }
+    try:
+        return memory.replay(node.memory, known)._replace(entries=known)
+    except StartError:
+        return memory.initial_state(node.memory)._replace(entries=known)
 
 
 def _started(manager: str, take: Callable[[], _State], path: str) -> _State:

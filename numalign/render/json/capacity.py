@@ -34,6 +34,14 @@ def capacity_json(result: CapacityResult, origin: str, notices: Sequence[Notice]
 def _shape(shape: ShapeCapacity) -> dict[str, object]:
     return {
         "name": shape.name,
+        "rounds": None
+        if shape.rounds is None
+        else {
+            "now": shape.rounds.now,
+            "empty": shape.rounds.empty,
+            "blind": shape.rounds.blind,
+            "blindEmpty": shape.rounds.blind_empty,
+        },
         "now": shape.now,
         "aligned": shape.aligned,
         "empty": shape.empty,

@@ -10,8 +10,9 @@ from numalign.model.cpuset import ids
 from numalign.model.quantity import NANO
 from numalign.render.json.admit import pod_json, settings_json
 from numalign.render.json.data import Data
+from numalign.render.text.alignment import cause_text
 from numalign.render.text.details import alternatives_json, merging_json
-from numalign.render.text.explain import Advice, change_text, quantity_text, unpinned_text
+from numalign.render.text.explain import Advice, change_text, quantity_text
 from numalign.render.text.refusal import why
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def _pod(config: KubeletConfig, told: ExplainedPod, advice: Advice) -> Data:
             _change(config, change, command) for change, command in zip(told.changes, advice.changes, strict=True)
         ],
         "placements": [_placement(*both) for both in zip(told.pod.containers, told.placements, strict=False)],
-        "unpinned": [_unpinned(one) for one in told.unpinned],
+        "unpinned": [_unpinned(one, told.pod.qos) for one in told.unpinned],
         "next": None if told.refusal is None else (*advice.changes, advice.otherwise)[0],
     }
 
@@ -158,11 +159,11 @@ def _change(config: KubeletConfig, change: Change, command: str) -> Data:
     }
 
 
-def _unpinned(one: Unpinned) -> Data:
+def _unpinned(one: Unpinned, qos: str) -> Data:
     return {
         "container": one.container,
-        "because": one.because,
-        "text": unpinned_text(one),
+        "because": one.cause.kind,
+        "text": cause_text(one.cause, qos),
         "advice": [
             {"container": blame.container, "path": blame.path, "message": blame.message, "advice": blame.advice}
             for blame in one.blame

@@ -1,19 +1,19 @@
 """Text for people: documents made of lines and tables, and the one place that prints them.
 
-Views build a `Document` (pure); `show` prints it. On a terminal tables have boxes and colour (rich), and one that is
-too wide is told row by row, since words cut in pieces cannot be read; off a terminal tables are plain padded columns
-that are never wrapped or cut, and rich is not imported.
+Views build a `Document` (pure); `show` prints it. On a terminal tables have a rule and colour (rich), and fit its width
+(`layout`); off a terminal they are plain padded columns that are never wrapped or cut, and rich is not imported unless
+somebody wants colour there.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Final, Literal, NamedTuple, TextIO
 
 from numalign.render.escape import guarded, printable
+from numalign.render.page import layout
 
 MIN_WIDTH: Final = 20
 MAX_WIDTH: Final = 1000
@@ -46,6 +46,8 @@ class Table(NamedTuple):
     rows: tuple[tuple[Cell, ...], ...]
     right: frozenset[str] = frozenset()
     indent: int = 0
+    droppable: tuple[str, ...] = ()
+    """Columns that a narrow terminal can do without, the least needed first."""
 
 
 Document = Sequence[Line | Table]
@@ -60,19 +62,34 @@ _COLOURS: dict[Style, str] = {
 }
 
 
+ASCII: Final = str.maketrans(
+    {"✓": "+", "✗": "x", "–": "-", "×": "x", "…": "...", "→": "->", "·": "-", "−": "-", "µ": "u", "≤": "<=", "≥": ">="}
+)
+"""What stands for signs that a terminal without UTF-8 does not have."""
+
+
 def show(document: Document, stream: TextIO | None = None) -> None:
     """Print a document to a stream (standard output); no character of it steers the terminal or a build server."""
     stream = stream or sys.stdout
-    if _is_terminal(stream):
-        _show_rich(document, stream)
+    if not (stream.encoding or "utf-8").lower().replace("-", "").startswith("utf"):
+        document = [_in_ascii(part) for part in document]
+    if stream.isatty() and os.environ.get("TERM") != "dumb":
+        _show_rich(document, stream, terminal_width(stream))
+    elif os.environ.get("FORCE_COLOR"):
+        _show_rich(document, stream, None)
     else:
         stream.write(plain(document))
 
 
-def _is_terminal(stream: TextIO) -> bool:
-    if os.environ.get("FORCE_COLOR"):
-        return True
-    return stream.isatty() and os.environ.get("TERM") != "dumb"
+def _in_ascii(part: Line | Table) -> Line | Table:
+    if isinstance(part, Line):
+        return part._replace(text=part.text.translate(ASCII))
+    rows = tuple(tuple(_with_text(cell, text_of(cell).translate(ASCII)) for cell in row) for row in part.rows)
+    return part._replace(columns=tuple(column.translate(ASCII) for column in part.columns), rows=rows)
+
+
+def _with_text(cell: Cell, text: str) -> Cell:
+    return cell._replace(text=text) if isinstance(cell, Styled) else text
 
 
 def plain(document: Document) -> str:
@@ -100,9 +117,7 @@ def harmless(document: Document) -> Document:
 
 
 def _harmless(cell: Cell) -> Cell:
-    if isinstance(cell, Styled):
-        return cell._replace(text=printable(cell.text))
-    return printable(cell)
+    return _with_text(cell, printable(text_of(cell)))
 
 
 def text_of(cell: Cell) -> str:
@@ -114,9 +129,16 @@ def _style(cell: Cell) -> str:
     return _COLOURS[cell.style] if isinstance(cell, Styled) else ""
 
 
-def terminal_width() -> int:
-    """Return how wide the terminal is, or 80 where there is none; `COLUMNS` counts first."""
-    return min(max(shutil.get_terminal_size().columns, MIN_WIDTH), MAX_WIDTH)
+def terminal_width(stream: TextIO | None = None) -> int:
+    """Return how wide the terminal of a stream (standard output) is, or 80 where it is none; `COLUMNS` counts first."""
+    told = os.environ.get("COLUMNS", "")
+    width = int(told) if told.isascii() and told.isdigit() and len(told) < 6 else 0
+    if not width:
+        try:
+            width = os.get_terminal_size((stream or sys.stdout).fileno()).columns
+        except (OSError, ValueError, AttributeError):
+            width = 0
+    return min(max(width or 80, MIN_WIDTH), MAX_WIDTH)
 
 
 def _widths(table: Table) -> list[int]:
@@ -137,49 +159,59 @@ def _plain_table(table: Table) -> Iterable[str]:
         yield " " * table.indent + "  ".join(cells)
 
 
-_BETWEEN = "   "
-"""What rich puts between columns."""
-
-
-def _records(table: Table, width: int) -> Iterable[list[tuple[str, str]]]:
-    """Tell a table row by row, as many `COLUMN value` a line as fit; a dash says nothing and is left out."""
-    margin = " " * (table.indent + 2)
-    for row in table.rows:
-        line = [(" " * table.indent + text_of(row[0]), _COLOURS["bold"])]
-        for column, cell in zip(table.columns[1:], row[1:], strict=True):
-            text = text_of(cell)
-            if text in ("", "-"):
-                continue
-            if sum(len(piece) for piece, _ in line) + len(f"  {column} {text}") > width:
-                yield line
-                line = [(margin, "")]
-            else:
-                line.append(("  ", ""))
-            line += [(f"{column} ", _COLOURS["dim"]), (text, _style(cell))]
-        yield line
-
-
-def _show_rich(document: Document, stream: TextIO) -> None:
-    from rich.box import SIMPLE_HEAD
+def _show_rich(document: Document, stream: TextIO, width: int | None) -> None:
+    """Print with colour; without a width as `plain` does, and nothing wraps."""
     from rich.console import Console
-    from rich.padding import Padding
-    from rich.table import Table as RichTable
     from rich.text import Text
 
-    console = Console(file=stream, highlight=False, width=terminal_width(), height=1)
+    console = Console(file=stream, highlight=False, width=width or MAX_WIDTH * 100, height=1)
     with console.capture() as shown:
         for part in harmless(document):
-            if isinstance(part, Line):
-                console.print(Text(part.text, style=_COLOURS[part.style]), soft_wrap=True)
-                continue
-            if part.indent + sum(_widths(part)) + len(_BETWEEN) * (len(part.columns) - 1) > console.width:
-                for line in _records(part, console.width):
-                    console.print(Text.assemble(*line), soft_wrap=True)
-                continue
-            table = RichTable(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
-            for column in part.columns:
-                table.add_column(column, justify="right" if column in part.right else "left")
-            for row in part.rows:
-                table.add_row(*(Text(text_of(cell), style=_style(cell)) for cell in row))
-            console.print(Padding(table, (0, 0, 0, part.indent)))
+            lines = _line(part, width) if isinstance(part, Line) else _table(part, width)
+            for line in lines:
+                console.print(Text.assemble(*line), soft_wrap=True)
     stream.write(guarded(shown.get()))
+
+
+Pieces = list[tuple[str, str]]
+"""Texts of a line with their colours."""
+
+
+def _line(line: Line, width: int | None) -> Iterable[Pieces]:
+    for text in [line.text] if width is None else layout.hung(line.text, width):
+        yield [(text.rstrip(), _COLOURS[line.style])]
+
+
+def _table(table: Table, width: int | None) -> Iterable[Pieces]:
+    """Lay a table out: all of it, or what fits a width, with a rule under the titles."""
+    texts = [[text_of(cell) for cell in row] for row in table.rows]
+    if width is None:
+        places, wide = list(range(len(table.columns))), _widths(table)
+    else:
+        room = max(width - table.indent, MIN_WIDTH)
+        places = layout.chosen(table.columns, texts, table.droppable, room)
+        wide = layout.widths(table.columns, texts, places, room)
+    titles: tuple[Cell, ...] = tuple(Styled(column, "bold") for column in table.columns)
+    yield from _row(table, titles, places, wide)
+    if width is not None:
+        yield [(" " * table.indent + "─" * (sum(wide) + layout.GAP * (len(wide) - 1)), _COLOURS["dim"])]
+    for row in table.rows:
+        yield from _row(table, row, places, wide)
+
+
+def _row(table: Table, row: Sequence[Cell], places: Sequence[int], wide: Sequence[int]) -> Iterable[Pieces]:
+    """Write one row, as many lines as its longest cell needs."""
+    cells = [layout.wrapped(text_of(row[place]), width) for place, width in zip(places, wide, strict=True)]
+    for number in range(max(map(len, cells))):
+        line: Pieces = [(" " * table.indent, "")]
+        for place, width, lines in zip(places, wide, cells, strict=True):
+            text = lines[number] if number < len(lines) else ""
+            flush = text.rjust(width) if table.columns[place] in table.right else text.ljust(width)
+            line += [(flush, _style(row[place])), (" " * layout.GAP, "")]
+        yield _without_trailing_blanks(line)
+
+
+def _without_trailing_blanks(line: Pieces) -> Pieces:
+    while line and not line[-1][0].strip():
+        line.pop()
+    return [*line[:-1], (line[-1][0].rstrip(), line[-1][1])] if line else []

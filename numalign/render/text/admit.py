@@ -9,7 +9,7 @@ from numalign.kubelet.releases.release import version_text
 from numalign.kubelet.releases.table import is_history
 from numalign.model.cpuset import format_set
 from numalign.render.page.document import Cell, Document, Line, Styled, Table
-from numalign.render.text.alignment import reasons, verdict_cell
+from numalign.render.text.alignment import ids_text, reasons, verdict_cell
 from numalign.render.text.amounts import bytes_text, nodes_text
 from numalign.render.text.drawing import draw
 
@@ -36,7 +36,7 @@ def admit_document(result: AdmitResult, origin: str) -> Document:
     document: list[Line | Table] = [
         *(Line(text, "dim") for text in header(result.setup, origin, result.reserved_cpus)),
         Line(),
-        Table(COLUMNS, tuple(rows)),
+        Table(COLUMNS, tuple(rows), droppable=_droppable(pods)),
     ]
     apart = list(reasons(pods))
     if apart:
@@ -62,6 +62,11 @@ def gang_text(gang: Gang) -> str:
     """Say how much of a gang comes up: `MPIJob train: 7 of 8 fit (launcher 1 of 1, worker 6 of 7)`."""
     parts = ", ".join(f"{role or 'others'} {admitted} of {wanted}" for role, admitted, wanted in gang.roles)
     return f"{gang.kind} {gang.name}: {gang.admitted} of {gang.wanted} fit" + (f" ({parts})" if parts else "")
+
+
+def _droppable(pods: Sequence[PodResult]) -> tuple[str, ...]:
+    """Name the columns that a narrow terminal can do without; a container needs its name only beside others."""
+    return ("QOS", "HINT") if any(len(pod.containers) > 1 for pod in pods) else ("QOS", "HINT", "CONTAINER")
 
 
 def _summary(pods: Sequence[PodResult]) -> str:
@@ -146,10 +151,14 @@ def hint_text(hint: TopologyHint) -> str:
 
 
 def devices_text(holding: Holding) -> str:
-    """Write a container's devices, resource by resource: `nvidia.com/gpu [gpu0,gpu1]`."""
-    parts = {held.resource: ",".join(held.ids) for held in holding.devices}
-    parts |= dict.fromkeys(holding.missing, "none here")
-    return ", ".join(f"{name} [{parts[name]}]" for name in sorted(parts)) or NOTHING
+    """Write a container's devices, resource by resource: `nvidia.com/gpu [gpu0]`, `nvidia.com/gpu ×2 (gpu0–1)`."""
+    parts = {held.resource: _ids(held.ids) for held in holding.devices}
+    parts |= dict.fromkeys(holding.missing, "[none here]")
+    return ", ".join(f"{name} {parts[name]}" for name in sorted(parts)) or NOTHING
+
+
+def _ids(ids: Sequence[str]) -> str:
+    return f"[{ids[0]}]" if len(ids) == 1 else f"×{len(ids)} ({ids_text(ids, most=len(ids))})"
 
 
 def memory_text(holding: Holding) -> str:

@@ -12,6 +12,7 @@ from numalign.render.text.amounts import amount_text, nodes_text
 
 if TYPE_CHECKING:
     from numalign.analysis.alignment import Alignment, Part, TooLarge
+    from numalign.analysis.floating import Cause
     from numalign.analysis.verdict import Verdict
     from numalign.results.admit import ContainerResult, PodResult
 
@@ -61,7 +62,7 @@ def reason_of(container: ContainerResult, qos: str) -> str:
         parts.append(f"without {', '.join(judged.missing)}, which this machine does not have")
     if judged.cpus_float:
         held = "; ".join(_held(container))
-        parts.append(f"{f'{held}, ' * bool(held)}CPUs anywhere: {_cause(container, qos)}")
+        parts.append(f"{f'{held}, ' * bool(held)}CPUs anywhere: {cause_text(container.cause, qos)}")
     elif judged.too_large:
         parts += [_too_large(one, judged.nodes) for one in judged.too_large]
     elif judged.remote:
@@ -87,8 +88,8 @@ def _held(container: ContainerResult) -> Iterator[str]:
         yield f"{resource} on {nodes_text(nodes)}"
 
 
-def _cause(container: ContainerResult, qos: str) -> str:
-    cause = container.cause
+def cause_text(cause: Cause | None, qos: str) -> str:
+    """Say why the CPUs of a container float; `qos` is the pod's class."""
     if cause is None or cause.kind == "not-pinned":
         return "this kubelet does not pin them"
     if cause.kind == "cpu-manager":
@@ -119,12 +120,12 @@ def part_text(part: Part) -> str:
     return f"{part.resource} {ids_text(part.ids)}" if part.ids else part.resource
 
 
-def ids_text(ids: Sequence[str]) -> str:
-    """Write ids of devices, those that count up as a range: `gpu0–3,gpu6`; of many others how many there are."""
+def ids_text(ids: Sequence[str], most: int = MAX_IDS_NAMED) -> str:
+    """Write ids of devices, those that count up as a range: `gpu0–3,gpu6`; of more than `most` others their number."""
     pieces = [
         f"{prefix}{first}" + (f"–{last}" if first and last > int(first) else "") for prefix, first, last in _runs(ids)
     ]
-    if len(pieces) > MAX_IDS_NAMED:
+    if len(pieces) > most:
         return f"{ids[0]} and {len(ids) - 1} more"
     return ",".join(pieces)
 

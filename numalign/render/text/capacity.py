@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from numalign.model.cpuset import format_set
 from numalign.render.page.document import Cell, Document, Line, Styled, Table
 from numalign.render.page.table_csv import table_csv
 from numalign.render.text.amounts import amount_text, bytes_text
@@ -44,8 +45,11 @@ def _shape(shape: ShapeCapacity, *, wide: bool) -> Iterator[Line | Table]:
     if len(groups) > len(shown):
         more = sum(len(group) for group in groups[len(shown) :])
         yield Line(f"and {more} more nodes; -o wide shows them", "dim")
+    if shape.rounds is not None:
+        yield Line(f"whole rounds now: {shape.rounds.now}, on the empty cluster: {shape.rounds.empty}", "bold")
     apart = shape.now - shape.aligned
-    yield Line(f"fits now: {shape.now}" + (f", {apart} of them not aligned" if apart else ", all aligned"), "bold")
+    what = "pods" if shape.rounds is not None else "fits now"
+    yield Line(f"{what}: {shape.now}" + (f", {apart} of them not aligned" if apart else ", all aligned"), "bold")
     yield Line(f"on the empty cluster: {shape.empty}, {shape.empty_aligned} of them aligned")
     yield Line(_blind(shape), "warn" if shape.blind > shape.now else "")
     yield Line(f"stranded: {amounts_text(shape.stranded)}")
@@ -88,7 +92,12 @@ def limit_text(limit: Limit | None) -> str:
         return limit.reason or "-"
     if not limit.numa_nodes:
         return f"{limit.resource}, whole node"
-    return f"{limit.resource} on {', '.join(map(str, limit.numa_nodes))}"
+    return f"{limit.resource} on {format_ranges(limit.numa_nodes)}"
+
+
+def format_ranges(numbers: Sequence[int]) -> str:
+    """Write NUMA ids shortly: `0-3,8`."""
+    return format_set(sum(1 << number for number in numbers))
 
 
 def amounts_text(amounts: Mapping[str, int]) -> str:

@@ -70,7 +70,7 @@ def _table(rows: Sequence[ComparedRow], *, wide: bool, machines: bool) -> Table:
         row[3 + machines : 3 + machines] = [one.option or NOTHING] * options
         laid_out.append(tuple(row))
     titles = [*columns[:1], *["MACHINE"] * machines, *columns[1:3], *["OPTION"] * options, *columns[3:]]
-    return Table(tuple(titles), tuple(laid_out))
+    return Table(tuple(titles), tuple(laid_out), droppable=() if wide else ("THEN", "HINT"))
 
 
 def _row(one: ComparedRow, *, wide: bool) -> Iterator[Cell]:

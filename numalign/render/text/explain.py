@@ -11,7 +11,7 @@ from numalign.model.quantity import NANO, Quantity, canonical
 from numalign.model.resources import CPU
 from numalign.render.page.document import Cell, Document, Line, Table
 from numalign.render.text.admit import header, machine_line
-from numalign.render.text.alignment import reason_of
+from numalign.render.text.alignment import cause_text, reason_of
 from numalign.render.text.amounts import nodes_text
 from numalign.render.text.details import alternatives_lines, details
 from numalign.render.text.matrix import matrix_table
@@ -20,7 +20,6 @@ from numalign.render.text.refusal import why
 if TYPE_CHECKING:
     from numalign.analysis.placement import Placement
     from numalign.analysis.refusal import Refusal
-    from numalign.analysis.unpinned import Unpinned
     from numalign.analysis.verdict import Verdict
     from numalign.analysis.whatif.change import Change
     from numalign.errors import StartError
@@ -84,7 +83,7 @@ def _more(told: ExplainedPod) -> Iterator[Line | Table]:
 def explanation(config: KubeletConfig, told: ExplainedPod, advice: Advice) -> Document:
     """Tell one pod."""
     if told.refusal is None:
-        return [_admitted(told.pod), *_matrices(told), *_placements(told), *_unpinned(told.unpinned)]
+        return [_admitted(told.pod), *_matrices(told), *_placements(told), *_unpinned(told)]
     return [
         Line(f"{told.pod.name}: refused, {VERDICTS[told.refusal.never]}", "bad"),
         *(Line(f"  {text}", "bold") for text in why(told.refusal)),
@@ -224,26 +223,22 @@ def _placements(told: ExplainedPod) -> Iterator[Line | Table]:
         yield _judgement(container, placement, told.pod.qos)
 
 
-def _unpinned(found: Sequence[Unpinned]) -> Iterator[Line]:
-    """Say why containers have no CPUs of their own; what makes a pod Burstable is told once."""
-    for one in found:
-        yield Line(f"  container {one.container}: its CPUs are not pinned: {unpinned_text(one)}", "warn")
-    told = {(blame.container, blame.message): blame for one in found for blame in one.blame}
-    for blame in told.values():
+def _unpinned(told: ExplainedPod) -> Iterator[Line]:
+    """Say why containers have no CPUs of their own, where their verdict does not; and what to write instead."""
+    floating = {one.name for one in told.pod.containers if one.alignment.verdict == "floating"}
+    for one in told.unpinned:
+        if one.container not in floating:
+            yield Line(
+                f"  container {one.container}: its CPUs are not pinned: {cause_text(one.cause, told.pod.qos)}", "warn"
+            )
+    if any(one.cause.kind == "cpu-manager" for one in told.unpinned):
+        yield Line("  To pin its CPUs: --cpu-manager-policy static")
+    every = {(blame.container, blame.message): blame for one in told.unpinned for blame in one.blame}
+    if every:
+        yield Line("  To pin its CPUs:")
+    for blame in every.values():
         yield Line(f"    container {blame.container}: {blame.message}")
         yield Line(f"      → {blame.advice}")
-
-
-def unpinned_text(one: Unpinned) -> str:
-    """Say why one container has no CPUs of its own."""
-    if one.because == "manager":
-        return "the CPU manager's policy is none; with --cpu-manager-policy static it could be"
-    if one.because == "class":
-        culprits = ", ".join(dict.fromkeys(blame.container for blame in one.blame))
-        return f"the pod is {one.qos}, not Guaranteed, because of container {culprits}"
-    if one.because == "fraction":
-        return "it asks for no whole number of CPUs"
-    return "it asks for no CPU"
 
 
 def _judgement(container: ContainerResult, placement: Placement, qos: str) -> Line:

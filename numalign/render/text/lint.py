@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from numalign.analysis.lint.finding import reaches
 from numalign.render.ci.checks import Check, Level, Problem
 from numalign.render.json.data import Data
-from numalign.render.page.document import Cell, Document, Line, Style, Styled, Table
+from numalign.render.page.document import Document, Line, Style
 
 if TYPE_CHECKING:
     from numalign.analysis.lint.finding import Finding
@@ -16,29 +16,42 @@ if TYPE_CHECKING:
     from numalign.results.lint import LintResult
 
 
-COLUMNS = ("WHERE", "CODE", "EFFECT", "CONTAINER", "WHAT, AND WHAT TO WRITE INSTEAD")
 _STYLES: dict[str, Style] = {"note": "dim", "unaligned": "warn", "rejected": "bad", "impossible": "bad"}
 
 
 def lint_document(result: LintResult) -> Document:
-    """Build the table, two rows a finding, and a closing line that counts."""
+    """Tell each finding on a line, with `help:` below, and close with a line that counts."""
     linted = result.pods
-    rows = [row for one in linted for finding, line in one.found for row in _rows(one.file, finding, line)]
+    lines = [line for one in linted for finding, number in one.found for line in _lines(one.file, finding, number)]
     ignored = sum(len(one.ignored) for one in linted)
-    told = [f"{_many(len(linted), 'pod')}, {_many(len(rows) // 2, 'finding')}"]
+    told = [f"{_many(len(linted), 'pod')}, {_many(len(lines) // 2, 'finding')}"]
+    aside = sum(not one.judged for one in linted)
+    if aside:
+        told.append(f"{_many(aside, 'pod')} with nothing to align")
     if ignored:
         told.append(f"{_many(ignored, 'rule')} ignored")
     told.append(f"judged on {result.machine}" if result.machine is not None else "judged without a machine")
     closing = Line("; ".join(told), "dim")
-    return [Table(COLUMNS, tuple(rows)), Line(), closing] if rows else [closing]
+    return [*lines, Line(), closing] if lines else [closing]
 
 
-def _rows(file: str, finding: Finding, line: int) -> Iterable[tuple[Cell, ...]]:
-    effect = Styled(finding.effect, _STYLES[finding.effect])
-    yield (
-        f"{file}:{line}", finding.code, effect, finding.container or "-", finding.message
-    )  # fmt: skip
-    yield "", "", "", "", f"→ {finding.advice}"
+def page_document(code: str) -> Document:
+    """Explain a code: what is found, what comes of it and what to write instead."""
+    from numalign.analysis.lint.pages import PAGES
+
+    parts = PAGES[code]._asdict()
+    return [
+        Line(code, "bold"),
+        *(Line(f"  {label + ':':9}{text}") for label, text in parts.items()),
+        Line(),
+        Line(f"To pass over it: --ignore {code}, or {code}@CONTAINER; the annotation numalign/ignore", "dim"),
+    ]
+
+
+def _lines(file: str, finding: Finding, line: int) -> Iterable[Line]:
+    who = f"container {finding.container}: " if finding.container else ""
+    yield Line(f"{file}:{line}: {finding.code} ({finding.effect}) {who}{finding.message}", _STYLES[finding.effect])
+    yield Line(f"  help: {finding.advice}")
 
 
 def _many(count: int, thing: str) -> str:
@@ -67,6 +80,7 @@ def lint_json(result: LintResult, notices: Sequence[Notice]) -> Data:
                 "qos": one.qos,
                 "findings": [_finding_json(finding, line) for finding, line in one.found],
                 "ignored": list(one.ignored),
+                "judged": one.judged,
             }
             for one in result.pods
         ],

@@ -30,7 +30,7 @@ def machines_document(machines: Sequence[BundledMachine]) -> Document:
         for machine, about in machines
     )
     hint = Line("One of them as a file to start from: numalign machines NAME > machine.yaml", "dim")
-    return [Table(COLUMNS, rows, frozenset(COLUMNS[1:5])), Line(), hint]
+    return [Table(COLUMNS, rows, frozenset(COLUMNS[1:5]), droppable=("SOCKETS",)), Line(), hint]
 
 
 def machines_json(machines: Sequence[BundledMachine]) -> Data:

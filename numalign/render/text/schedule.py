@@ -63,10 +63,12 @@ def header(fleet: Fleet, origin: str, scheduler: SchedulerConfig) -> Iterator[st
 def _pod(pod: ScheduledPod, kind: Kind, *, wide: bool) -> Iterator[Line | Table]:
     groups = [tuple(group) for _, group in groupby(pod.answers, _alike)]
     shown = groups if wide else groups[:MAX_ROWS_SHOWN]
+    hidden = groups[len(shown) :]
+    shown += [group for group in hidden if any(one.node == pod.node for one in group)]
     yield Line(f"{pod.namespace}/{pod.name}", "bold")
     yield Table(COLUMNS, tuple(_row(group, pod) for group in shown), frozenset({"SCORE"}))
     if len(groups) > len(shown):
-        more = sum(len(group) for group in groups[len(shown) :])
+        more = len(pod.answers) - sum(len(group) for group in shown)
         yield Line(f"and {more} more nodes; -o wide shows them", "dim")
     yield from _disagreements(pod)
     yield from _outcome(pod, kind)

@@ -79,12 +79,7 @@ def export(session: Session, name: str, options: ExportOptions | None = None) ->
         options: how it is written.
     """
     options = options or ExportOptions()
-    held = [
-        one
-        for uid in session.state.pods
-        for one in _held(session, uid)
-        if options.like == "numalign" or one.kind != "init"  # init containers are invisible to exporters (26)
-    ]
+    held = _seen(session) if options.like != "numalign" else None
     machine = session.node.machine
     amounts = {node.id: _amounts(session, node.id, held, options.like) for node in machine.numa_nodes}
     costs = _costs(machine, options.like)
@@ -102,6 +97,11 @@ def export(session: Session, name: str, options: ExportOptions | None = None) ->
     return _with_placement(nrt, session) if options.placement else nrt
 
 
+def _seen(session: Session) -> list[Held]:
+    """List what the containers hold that exporters see: ordinary init containers are invisible to them (26)."""
+    return [one for uid in session.state.pods for one in _held(session, uid) if one.kind != "init"]
+
+
 def _held(session: Session, uid: str) -> list[Held]:
     """List what the containers of a pod hold."""
     state, resources = session.state, session.node.device.resources
@@ -117,25 +117,46 @@ def _held(session: Session, uid: str) -> list[Held]:
     return result
 
 
-def _amounts(session: Session, number: int, held: Sequence[Held], like: Like) -> dict[str, Amount]:
-    """Count the resources of one NUMA node, in the order of rule 28: cpu, memory, huge pages by size, devices."""
+def _amounts(session: Session, number: int, held: Sequence[Held] | None, like: Like) -> dict[str, Amount]:
+    """Count the resources of one NUMA node, in the order of rule 28: cpu, memory, huge pages by size, devices.
+
+    Args:
+        session: the node.
+        number: the NUMA node.
+        held: what an exporter sees of the containers; None: the kubelet's own books count.
+        like: whose way of counting.
+    """
     result: dict[str, Amount] = {}
     node = session.node
     own = next(one.cpus for one in node.machine.numa_nodes if one.id == number)
     if node.cpu.static:
-        free = node.cpu.allocatable & own
-        total = free.bit_count()
-        for one in held:
-            free &= ~one.cpus
-        result[CPU] = Amount(max(own.bit_count(), total), total, free.bit_count())
+        total = node.cpu.allocatable & own
+        free = total & session.state.cpu.default
+        if held is not None:
+            free = total
+            for one in held:
+                free &= ~one.cpus
+        result[CPU] = Amount(own.bit_count(), total.bit_count(), free.bit_count())
     result |= _memory(session, number, held, like)
-    for name, resource in sorted(node.device.resources.items()):
-        healthy = [device for place, device in enumerate(resource.devices) if resource.healthy >> place & 1]
-        total = sum(number in (device.numa_nodes or ()) for device in healthy)
-        taken = sum(_taken_there(device, number, like) for one in held for device in one.devices.get(name, ()))
-        result[name] = Amount(total, total, max(total - taken, 0))
+    result |= _devices(session, number, held, like)
     kept = {name: one for name, one in result.items() if name == CPU or one.capacity or one.allocatable}
     return kept or {CPU: Amount(own.bit_count(), 0, 0)}  # rule 23
+
+
+def _devices(session: Session, number: int, held: Sequence[Held] | None, like: Like) -> dict[str, Amount]:
+    """Count the devices of one NUMA node, by name; one of several nodes counts on each of them."""
+    result = {}
+    for name, resource in sorted(session.node.device.resources.items()):
+        here = resource.on_node[number] if 0 <= number < len(resource.on_node) else 0
+        for bit, mask in resource.spanning:
+            here |= bit if number >= 0 and mask >> number & 1 else 0
+        total = (here & resource.healthy).bit_count()
+        if held is None:
+            taken = (here & session.state.device.allocated.get(name, 0)).bit_count()
+        else:
+            taken = sum(_taken_there(device, number, like) for one in held for device in one.devices.get(name, ()))
+        result[name] = Amount(total, total, max(total - taken, 0))
+    return result
 
 
 def _taken_there(device: Device, number: int, like: Like) -> int:
@@ -146,7 +167,7 @@ def _taken_there(device: Device, number: int, like: Like) -> int:
     return int(number in nodes)
 
 
-def _memory(session: Session, number: int, held: Sequence[Held], like: Like) -> dict[str, Amount]:
+def _memory(session: Session, number: int, held: Sequence[Held] | None, like: Like) -> dict[str, Amount]:
     """Count memory and huge pages of one NUMA node; nothing where the Memory Manager is off (25)."""
     manager, state = session.node.memory, session.state.memory
     result = {}
@@ -156,7 +177,7 @@ def _memory(session: Session, number: int, held: Sequence[Held], like: Like) -> 
         if place is None or not manager.offered[place] >> number & 1:
             continue
         total, allocatable = manager.total[place][number], manager.allocatable[place][number]
-        if like == "numalign":
+        if held is None:
             available = state.free[place][number]
         else:
             blocks = [block for one in held for block in one.blocks if block.type == name and block.mask >> number & 1]

@@ -33,6 +33,8 @@ LOCAL, REMOTE = 10, 20
 """Distances where the object names none."""
 
 
+ENOUGH = 1 << 46
+"""Bytes of memory on a NUMA node of which nobody says how much it has: nothing is short of it."""
 MAX_UNITS = 1 << 16
 """The most CPUs, and devices of one name, that a zone can have here."""
 
@@ -80,7 +82,8 @@ def machine_of(nrt: NodeResourceTopology, *, cpus: int | None = None, memory: in
         notes.append(_left_out(CPU, "CPU", cpus))
     if MEMORY not in listed:
         notes.append(_left_out(MEMORY, "Memory", memory))
-    nodes, sockets, reserved = _nodes(zones, counts)
+    share = None if MEMORY in listed else ENOUGH if memory is None else memory // len(zones)
+    nodes, sockets, reserved = _nodes(zones, counts, share)
     policies = _manager_policies(nrt, has_cpus, MEMORY in listed, notes)
     memory_reserved = _reserved_memory(zones) if policies[1] == "Static" else {}
     if policies[1] == "Static" and not any(amounts.get(MEMORY) for amounts in memory_reserved.values()):
@@ -104,6 +107,13 @@ def machine_of(nrt: NodeResourceTopology, *, cpus: int | None = None, memory: in
         if said is None:
             notes.append(f"max-allowable-numa-nodes is taken to be {most}: the kubelet would not start without it")
     return Assumed(machine, config, used_of(nrt), tuple(notes))
+
+
+def with_memory(machine: Machine, memory: int | None) -> Machine:
+    """Give a machine of which only the CPUs are known its memory, spread evenly; None: enough of it."""
+    share = ENOUGH if memory is None else memory // len(machine.numa_nodes)
+    nodes = tuple([node._replace(memory=share) for node in machine.numa_nodes])
+    return machine._replace(numa_nodes=nodes, total_memory=memory)
 
 
 def numa_zones_of(nrt: NodeResourceTopology) -> dict[int, Zone]:
@@ -139,11 +149,9 @@ def _units(zone: Zone, name: str) -> Units:
 def _left_out(resource: str, manager: str, amount: int | None) -> str:
     """Say that no zone lists a resource, and what stands in its place."""
     said = f"no zone lists {resource}, so the {manager} Manager seems to be off"
-    if amount is None:
-        filled = "how much each NUMA node has is not known"
-    else:
-        filled = "the Node's amount is spread evenly" if resource == CPU else "only the Node's total is known"
-    return f"{said}; {filled}"
+    if amount is not None:
+        return f"{said}; the Node's amount is spread evenly"
+    return f"{said}; {'one CPU' if resource == CPU else 'enough of it'} is taken to be on each NUMA node"
 
 
 def _spread(counts: Mapping[int, Units], cpus: int | None) -> dict[int, Units]:
@@ -155,7 +163,7 @@ def _spread(counts: Mapping[int, Units], cpus: int | None) -> dict[int, Units]:
 
 
 def _nodes(
-    zones: Mapping[int, Zone], counts: Mapping[int, Units]
+    zones: Mapping[int, Zone], counts: Mapping[int, Units], share: int | None
 ) -> tuple[tuple[NUMANode, ...], tuple[Unit, ...], int]:
     """Number the CPUs zone by zone, one socket a zone; the first CPUs of each zone are the reserved ones.
 
@@ -169,7 +177,7 @@ def _nodes(
         reserved |= ((1 << capacity - allocatable) - 1) << first
         first += capacity
         pages = {page_size(name): _units(zone, name)[0] for name in zone.resources if is_hugepages(name)}
-        total = _units(zone, MEMORY)[0]
+        total = _units(zone, MEMORY).capacity if share is None else share
         nodes.append(NUMANode(number, cpus, max(total, sum(pages.values())), pages, _distances(zones, number)))
         sockets.append(Unit(place, cpus))
     return tuple(nodes), tuple(sockets), reserved

@@ -18,7 +18,7 @@ from numalign.model.quantity import NANO, from_int
 from numalign.model.resources import CPU, MEMORY
 from numalign.scheduler.node import ClusterNode, Fleet, Known
 from numalign.scheduler.nrt import occupied
-from numalign.scheduler.nrt.machine import Assumed, machine_of, used_of
+from numalign.scheduler.nrt.machine import Assumed, machine_of, used_of, with_memory
 from numalign.scheduler.nrt.value import FINGERPRINT, PLACEMENT_METADATA, NodeResourceTopology
 from numalign.scheduler.resources import Amounts
 from numalign.sources.cluster.dump import Dump
@@ -92,6 +92,8 @@ class _Building:
         found = dump.nrts.get(name)
         session, known = self._session(identity, read, pods)
         allocatable = read.allocatable or (allocatable_of(session.view) if session else {})
+        if not read.allocatable and not (found and MEMORY in found.nrt.listed):
+            allocatable = {resource: amount for resource, amount in allocatable.items() if resource != MEMORY}
         if "pods" not in allocatable:
             allocatable = {**allocatable, "pods": PODS_BY_DEFAULT * NANO}
         bound = tuple([one.pod for one in pods])
@@ -99,8 +101,8 @@ class _Building:
             taken = () if dump.pods else _anonymous(session)
             bound = bound or taken
             session = with_allocatable(session, read.allocatable)._replace(pods=bound)
-            if MEMORY not in allocatable or (not read.allocatable and not session.node.machine.memory):
-                session = without_judging(session, MEMORY)
+            if MEMORY not in allocatable:
+                session = without_judging(session, [MEMORY])
         return ClusterNode(
             name=name,
             totals=self._requests.totals(allocatable, bound, unjudged_of(session)),
@@ -169,7 +171,7 @@ class _Building:
     ) -> Session:
         """Open the kubelet of a node of which every CPU is known."""
         memory = read.capacity.get(MEMORY)
-        exact = machine or machine_of_cpus(topology)._replace(total_memory=memory // NANO if memory else None)
+        exact = machine or with_memory(machine_of_cpus(topology), memory // NANO if memory else None)
         settings = from_data(topology.settings, identity.name).config
         changed = {field: value for field, value in settings._asdict().items() if value != getattr(_NONE, field)}
         session = self._kubelets.open(id(topology), always(Setup(exact, config._replace(**changed), "ideal")), identity)

@@ -67,7 +67,8 @@ def with_allocatable(session: Session, allocatable: Amounts) -> Session:
     """Let the fit check judge by what the Node object says."""
     if session.view is None or not allocatable:
         return session
-    return session._replace(view=session.view._replace(allocatable=_quantities(allocatable), unjudged=frozenset()))
+    unjudged = session.view.unjudged - allocatable.keys()
+    return session._replace(view=session.view._replace(allocatable=_quantities(allocatable), unjudged=unjudged))
 
 
 def _quantities(amounts: Amounts) -> dict[str, Quantity]:
@@ -81,11 +82,11 @@ def unjudged_of(session: Session | None) -> frozenset[str]:
     return session.view.unjudged if session is not None and session.view is not None else frozenset()
 
 
-def without_judging(session: Session, resource: str) -> Session:
-    """Let the fit check pass over a resource of which nobody said how much there is."""
+def without_judging(session: Session, resources: Iterable[str]) -> Session:
+    """Let the fit check pass over resources of which nobody said how much there is."""
     if session.view is None:
         return session
-    return session._replace(view=session.view._replace(unjudged=session.view.unjudged | {resource}))
+    return session._replace(view=session.view._replace(unjudged=session.view.unjudged | set(resources)))
 
 
 def allocatable_of(view: NodeView | None) -> dict[str, int]:

@@ -131,7 +131,7 @@ def _name(value: object) -> str:
     return value
 
 
-_KEPT: Final = ("hostNetwork", "priority", "overhead", "priorityClassName")
+_KEPT: Final = ("resources", "hostNetwork", "priority", "overhead", "priorityClassName")
 _KEPT_OF_CONTAINER: Final = ("name", "resources", "restartPolicy", "ports")
 
 

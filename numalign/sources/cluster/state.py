@@ -23,7 +23,7 @@ from numalign.scheduler.nrt import occupied
 from numalign.scheduler.nrt.value import NodeResourceTopology
 from numalign.sources.cluster import nrt, settings
 from numalign.sources.cluster.fleet import Built
-from numalign.sources.cluster.kubelets import Identity, Kubelets, Requests, unjudged_of, with_allocatable
+from numalign.sources.cluster.kubelets import Identity, Kubelets, Requests, with_allocatable, without_judging
 from numalign.sources.kubelet import configuration
 from numalign.sources.machine.file import from_data as machine_from_data
 from numalign.sources.text import fields
@@ -96,16 +96,18 @@ class _Reading:
         for namespace, pod_name, uid, shape, created in fields.sequence(data.get("pods") or (), (*path, "pods")):
             pods.append(_named(self._shapes[shape], namespace, pod_name, uid, created))
             demands[uid] = self._demands[shape]._replace(uid=uid)
+        unjudged = frozenset(map(str, fields.sequence(data.get("unjudged") or (), (*path, "unjudged"))))
         session = None
         if data.get("kind") is not None:
             kind = fields.integer(data["kind"], (*path, "kind"), 0, len(self._setups) - 1)
             session = self._kubelets.open(kind, partial(self._setups.__getitem__, kind), Identity(name, labels, taints))
             state = _state(session.node, data, demands)
-            session = with_allocatable(session, total)._replace(state=state, pods=tuple(pods))
+            session = without_judging(with_allocatable(session, total), unjudged)
+            session = session._replace(state=state, pods=tuple(pods))
         known = settings.choice(data.get("known"), ("exact", "counts", "nothing"), (*path, "known"))
         return ClusterNode(
             name=name,
-            totals=self._requests.totals(total, pods, unjudged_of(session)),
+            totals=self._requests.totals(total, pods, unjudged),
             session=session,
             known=known,  # type: ignore[arg-type]  # it was checked against its choices
             nrt=_published(data.get("nrt"), (*path, "nrt")),
@@ -133,8 +135,8 @@ def _under(path: Path, inner: Path) -> str:
 
 
 def _shape(data: Mapping[str, object]) -> Pod:
-    manifest = {"metadata": {"name": "shape"}, "spec": data["spec"], "status": {"qosClass": data["qos"]}}
-    return read_pod(manifest)
+    status = {"qosClass": data["qos"]} if data["qos"] else {}
+    return read_pod({"metadata": {"name": "shape"}, "spec": data["spec"], "status": status})
 
 
 def _named(shape: Pod, namespace: object, name: object, uid: object, created: object) -> Pod:

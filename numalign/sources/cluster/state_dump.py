@@ -59,6 +59,8 @@ class _Writing:
             "allocatable": {name: amount_text(amount) for name, amount in node.totals.allocatable.items()},
             "pods": [[pod.namespace, pod.name, pod.uid, self._shape(pod), pod.created] for pod in pods],
         }
+        if node.totals.unjudged:
+            result["unjudged"] = sorted(node.totals.unjudged)
         if node.labels:
             result["labels"] = dict(node.labels)
         if node.taints:
@@ -83,11 +85,11 @@ class _Writing:
         return self._known_kinds[key]
 
     def _shape(self, pod: Pod) -> int:
-        key = id(pod.containers), pod.qos
+        key = id(pod.containers), pod.status.qos
         known = self._known_shapes.get(key)
         if known is None:  # the containers are kept, so that their id stays theirs
             known = self._known_shapes[key] = len(self.shapes), pod.containers
-            self.shapes.append({"spec": trimmed(pod.spec) if pod.spec else _spec(pod), "qos": pod.qos})
+            self.shapes.append({"spec": trimmed(pod.spec) if pod.spec else _spec(pod), "qos": pod.status.qos})
         return known[0]
 
 

@@ -12,6 +12,7 @@ from numalign.sources.node.podresources import NOTHING, PodResources
 if TYPE_CHECKING:
     from numalign.model.machine import Machine
     from numalign.model.pod import Pod
+    from numalign.sources.tree.folder import Tree
 
 CPU_FILE = "cpu_manager_state"
 MEMORY_FILE = "memory_manager_state"
@@ -62,6 +63,8 @@ class NodeFacts(NamedTuple):
     containers: Mapping[str, tuple[str, str]] = {}
     """Container id -> (pod UID, container name), as far as known."""
     podresources: PodResources = NOTHING
+    tree: Tree | None = None
+    """Where processes and control groups are to be looked for; None: nowhere."""
     notices: tuple[Notice, ...] = ()
     unknown: tuple[str, ...] = ()
     """What could not be known, a phrase each."""

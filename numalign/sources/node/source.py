@@ -157,6 +157,7 @@ def of_host(tree: Tree, origin: str) -> NodeFacts:
     answer = told.get("podResources")
     version = told.get("kubeletVersion")
     return facts._replace(
+        tree=tree,
         machine=machine,
         settings=settings,
         version=version if isinstance(version, str) else "",

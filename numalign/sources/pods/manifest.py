@@ -94,7 +94,12 @@ class PodInput(NamedTuple):
 
 
 def read(
-    names: Iterable[FilePath], copies: Copies = ONE, beside: Iterable[Pod] = (), *, unique: bool = True
+    names: Iterable[FilePath],
+    copies: Copies = ONE,
+    beside: Iterable[Pod] = (),
+    *,
+    unique: bool = True,
+    needed: bool = True,
 ) -> PodInput:
     """Read the pods of files, folders and `-` (standard input), in this order.
 
@@ -105,13 +110,14 @@ def read(
         copies: how many pods to make of each Pod or template.
         beside: pods already there, whose names are taken.
         unique: two pods may not have one name. (Where each is judged by itself, they may.)
+        needed: it is an error if there is no pod at all.
 
     Raises:
-        InputError: the only input cannot be read, or holds a pod that the API server would refuse; or none has a pod.
+        InputError: the only input cannot be read, or holds a pod that the API server would refuse; or no pod is there.
     """
     names = tuple(names)
     reading = _read_all(names)
-    if not reading.carriers and not reading.finished:
+    if needed and not reading.carriers and not reading.finished:
         if reading.broken:
             raise reading.broken[0]
         raise InputError(no_pod_in(reading.without_pod), ", ".join(map(files.shown_name, names)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 
 from numalign.analysis.lint.check import CLAIM_CODES, CODES, RULES, lint
 from numalign.analysis.lint.finding import EFFECTS, reaches
+from numalign.analysis.lint.pages import PAGES
 from numalign.errors import InputError
 from numalign.kubelet.admission import Session, admit, open_session
 from numalign.kubelet.config import IDEAL, KubeletConfig, MemoryReservation
@@ -19,6 +22,7 @@ from numalign.model.pod import Pod
 from numalign.sources.machine.file import load_machine
 from tests.analysis.support import STATIC
 
+ROOT = Path(__file__).parents[3]
 FULL = {"cpu_manager_policy_options": {"full-pcpus-only": "true"}}
 
 
@@ -26,10 +30,21 @@ def container(name: str = "app", *, limits: Any = None, requests: Any = None, **
     return {"name": name, "resources": {"limits": limits or {}, "requests": requests or {}, **more}}
 
 
-def pod(*apps: dict[str, Any], init: Any = (), ignore: str | None = None, **spec: Any) -> Pod:
-    metadata: dict[str, Any] = {"name": "web"}
-    if ignore is not None:
-        metadata["annotations"] = {"numalign/ignore": ignore}
+def pod(
+    *apps: dict[str, Any],
+    init: Any = (),
+    ignore: str | None = None,
+    align: str | None = None,
+    labels: dict[str, str] | None = None,
+    proxy: bool = False,
+    **spec: Any,
+) -> Pod:
+    annotations = {"numalign/ignore": ignore, "numalign/align": align}
+    if proxy:
+        names = ("CPU", "CPULimit", "Memory", "MemoryLimit")
+        annotations |= {f"sidecar.istio.io/proxy{name}": "1" if "CPU" in name else "1Gi" for name in names}
+    known = {name: text for name, text in annotations.items() if text is not None}
+    metadata: dict[str, Any] = {"name": "web", "annotations": known, "labels": labels or {}}
     return read_pod({"metadata": metadata, "spec": {"initContainers": list(init), "containers": list(apps), **spec}})
 
 
@@ -42,10 +57,36 @@ SIDECAR = {"restartPolicy": "Always"}
 
 CASES: list[tuple[str, Pod, list[tuple[str, str, str]]]] = [
     ("nothing is wrong with whole limits", pod(container(limits=GOOD)), []),
+    ("a pod that asks for nothing to align is not judged", pod(container()), []),
     (
-        "a pod that asks nothing is not guaranteed",
-        pod(container()),
+        "a pod with fractions of a CPU alone is not judged",
+        pod(container(limits={"cpu": "1500m", "memory": "1Gi"}), container("b", requests={"cpu": "100m"})),
+        [],
+    ),
+    (
+        "a pod that says so is judged",
+        pod(container(), align="true"),
         [("not-guaranteed", "", "spec"), ("limit-missing", "app", "spec.containers[0].resources.limits")],
+    ),
+    (
+        "a helper without limits costs the pod its class",
+        pod(container(limits=GOOD), container("helper", requests={"cpu": "10m"})),
+        [("not-guaranteed", "", "spec"), ("limit-missing", "helper", "spec.containers[1].resources.limits")],
+    ),
+    (
+        "a helper in the shared pool is a note beside a container with CPUs of its own",
+        pod(container(limits=GOOD), container("helper", limits={"cpu": "100m", "memory": "64Mi"})),
+        [("fractional-cpus", "helper", "spec.containers[1].resources.limits.cpu")],
+    ),
+    (
+        "Istio adds a container that costs the pod its class",
+        pod(container(limits=GOOD), labels={"sidecar.istio.io/inject": "true"}),
+        [("injected-proxy", "", "metadata")],
+    ),
+    (
+        "unless annotations give it equal requests and limits",
+        pod(container(limits=GOOD), labels={"sidecar.istio.io/inject": "true"}, proxy=True),
+        [],
     ),
     (
         "an init container without limits costs the pod its class",
@@ -68,8 +109,8 @@ CASES: list[tuple[str, Pod, list[tuple[str, str, str]]]] = [
         [],
     ),
     (
-        "a fraction of a CPU runs in the shared pool",
-        pod(container(limits={"cpu": "1500m", "memory": "1Gi"})),
+        "a fraction of a CPU beside a device runs in the shared pool",
+        pod(container(limits={"cpu": "1500m", "memory": "1Gi", "nvidia.com/gpu": 1})),
         [("fractional-cpus", "app", "spec.containers[0].resources.limits.cpu")],
     ),
     ("what rounds up to a whole CPU is one", pod(container(limits={"cpu": "1.9999", "memory": "1Gi"})), []),
@@ -105,17 +146,16 @@ CASES: list[tuple[str, Pod, list[tuple[str, str, str]]]] = [
         [("odd-cpus", "app", "spec.containers[0].resources.limits.cpu")],
     ),
     (
-        "many CPUs beside a device may differ in width",
+        "without a machine nobody knows how wide anything is",
         pod(container(limits={"cpu": 48, "memory": "1Gi", "nvidia.com/gpu": 1})),
-        [("unequal-widths", "app", "spec.containers[0].resources.limits")],
+        [],
     ),
     (
-        "several devices of two kinds may, whatever the class",
+        "several devices of two kinds, whatever the class",
         pod(container(limits={**GOOD, "nvidia.com/gpu": 8, "example.com/nic": 1}, requests={"memory": 1})),
         [
             ("not-guaranteed", "", "spec"),
             ("request-not-limit", "app", "spec.containers[0].resources.requests.memory"),
-            ("unequal-widths", "app", "spec.containers[0].resources.limits"),
         ],
     ),
     ("a few CPUs and one device fit one node", pod(container(limits={**GOOD, "nvidia.com/gpu": 1})), []),
@@ -160,7 +200,7 @@ def test_what_a_manifest_tells(one: Pod, expected: list[tuple[str, str, str]]) -
 
 def test_every_rule_has_a_case() -> None:
     told = {code for _, _, expected in CASES for code, _, _ in expected}
-    assert told | {"exceeds-machine", "device-missing", *CLAIM_CODES} == set(CODES)
+    assert told | {"exceeds-machine", "device-missing", "unequal-widths", *CLAIM_CODES} == set(CODES)
 
 
 def test_no_finding_is_worse_than_its_rule_says() -> None:
@@ -234,6 +274,8 @@ def test_findings_are_passed_over_by_flag_and_by_annotation() -> None:
 def test_an_unknown_code_in_the_annotation_is_wrong_input() -> None:
     with pytest.raises(InputError, match='"fractional-cpu"; did you mean "fractional-cpus"') as raised:
         lint(pod(container(), ignore="fractional-cpu"))
+    with pytest.raises(InputError, match='expected fractional-cpus@CONTAINER, got "fractional-cpus@"'):
+        lint(pod(container(), ignore="fractional-cpus@"))
     assert raised.value.where == 'metadata.annotations["numalign/ignore"]'
 
 
@@ -247,7 +289,7 @@ def test_an_unknown_code_in_the_annotation_is_wrong_input() -> None:
     ],
 )
 def test_the_bar_is_moved(bar: str, reached: list[str]) -> None:
-    finding = lint(pod(container())).findings[0]
+    finding = lint(pod(container(), align="true")).findings[0]
     assert [effect for effect in EFFECTS if reaches(finding._replace(effect=effect), bar)] == reached
 
 
@@ -261,3 +303,48 @@ def test_a_share_of_a_byte_is_refused_where_memory_is_pinned(config: KubeletConf
     found = lint(asked, None if config is None else on("figure-1", config)).findings
     assert [one.effect for one in found] == effects
     assert all(one.advice == "set limits.memory to 6543Mi or 6544Mi" for one in found)
+
+
+def test_a_rule_is_passed_over_in_one_container() -> None:
+    apart = {"cpu": "500m", "memory": "1Gi"}
+    one = pod(container(limits=GOOD), container("a", limits=apart), container("b", limits=apart))
+
+    report = lint(one, ignore=["fractional-cpus@a"])
+
+    assert [finding.container for finding in report.findings] == ["b"]
+    assert report.ignored == ("fractional-cpus",)
+
+
+ADVICE = [
+    pod(container(limits=GOOD), init=[container("p", limits={"cpu": 1, "memory": "1Gi"}) | SIDECAR]),
+    pod(container(limits={"cpu": "2500m", "memory": "1Gi", "v/x": 1})),
+    pod(container(limits={"cpu": "500m", "memory": "1Gi", "v/x": 1}, requests={"cpu": "100m"})),
+    pod(container(limits={"v/x": 1}, requests={"cpu": "1500m", "memory": "1Gi"})),
+    pod(container(limits=GOOD), container("istio-proxy", limits=GOOD, requests={"cpu": "100m", "memory": "128Mi"})),
+]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("one", ADVICE)
+def test_no_two_pieces_of_advice_contradict_each_other(one: Pod, strict: bool) -> None:
+    """For a field of a container there are never two amounts to set."""
+    node = on("xeon-2s-snc4", IDEAL._replace(**FULL)) if strict else None
+    told: dict[tuple[str, str], set[str]] = {}
+    for finding in lint(one, node).findings:
+        for field, amount in re.findall(r"set (limits\.\w+) to ([0-9a-zA-Z.]+)", finding.advice):
+            told.setdefault((finding.container, field), set()).add(amount)
+    assert {field: amounts for field, amounts in told.items() if len(amounts) > 1} == {}
+
+
+def test_an_injected_container_is_advised_through_its_injector() -> None:
+    found = lint(ADVICE[-1]).findings
+    advice = [one.advice for one in found if one.container == "istio-proxy"]
+
+    assert advice[0] == ('annotate the pod with sidecar.istio.io/proxyCPU: "2" and sidecar.istio.io/proxyCPULimit: "2"')
+
+
+def test_the_manual_page_has_every_rule_word_for_word() -> None:
+    page = (ROOT / "docs" / "lint.md").read_text(encoding="utf-8")
+    assert set(PAGES) == set(CODES)
+    for code, (effects, found, why, instead) in PAGES.items():
+        assert f"| `{code}` | {effects} | {found} | {why} | {instead} |" in page

@@ -1,0 +1,245 @@
+"""One container's plan against its control group, threads, memory and devices (docs/rules/verify.md W-6 to W-18)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Literal, NamedTuple
+
+from numalign.analysis.alignment import Alignment
+from numalign.analysis.holding import Holding
+from numalign.analysis.verdict import Verdict as PlannedVerdict
+from numalign.analysis.verify.observed import Group, Observed, Thread
+from numalign.model.cpuset import format_set, ids
+
+Verdict = PlannedVerdict | Literal["drifted"]
+VERDICTS: tuple[Verdict, ...] = ("drifted", "incomplete", "unknown", "floating", "spread", "aligned", "none")
+"""From worst to best."""
+
+RECONCILE = 10.0
+"""Seconds after which the kubelet has written what it planned (W-8)."""
+REMOTE_SHARE = 0.05
+REMOTE_BYTES = 64 << 20
+"""Memory elsewhere counts above this share and this many bytes (W-13)."""
+MAX_SHOWN = 5
+"""So many threads are named in one finding."""
+
+
+class Plan(NamedTuple):
+    """What the kubelet decided for one container."""
+
+    uid: str
+    pod: str
+    """NAMESPACE/NAME, or the UID."""
+    container: str
+    cpus: int | None
+    """CPUs it runs on; None: no plan (CPU manager `none`)."""
+    exclusive: bool
+    """They are its own."""
+    nodes: int | None
+    """NUMA nodes of its memory; None: no plan."""
+    holding: Holding
+    alignment: Alignment
+
+
+class Finding(NamedTuple):
+    """One thing that is not as planned."""
+
+    code: str
+    drift: bool
+    """The plan is not kept."""
+    file: str
+    message: str
+
+
+class Machine(NamedTuple):
+    """What has to be known of the machine."""
+
+    online: int
+    """All CPUs, as a set."""
+    node_cpus: Mapping[int, int]
+    """NUMA node -> its CPUs."""
+
+    def nodes_of(self, cpus: int) -> int:
+        """Return the mask of the NUMA nodes that a set of CPUs lies on."""
+        return sum(1 << node for node, members in self.node_cpus.items() if node >= 0 and members & cpus)
+
+
+class Judged(NamedTuple):
+    """One container, compared."""
+
+    plan: Plan
+    group: Group | None
+    """None: it was not found among the control groups."""
+    verdict: Verdict
+    findings: tuple[Finding, ...]
+
+
+def judge(plan: Plan, group: Group | None, machine: Machine, observed: Observed, exclusive: int) -> Judged:
+    """Compare one container.
+
+    Args:
+        plan: what was decided.
+        group: what was measured; None: nothing.
+        machine: the machine.
+        observed: everything that was measured.
+        exclusive: all CPUs that somebody owns, as a set.
+    """
+    findings = list(_missing(plan, machine))
+    if group is not None:
+        findings += _cpus(plan, group, observed, exclusive)
+        findings += _threads(plan, group, machine)
+        findings += _memory(plan, group, machine)
+    findings += _devices(plan, observed)
+    return Judged(plan, group, _verdict(plan, group, findings), tuple(findings))
+
+
+def _verdict(plan: Plan, group: Group | None, findings: list[Finding]) -> Verdict:
+    """Choose the one word (W-18)."""
+    if any(one.drift for one in findings):
+        return "drifted"
+    if group is None or group.cpus is None:
+        return "unknown"
+    return plan.alignment.verdict
+
+
+def _missing(plan: Plan, machine: Machine) -> Iterator[Finding]:
+    """W-10."""
+    gone = (plan.cpus or 0) & ~machine.online
+    if plan.exclusive and gone:
+        text = f"CPUs {format_set(gone)} of the plan are offline or not of this machine"
+        yield Finding("missing-cpu", True, "cpu_manager_state", text)
+
+
+def _cpus(plan: Plan, group: Group, observed: Observed, exclusive: int) -> Iterator[Finding]:
+    """W-7 to W-9: the folder's set."""
+    measured = group.cpus or group.effective_cpus
+    if plan.cpus is None or measured is None or measured == plan.cpus:
+        return
+    file = f"{group.path}/cpuset.cpus"
+    told = f"may use CPUs {format_set(measured)}, planned are {format_set(plan.cpus) or 'none'}"
+    if observed.plan_age is not None and observed.plan_age < RECONCILE:
+        yield Finding("waiting", False, file, f"{told}; the kubelet writes it within {RECONCILE:g} s")
+    elif plan.exclusive:
+        yield Finding("cpuset-differs", True, file, told)
+    elif measured & exclusive:
+        text = f"runs in the shared pool and may use the exclusive CPUs {format_set(measured & exclusive)}"
+        yield Finding("cpuset-differs", True, file, f"{text}; {told}")
+    else:
+        yield Finding("cpuset-differs", True, file, told)
+
+
+def _threads(plan: Plan, group: Group, machine: Machine) -> Iterator[Finding]:
+    """W-7: a program may narrow its threads' sets, never widen them."""
+    if plan.cpus is None:
+        return
+    outside = [
+        (process.pid, thread)
+        for process in group.processes
+        for thread in process.threads
+        if thread.cpus & ~plan.cpus & machine.online
+    ]
+    if outside:
+        pid, first = outside[0]
+        shown = ", ".join(str(thread.tid) for _, thread in outside[:MAX_SHOWN])
+        more = f" and {len(outside) - MAX_SHOWN} more" if len(outside) > MAX_SHOWN else ""
+        text = f"threads {shown}{more} may run on CPUs {format_set(first.cpus)}, planned are {format_set(plan.cpus)}"
+        yield Finding("thread-outside", True, f"/proc/{pid}/task/{first.tid}/status", text)
+
+
+def _memory(plan: Plan, group: Group, machine: Machine) -> Iterator[Finding]:
+    """W-11 to W-14."""
+    mems = group.mems or group.effective_mems
+    if plan.nodes is not None and plan.holding.memory and mems is not None and mems != plan.nodes:
+        text = f"may have memory from nodes {format_set(mems)}, planned are {format_set(plan.nodes)}"
+        yield Finding("mems-differ", True, f"{group.path}/cpuset.mems", text)
+    wanted = plan.nodes if plan.nodes else machine.nodes_of(plan.cpus or 0) if plan.exclusive else 0
+    used = pages(group)
+    if not wanted or used is None:
+        return
+    total = sum(used.values())
+    remote = {node: size for node, size in used.items() if not wanted >> node & 1 and size}
+    elsewhere = sum(remote.values())
+    if elsewhere > REMOTE_BYTES and elsewhere > REMOTE_SHARE * total:
+        where = ", ".join(f"{size >> 20} MiB on node {node}" for node, size in sorted(remote.items()))
+        text = f"{elsewhere * 100 // total} % of its memory is not on nodes {format_set(wanted)}: {where}"
+        yield Finding("memory-remote", plan.nodes is not None, f"{group.path}/memory.numa_stat", text)
+
+
+def pages(group: Group) -> Mapping[int, int] | None:
+    """Return NUMA node -> bytes: of the processes where their pages were counted, else of the group."""
+    counted = [process.pages for process in group.processes if process.pages is not None]
+    if not counted:
+        return group.memory
+    total: dict[int, int] = {}
+    for one in counted:
+        for node, size in one.items():
+            total[node] = total.get(node, 0) + size
+    return total
+
+
+def _devices(plan: Plan, observed: Observed) -> Iterator[Finding]:
+    """W-16, W-17."""
+    for held in plan.holding.devices:
+        nodes = {node for node in held.per_numa if node >= 0}
+        for device in held.ids:
+            now = observed.device_nodes.get(device)
+            if now is not None and nodes and now not in nodes:
+                text = f"{held.resource} {device} is on node {now} now, the kubelet took it for one of {sorted(nodes)}"
+                yield Finding("device-moved", True, "kubelet_internal_checkpoint", text)
+            handled = observed.interrupts.get(device)
+            if handled and plan.exclusive and plan.cpus and not handled & plan.cpus:
+                text = f"interrupts of {device} are handled on CPUs {format_set(handled)}, not on the container's"
+                yield Finding("irq-elsewhere", False, "/proc/irq", text)
+
+
+def intruders(plans: Mapping[tuple[str, str], Plan], observed: Observed) -> Iterator[tuple[Plan, Finding]]:
+    """Find who runs on CPUs that are somebody else's own (W-8): allowed there, and last seen there.
+
+    Args:
+        plans: (pod UID, container) -> plan.
+        observed: everything that was measured.
+    """
+    owners = _owners(plans)
+    if not owners:
+        return
+    planned = {key: plan.cpus or 0 for key, plan in plans.items()}
+    for group in observed.groups:
+        own = planned.get((group.uid, group.name), 0)
+        for process in group.processes:
+            for thread in process.threads:
+                owner = owners.get(thread.last_cpu)
+                if owner and not own >> thread.last_cpu & 1 and _is_foreign(owner, group) and _allowed(thread):
+                    who = f"thread {thread.tid} of container {group.name or group.id[:12]}"
+                    yield owner, _intrusion(who, thread, process.pid)
+    for process in observed.others:
+        for thread in process.threads:
+            owner = owners.get(thread.last_cpu)
+            if owner and not process.bound and _allowed(thread):
+                yield owner, _intrusion(f"thread {thread.tid} of a process of the host", thread, process.pid)
+
+
+def allowed_everywhere(plans: Mapping[tuple[str, str], Plan], observed: Observed) -> int:
+    """Count the host's processes that are merely allowed on exclusive CPUs: told in one line (W-8)."""
+    exclusive = 0
+    for plan in plans.values():
+        exclusive |= plan.cpus or 0 if plan.exclusive else 0
+    return sum(
+        not process.bound and any(thread.cpus & exclusive for thread in process.threads) for process in observed.others
+    )
+
+
+def _owners(plans: Mapping[tuple[str, str], Plan]) -> dict[int, Plan]:
+    return {cpu: plan for plan in plans.values() if plan.exclusive for cpu in ids(plan.cpus or 0)}
+
+
+def _is_foreign(owner: Plan, group: Group) -> bool:
+    return (owner.uid, owner.container) != (group.uid, group.name) and not group.sandbox
+
+
+def _allowed(thread: Thread) -> bool:
+    return bool(thread.cpus >> thread.last_cpu & 1) if thread.last_cpu >= 0 else False
+
+
+def _intrusion(who: str, thread: Thread, pid: int) -> Finding:
+    text = f"{who} ran on CPU {thread.last_cpu}, which is this container's own"
+    return Finding("intruder", False, f"/proc/{pid}/task/{thread.tid}/stat", text)

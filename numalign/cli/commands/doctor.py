@@ -1,0 +1,30 @@
+"""`numalign doctor`: what on this host numalign can read."""
+
+from __future__ import annotations
+
+import click
+
+from numalign.cli.options import output_option
+from numalign.exit_status import ExitStatus
+from numalign.tasks.about import doctor
+
+
+@click.command("doctor")
+@output_option("table", "json", "yaml")
+def command(output: str) -> ExitStatus:
+    """Tell what on this host can be read, and which extras are there. The exit status is 0 whatever is missing.
+
+    \b
+    Examples:
+      numalign doctor
+      numalign doctor -o json
+    """
+    from numalign.cli.printing import print_data, print_document
+    from numalign.render.text.about import doctor_document, doctor_json
+
+    found = doctor()
+    if output == "table":
+        print_document(output, doctor_document(found))
+    else:
+        print_data(output, doctor_json(found))
+    return ExitStatus.DONE

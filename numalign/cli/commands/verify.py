@@ -1,0 +1,115 @@
+"""`numalign verify`: is it really so."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from numalign.cli.options import kubelet_options, machine_option, node_option, output_option, quiet_option
+from numalign.cli.stderr import tell
+from numalign.errors import HostError
+from numalign.exit_status import ExitStatus
+from numalign.results.verify import ProcessResult, VerifyResult
+from numalign.tasks.requests import KubeletRequest, NodeRequest
+
+ROOT = "/var/lib/kubelet"
+BARS = {"drifted": ("drifted",), "unaligned": ("drifted", "spread", "floating", "incomplete"), "nothing": ()}
+"""--fail-on -> verdicts that make the exit status 1."""
+
+
+@click.command("verify")
+@node_option
+@click.option("--node-name", metavar="NAME", help="Which node, where --node has several.")
+@click.option("--beside", metavar="FILE", help="The pods there as the API server has them (kubectl get pods -o json).")
+@click.option(
+    "--host-root", metavar="DIR", help="The tree that stands for the host's /, where it is not --node itself."
+)
+@click.option("--pid", type=int, help="Judge this process by itself, without any plan.")
+@click.option("--self", "own", is_flag=True, help="Judge this process by itself: inside a container.")
+@click.option("--deep", is_flag=True, help="Count the pages of every process; needs root or CAP_SYS_PTRACE.")
+@machine_option(without="the node's own")
+@kubelet_options
+@click.option(
+    "--fail-on",
+    type=click.Choice(list(BARS)),
+    default="drifted",
+    show_default=True,
+    help="What makes the exit status 1.",
+)
+@output_option("table", "wide", "json", "yaml", "prometheus")
+@quiet_option
+def command(
+    node: str | None,
+    node_name: str | None,
+    beside: str | None,
+    host_root: str | None,
+    pid: int | None,
+    own: bool,
+    deep: bool,
+    machine: str | None,
+    kubelet: KubeletRequest,
+    fail_on: str,
+    output: str,
+    quiet: bool,
+) -> ExitStatus:
+    """Compare the kubelet's plan with control groups, threads, memory and devices: is it really so.
+
+    Without --node it is this host, which takes root. Nothing is changed. The exit status is 1 when a container drifted
+    from its plan; --fail-on unaligned counts those that are spread or floating, too.
+
+    \b
+    Examples:
+      numalign verify
+      numalign verify --node worker-1.tar.xz -o wide
+      numalign verify --self
+      numalign verify -o prometheus > /var/lib/node_exporter/numalign.prom
+    """
+    from numalign.tasks.verify import verify, verify_process
+
+    if own or pid is not None:
+        if output == "prometheus" or node is not None:
+            raise click.UsageError("--pid and --self judge one process: no --node, no prometheus")
+        alone = verify_process(os.getpid() if pid is None else pid, host_root or "/")
+        if not quiet:
+            _print_process(output, alone)
+        return ExitStatus.NO if alone.verdict in BARS[fail_on] else ExitStatus.DONE
+    source = node
+    if source is None:
+        source = f"{host_root.rstrip('/')}{ROOT}" if host_root else ROOT
+        if not os.path.isdir(source):
+            raise HostError("no kubelet on this host; name a node with --node", source)
+    result = verify(NodeRequest(source, node_name, beside), machine, kubelet, host_root=host_root, deep=deep)
+    tell(result.notices)
+    if not quiet:
+        _print(output, result)
+    return ExitStatus.NO if any(one.verdict in BARS[fail_on] for one in result.containers) else ExitStatus.DONE
+
+
+def _print(output: str, result: VerifyResult) -> None:
+    from numalign.render.json.verify import verify_json, verify_metrics
+
+    if output == "prometheus":
+        click.echo(verify_metrics(result), nl=False)
+    elif output in ("json", "yaml"):
+        from numalign.cli.printing import print_data
+
+        print_data(output, verify_json(result))
+    else:
+        from numalign.render.page.document import show
+        from numalign.render.text.verify import verify_document
+
+        show(verify_document(result, wide=output == "wide"))
+
+
+def _print_process(output: str, result: ProcessResult) -> None:
+    if output in ("json", "yaml"):
+        from numalign.cli.printing import print_data
+        from numalign.render.json.verify import process_json
+
+        print_data(output, process_json(result))
+    else:
+        from numalign.render.page.document import show
+        from numalign.render.text.verify import process_document
+
+        show(process_document(result))

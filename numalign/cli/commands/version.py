@@ -1,0 +1,30 @@
+"""`numalign version`: which numalign this is, and which kubelets it knows."""
+
+from __future__ import annotations
+
+import click
+
+from numalign.cli.options import output_option
+from numalign.exit_status import ExitStatus
+from numalign.tasks.about import about
+
+
+@click.command("version")
+@output_option("table", "json", "yaml")
+def command(output: str) -> ExitStatus:
+    """Print the version, the kubelets that numalign knows, and which extras are installed.
+
+    \b
+    Examples:
+      numalign version
+      numalign version -o json
+    """
+    from numalign.cli.printing import print_data, print_document
+    from numalign.render.text.about import about_document, about_json
+
+    found = about()
+    if output == "table":
+        print_document(output, about_document(found))
+    else:
+        print_data(output, about_json(found))
+    return ExitStatus.DONE

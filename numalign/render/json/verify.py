@@ -1,0 +1,120 @@
+"""What `verify` says to programs, and to Prometheus."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from numalign.analysis.verify.compare import pages
+from numalign.model.cpuset import format_set, ids
+from numalign.render.json.status import findings_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numalign.analysis.verify.compare import Judged
+    from numalign.render.json.data import Data
+    from numalign.results.verify import ProcessResult, VerifyResult
+
+
+def verify_json(result: VerifyResult) -> Data:
+    """Write the answer of `verify` (product contract: keys are only ever added)."""
+    return {
+        "apiVersion": "numalign/v1",
+        "kind": "VerifyResult",
+        "machine": result.machine,
+        "source": result.origin,
+        "containers": [_container(one) for one in result.containers],
+        "process": None,
+        "hostProcessesAllowed": result.host_allowed,
+        "leftOut": list(result.left_out),
+        "unknown": list(result.unknown),
+        "findings": findings_json(result.findings),
+        "warnings": [notice._asdict() for notice in result.notices],
+    }
+
+
+def _container(one: Judged) -> Data:
+    plan, group = one.plan, one.group
+    used = pages(group) if group else None
+    return {
+        "pod": plan.pod,
+        "uid": plan.uid,
+        "container": plan.container,
+        "id": group.id if group else None,
+        "verdict": one.verdict,
+        "exclusive": plan.exclusive,
+        "plannedCPUs": None if plan.cpus is None else format_set(plan.cpus),
+        "cpus": None if group is None or group.cpus is None else format_set(group.cpus or group.effective_cpus or 0),
+        "plannedNumaNodes": None if plan.nodes is None else list(ids(plan.nodes)),
+        "memory": _by_node(used),
+        "devices": {held.resource: list(held.ids) for held in plan.holding.devices},
+        "findings": [finding._asdict() for finding in one.findings],
+    }
+
+
+def _by_node(used: Mapping[int, int] | None) -> dict[str, int] | None:
+    return None if used is None else {str(node): size for node, size in sorted(used.items())}
+
+
+def process_json(result: ProcessResult) -> Data:
+    """Write what `verify --pid` and `--self` found, in the shape of a `VerifyResult`."""
+    return {
+        "apiVersion": "numalign/v1",
+        "kind": "VerifyResult",
+        "machine": result.machine,
+        "source": f"process {result.pid}",
+        "containers": [],
+        "process": {
+            "pid": result.pid,
+            "verdict": result.verdict,
+            "reason": result.reason,
+            "cpus": format_set(result.cpus),
+            "numaNodes": list(ids(result.cpu_nodes)),
+            "memoryNodes": list(ids(result.mems)),
+            "memory": _by_node(result.pages),
+            "devices": dict(result.devices),
+        },
+        "hostProcessesAllowed": 0,
+        "leftOut": [],
+        "unknown": [],
+        "findings": [],
+        "warnings": [],
+    }
+
+
+def verify_metrics(result: VerifyResult) -> str:
+    """Write metrics for node_exporter's textfile collector."""
+    lines = [
+        "# HELP numalign_container_aligned Whether a container holds all on as few NUMA nodes as can be.",
+        "# TYPE numalign_container_aligned gauge",
+    ]
+    lines += [
+        f'numalign_container_aligned{{boundary="numa_node",{_labels(one)}}} {int(one.verdict == "aligned")}'
+        for one in result.containers
+        if one.verdict != "none"
+    ]
+    lines += [
+        "# HELP numalign_container_drifted Whether what a container may use differs from the kubelet's plan.",
+        "# TYPE numalign_container_drifted gauge",
+    ]
+    lines += [
+        f"numalign_container_drifted{{{_labels(one)}}} {int(one.verdict == 'drifted')}" for one in result.containers
+    ]
+    lines += [
+        "# HELP numalign_container_memory_bytes Own memory of a container by NUMA node.",
+        "# TYPE numalign_container_memory_bytes gauge",
+    ]
+    for one in result.containers:
+        for node, size in sorted((pages(one.group) or {}).items() if one.group else ()):
+            lines.append(f'numalign_container_memory_bytes{{numa_node="{node}",{_labels(one)}}} {size}')
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _labels(one: Judged) -> str:
+    namespace, _, name = one.plan.pod.rpartition("/")
+    pairs = {"namespace": namespace, "pod": name, "container": one.plan.container}
+    return ",".join(f'{key}="{_escaped(value)}"' for key, value in pairs.items())
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

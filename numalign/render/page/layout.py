@@ -1,0 +1,122 @@
+"""How a table and prose fit a terminal: which columns stay, how wide each is, and where lines break.
+
+A table stays a table. Columns that say nothing are left out, then the least needed, and long cells wrap inside their
+column, at words where they can. Prose breaks at words, and its next lines hang below the first. Nothing is cut.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+GAP: Final = 2
+"""Blanks between columns."""
+
+MIN_COLUMN: Final = 6
+"""How narrow a column may get before a word of it is broken anywhere."""
+
+LONG_WORD: Final = 24
+"""How long a word may be that keeps its column as wide as itself."""
+
+_PIECE: Final = re.compile(r"\s+|\S+?(?:(?<=[,;/])(?=\S)|(?<=[A-Za-z]-)(?=[A-Za-z])|(?=\s)|$)")
+"""What stays together: a word up to a sign after which a line may break, or blanks."""
+
+Cells = Sequence[str]
+
+
+def useful(columns: Cells, rows: Sequence[Cells]) -> list[int]:
+    """List the places of columns that say something in some row; the first one always stays."""
+    return [
+        place
+        for place in range(len(columns))
+        if not place or not rows or any(row[place].strip() not in ("", "-") for row in rows)
+    ]
+
+
+def chosen(columns: Cells, rows: Sequence[Cells], droppable: Cells, width: int) -> list[int]:
+    """Choose the columns that fit a width: those that say something, without the least needed ones if need be.
+
+    Args:
+        columns: titles.
+        rows: texts.
+        droppable: titles, the least needed first.
+        width: how wide the table may be.
+    """
+    places = useful(columns, rows)
+    for title in droppable:
+        if sum(_whole_words(columns, rows, place) for place in places) + GAP * (len(places) - 1) <= width:
+            break
+        places = [place for place in places if columns[place] != title]
+    return places
+
+
+def widths(columns: Cells, rows: Sequence[Cells], places: Sequence[int], width: int) -> list[int]:
+    """Give each chosen column its width: as wide as it likes, else the widest ones shrink until all fit."""
+    found = [max([len(columns[place]), *(len(row[place]) for row in rows)]) for place in places]
+    room = width - GAP * (len(places) - 1)
+    for least in (
+        [_whole_words(columns, rows, place) for place in places],
+        [_least(columns, rows, place) for place in places],
+        [MIN_COLUMN] * len(places),
+    ):
+        able = [place for place in range(len(found)) if found[place] > least[place]]
+        while sum(found) > room and able:
+            found[max(able, key=lambda place: found[place])] -= 1
+            able = [place for place in able if found[place] > least[place]]
+    return found
+
+
+def _whole_words(columns: Cells, rows: Sequence[Cells], place: int) -> int:
+    """Return how narrow a column can be if lines break only at blanks; a very long word counts as less."""
+    words = [word for text in (columns[place], *(row[place] for row in rows)) for word in text.split()]
+    return max([0, *(min(len(word), LONG_WORD) for word in words)])
+
+
+def _least(columns: Cells, rows: Sequence[Cells], place: int) -> int:
+    """Return how narrow a column can be if lines break wherever they may."""
+    words = [word for text in (columns[place], *(row[place] for row in rows)) for word in pieces(text)]
+    return max([0, *(min(len(word), LONG_WORD) for word in words)])
+
+
+def pieces(text: str) -> list[str]:
+    """Cut a text where a line may break."""
+    return [piece for piece in _PIECE.findall(text) if not piece.isspace()]
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """Break a text into lines of a width: at blanks, after commas, slashes and hyphens, and inside a word at last."""
+    if len(text) <= width:
+        return [text]
+    lines, line = [], ""
+    for piece in _PIECE.findall(text):
+        while len(line) + len(piece.rstrip()) > width:
+            if line.strip():
+                lines.append(line.rstrip())
+                line = ""
+                piece = piece.lstrip()
+            else:
+                lines.append(piece[:width])
+                line, piece = "", piece[width:]
+        line += piece
+    return [*lines, line.rstrip()] if line.strip() else lines
+
+
+def hung(text: str, width: int) -> Iterator[str]:
+    """Break a line of prose at words; what follows hangs two blanks below where the first line begins.
+
+    Commands to copy stay as they are.
+    """
+    indent = len(text) - len(text.lstrip())
+    if len(text) <= width or text.lstrip().startswith(("numalign ", "kubectl ")):
+        yield text
+        return
+    margin = " " * (indent + (3 if re.match(r"\s*\d+\. ", text) else 2))
+    line = " " * indent
+    for word in text.split():
+        if line.strip() and len(line) + len(word) + 1 > width:
+            yield line
+            line = margin + word
+        else:
+            line += word if not line.strip() else f" {word}"
+    yield line

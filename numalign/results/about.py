@@ -1,0 +1,29 @@
+"""What numalign itself is, and what it finds on this host."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class About(NamedTuple):
+    """The program."""
+
+    version: str
+    python: str
+    oldest_kubelet: str
+    newest_kubelet: str
+    exact_kubelets: tuple[str, ...]
+    """The releases whose decisions were recorded, oldest first."""
+    extras: tuple[tuple[str, bool], ...]
+    """(extra, whether what it needs is installed) pairs."""
+
+
+class HostCheck(NamedTuple):
+    """One thing on this host that some command can use."""
+
+    name: str
+    found: bool
+    detail: str
+    """Where, or why not."""
+    used_by: str
+    """What cannot be done without it."""

@@ -1,0 +1,142 @@
+"""The control groups of a node's containers (docs/rules/verify.md W-1 to W-4).
+
+Paths are not built: a node inside a container, another root or driver put prefixes in front. The tree is walked once,
+and the last part of each path tells pods and containers.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import NamedTuple
+
+from numalign.analysis.verify.pages import hugetlb_stat, numa_stat
+from numalign.model import cpuset
+from numalign.sources.tree.folder import Tree
+
+ROOT_V2 = "sys/fs/cgroup"
+ROOT_V1 = "sys/fs/cgroup/cpuset"
+MAX_DEPTH = 40
+MAX_FOLDERS = 200_000
+_POD = re.compile(r"(?:^|-)pod([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})(?:\.slice)?$")
+_CONTAINER = re.compile(r"^(?:cri-containerd-|crio-|docker-)?([0-9a-f]{64})(?:\.scope)?$")
+_FILES = re.compile(
+    r"(?:cgroup|cpu|cpuacct|cpuset|memory|io|pids|hugetlb|rdma|misc|irq|dmem|blkio|devices|freezer|net_cls|net_prio|"
+    r"perf_event)\..*|tasks|notify_on_release|release_agent"
+)
+"""Files of a group, so that nobody tries to list them."""
+_BUNDLES = (
+    ("run/containerd/io.containerd.runtime.v2.task/k8s.io/{}/config.json", "io.kubernetes.cri."),
+    ("var/lib/containers/storage/overlay-containers/{}/userdata/config.json", "io.kubernetes."),
+)
+"""Where the runtimes keep what a container is, and how their annotations begin."""
+
+
+_KINDS = ("io.kubernetes.cri.container-type", "io.kubernetes.cri-o.ContainerType")
+"""Annotations that tell a sandbox."""
+
+
+class Folder(NamedTuple):
+    """The control group of one container."""
+
+    uid: str
+    id: str
+    path: str
+    pids: tuple[int, ...]
+
+
+class Identity(NamedTuple):
+    """Who a container is, as its runtime says."""
+
+    name: str
+    sandbox: bool
+
+
+def version(tree: Tree) -> int:
+    """Tell the version of the control groups; 0: there are none (W-1)."""
+    for path, number in ((f"{ROOT_V2}/cgroup.controllers", 2), (f"{ROOT_V1}/cgroup.procs", 1)):
+        with suppress(OSError):
+            tree.read(path)
+            return number
+    return 0
+
+
+def folders(tree: Tree, kind: int) -> Iterator[Folder]:
+    """Walk the tree and yield the containers' groups."""
+    waiting = [(ROOT_V2 if kind == 2 else ROOT_V1, 0)]
+    seen = 0
+    while waiting:
+        path, depth = waiting.pop()
+        for child in _children(tree, path):
+            seen += 1
+            if seen > MAX_FOLDERS or depth > MAX_DEPTH:
+                return
+            pod = _POD.search(child)
+            if pod is None:
+                waiting.append((f"{path}/{child}", depth + 1))
+                continue
+            for name in _children(tree, f"{path}/{child}"):
+                container = _CONTAINER.match(name)
+                if container:
+                    place = f"{path}/{child}/{name}"
+                    yield Folder(_uid(pod[1]), container[1], place, tuple(_pids(tree, place)))
+
+
+def _uid(text: str) -> str:
+    return text.replace("_", "-")
+
+
+def _children(tree: Tree, path: str) -> list[str]:
+    """List the folders in a folder."""
+    try:
+        return [name for name in tree.names(path) if not _FILES.fullmatch(name)]
+    except OSError:
+        return []
+
+
+def _pids(tree: Tree, path: str) -> Iterator[int]:
+    """Yield the processes of a group and of all groups below: crun puts them one level deeper."""
+    with suppress(OSError):
+        yield from (int(word) for word in tree.read(f"{path}/cgroup.procs").split() if word.isdecimal())
+    for child in _children(tree, path):
+        yield from _pids(tree, f"{path}/{child}")
+
+
+def members(tree: Tree, path: str) -> int | None:
+    """Read a set of CPUs or nodes; None: not readable."""
+    try:
+        return cpuset.parse(tree.read(path).strip())
+    except (OSError, cpuset.CPUSetError):
+        return None
+
+
+def memory(tree: Tree, folder: str, kind: int) -> Mapping[int, int] | None:
+    """Read how much memory of its own a group has on each NUMA node; version 1 does not tell (W-14)."""
+    if kind != 2:
+        return None
+    try:
+        total = numa_stat(tree.read(f"{folder}/memory.numa_stat"))
+    except OSError:
+        return None
+    with suppress(OSError):
+        for name in tree.names(folder):
+            if name.startswith("hugetlb.") and name.endswith(".numa_stat"):
+                with suppress(OSError):
+                    for node, size in hugetlb_stat(tree.read(f"{folder}/{name}")).items():
+                        total[node] = total.get(node, 0) + size
+    return total
+
+
+def identity(tree: Tree, container: str) -> Identity | None:
+    """Ask the runtime's files who a container is; None: they do not say (W-4)."""
+    for place, prefix in _BUNDLES:
+        try:
+            annotations = json.loads(tree.read(place.format(container))).get("annotations") or {}
+        except (OSError, ValueError, AttributeError, RecursionError):
+            continue
+        kinds = {annotations.get(key) for key in _KINDS}
+        name = annotations.get(f"{prefix}container-name") or annotations.get("io.kubernetes.container.name") or ""
+        return Identity(str(name), "sandbox" in kinds or name == "POD")
+    return None

@@ -1,0 +1,133 @@
+"""Measure a node: its containers' control groups and threads, everybody else's processes, and its devices."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+
+from numalign.analysis.verify.observed import Group, Observed, Process
+from numalign.model import cpuset
+from numalign.sources.node import cgroups, threads
+from numalign.sources.node.facts import CPU_FILE, NodeFacts
+from numalign.sources.tree.folder import Tree
+
+_ADDRESS = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+_NVIDIA = "proc/driver/nvidia/gpus"
+
+
+def observe(tree: Tree, facts: NodeFacts, devices: Iterable[str], *, deep: bool = False) -> Observed:
+    """Measure what runs on a node.
+
+    Args:
+        tree: the host, or what stands for it.
+        facts: what is known of the node, for the containers' names.
+        devices: ids of the devices that somebody holds.
+        deep: count the pages of every process; needs the rights to look into them.
+    """
+    kind = cgroups.version(tree)
+    left_out = [] if kind else ["control groups: /sys/fs/cgroup is not in it"]
+    groups = [_group(tree, one, kind, facts, deep=deep) for one in cgroups.folders(tree, kind)] if kind else []
+    known = {process.pid for group in groups for process in group.processes}
+    rest = tuple(threads.others(tree, known))
+    if not rest and not known:
+        left_out.append("processes: /proc is not in it, or may not be read")
+    if deep and groups and not any(process.pages for group in groups for process in group.processes):
+        left_out.append("pages: /proc/PID/numa_maps may not be read without root or CAP_SYS_PTRACE")
+    addresses = addresses_of(tree, devices)
+    return Observed(
+        version=kind,
+        groups=tuple(groups),
+        others=rest,
+        device_nodes=device_nodes(tree, addresses),
+        interrupts=_interrupts(tree, addresses),
+        plan_age=_age(tree, f"{facts.root}/{CPU_FILE}"),
+        left_out=tuple(left_out),
+    )
+
+
+def _group(tree: Tree, found: cgroups.Folder, kind: int, facts: NodeFacts, *, deep: bool) -> Group:
+    known = facts.containers.get(found.id)
+    who = None if known else cgroups.identity(tree, found.id)
+    processes = [one for pid in found.pids if (one := threads.process(tree, pid, deep=deep)) is not None]
+    effective = "effective" if kind == 2 else ""
+    return Group(
+        uid=found.uid,
+        id=found.id,
+        name=known[1] if known else who.name if who else "",
+        path=f"/{found.path}",
+        cpus=cgroups.members(tree, f"{found.path}/cpuset.cpus"),
+        effective_cpus=cgroups.members(
+            tree, f"{found.path}/cpuset.cpus.effective" if effective else f"{found.path}/cpuset.effective_cpus"
+        ),
+        mems=cgroups.members(tree, f"{found.path}/cpuset.mems"),
+        effective_mems=cgroups.members(
+            tree, f"{found.path}/cpuset.mems.effective" if effective else f"{found.path}/cpuset.effective_mems"
+        ),
+        memory=cgroups.memory(tree, found.path, kind),
+        processes=tuple(processes),
+        sandbox=who.sandbox if who else not known and _is_pause(tree, found.pids),
+    )
+
+
+def _is_pause(tree: Tree, pids: tuple[int, ...]) -> bool:
+    """Tell a pod's sandbox by its only program, where no runtime tells."""
+    with suppress(OSError):
+        return len(pids) == 1 and "(pause)" in tree.read(f"proc/{pids[0]}/stat")
+    return False
+
+
+def one_process(tree: Tree, pid: int) -> Process | None:
+    """Measure one process by itself."""
+    return threads.process(tree, pid, deep=True)
+
+
+def addresses_of(tree: Tree, devices: Iterable[str]) -> dict[str, str]:
+    """Find the PCI address of each device: SR-IOV ids are addresses, NVIDIA's driver tells its own (W-16)."""
+    wanted = set(devices)
+    found = {one: one for one in wanted if _ADDRESS.fullmatch(one)}
+    if any(one.startswith("GPU-") for one in wanted):
+        with suppress(OSError):
+            for address in tree.names(_NVIDIA):
+                with suppress(OSError):
+                    match = re.search(r"GPU UUID:\s*(\S+)", tree.read(f"{_NVIDIA}/{address}/information"))
+                    if match and match[1] in wanted:
+                        found[match[1]] = address.lower()
+    return found
+
+
+def device_nodes(tree: Tree, addresses: Mapping[str, str]) -> dict[str, int]:
+    """Read on which NUMA node PCI devices are now; -1: on none."""
+    found = {}
+    for device, address in addresses.items():
+        with suppress(OSError, ValueError):
+            found[device] = int(tree.read(f"sys/bus/pci/devices/{address}/numa_node"))
+    return found
+
+
+def _interrupts(tree: Tree, addresses: Mapping[str, str]) -> dict[str, int]:
+    """Find which CPUs handle the interrupts of devices."""
+    found = {}
+    for device, address in addresses.items():
+        handled = 0
+        with suppress(OSError):
+            for number in tree.names(f"sys/bus/pci/devices/{address}/msi_irqs"):
+                for name in ("effective_affinity_list", "smp_affinity_list"):
+                    with suppress(OSError, cpuset.CPUSetError):
+                        handled |= cpuset.parse(tree.read(f"proc/irq/{number}/{name}").strip())
+                        break
+        if handled:
+            found[device] = handled
+    return found
+
+
+def _age(tree: Tree, path: str) -> float | None:
+    """Say how long ago a file of the live host was written."""
+    if not tree.live:
+        return None
+    try:
+        return max(0.0, time.time() - os.stat(path).st_mtime)
+    except OSError:
+        return None

@@ -1,0 +1,71 @@
+"""Say what numalign is, and what on this host it can read."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+from collections.abc import Iterator
+from importlib.util import find_spec
+
+from numalign import __version__
+from numalign.kubelet.releases.release import version_text
+from numalign.kubelet.releases.table import NEWEST, OLDEST, exact_kubelets
+from numalign.results.about import About, HostCheck
+
+EXTRAS = (("podresources", "h2"), ("serve", "uvicorn"), ("dask", "distributed"))
+"""(extra, module that it brings) pairs."""
+
+
+def about() -> About:
+    """Describe the program."""
+    return About(
+        version=__version__,
+        python=platform.python_version(),
+        oldest_kubelet=version_text(OLDEST),
+        newest_kubelet=version_text(NEWEST),
+        exact_kubelets=tuple([version_text(one.version) for one in exact_kubelets()]),
+        extras=tuple([(extra, find_spec(module) is not None) for extra, module in EXTRAS]),
+    )
+
+
+def doctor(root: str = "/") -> tuple[HostCheck, ...]:
+    """Look at this host: what can be read, and what is there to help.
+
+    Args:
+        root: of the host's file system.
+    """
+    return tuple(_checks(root))
+
+
+def _checks(root: str) -> Iterator[HostCheck]:
+    for name, path, used_by in (
+        ("NUMA nodes", "sys/devices/system/node", "discover, every command without --machine"),
+        ("CPUs", "sys/devices/system/cpu", "discover, every command without --machine"),
+        ("PCI devices", "sys/bus/pci/devices", "devices in discover"),
+        ("kubelet's checkpoints", "var/lib/kubelet", "status, --node /var/lib/kubelet"),
+        ("PodResources socket", "var/lib/kubelet/pod-resources/kubelet.sock", "--node SOCKET"),
+        ("cgroups", "sys/fs/cgroup", "verify"),
+    ):
+        yield _readable(name, os.path.join(root, path), used_by)
+    kubectl = shutil.which("kubectl")
+    yield HostCheck("kubectl", kubectl is not None, kubectl or "not on PATH", "kubectl numalign")
+    for extra, module in EXTRAS:
+        found = find_spec(module) is not None
+        yield HostCheck(
+            f"extra {extra}",
+            found,
+            "installed" if found else f"pip install 'numalign[{extra}]'",
+            {"podresources": "a live PodResources socket", "serve": "serve", "dask": "simulate --engine dask"}[extra],
+        )
+
+
+def _readable(name: str, path: str, used_by: str) -> HostCheck:
+    try:
+        if os.path.isdir(path):
+            os.listdir(path)
+        else:
+            os.stat(path)
+    except OSError as error:
+        return HostCheck(name, False, f"{path}: {error.strerror}", used_by)
+    return HostCheck(name, True, path, used_by)

@@ -1,0 +1,275 @@
+"""`schedule`, `capacity`, `nrt export` and `nrt check`: what they answer, and with which status they end."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+
+from tests.cli.running import ENVIRONMENT, ROOT, command, in_process
+from tests.schemas import strictly
+
+EXAMPLES = "docs/examples/cluster"
+CLUSTER = ("--cluster", f"{EXAMPLES}/cluster.yaml")
+FORWARDER = f"{EXAMPLES}/forwarder.yaml"
+
+
+def schedule(pod: str, *more: str) -> Any:
+    return in_process("schedule", f"{EXAMPLES}/{pod}.yaml", *CLUSTER, *more)
+
+
+@pytest.mark.parametrize(
+    ("pod", "scheduler", "status", "node"),
+    [
+        ("forwarder", "unaware", 1, "narrow-0"),
+        ("forwarder", "kep", 0, "broad-0"),
+        ("forwarder", "nrt", 0, "broad-0"),
+        ("forwarder", "kai", 0, "broad-0"),
+        ("three-workers", "kep", 1, "broad-0"),
+        ("three-workers", "nrt", 1, None),
+        ("with-sidecar", "nrt", 1, "broad-0"),
+        ("with-sidecar", "kai", 1, None),
+        ("fractional", "nrt", 1, None),
+        ("fractional", "unaware", 0, "narrow-0"),
+    ],
+)
+def test_who_takes_a_pod_and_whether_it_runs(pod: str, scheduler: str, status: int, node: str | None) -> None:
+    done = schedule(pod, "--scheduler", scheduler, "-o", "json")
+    strictly("schedule-result").validate(done.json)
+    assert (done.status, done.json["pods"][0]["node"]) == (status, node)
+
+
+@pytest.mark.parametrize(
+    ("pod", "scheduler", "on", "code"),
+    [
+        ("forwarder", "unaware", "narrow-0", "blind"),
+        ("three-workers", "kep", "broad-0", "KEP"),
+        ("with-sidecar", "nrt", "broad-1", "X-5"),
+        ("fractional", "nrt", "narrow-1", "X-2"),
+    ],
+)
+def test_why_scheduler_and_kubelet_disagree(pod: str, scheduler: str, on: str, code: str) -> None:
+    nodes = {one["name"]: one for one in schedule(pod, "--scheduler", scheduler, "-o", "json").json["pods"][0]["nodes"]}
+    assert nodes[on]["cause"]["code"] == code
+
+
+def test_pods_one_after_another_fill_the_cluster_and_its_state(tmp_path: Path) -> None:
+    state = str(tmp_path / "state.json")
+    first = schedule("forwarder", "--pods", "2", "--state", state, "-o", "name")
+    assert first.out == "default/forwarder-0 broad-0\ndefault/forwarder-1 broad-1\n"
+    second = in_process("schedule", FORWARDER, "--state", state, "--pods", "3", "-o", "json")
+    assert [pod["node"] for pod in second.json["pods"]] == ["broad-0", "broad-1", None]
+    assert second.status == 1
+    third = in_process("schedule", FORWARDER, "--state", state, "-o", "name")
+    assert third.out == "default/forwarder -\n"
+
+
+def test_a_name_that_is_taken_is_an_error_and_changes_nothing(tmp_path: Path) -> None:
+    state = tmp_path / "state.json"
+    assert schedule("forwarder", "--state", str(state)).status == 0
+    before = state.read_bytes()
+    done = schedule("forwarder", "--state", str(state))
+    assert (done.status, state.read_bytes()) == (2, before)
+    assert '"forwarder" is also the name of a pod that is already there' in done.err
+
+
+def test_csv_has_a_line_a_node() -> None:
+    lines = schedule("forwarder", "-o", "csv").out.splitlines()
+    assert len(lines) == 5
+    assert lines[3].startswith("default/forwarder,broad-0,true,true,true,true,true,true,,true,")
+
+
+def test_a_dump_on_standard_input_is_scheduled_on() -> None:
+    exported = in_process("nrt", "export", *CLUSTER, "-o", "json")
+    done = subprocess.run(
+        command("schedule", FORWARDER, "--cluster", "-", "-o", "name"),
+        input=exported.out.encode(),
+        capture_output=True,
+        cwd=ROOT,
+        env=ENVIRONMENT,
+        check=False,
+    )
+    assert done.stdout == b"default/forwarder broad-0\n", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("schedule", FORWARDER), "name a cluster: --cluster FILE, or --state FILE"),
+        (("schedule", *CLUSTER), "name at least one POD"),
+        (("schedule", FORWARDER, "--cluster", "nowhere"), "nowhere: cannot be read: No such file or directory"),
+        (("schedule", FORWARDER, "--cluster", FORWARDER), "no Node and no NodeResourceTopology in it"),
+        (("schedule", FORWARDER, *CLUSTER, "--machine-of", "x"), 'expected LABEL=VALUE:MACHINE, got "x"'),
+        (("capacity", FORWARDER, *CLUSTER, "--mix", "x=1"), '--mix: no POD is called "x"; there are forwarder'),
+        (("capacity", FORWARDER, *CLUSTER, "--mix", "forwarder"), "expected forwarder=N with N from 1 to 1000"),
+        (("nrt", "export", "--machine", "figure-1", *CLUSTER), "hold their own machines and pods"),
+        (("nrt", "check", FORWARDER, "--machine", "figure-1"), "no Node and no NodeResourceTopology in it"),
+        (("nrt", "export", "--machine", "figure-1", "--exec", "x"), "--exec goes with --watch"),
+    ],
+    ids=str,
+)
+def test_what_is_wrong_is_one_line_and_status_2(arguments: tuple[str, ...], said: str) -> None:
+    done = in_process(*arguments)
+    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
+    assert said in done.err
+
+
+def test_a_folder_of_machines_is_a_cluster() -> None:
+    done = in_process("capacity", "pods/guaranteed-4cpu-1gpu.yaml", "--cluster", "machines", "-o", "csv")
+    assert len(done.out.splitlines()) == 1 + len(list((ROOT / "machines").glob("*.yaml")))
+
+
+def test_capacity_is_what_the_kubelets_admit_one_by_one() -> None:
+    done = in_process("capacity", FORWARDER, *CLUSTER, "-o", "json")
+    strictly("capacity-result").validate(done.json)
+    shape = done.json["shapes"][0]
+    nodes = {one["name"]: one for one in shape["nodes"]}
+    assert (shape["now"], shape["aligned"], shape["blind"]) == (4, 4, 10)
+    assert (nodes["broad-0"]["now"], nodes["narrow-0"]["now"], nodes["narrow-0"]["blind"]) == (2, 0, 3)
+    assert nodes["narrow-0"]["limit"] == {
+        "resource": "cpu",
+        "numaNodes": [0, 1, 2, 3],
+        "reason": "TopologyAffinityError",
+    }
+    assert nodes["narrow-0"]["fragmentation"] == {"single": 0, "total": 3, "share": 1.0}
+    assert nodes["broad-0"]["stranded"]["cpu"] == 1
+    bound = in_process("schedule", FORWARDER, *CLUSTER, "--pods", "5", "-o", "name").out
+    assert bound.count("broad-") == shape["now"]
+
+
+def test_what_is_there_leaves_less_room(tmp_path: Path) -> None:
+    state = str(tmp_path / "state.json")
+    schedule("forwarder", "--pods", "3", "--state", state)
+    shape = in_process("capacity", FORWARDER, "--state", state, "-o", "json").json["shapes"][0]
+    assert (shape["now"], shape["empty"]) == (1, 4)
+
+
+def test_a_mix_is_counted_in_rounds_over_all_nodes(tmp_path: Path) -> None:
+    """A forwarder of 5 CPUs fits a broad node only, the small pod of 4 a narrow one as well; both in one round."""
+    small = yaml.safe_load((ROOT / FORWARDER).read_text())
+    small["metadata"]["name"] = "small"
+    small["spec"]["containers"][0]["resources"]["limits"]["cpu"] = "4"
+    file = tmp_path / "small.json"
+    file.write_text(json.dumps(small))
+    done = in_process("capacity", FORWARDER, str(file), *CLUSTER, "--mix", "forwarder=2,small=3", "-o", "json")
+    strictly("capacity-result").validate(done.json)
+    shape = done.json["shapes"][0]
+    assert shape["rounds"]["now"] == 2
+    assert (shape["now"], shape["aligned"]) == (10, 10)
+    assert {one["name"]: one["now"] for one in shape["nodes"]} == {
+        "narrow-0": 3,
+        "narrow-1": 3,
+        "broad-0": 2,
+        "broad-1": 2,
+    }
+
+
+def test_the_right_size_is_the_largest_of_which_so_many_are_aligned(tmp_path: Path) -> None:
+    found = in_process("capacity", FORWARDER, *CLUSTER, "--right-size", "4", "-o", "json").json["rightSize"]
+    assert found == {"replicas": 4, "container": "fwd", "cpus": 6, "memory": found["memory"]} or found["cpus"] == 5
+
+    def fits(cpus: int, memory: int) -> int:
+        pod = yaml.safe_load((ROOT / FORWARDER).read_text())
+        pod["spec"]["containers"][0]["resources"]["limits"] = {"cpu": str(cpus), "memory": str(memory)}
+        file = tmp_path / "pod.json"
+        file.write_text(json.dumps(pod))
+        return int(in_process("capacity", str(file), *CLUSTER, "-o", "json").json["shapes"][0]["aligned"])
+
+    assert fits(found["cpus"], found["memory"]) >= 4
+    assert fits(found["cpus"] + 1, 1 << 20) < 4
+    assert fits(found["cpus"], found["memory"] + (1 << 20)) < 4
+
+
+def test_several_processes_give_the_same_bytes(tmp_path: Path) -> None:
+    groups = [
+        {"name": f"g{n}-{{i}}", "machine": f"sockets=2,coresPerNumaNode={n + 2},memoryPerNumaNode=8Gi"}
+        for n in range(70)
+    ]
+    file = tmp_path / "cluster.json"
+    file.write_text(json.dumps({"version": 1, "nodes": groups}))
+    outputs = [
+        subprocess.run(
+            command("capacity", FORWARDER, "--cluster", file, "-o", "csv", "--jobs", jobs),
+            capture_output=True,
+            cwd=ROOT,
+            env=ENVIRONMENT,
+            check=False,
+        ).stdout
+        for jobs in ("1", "2")
+    ]
+    assert outputs[0] == outputs[1]
+    assert outputs[0].count(b"\n") == 71
+
+
+@pytest.mark.parametrize("cluster", [f"{EXAMPLES}/cluster.yaml", "machines"])
+def test_the_heat_map_has_a_square_a_numa_node(cluster: str) -> None:
+    done = in_process("capacity", FORWARDER, "--cluster", cluster, "-o", "svg")
+    root = ElementTree.fromstring(done.out)
+    titles = [one.text or "" for one in root.iter("{http://www.w3.org/2000/svg}title")]
+    shapes = in_process("capacity", FORWARDER, "--cluster", cluster, "-o", "json").json["shapes"]
+    squares = sum(len(node["numaNodes"]) for node in shapes[0]["nodes"])
+    assert sum(", NUMA node " in title for title in titles) == squares
+
+
+def test_an_exported_object_is_true_until_a_pod_comes(tmp_path: Path) -> None:
+    node = str(tmp_path / "node.json")
+    machine = ("--machine", "figure-1", "--policy", "single-numa-node")
+    assert in_process("admit", "pods/announcement.yaml", *machine, "--state", node).status == 1
+    published = tmp_path / "nrt.yaml"
+    published.write_text(in_process("nrt", "export", "--node", node, "--placement").out)
+    same = in_process("nrt", "check", str(published), "--node", node, "-o", "json")
+    strictly("nrt-check-result").validate(same.json)
+    assert (same.status, same.json["objects"][0]["true"]) == (0, True)
+    empty = in_process("nrt", "check", str(published), *machine, "-o", "json")
+    strictly("nrt-check-result").validate(empty.json)
+    assert (empty.status, empty.json["objects"][0]["stale"]) == (1, True)
+    assert {one["what"] for one in empty.json["objects"][0]["differences"]} == {"stale", "amount"}
+
+
+def test_export_of_a_cluster_is_a_list_that_reads_back() -> None:
+    exported = yaml.safe_load(in_process("nrt", "export", *CLUSTER).out)
+    assert [one["metadata"]["name"] for one in exported["items"]] == ["narrow-0", "narrow-1", "broad-0", "broad-1"]
+
+
+def test_watch_hands_each_new_object_to_a_command(tmp_path: Path) -> None:
+    """The command gets the object once at the start, and again only when the node changed."""
+    state, taken = tmp_path / "state.json", tmp_path / "taken"
+    schedule("forwarder", "--state", str(state))
+    script = f"import sys; open({str(taken)!r}, 'a').write(sys.stdin.read() + chr(10))"
+    arguments = (
+        "nrt",
+        "export",
+        "--state",
+        state,
+        "--watch",
+        "--interval",
+        "0.1",
+        "--exec",
+        f'{sys.executable} -c "{script}"',
+    )
+    process = subprocess.Popen(command(*arguments), cwd=ROOT, env=ENVIRONMENT)
+    try:
+        assert waited(taken, 1)
+        in_process("schedule", f"{EXAMPLES}/fractional.yaml", "--scheduler", "unaware", "--state", str(state))
+        assert waited(taken, 2)
+    finally:
+        process.kill()
+        process.wait()
+    first, second = map(json.loads, taken.read_text().splitlines())
+    assert len(first["items"]) == 4
+    assert second["metadata"]["name"] == "narrow-0"
+
+
+def waited(file: Path, lines: int) -> bool:
+    for _ in range(200):
+        if file.exists() and len(file.read_text().splitlines()) >= lines:
+            return True
+        time.sleep(0.1)
+    return False

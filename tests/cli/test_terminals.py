@@ -1,0 +1,98 @@
+"""What people see on terminals of the usual widths: tables stay tables, no line is cut, prose breaks at words."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import termios
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import ROOT, command
+
+WIDTHS = (80, 100, 120, 150, 200)
+HGX = """
+apiVersion: v1
+kind: Pod
+metadata: {name: trainer}
+spec:
+  containers:
+    - name: train
+      resources: {limits: {cpu: 32, memory: 256Gi, nvidia.com/gpu: 4, mellanox.com/ib: 4}}
+"""
+COMMANDS = {
+    "admit": ("admit", "pods/announcement.yaml", "-m", "figure-1", "--policy", "single-numa-node"),
+    "an HGX pod": ("admit", "{hgx}", "-m", "hgx-h100", "--policy", "restricted"),
+    "compare": ("compare", "pods/announcement.yaml", "-m", "figure-1"),
+    "machines": ("machines",),
+    "discover": ("discover", "-m", "hgx-h100"),
+}
+TITLES = {"admit": "POD", "an HGX pod": "POD", "compare": "POLICY", "machines": "NAME", "discover": "NUMA NODE"}
+
+
+def on_a_terminal(width: int, *arguments: str, **environment: str) -> list[str]:
+    """Run the command on a terminal of a width; returns its lines without colours and the blanks at their ends."""
+    main, end = pty.openpty()
+    fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
+    settings = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "TERM": "xterm", "PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(
+        command(*arguments), cwd=ROOT, env=settings | environment, stdin=subprocess.DEVNULL, stdout=end, stderr=end
+    )
+    os.close(end)
+    found = b""
+    try:
+        while data := os.read(main, 65536):
+            found += data
+    except OSError:
+        pass  # The other end is closed: Linux says so with an error.
+    finally:
+        os.close(main)
+    process.wait(timeout=60)
+    text = re.sub(r"\x1b\[[0-9;]*m", "", found.decode()).replace("\r\n", "\n")
+    return [line.rstrip() for line in text.split("\n")]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_table_stays_a_table(name: str, width: int, tmp_path: Path) -> None:
+    (tmp_path / "hgx.yaml").write_text(HGX)
+
+    lines = on_a_terminal(width, *(each.replace("{hgx}", str(tmp_path / "hgx.yaml")) for each in COMMANDS[name]))
+
+    title = next(place for place, line in enumerate(lines) if line.lstrip().startswith(TITLES[name]))
+    rule = next(line for line in lines[title:] if "─" in line)
+    assert set(rule.strip()) == {"─"}
+    long = [line for line in lines if len(line) > width and not line.lstrip().startswith("numalign ")]
+    assert long == []
+
+
+def test_what_is_dropped_and_what_never_is() -> None:
+    for width in WIDTHS:
+        titles = next(line for line in on_a_terminal(width, *COMMANDS["admit"]) if line.startswith("POD"))
+        assert {"POD", "RESULT", "CPUS", "DEVICES", "ALIGNED"} <= set(titles.split())
+        assert ("QOS" in titles) == (width >= 120)
+
+
+def test_the_environment_s_width_counts_first() -> None:
+    assert max(map(len, on_a_terminal(200, *COMMANDS["machines"], COLUMNS="90"))) <= 90
+
+
+def test_without_utf_8_there_are_ascii_signs() -> None:
+    lines = on_a_terminal(100, *COMMANDS["admit"], LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
+    assert all(line.isascii() for line in lines)
+    assert any("2 of 4 +" in line for line in lines)
+
+
+def test_colour_in_a_pipe_changes_colours_only() -> None:
+    arguments, environment = command(*COMMANDS["admit"]), {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
+    texts = []
+    for more in ({}, {"FORCE_COLOR": "1"}):
+        done = subprocess.run(arguments, cwd=ROOT, env=environment | more, capture_output=True, text=True)
+        texts.append(done.stdout)
+    assert "\x1b[" in texts[1]
+    assert re.sub(r"\x1b\[[0-9;]*m", "", texts[1]) == texts[0]

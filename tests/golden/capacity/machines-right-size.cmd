@@ -1,0 +1,1 @@
+numalign capacity docs/examples/cluster/forwarder.yaml --cluster machines --right-size 10

@@ -1,0 +1,1 @@
+"""A node walked from end to end, and the trees that stand for one."""

@@ -1,0 +1,215 @@
+"""Dumps of kubectl: read item by item, and built into nodes."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from numalign.errors import InputError
+from numalign.kubelet.config import IDEAL
+from numalign.kubelet.setup import Setup
+from numalign.scheduler.nrt.export import ExportOptions, export
+from numalign.scheduler.nrt.manifest import manifest
+from numalign.sources.cluster import dump, stream
+from numalign.sources.cluster.fleet import LabelledMachine, fleet_of
+from numalign.sources.machine.file import load_machine
+from tests.kubelet.regular import regular
+from tests.scheduler.nrt.nodes import guaranteed, static, with_pods
+
+plain = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+class Slow(io.BytesIO):
+    """Gives few bytes at a time, so that every place is once the end of a piece."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        return super().read(min(size or 7, 7))
+
+
+@given(st.lists(plain, max_size=6), st.sampled_from([None, 1, 4]), st.booleans())
+def test_items_are_those_of_the_document(items: list[Any], indent: int | None, last: bool) -> None:
+    data = {"kind": "List", "items": items} if last else {"items": items, "kind": "List", "metadata": {"a": [1]}}
+    text = json.dumps(data, indent=indent, ensure_ascii=bool(indent)).encode(errors="surrogatepass")
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return
+    assert list(stream.items(Slow(text), "x")) == items
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"items": [1,', "not JSON: Expecting value"),
+        ('{"items": [1 2]}', "not JSON: expected ','"),
+        ('{"items": [NaN]}', "not JSON: NaN is no number"),
+        ("[]", "expected an object or a List of objects"),
+        ('{"items": [' + "[" * 100_000, "nested deeper than 200 levels"),
+        ('{"a" 1}', "not JSON: expected ':'"),
+    ],
+)
+def test_a_broken_document_is_refused(text: str, said: str) -> None:
+    with pytest.raises(InputError) as refused:
+        list(stream.items(io.BytesIO(text.encode()), "x"))
+    assert refused.value.message == said
+    assert refused.value.where.startswith("x:")
+
+
+def test_the_line_of_a_fault_is_counted_over_pieces() -> None:
+    with pytest.raises(InputError) as refused:
+        list(stream.items(Slow(b'{"items": [\n1,\n2,\n"' + b"x" * 50 + b'",\n?]}'), "x"))
+    assert refused.value.where == "x:5"
+
+
+def node(name: str, **more: Any) -> dict[str, Any]:
+    status = {
+        "allocatable": {"cpu": "15", "memory": "63Gi", "pods": "110"},
+        "capacity": {"cpu": "16", "memory": "64Gi"},
+    }
+    return {"kind": "Node", "metadata": {"name": name, "labels": {"pool": "a"}}, "spec": more, "status": status}
+
+
+def bound(name: str, on: str, phase: str = "Running", cpu: str = "2", **more: Any) -> dict[str, Any]:
+    resources = {"limits": {"cpu": cpu, "memory": "1Gi"}}
+    return {
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "d", "creationTimestamp": "2026-01-01T00:00:00Z", **more},
+        "spec": {"nodeName": on, "containers": [{"name": "c", "image": "x", "resources": resources}]},
+        "status": {"phase": phase},
+    }
+
+
+def published(name: str, *pods: Any) -> dict[str, object]:
+    return manifest(export(with_pods(static(regular()), pods), name))
+
+
+def read(tmp_path: Path, *items: dict[str, Any]) -> dump.Dump:
+    file = tmp_path / "dump.json"
+    file.write_text(json.dumps({"kind": "List", "items": items}))
+    return dump.read(file)
+
+
+def test_free_amounts_come_from_the_object_and_room_from_the_pods(tmp_path: Path) -> None:
+    there = guaranteed("p", {"cpu": "3", "memory": "1Gi"})
+    found = read(tmp_path, node("n"), published("n", there), bound("p", "n", cpu="3"), bound("q", "n", "Succeeded"))
+    built = fleet_of(found)
+    one = built.fleet.nodes[0]
+    assert one.known == "counts"
+    assert (one.totals.pods, one.totals.used["cpu"]) == (1, 3 * 10**9)
+    assert one.session is not None
+    again = export(one.session, "n", ExportOptions(fingerprint=False))
+    assert [zone.resources["cpu"].available for zone in again.zones] == [4 * 10**9, 8 * 10**9]
+    assert {notice.code for notice in built.notices} == {"nrt-assumed", "pods-passed-over"}
+
+
+def test_pods_of_one_shape_share_it(tmp_path: Path) -> None:
+    found = read(tmp_path, node("n"), *(bound(f"p{number}", "n") for number in range(5)))
+    assert len({id(one.pod.containers) for one in found.pods["n"]}) == 1
+    assert [one.pod.name for one in found.pods["n"]] == [f"p{number}" for number in range(5)]
+
+
+def test_a_node_without_an_object_is_unknown_or_what_its_label_says(tmp_path: Path) -> None:
+    found = read(tmp_path, node("n"), bound("p", "n"))
+    assert fleet_of(found).fleet.nodes[0].known == "nothing"
+    setup = Setup(load_machine("figure-1").machine, IDEAL, "ideal")
+    built = fleet_of(found, [LabelledMachine("pool", "a", setup)])
+    session = built.fleet.nodes[0].session
+    assert session is not None
+    assert session.state.cpu.assigned("d/p", "c") == 0b11
+    assert {notice.code for notice in built.notices} == {"pods-replayed"}
+
+
+def test_a_drained_and_tainted_node_is_read_as_such(tmp_path: Path) -> None:
+    taint = {"key": "gpu", "effect": "NoSchedule"}
+    one = fleet_of(read(tmp_path, node("n", unschedulable=True, taints=[taint]))).fleet.nodes[0]
+    assert one.unschedulable
+    assert one.taints[0].key == "gpu"
+
+
+def test_a_dump_of_objects_alone_counts_what_is_taken_as_asked(tmp_path: Path) -> None:
+    there = guaranteed("p", {"cpu": "3", "memory": "1Gi"})
+    one = fleet_of(read(tmp_path, published("n", there))).fleet.nodes[0]
+    assert one.totals.used["cpu"] == 3 * 10**9
+
+
+NO_POD = {**bound("p", "n"), "spec": {"nodeName": "n", "containers": 5}}
+
+
+@pytest.mark.parametrize(
+    ("items", "said"),
+    [
+        ([{"kind": "Service"}], "no Node and no NodeResourceTopology in it"),
+        ([node("n"), node("n")], '"n" is there twice'),
+        (
+            [node("n"), NO_POD],
+            "not a pod that can be read: containers: expected a list",
+        ),
+        ([5], "expected an object"),
+    ],
+)
+def test_what_is_no_cluster_is_refused(tmp_path: Path, items: list[Any], said: str) -> None:
+    with pytest.raises(InputError) as refused:
+        read(tmp_path, *items)
+    assert refused.value.message == said
+
+
+def test_volcano_tells_every_cpu(tmp_path: Path) -> None:
+    detail = {str(cpu): {"core": cpu // 2 % 2, "socket": cpu // 4, "numa": cpu // 4} for cpu in range(8)}
+    detail["0"] = {}
+    spec = {
+        "cpuDetail": detail,
+        "numares": {"cpu": {"allocatable": "1-3,6-7", "capacity": 8}},
+        "policies": {"CPUManagerPolicy": "static", "TopologyManagerPolicy": 5},
+    }
+    thing = {
+        "apiVersion": "nodeinfo.volcano.sh/v1alpha1",
+        "kind": "Numatopology",
+        "metadata": {"name": "n"},
+        "spec": spec,
+    }
+    built = fleet_of(read(tmp_path, node("n"), thing))
+    session = built.fleet.nodes[0].session
+    assert session is not None
+    assert session.node.machine.cores == (0b11, 0b1100, 0b110000, 0b11000000)
+    assert session.state.cpu.default == 0b11001110
+    said = [notice.message for notice in built.notices if notice.code == "topology-left-out"]
+    assert "policies.TopologyManagerPolicy is not a text: topologyManagerPolicy is left at its default" in said
+
+
+def test_koordinators_annotations_make_the_zones_exact(tmp_path: Path) -> None:
+    zones = [
+        {
+            "name": f"node-{n}",
+            "type": "Node",
+            "resources": [{"name": "cpu", "capacity": 4, "allocatable": 4, "available": 4}],
+        }
+        for n in range(2)
+    ]
+    detail = [{"id": cpu, "core": cpu // 2, "socket": 0, "node": cpu % 2} for cpu in range(8)]
+    annotations = {
+        "node.koordinator.sh/cpu-topology": json.dumps({"detail": detail}),
+        "node.koordinator.sh/pod-cpu-allocs": json.dumps([{"namespace": "d", "name": "p", "cpu": "1,3"}]),
+        "kubelet.koordinator.sh/cpu-manager-policy": json.dumps({"policy": "static", "reservedCPUs": "0"}),
+    }
+    thing = {
+        "apiVersion": "topology.node.k8s.io/v1alpha1",
+        "kind": "NodeResourceTopology",
+        "metadata": {"name": "n", "annotations": annotations},
+        "topologyPolicies": ["SingleNUMANodePodLevel"],
+        "zones": zones,
+    }
+    session = fleet_of(read(tmp_path, node("n"), thing)).fleet.nodes[0].session
+    assert session is not None
+    assert [one.cpus for one in session.node.machine.numa_nodes] == [0b01010101, 0b10101010]
+    assert (session.node.cpu.reserved, session.state.cpu.default) == (1, 0b11110101)
+    assert session.node.policy == "single-numa-node"
