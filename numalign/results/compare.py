@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from numalign.analysis.compare.upgrade import TriedDifference
     from numalign.analysis.refusal import Refusal
     from numalign.errors import Notice
+    from numalign.kubelet.releases.release import Change
     from numalign.kubelet.setup import Setup
     from numalign.results.admit import PodResult
 
@@ -96,6 +97,19 @@ class VersionResult(NamedTuple):
     pods: tuple[PodResult, ...]
 
 
+class PodUpgrade(NamedTuple):
+    """What an upgrade changes for one pod."""
+
+    name: str
+    changes: tuple[str, ...]
+    """What is otherwise, a phrase each; empty: nothing."""
+    worse: bool
+    """It is refused now, or has lost CPUs or memory of its own, or is aligned no more."""
+    causes: tuple[Change, ...]
+    """Changes of the kubelet without which the newer version would decide otherwise about it; may be empty where only
+    several together make the difference."""
+
+
 class UpgradeResult(NamedTuple):
     """What another kubelet version decides about the same pods, and which difference makes it so."""
 
@@ -104,5 +118,13 @@ class UpgradeResult(NamedTuple):
     newer: VersionResult
     same: tuple[bool, ...]
     """Pod by pod, whether both versions decide alike; empty where one of them does not start."""
+    upgrades: tuple[PodUpgrade, ...]
+    """Pod by pod, what the newer version changes; empty where one of them does not start."""
     differences: tuple[TriedDifference, ...]
     notices: tuple[Notice, ...]
+
+    @property
+    def worse(self) -> bool:
+        """Tell whether the newer version is worse for anybody: it does not start, or a pod gets less."""
+        stops = bool(self.newer.error) and not self.older.error
+        return stops or any(upgrade.worse for upgrade in self.upgrades)

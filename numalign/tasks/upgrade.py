@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from numalign.analysis.compare.upgrade import Run, decision, run, tried_differences
+from numalign.analysis.compare.upgrade import Run, TriedDifference, decision, run, tried_differences
+from numalign.analysis.verdict import WORST_FIRST
 from numalign.analysis.whatif.situation import Situation, arrivals
 from numalign.errors import InputError, Notice
 from numalign.kubelet.proposals.table import with_proposals
 from numalign.kubelet.releases.release import version_text
-from numalign.kubelet.releases.table import kubelet, parse_version
-from numalign.results.compare import UpgradeResult, VersionResult
+from numalign.kubelet.releases.table import is_history, kubelet, parse_version
+from numalign.model.cpuset import format_set
+from numalign.results.compare import PodUpgrade, UpgradeResult, VersionResult
 from numalign.tasks.pod_result import pod_result
 from numalign.tasks.setup import check_choices
 
 if TYPE_CHECKING:
     from numalign.kubelet.admission import Outcome
+    from numalign.kubelet.memory import Block
+    from numalign.kubelet.releases.release import Version
     from numalign.kubelet.setup import Setup
+    from numalign.kubelet.topology.hints import TopologyHint
     from numalign.model.pod import Pod
+    from numalign.results.admit import ContainerResult, PodResult
 
 
 def compare_versions(
@@ -45,21 +51,86 @@ def compare_versions(
         run(situation, pods, with_proposals(kubelet(release), setup.kubelet.proposals), started=started)
         for release in releases
     )
-    label = Notice("history-kubelet-version", f"history: kubelet {versions} as they decided", "--kubelet-version")
+    differences = tried_differences(situation, pods, older, newer, started=started)
     return UpgradeResult(
         setup=setup,
         older=_version(older),
         newer=_version(newer),
         same=tuple(decision(before) == decision(after) for before, after in _both(older, newer)),
-        differences=tried_differences(situation, pods, older, newer, started=started),
-        notices=(label,),
+        upgrades=tuple(
+            _upgrade(place, pod_result(before), pod_result(after), differences)
+            for place, (before, after) in enumerate(_both(older, newer))
+        ),
+        differences=differences,
+        notices=tuple(_notices(versions, releases)),
     )
+
+
+def _notices(versions: str, releases: Sequence[Version]) -> Iterator[Notice]:
+    if is_history(releases[0]):
+        text = f"history: kubelet {versions} as they decided"
+        yield Notice("history-kubelet-version", text, "--kubelet-version")
+
+
+def _upgrade(place: int, before: PodResult, after: PodResult, differences: Sequence[TriedDifference]) -> PodUpgrade:
+    """Say what changed for a pod, and which changes of the kubelet made it so."""
+    changes, worse = _changes(before, after)
+    causes = [tried.difference for tried in differences if place in tried.pods] if changes else []
+    return PodUpgrade(after.full_name, tuple(changes), worse, tuple(causes))
+
+
+def _changes(before: PodResult, after: PodResult) -> tuple[list[str], bool]:
+    if before.admitted != after.admitted:
+        if after.admitted:
+            return ["refused before, admitted now"], False
+        return [f"admitted before, REFUSED now ({after.reason or after.stage})"], True
+    if not after.admitted:
+        alike = (before.reason, before.message) == (after.reason, after.message)
+        return [] if alike else ["refused by both, in other words"], False
+    changes: list[str] = []
+    worse = False
+    for old, new in zip(before.containers, after.containers, strict=True):
+        for what, was, now in _held(old, new):
+            changes.append(f"{new.name}: {what} {was or 'none'} before, {now or 'none'} now")
+            worse = worse or (what != "hint" and bool(was) and not now)
+    if WORST_FIRST.index(after.verdict) < WORST_FIRST.index(before.verdict):
+        changes.append(f"{before.verdict} before, {after.verdict} now")
+        worse = True
+    return changes, worse
+
+
+def _held(old: ContainerResult, new: ContainerResult) -> Iterator[tuple[str, str, str]]:
+    """Yield (what, before, now) for all that a container holds otherwise."""
+    if old.cpus != new.cpus:
+        yield "CPUs", old.cpus or "", new.cpus or ""
+    for resource in sorted({*old.devices, *new.devices}):
+        was, now = (",".join(one.devices.get(resource, ())) for one in (old, new))
+        if was != now:
+            yield resource, was, now
+    was, now = (", ".join(map(_block, one.holding.memory)) for one in (old, new))
+    if was != now:
+        yield "memory", was, now
+    elif old.hint != new.hint:
+        yield "hint", _hint(old.hint), _hint(new.hint)
+
+
+def _block(block: Block) -> str:
+    return f"{block.size} bytes of {block.type} on {_nodes(block.mask)}"
+
+
+def _hint(hint: TopologyHint) -> str:
+    mask = "no mask" if hint.numa_affinity is None else _nodes(hint.numa_affinity)
+    return mask if hint.preferred else f"{mask} (not preferred)"
+
+
+def _nodes(mask: int) -> str:
+    return f"NUMA {format_set(mask)}"
 
 
 def _both(older: Run, newer: Run) -> Iterable[tuple[Outcome, Outcome]]:
     if older.session is None or newer.session is None:
         return ()
-    return zip(older.outcomes, newer.outcomes, strict=True)
+    return zip(older.outcomes, newer.outcomes, strict=False)
 
 
 def _version(one: Run) -> VersionResult:

@@ -10,7 +10,9 @@ import pytest
 
 from numalign.cli.commands.compare_history import EVERY, compare_hints, compare_sets, compare_versions
 from numalign.errors import InputError
-from numalign.kubelet.releases.table import LATEST, kubelet
+from numalign.kubelet.releases.table import LATEST, NEWER_CHANGES, kubelet, without
+from numalign.render.json.admit import pod_json
+from numalign.tasks.admit import admit
 from numalign.tasks.requests import KubeletRequest, PodsRequest
 from numalign.tasks.setup import load_machine, load_pods, load_setup
 from tests.schemas import strictly
@@ -23,7 +25,23 @@ def printed(capsys: pytest.CaptureFixture[str]) -> Any:
 def upgrade(versions: str, *pods: str, settings: dict[str, str] | None = None, output: str = "json") -> int:
     on = load_setup("figure-1", KubeletRequest(settings={"topology-manager-policy": "restricted", **(settings or {})}))
     up = load_pods(PodsRequest(tuple(f"pods/history/{name}.yaml" for name in pods)))
-    return compare_versions(versions, on, up, output, started=False, quiet=False)
+    return compare_versions(versions, [on], up, output, started=False, quiet=False)
+
+
+RESTRICTED = {"topology-manager-policy": "restricted"}
+
+
+def report_on(machines: list[str], versions: str, *pods: str) -> int:
+    nodes = [load_setup(machine, KubeletRequest(settings=RESTRICTED)) for machine in machines]
+    up = load_pods(PodsRequest(tuple(f"pods/{name}.yaml" for name in pods or ("pod-level",))))
+    return compare_versions(versions, nodes, up, "json", started=False, quiet=False)
+
+
+def decided(pod: dict[str, Any]) -> Any:
+    """Drop from a pod's JSON what no upgrade changes for it: its QoS class and the words about refused containers."""
+    if not pod["admit"]:
+        return pod["reason"], pod["message"]
+    return [{key: one[key] for key in ("hint", "cpus", "devices", "memory", "alignment")} for one in pod["containers"]]
 
 
 class TestHints:
@@ -157,12 +175,14 @@ class TestPreferredSets:
 
 class TestVersions:
     def test_an_upgrade_is_described(self, capsys: pytest.CaptureFixture[str]) -> None:
-        assert upgrade("1.24,1.23", "wide-cpus", "two-containers") == 0
+        assert upgrade("1.24,1.23", "wide-cpus", "two-containers") == 1
 
         found = printed(capsys)
         strictly("upgrade-comparison").validate(found)
         assert [one["version"] for one in found["versions"]] == ["1.23", "1.24"]
         assert [[pod["admit"] for pod in one["pods"]] for one in found["versions"]] == [[True, False], [False, True]]
+        assert found["worse"]
+        assert [one["worse"] for one in found["pods"]] == [True, False]
         assert [one["topic"] for one in found["differences"] if one["decides"]] == ["preferred hints"]
 
     def test_a_kubelet_that_does_not_start_is_an_answer(self, capsys: pytest.CaptureFixture[str]) -> None:
@@ -184,3 +204,62 @@ class TestVersions:
     def test_two_versions_are_wanted(self, versions: str) -> None:
         with pytest.raises(InputError, match="expected two different versions"):
             upgrade(versions, "wide-cpus")
+
+    def test_nothing_worse_is_status_zero(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert upgrade("1.31,1.36", "two-containers") == 0
+
+        found = printed(capsys)
+        assert not found["worse"]
+        assert found["pods"][0]["changes"] == []
+
+    def test_a_lost_pinning_is_worse_and_has_its_cause(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert report_on(["hgx-h100"], "1.32,1.36") == 1
+
+        (pod,) = printed(capsys)["pods"]
+        assert pod["changes"][0] == "train: CPUs 0-5,112-117 before, none now"
+        assert [(one["since"], one["topic"]) for one in pod["causes"]] == [
+            ("1.34", "pinning of pods with pod-level resources")
+        ]
+        assert "spec.resources" in pod["causes"][0]["remedy"]
+
+    def test_nodes_are_judged_one_by_one(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert report_on(["hgx-h100", "xeon-8s"], "1.32,1.33") == 0
+        found = printed(capsys)
+        strictly("upgrade-report").validate(found)
+        assert [one["machine"] for one in found["nodes"]] == ["hgx-h100", "xeon-8s"]
+        assert not found["worse"]
+
+        assert report_on(["hgx-h100", "xeon-8s"], "1.33,1.34") == 1
+        assert printed(capsys)["worse"]
+
+
+class TestEveryLineIsTrue:
+    """What the report says of a pod is what both kubelets say when they are asked one by one."""
+
+    @pytest.mark.parametrize("machine", ["hgx-h100", "xeon-4s"])
+    @pytest.mark.parametrize("versions", [("1.32", "1.33"), ("1.33", "1.34"), ("1.32", "1.36"), ("1.23", "1.36")])
+    def test_against_each_version_alone(
+        self, machine: str, versions: tuple[str, str], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        names = ("pod-level", "wide", "guaranteed-4cpu-1gpu", "burstable", "sidecar")
+        report_on([machine], ",".join(versions), *names)
+        found = printed(capsys)
+
+        for said, version in zip(found["versions"], versions, strict=True):
+            on = load_setup(machine, KubeletRequest(settings=RESTRICTED, version=version))
+            alone = admit(on.setup, load_pods(PodsRequest(tuple(f"pods/{name}.yaml" for name in names))).tried)
+            assert said["pods"] == [pod_json(pod) for pod in alone.pods]
+        before, after = (one["pods"] for one in found["versions"])
+        for old, new, told in zip(before, after, found["pods"], strict=True):
+            assert bool(told["changes"]) == (decided(old) != decided(new))
+
+    def test_a_cause_taken_back_alone_takes_the_change_back(self, capsys: pytest.CaptureFixture[str]) -> None:
+        report_on(["hgx-h100"], "1.32,1.36")
+        found = printed(capsys)
+        (cause,) = [one for one in NEWER_CHANGES if one.topic == found["pods"][0]["causes"][0]["topic"]]
+
+        on = load_setup("hgx-h100", KubeletRequest(settings=RESTRICTED)).setup
+        back = on._replace(kubelet=without((1, 36), [cause]))
+        pods = load_pods(PodsRequest(("pods/pod-level.yaml",))).tried
+        assert admit(back, pods).pods[0].containers[0].cpus == "0-5,112-117"
+        assert admit(on, pods).pods[0].containers[0].cpus is None

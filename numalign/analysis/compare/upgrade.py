@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import NamedTuple
 
 from numalign.analysis.whatif.situation import Situation
 from numalign.errors import StartError
 from numalign.kubelet.admission import Outcome, Session, admit_in_order
+from numalign.kubelet.node import Node, start
 from numalign.kubelet.proposals.table import with_proposals
 from numalign.kubelet.releases.release import Change, Kubelet
 from numalign.kubelet.releases.table import between, without
@@ -32,6 +34,8 @@ class TriedDifference(NamedTuple):
     difference: Change
     decides: bool
     """Without this one difference the newer version would decide otherwise here."""
+    pods: tuple[int, ...] = ()
+    """Positions of the pods about which it would."""
 
 
 def run(situation: Situation, tried: Sequence[Pod], kubelet: Kubelet, *, started: bool = False) -> Run:
@@ -47,14 +51,46 @@ def tried_differences(
     situation: Situation, tried: Sequence[Pod], older: Run, newer: Run, *, started: bool = False
 ) -> tuple[TriedDifference, ...]:
     """List what lies between two versions; each difference is tried by taking it back alone."""
-    now = decisions(newer)
     version, proposals = newer.kubelet.version, newer.kubelet.proposals
     found = []
     for difference in between(older.kubelet.version, version):
         taken_back = with_proposals(without(version, [difference]), proposals)
-        decides = decisions(run(situation, tried, taken_back, started=started)) != now
-        found.append(TriedDifference(difference, decides))
+        decides, pods = _otherwise(situation, tried, newer, taken_back, started=started)
+        found.append(TriedDifference(difference, decides, pods))
     return tuple(found)
+
+
+def _otherwise(
+    situation: Situation, tried: Sequence[Pod], newer: Run, taken_back: Kubelet, *, started: bool
+) -> tuple[bool, tuple[int, ...]]:
+    """Tell whether another kubelet decides otherwise, and about which pods.
+
+    Where it comes up with the same managers and reads pods alike, nothing has to be admitted to know.
+    """
+    setup = situation.setup._replace(kubelet=taken_back)
+    try:
+        node = start(setup)[0]
+    except StartError as error:
+        return error.message != newer.error, ()
+    if newer.session is None:
+        return True, ()
+    if _parts(node) == _parts(newer.session.node):
+        return False, ()
+    other = run(situation, tried, taken_back, started=started)
+    if other.session is None:
+        return True, ()
+    both = zip_longest(map(decision, other.outcomes), map(decision, newer.outcomes))
+    pods = tuple(place for place, (before, after) in enumerate(both) if before != after)
+    return bool(pods), pods
+
+
+def _parts(node: Node) -> object:
+    """Put down all that decides on a started node; how a manager was started is seen in the manager."""
+    topology = node.topology
+    providers = [
+        ([part for part in provider if part is not provider.start], manager) for provider, manager in topology.providers
+    ]
+    return topology._replace(providers=()), providers, node.reader, node.reservation
 
 
 def decisions(of: Run) -> Sequence[object]:

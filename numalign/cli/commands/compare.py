@@ -85,7 +85,7 @@ def command(
       numalign compare pod.yaml --machine hgx-h100
       numalign compare pod.yaml --machine dgx-1 --machine node-a.yaml --need any
       numalign compare pod.yaml --machine xeon-4s --try-option full-pcpus-only --try-option distribute-cpus-across-numa
-      numalign compare pod.yaml --machine dgx-1 --policy restricted --kubelet-version 1.23,1.32
+      numalign compare pods/ --machine nodes/ --kubelet-config kubelet.yaml --kubelet-version 1.32,1.36
     """
     special = _history(pods, machine, kubelet, hints, preferred_sets, output, quiet=quiet)
     if special is not None:
@@ -129,15 +129,20 @@ def _history(
     versions = kubelet.version or ""
     if hints is None and preferred_sets is None and "," not in versions:
         return None
-    if len(machines) > 1 or output == "markdown":
-        raise InputError("--hints, --preferred-sets and two versions take one --machine, and have no markdown")
+    special = hints is not None or preferred_sets is not None
+    if output == "markdown" or (special and len(machines) > 1):
+        raise InputError(
+            "--hints, --preferred-sets and two versions have no markdown; the first two take one --machine"
+        )
     from numalign.cli.commands import compare_history
+    from numalign.sources.machine.file import machines_of
 
     machine = machines[0] if machines else None
     if hints is not None:
         return compare_history.compare_hints(hints, kubelet_asked(kubelet), output, quiet=quiet)
     if preferred_sets is not None:
         return compare_history.compare_sets(preferred_sets, load_machine(machine).machine, output, quiet=quiet)
-    on = load_setup(machine, kubelet._replace(version=None))
-    up = load_pods(pods, machine=on.setup.machine)
-    return compare_history.compare_versions(versions, on, up, output, started=pods.started, quiet=quiet)
+    names = [name for given in machines or (None,) for name in machines_of(given)]
+    nodes = [load_setup(name, kubelet._replace(version=None)) for name in names]
+    up = load_pods(pods, machine=nodes[0].setup.machine)
+    return compare_history.compare_versions(versions, nodes, up, output, started=pods.started, quiet=quiet)

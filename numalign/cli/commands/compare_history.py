@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from numalign.cli.printing import print_data, print_document
 from numalign.cli.stderr import report, tell
 from numalign.errors import InputError
@@ -9,7 +11,7 @@ from numalign.exit_status import ExitStatus
 from numalign.kubelet.releases.release import Kubelet
 from numalign.model.machine import Machine
 from numalign.render.json.data import Data
-from numalign.render.page.document import Document
+from numalign.render.page.document import Document, Line
 from numalign.tasks.setup import LoadedPods, LoadedSetup
 
 EVERY = "every"
@@ -79,13 +81,13 @@ def compare_sets(asked: str, machine: Machine, output: str, *, quiet: bool) -> E
 
 
 def compare_versions(
-    versions: str, on: LoadedSetup, pods: LoadedPods, output: str, *, started: bool, quiet: bool
+    versions: str, nodes: Sequence[LoadedSetup], pods: LoadedPods, output: str, *, started: bool, quiet: bool
 ) -> ExitStatus:
-    """Print what an upgrade of the kubelet changes for pods.
+    """Print what an upgrade of the kubelet changes for pods; status 1 where it makes something worse.
 
     Args:
         versions: two versions joined by a comma.
-        on: machine and settings; its kubelet says what is beyond any kubelet.
+        nodes: machines and settings; the kubelet of each says what is beyond any kubelet.
         pods: who is there and who comes.
         output: table, wide, json or yaml.
         started: see `--started`.
@@ -97,14 +99,19 @@ def compare_versions(
     from numalign.render.text import upgrade as view
     from numalign.tasks.upgrade import compare_versions as compare
 
-    result = compare(on.setup, versions, pods.tried, beside=pods.beside, started=started)
-    notices = (*on.notices, *pods.notices, *result.notices)
+    results = [compare(on.setup, versions, pods.tried, beside=pods.beside, started=started) for on in nodes]
+    seen = (*(notice for on in nodes for notice in on.notices), *pods.notices, *results[0].notices)
+    notices = tuple(dict.fromkeys(seen))
     tell(notices)
     if output in ("table", "wide"):
-        _print(output, view.upgrade_document(result, on.origin), quiet=quiet)
+        for place, (result, on) in enumerate(zip(results, nodes, strict=True)):
+            document = view.upgrade_document(result, on.origin, wide=output == "wide")
+            _print(output, [Line(), *document] if place else document, quiet=quiet)
+    elif len(results) == 1:
+        _print(output, view.upgrade_json(results[0], notices), quiet=quiet)
     else:
-        _print(output, view.upgrade_json(result, notices), quiet=quiet)
-    return report(pods.broken, ExitStatus.DONE)
+        _print(output, view.report_json(results, notices), quiet=quiet)
+    return report(pods.broken, ExitStatus.NO if any(result.worse for result in results) else ExitStatus.DONE)
 
 
 def _print(output: str, result: Document | Data, *, quiet: bool) -> None:

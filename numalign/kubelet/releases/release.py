@@ -116,6 +116,8 @@ class Change(NamedTuple):
     newer: str
     apply: Callable[[Kubelet], Kubelet]
     """Replace the part that changed."""
+    remedy: str = ""
+    """What somebody can do for whom it makes things worse; empty: nothing special."""
     concerns: str = "anybody"
     """Whom it concerns, for people."""
 

@@ -33,6 +33,7 @@ CHANGES: tuple[Change, ...] = (
         older="a rest that is no multiple of a core is never taken from one cache",
         newer="a rest of any size is taken from the first cache whose cores give exactly that many CPUs",
         concerns="prefer-align-cpus-by-uncorecache is on and pods ask for odd numbers of CPUs",
+        remedy="nothing: the CPUs lie in one cache now",
         apply=_exact_fit,
     ),
     Change(
@@ -41,6 +42,7 @@ CHANGES: tuple[Change, ...] = (
         older="off unless asked for: pod-level resources are ignored",
         newer="on by default: pod-level resources decide the QoS class and what the node must have",
         concerns="pods carry `spec.resources`",
+        remedy="take spec.resources out of the pod, or give it limits that make it Guaranteed as before",
         apply=with_gate("PodLevelResources", Gate(default=True, stage="beta")),
     ),
     Change(
@@ -49,6 +51,7 @@ CHANGES: tuple[Change, ...] = (
         older="by their containers' requests",
         newer="none: no exclusive CPUs and no pinned memory, and the pod is admitted without a word",
         concerns="Guaranteed pods carry `spec.resources`",
+        remedy="take spec.resources out of the pod: its containers are pinned then",
         apply=with_reading(lambda reading: reading._replace(serve=_skip_with_gate)),
     ),
     Change(

@@ -106,6 +106,7 @@ CHANGES: tuple[Change, ...] = (
         older="false by default: the kubelet runs on hosts with cgroup v1",
         newer="true by default: it does not start there",
         concerns="hosts still run cgroup v1",
+        remedy="move the host to cgroup v2, or set failCgroupV1: false",
         apply=_refuse_cgroup_v1,
     ),
 )

@@ -60,6 +60,7 @@ CHANGES: tuple[Change, ...] = (
         older="name every NUMA node, whether it has devices of the resource or not",
         newer="name only nodes that have devices of the resource",
         concerns="policy best-effort, or requests for 0 devices, and devices on some NUMA nodes only",
+        remedy="policy restricted or single-numa-node keeps the placement as it was",
         apply=_hints_where_devices_are,
     ),
     Change(
@@ -68,6 +69,7 @@ CHANGES: tuple[Change, ...] = (
         older="pods that carry pod-level resources are pinned by their containers' requests",
         newer="they are not pinned, as with the gate on",
         concerns="pods carry `spec.resources` where the gate is off",
+        remedy="take spec.resources out of the pod: its containers are pinned then",
         apply=with_reading(_skip_without_gate),
     ),
     Change(

@@ -86,7 +86,7 @@ def machine_line(machine: Machine, origin: str) -> str:
     return f"machine: {machine.name} ({origin}), {nodes} NUMA node{'s' * (nodes != 1)}, {cpus} CPUs"
 
 
-def header(setup: Setup, origin: str, reserved_cpus: int) -> tuple[str, ...]:
+def header(setup: Setup, origin: str, reserved_cpus: int, release: str = "") -> tuple[str, ...]:
     """Name the machine on one line, the base and the settings in force on the next; then what is no kubelet's today."""
     config = setup.config
     settings = [
@@ -98,7 +98,7 @@ def header(setup: Setup, origin: str, reserved_cpus: int) -> tuple[str, ...]:
         settings.append(f"reserved CPUs {format_set(reserved_cpus)}")
     return (
         machine_line(setup.machine, origin),
-        f"kubelet {version_text(setup.kubelet.version)}: {setup.base} base, {', '.join(settings)}",
+        f"kubelet {release or version_text(setup.kubelet.version)}: {setup.base} base, {', '.join(settings)}",
         *labels(setup.kubelet),
     )
 

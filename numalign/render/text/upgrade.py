@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from numalign.kubelet.releases.release import version_text
@@ -13,28 +13,44 @@ from numalign.render.text.admit import COLUMNS, NOTHING, header, pod_rows
 
 if TYPE_CHECKING:
     from numalign.errors import Notice
-    from numalign.results.compare import UpgradeResult, VersionResult
+    from numalign.results.compare import PodUpgrade, UpgradeResult, VersionResult
 
 
-def upgrade_document(result: UpgradeResult, origin: str) -> Document:
+MAX_PODS_SHOWN = 8
+"""More pods than these: only those that the versions decide differently are shown."""
+
+MAX_DIFFERENCES_SHOWN = 12
+"""More differences than these: only those that decide something here are shown."""
+
+
+def upgrade_document(result: UpgradeResult, origin: str, *, wide: bool = False) -> Document:
     """Build the header, the table of decisions, a sentence a pod, and the table of differences, decisive ones first."""
     runs = (result.older, result.newer)
     names = [run.version for run in runs]
-    rows = [row for run in runs for row in _rows(run)]
+    few = wide or len(result.newer.pods) <= MAX_PODS_SHOWN
+    rows = [row for run in runs for row in _rows(run, () if few else result.same)]
     started = next((run for run in runs if not run.error), None)
-    head = header(result.setup, origin, started.reserved_cpus)[:2] if started else ()
+    head = header(result.setup, origin, started.reserved_cpus, " and ".join(names))[:2] if started else ()
+    past = [f"history: kubelet {' and '.join(names)} as they decided"] if result.notices else []
     document: list[Line | Table] = [
-        *(Line(text, "dim") for text in head),
-        Line(f"history: kubelet {' and '.join(names)} as they decided", "dim"),
+        *(Line(text, "dim") for text in (*head, *past)),
         Line(),
-        Table(("KUBELET", *COLUMNS), tuple(rows)),
-        Line(),
-        *map(Line, _sentences(result)),
+        *([Table(("KUBELET", *COLUMNS), tuple(rows)), Line()] if rows else ()),
+        *map(Line, _sentences(result, few=few)),
         Line(),
     ]
     if not result.differences:
         return [*document, Line(f"nothing that numalign replays changed from {names[0]} to {names[-1]}")]
+    return [*document, *_differences(result, wide=wide)]
+
+
+def _differences(result: UpgradeResult, *, wide: bool) -> Document:
+    first, last = result.older.version, result.newer.version
     ordered = sorted(result.differences, key=lambda change: not change.decides)
+    shown = ordered
+    if not wide and len(ordered) > MAX_DIFFERENCES_SHOWN:
+        shown = [change for change in ordered if change.decides]
+    rest = len(ordered) - len(shown)
     table = Table(
         ("SINCE", "DECIDES HERE", "TOPIC", "BEFORE", "SINCE THEN"),
         tuple(
@@ -45,36 +61,66 @@ def upgrade_document(result: UpgradeResult, origin: str) -> Document:
                 change.difference.older,
                 change.difference.newer,
             )
-            for change in ordered
+            for change in shown
         ),
     )
-    return [*document, Line(f"what changed from {names[0]} to {names[-1]}:"), table]
+    title = Line(f"what changed from {first} to {last}:")
+    if not shown:
+        return [Line(f"none of the {rest} changes from {first} to {last} decides anything here (-o wide lists them)")]
+    more = [Line(f"{rest} other changes decide nothing here (-o wide lists them)", "dim")] if rest else []
+    return [title, table, *more]
 
 
-def _rows(run: VersionResult) -> Iterable[tuple[Cell, ...]]:
+def _rows(run: VersionResult, same: Sequence[bool]) -> Iterable[tuple[Cell, ...]]:
     if run.error:
         yield (run.version, NOTHING, Styled(f"does not start: {run.error}", "bad"), *[NOTHING] * (len(COLUMNS) - 2))
-    for pod in run.pods:
+    for place, pod in enumerate(run.pods):
+        if place < len(same) and same[place]:
+            continue
         for row in pod_rows(pod, exclusive_cpus=run.exclusive_cpus):
             yield (run.version, *row)
 
 
-def _sentences(result: UpgradeResult) -> Iterable[str]:
-    """Say for each pod what the upgrade changes."""
-    if result.older.error or result.newer.error:
-        yield "the kubelet does not start with these settings in both versions"
-        return
-    for before, after, same in zip(result.older.pods, result.newer.pods, result.same, strict=True):
-        if before.admitted != after.admitted:
+def _sentences(result: UpgradeResult, *, few: bool) -> Iterable[str]:
+    """Say for each pod what the upgrade changes, why, and what to do."""
+    yield from _start(result)
+    alike = 0
+    for before, after, same, upgrade in zip(
+        result.older.pods, result.newer.pods, result.same, result.upgrades, strict=False
+    ):
+        if same and not few:
+            alike += 1
+        elif before.admitted != after.admitted:
             was, now = "admitted" if before.admitted else "refused", "admitted" if after.admitted else "REFUSED"
-            text = f"{was} before, {now} now"
+            yield f"{before.name}: {was} before, {now} now"
         elif same:
-            text = "the same in both"
+            yield f"{before.name}: the same in both"
         elif before.admitted:
-            text = "admitted by both, with another hint or other resources"
+            yield f"{before.name}: admitted by both; {'; '.join(upgrade.changes) or 'with another hint'}"
         else:
-            text = "refused by both, in other words"
-        yield f"{before.name}: {text}"
+            yield f"{before.name}: refused by both, in other words"
+        if not same and len(result.differences) > 1:
+            yield from _causes(upgrade)
+    if alike:
+        yield f"{alike} pods are decided alike"
+
+
+def _start(result: UpgradeResult) -> Iterable[str]:
+    """Say which of the versions does not come up, and what to do."""
+    stopped = [run.version for run in (result.older, result.newer) if run.error]
+    if stopped:
+        yield f"kubelet {' and '.join(stopped)} does not start with these settings"
+    if result.newer.error:
+        yield f"  see numalign config check --kubelet-version {result.newer.version}"
+
+
+def _causes(upgrade: PodUpgrade) -> Iterable[str]:
+    for cause in upgrade.causes:
+        yield f"  because of {version_text(cause.since)}, {cause.topic}: {cause.newer}"
+        if cause.remedy and upgrade.worse:
+            yield f"  {cause.remedy}"
+    if not upgrade.causes:
+        yield "  because of several changes together, or of what other pods hold now"
 
 
 def upgrade_json(result: UpgradeResult, notices: Iterable[Notice]) -> Data:
@@ -85,9 +131,22 @@ def upgrade_json(result: UpgradeResult, notices: Iterable[Notice]) -> Data:
         "machine": result.setup.machine.name,
         "base": result.setup.base,
         "kubelet": settings_json(result.setup.config),
+        "worse": result.worse,
         "versions": [
             {"version": run.version, "startError": run.error or None, "pods": [pod_json(pod) for pod in run.pods]}
             for run in (result.older, result.newer)
+        ],
+        "pods": [
+            {
+                "name": upgrade.name,
+                "changes": list(upgrade.changes),
+                "worse": upgrade.worse,
+                "causes": [
+                    {"since": version_text(cause.since), "topic": cause.topic, "remedy": cause.remedy}
+                    for cause in upgrade.causes
+                ],
+            }
+            for upgrade in result.upgrades
         ],
         "differences": [
             {
@@ -99,5 +158,16 @@ def upgrade_json(result: UpgradeResult, notices: Iterable[Notice]) -> Data:
             }
             for change in result.differences
         ],
+        "warnings": [notice._asdict() for notice in notices],
+    }
+
+
+def report_json(results: Sequence[UpgradeResult], notices: Iterable[Notice]) -> Data:
+    """Write the comparisons of several nodes."""
+    return {
+        "apiVersion": "numalign/v1",
+        "kind": "UpgradeReport",
+        "worse": any(result.worse for result in results),
+        "nodes": [upgrade_json(result, result.notices) for result in results],
         "warnings": [notice._asdict() for notice in notices],
     }

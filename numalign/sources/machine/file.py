@@ -52,6 +52,14 @@ class LoadedMachine(NamedTuple):
     """`bundled`, `short form`, or the file's name."""
 
 
+def machines_of(given: str | None) -> list[str | None]:
+    """List the machines that a name stands for: the machine files of a folder, sorted, or the name itself."""
+    if given is None or not os.path.isdir(given):
+        return [given]
+    files = sorted(name for name in os.listdir(given) if name.endswith((".yaml", ".yml", ".json")))
+    return [os.path.join(given, name) for name in files] or [given]
+
+
 def machine_from_scenario(
     machine: Mapping[str, Any],
     devices: Mapping[str, Any] | None = None,
