@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from numalign.analysis.matrix import Matrix, matrix
@@ -10,7 +9,7 @@ from numalign.analysis.placement import Placement, placements
 from numalign.analysis.refusal import Refusal, decisions, refusal
 from numalign.analysis.unpinned import Unpinned, unpinned
 from numalign.analysis.whatif.change import Change
-from numalign.analysis.whatif.changes import changes
+from numalign.analysis.whatif.changes import Machines, changes
 from numalign.analysis.whatif.situation import Situation
 from numalign.kubelet.admission import Outcome
 from numalign.kubelet.node import Decision
@@ -34,7 +33,7 @@ class Explanation(NamedTuple):
 
 
 def explain_outcome(
-    situation: Situation, outcome: Outcome, others: Sequence[tuple[str, Situation]] = ()
+    situation: Situation, outcome: Outcome, others: Machines = (), *, known: Machines = ()
 ) -> Explanation:
     """Explain an admission.
 
@@ -42,9 +41,10 @@ def explain_outcome(
         situation: what the pod met; its past ends right before the pod.
         outcome: what came of it.
         others: further machines where a refused pod is tried, with the same past.
+        known: machines that nobody asked about (see `changes`).
     """
     asked = decisions(outcome)
     matrices = tuple(matrix(outcome.before.node, outcome.demand, decision) for decision in asked)
     if outcome.admit:
         return Explanation(outcome, asked, matrices, None, (), placements(outcome), tuple(unpinned(outcome)))
-    return Explanation(outcome, asked, matrices, refusal(outcome), changes(situation, outcome, others), ())
+    return Explanation(outcome, asked, matrices, refusal(outcome), changes(situation, outcome, others, known=known), ())

@@ -14,7 +14,7 @@ from numalign.kubelet.admission import Session, admit, odd_from_the_start
 from numalign.results.explain import ExplainedPod, ExplainResult
 from numalign.tasks.missing import missing_notices, passing_over
 from numalign.tasks.pod_result import pod_result
-from numalign.tasks.setup import check_choices
+from numalign.tasks.setup import check_choices, load_machine
 
 if TYPE_CHECKING:
     from numalign.kubelet.setup import Setup
@@ -67,7 +67,7 @@ def explain(
             session = played(session, ends)
         outcome = admit(session, pod)
         others = [(name, Situation(other, past=situation.past)) for name, other in elsewhere]
-        explained = explain_outcome(situation, outcome, others)
+        explained = explain_outcome(situation, outcome, others, known=_bundled(situation))
         told.append(_told(explained, details=details, all_alternatives=all_alternatives))
         notices += outcome.notices
         if told[-1].pod.fatal:
@@ -92,6 +92,18 @@ def explain_one(situation: Situation, pod: Pod) -> ExplainedPod:
     """
     outcome = admit(situation.session(), pod)
     return _told(explain_outcome(situation, outcome), details=True, all_alternatives=True)
+
+
+def _bundled(situation: Situation) -> Iterator[tuple[str, Situation]]:
+    """Read the bundled machines, the smallest first, when they are asked for: none that has pods on it as it is."""
+    setup = situation.setup
+    if situation.there is not None or setup.machine.kubelet is not None:
+        return
+    from numalign.sources.machine import bundled
+
+    machines = [(name, load_machine(name).machine) for name in bundled.names() if name != setup.machine.name]
+    for name, machine in sorted(machines, key=lambda one: one[1].cpus.bit_count()):
+        yield name, situation._replace(setup=setup._replace(machine=machine))
 
 
 def _absent(beside: Iterable[Pod], session: Session) -> Iterator[Notice]:

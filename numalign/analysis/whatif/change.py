@@ -31,6 +31,8 @@ class Change(NamedTuple):
     """Settings of the kubelet: flag -> value."""
     machine: str = ""
     """The machine as given."""
+    example: bool = False
+    """Nobody asked about this machine: it is one of those that would do."""
 
     @property
     def keeps_devices(self) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from numalign.analysis.alignment import aligned
 from numalign.analysis.whatif.amounts import other_requests, wider_requests
@@ -26,15 +27,32 @@ MAX_CHANGES = 5
 MAX_OF_A_KIND = 2
 
 
+MAX_BUNDLED = 1
+"""How many machines are named that nobody asked about."""
+
+FOREIGN_MACHINE = 50.0
+"""What it costs to need another machine: more than any cut."""
+
+Machines = Iterable[tuple[str, Situation]]
+"""A machine's name, and the same past there."""
+
+
 def changes(
-    situation: Situation, outcome: Outcome, others: Sequence[tuple[str, Situation]] = (), *, most: int = MAX_CHANGES
+    situation: Situation,
+    outcome: Outcome,
+    others: Machines = (),
+    *,
+    known: Machines = (),
+    most: int = MAX_CHANGES,
 ) -> tuple[Change, ...]:
     """Find the nearest changes that admit a refused pod, the nearest first.
 
     Args:
         situation: what the pod met; `situation.past` ends right before it came up.
         outcome: the refusal.
-        others: further machines to try: their name, and the same past there.
+        others: further machines to try.
+        known: machines that nobody asked about, the smallest first; they are looked at only where every other change
+            takes something away from the pod.
         most: how many are told at most.
     """
     found = [
@@ -50,6 +68,8 @@ def changes(
     whole = [change for change in found if all(change.amounts.values())]
     if any(change.keeps_devices for change in whole):
         found = whole  # nobody needs to hear that a resource could be left out
+    if all(change.amounts for change in found):
+        found += islice(_known_machines(outcome, known), MAX_BUNDLED)
     kept: list[Change] = []
     for change in found:
         if sum(1 for other in kept if other.kind == change.kind) < MAX_OF_A_KIND:
@@ -72,7 +92,16 @@ def _combinations(situation: Situation, outcome: Outcome, *, only_keeping: bool)
     return found
 
 
-def _machines(outcome: Outcome, others: Sequence[tuple[str, Situation]]) -> Iterator[Change]:
+def _known_machines(outcome: Outcome, known: Machines) -> Iterator[Change]:
+    """Try machines that have every device the pod asks for: where one is unknown, the pod would run without it."""
+    asked = {name for container in outcome.demand.containers for name, amount in container.devices if amount}
+    for name, situation in known:
+        if asked <= situation.setup.machine.devices.keys():
+            for change in _machines(outcome, [(name, situation)]):
+                yield change._replace(cost=FOREIGN_MACHINE, example=True)
+
+
+def _machines(outcome: Outcome, others: Machines) -> Iterator[Change]:
     for name, situation in others:
         tried = _tried(situation, outcome)
         if tried is not None:

@@ -161,7 +161,7 @@ ALIGNED: Mapping[bool | None, str] = {
 def _what(change: Change, config: KubeletConfig, containers: int) -> str:
     parts: list[str] = []
     if change.machine:
-        parts.append(f"run it on machine {change.machine}")
+        parts.append(f"run it on {'a machine such as' if change.example else 'machine'} {change.machine}")
     if change.flags:
         parts += _settings(change, config)
     if change.amounts:

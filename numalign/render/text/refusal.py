@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from numalign.kubelet.cpu.allocate import SMT_ALIGNMENT_ERROR
 from numalign.kubelet.fit.check import Shortage
-from numalign.model.quantity import readable_near, with_decimals
+from numalign.model.quantity import parse, readable_near, value, with_decimals
+from numalign.model.resources import NATIVE, is_hugepages, page_size
 from numalign.render.text.amounts import Written, amount_text, nodes_text, written
 from numalign.render.text.matrix import mask_of
 
@@ -124,13 +125,22 @@ def _too_little(row: Row, table: Matrix, refusal: Refusal) -> str:
     loose = _loose(row, refusal.around)
     total = max(sum(cell.total for cell in row.cells), row.free) if loose is None else loose.total
     if total == 0:
-        return f"{_asked(row)}, and this machine has none to give on any node"
+        return f"{_asked(row)}, and this machine has none to give on any node{_how_to_add(row.resource, row.requested)}"
     each = _each(row, table, loose)
     if row.free >= row.requested:
         because = _cannot_be_used(row, refusal, loose)
         return f"{_asked(row)}, {say(row.free)} free in all ({each}), but {because}"
     least = f", and never has more than {say(total)}" if total < row.requested else ""
     return f"{_asked(row)}, the whole machine has {say(row.free)} free{least} ({each})"
+
+
+def _how_to_add(resource: str, amount: int) -> str:
+    """Say how a node gets a resource of which it has none."""
+    if is_hugepages(resource):
+        size = page_size(resource)
+        pages = -(-amount // value(parse(size)))
+        return f" (they are set aside at boot: hugepagesz={size.removesuffix('i')} hugepages={pages})"
+    return "" if resource in NATIVE else " (a device plugin has to offer healthy ones)"
 
 
 def _cannot_be_used(row: Row, refusal: Refusal, loose: Loose | None) -> str:
@@ -270,7 +280,7 @@ def shortage_text(short: Shortage) -> str:
         say = written(short.resource, [short.requested, short.used, short.capacity])
         asked, used, there = say(short.requested), say(short.used), say(short.capacity)
     if not short.capacity:
-        return f"{short.resource}: {asked} asked, and the node has none"
+        return f"{short.resource}: {asked} asked, and the node has none{_how_to_add(short.resource, short.requested)}"
     if short.requested > short.capacity:
         return f"{short.resource}: {asked} asked, and the node has {there}" + (
             f", of which other pods have {used}" if short.used else ""
