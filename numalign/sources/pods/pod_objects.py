@@ -237,7 +237,8 @@ def _checked(document: Document, template: Template, check: bool, named: bool) -
 
 def _check_size(document: Document, template: Template) -> None:
     """Refuse more containers than any API server takes; each is made into much more than its text."""
-    spec = template.manifest.get("spec")
+    manifest: object = template.manifest
+    spec = manifest.get("spec") if isinstance(manifest, Mapping) else None
     if not isinstance(spec, Mapping):
         return
     for name in ("initContainers", "containers"):
