@@ -78,3 +78,5 @@ class NodeClaims(NamedTuple):
     source: str
     """The dump."""
     pods: tuple[PodClaims, ...] = ()
+    copies: int | None = None
+    """How many times the claims of all pods can be allocated, counted up to what was asked; None: not asked."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from numalign.kubelet.releases.release import Change
     from numalign.kubelet.setup import Setup
     from numalign.results.admit import PodResult
+    from numalign.results.claimed import NodeClaims
 
 
 class ComparedRow(NamedTuple):
@@ -42,6 +43,8 @@ class ComparedRow(NamedTuple):
     """What the last pod found free, by ascending NUMA node id; last, what has no node."""
     exclusive: frozenset[str]
     """Resources that the pods take exclusively: `cpu`, memory, huge pages, devices."""
+    claims: NodeClaims | None = None
+    """What the admitted pods hold by claim, if that was asked."""
 
     @property
     def admit(self) -> bool:

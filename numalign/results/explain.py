@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numalign.errors import Notice
     from numalign.kubelet.setup import Setup
     from numalign.results.admit import PodResult
+    from numalign.results.claimed import NodeClaims
 
 
 class ExplainedPod(NamedTuple):
@@ -47,6 +48,8 @@ class ExplainResult(NamedTuple):
     pods: tuple[ExplainedPod, ...]
     """None after one that the kubelet does not survive."""
     notices: tuple[Notice, ...]
+    claims: NodeClaims | None = None
+    """What the admitted pods hold by claim, if that was asked."""
 
     @property
     def fatal(self) -> bool:

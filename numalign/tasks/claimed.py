@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from numalign.dra.attempt import Attempt
 from numalign.dra.pools import published
@@ -18,7 +18,7 @@ from numalign.kubelet.errors import AllocationError
 from numalign.model.machine import Machine
 from numalign.model.pod import Pod
 from numalign.model.quantity import value
-from numalign.results.admit import AdmitResult, PodResult
+from numalign.results.admit import PodResult
 from numalign.results.claimed import ClaimedDevice, ContainerClaims, NodeClaims, PodClaims
 from numalign.sources.cluster.claims import ClaimObjects, read_objects, read_slices
 from numalign.tasks.dra_check import asked_features, device_got
@@ -27,25 +27,48 @@ from numalign.tasks.requests import ClaimsRequest
 from numalign.tasks.ways_out import Held, judge
 
 
-def with_claims(result: AdmitResult, pods: Sequence[Pod], request: ClaimsRequest) -> AdmitResult:
-    """Add what the pods of an admission hold by claim.
+def load_claims(request: ClaimsRequest) -> ClaimObjects:
+    """Read the slices, and the claims that stand where the pods do.
 
     Raises:
-        InputError: the dump is wrong, or it is not clear which node of it is meant.
+        InputError: a file is wrong.
     """
-    objects = read_objects([name for name in request.files if name != "-"], pods=False).over(
-        read_slices(request.slices)
-    )
-    machine = result.setup.machine
+    files = [name for name in request.files if name != "-"]
+    return read_objects(files, pods=False).over(read_slices(request.slices))
+
+
+def claims_on(
+    machine: Machine,
+    results: Iterable[PodResult],
+    pods: Sequence[Pod],
+    objects: ClaimObjects,
+    request: ClaimsRequest,
+    *,
+    most_copies: int | None = None,
+) -> NodeClaims:
+    """Give what admitted pods hold by claim, one after the other.
+
+    Args:
+        machine: the node's machine.
+        results: what became of the pods there.
+        pods: the pods, in the order of their admission.
+        objects: what `load_claims` read.
+        request: how it was asked for.
+        most_copies: count up to so many times how often the claims can be allocated; None: do not count.
+
+    Raises:
+        InputError: it is not clear which node of the slices is meant, or a selector is not followed.
+    """
     node = _node(objects, machine, request.node)
     worlds = _Worlds(objects, node, machine)
-    admitted = {pod.full_name: pod for pod in result.pods if pod.admitted}
+    copies = None if most_copies is None else _Worlds(objects, node, machine).copies(pods, most_copies)
+    admitted = {pod.full_name: pod for pod in results if pod.admitted}
     found = [
         worlds.hold(pod, admitted[full_name])
         for pod in pods
         if (full_name := f"{pod.namespace}/{pod.name}") in admitted and pod.spec.get("resourceClaims")
     ]
-    return result._replace(claims=NodeClaims(node.name, request.slices, tuple(found)))
+    return NodeClaims(node.name, request.slices, tuple(found), copies)
 
 
 def _node(objects: ClaimObjects, machine: Machine, wanted: str | None) -> Node:
@@ -120,6 +143,20 @@ class _Worlds:
         held = {claim.name: claim for claim in self._held}
         containers = tuple(self._containers(pod, result, named, held, before))
         return PodClaims(pod.name, pod.namespace, outcome, (), None, containers)
+
+    def copies(self, pods: Sequence[Pod], most: int) -> int:
+        """Count how many times the claims that pods make from templates can be allocated."""
+        named = [one for pod in pods for one in references(pod, self._objects)]
+        made = [one.claim for one in named if one.claim is not None and one.from_template]
+        if any(one.claim is None for one in named):
+            return 0
+        for count in range(most if made else 0):
+            claims = [claim._replace(name=f"{claim.name}-{count}") for claim in made]
+            outcome = self._attempt.allocate(claims)
+            if not outcome.allocated:
+                return count
+            self._take(claims, outcome)
+        return most
 
     def _take(self, claims: Sequence[Claim], outcome: Outcome) -> None:
         """Let claims hold what they got."""

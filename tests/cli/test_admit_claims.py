@@ -171,3 +171,33 @@ def test_a_node_that_no_slice_is_of_is_refused(tmp_path: Path) -> None:
     done = in_process("admit", names[0], "-m", MACHINE, "--slices", names[1], "--node-name", "x")
     assert done.status == 2
     assert "--node-name x: no such node in the slices; there are node-1" in done.err
+
+
+def test_explain_and_compare_say_it_too(tmp_path: Path) -> None:
+    names = files(tmp_path, gpus(1), [one("g", request("g", "gpu")), pod("p", "g")])
+    more = ("-m", MACHINE, "--slices", names[1], "-o", "json")
+
+    explained = in_process("explain", names[0], *more)
+    compared = in_process("compare", names[0], *more)
+
+    strictly("explain-result").validate(explained.json)
+    strictly("compare-result").validate(compared.json)
+    assert explained.json["claims"]["pods"][0]["containers"][0]["verdict"] == "spread"
+    assert {row["claims"]["pods"][0]["containers"][0]["verdict"] for row in compared.json["variants"]} == {"spread"}
+
+
+def test_a_comparison_counts_how_many_copies_the_claims_allow(tmp_path: Path) -> None:
+    """Three GPUs, and CPUs for four pods."""
+    template = {
+        **API,
+        "kind": "ResourceClaimTemplate",
+        "metadata": {"name": "t"},
+        "spec": {"spec": claim("t", request("g", "gpu"))["spec"]},
+    }
+    wanted = pod("p", "g")
+    wanted["spec"]["resourceClaims"] = [{"name": "d", "resourceClaimTemplateName": "t"}]
+    names = files(tmp_path, gpus(0, 0, 1), [template, wanted])
+
+    rows = in_process("compare", names[0], "-m", MACHINE, "--slices", names[1], "-o", "json").json["variants"]
+
+    assert [(row["replicas"], row["claims"]["copies"]) for row in rows[:1]] == [(4, 3)]

@@ -103,9 +103,11 @@ def _with_gangs_and_claims(result: AdmitResult, up: LoadedPods, pods: PodsReques
 
         result = result._replace(gangs=gangs_of(up.sources, result.pods))
     if slices is not None:
-        from numalign.tasks.claimed import with_claims
+        from numalign.tasks.claimed import claims_on, load_claims
 
-        return with_claims(result, up.tried, ClaimsRequest(slices, pods.node_name, pods.names))
+        request = ClaimsRequest(slices, pods.node_name, pods.names)
+        claims = claims_on(result.setup.machine, result.pods, up.tried, load_claims(request), request)
+        result = result._replace(claims=claims)
     return result
 
 

@@ -15,16 +15,18 @@ from numalign.cli.options import (
     output_option,
     pods_arguments,
     quiet_option,
+    slices_option,
 )
 from numalign.cli.printing import print_data, print_document
 from numalign.cli.stderr import report, tell
 from numalign.errors import InputError
 from numalign.exit_status import ExitStatus
 from numalign.render.text import compare as view
+from numalign.results.compare import CompareResult
 from numalign.tasks.compare import compare
 from numalign.tasks.place import place
-from numalign.tasks.requests import KubeletRequest, PodsRequest
-from numalign.tasks.setup import kubelet_asked, load_machine, load_pods, load_setup
+from numalign.tasks.requests import ClaimsRequest, KubeletRequest, PodsRequest
+from numalign.tasks.setup import LoadedPods, kubelet_asked, load_machine, load_pods, load_setup
 
 NEED = ("any", "all")
 
@@ -35,6 +37,7 @@ NEED = ("any", "all")
 @node_option
 @kubelet_options
 @beyond_options
+@slices_option
 @click.option(
     "--try-option",
     "options",
@@ -67,6 +70,7 @@ def command(
     machine: Sequence[str],
     node: str | None,
     kubelet: KubeletRequest,
+    slices: str | None,
     options: Sequence[str],
     need: str | None,
     hints: str | None,
@@ -103,6 +107,8 @@ def command(
         reasons=output not in ("json", "yaml"),
         there=here.there,
     )
+    if slices is not None:
+        result = _with_claims(result, up, ClaimsRequest(slices, pods.node_name, pods.names))
     seen = (*(notice for on in settings for notice in on.notices), *up.notices, *result.notices)
     notices = tuple(dict.fromkeys(seen))
     tell(notices)
@@ -113,6 +119,25 @@ def command(
             print_document(output, view.compare_document(result, [on.origin for on in settings], wide=output == "wide"))
     enough = need is None or {"any": any, "all": all}[need](one.admit for one in result.rows)
     return report(up.broken, ExitStatus.DONE if enough else ExitStatus.NO)
+
+
+def _with_claims(result: CompareResult, up: LoadedPods, request: ClaimsRequest) -> CompareResult:
+    """Add what the pods hold by claim, row by row."""
+    from numalign.tasks.claimed import claims_on, load_claims
+
+    objects = load_claims(request)
+    machines = []
+    for machine in result.machines:
+        rows = [
+            row._replace(
+                claims=claims_on(
+                    row.setup.machine, row.pods, up.tried, objects, request, most_copies=max(1, row.replicas)
+                )
+            )
+            for row in machine.rows
+        ]
+        machines.append(machine._replace(rows=tuple(rows)))
+    return result._replace(machines=tuple(machines))
 
 
 def _history(

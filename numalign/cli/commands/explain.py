@@ -18,6 +18,7 @@ from numalign.cli.options import (
     output_option,
     pods_arguments,
     quiet_option,
+    slices_option,
     what_if_options,
 )
 from numalign.cli.printing import print_data, print_document
@@ -27,10 +28,10 @@ from numalign.exit_status import ExitStatus
 from numalign.kubelet.admission import Session
 from numalign.render.text.explain import Advice, explain_document, quantity_text, start_document
 from numalign.results.explain import ExplainedPod, ExplainResult
-from numalign.results.verdict import FailOn, fails
+from numalign.results.verdict import FailOn, claims_fail, fails
 from numalign.tasks.explain import explain
 from numalign.tasks.place import place
-from numalign.tasks.requests import KubeletRequest, PodsRequest, WhatIfRequest
+from numalign.tasks.requests import ClaimsRequest, KubeletRequest, PodsRequest, WhatIfRequest
 from numalign.tasks.setup import LoadedPods, LoadedSetup, load_pods, load_setup
 from numalign.tasks.what_if import as_asked, gone
 
@@ -41,6 +42,7 @@ from numalign.tasks.what_if import as_asked, gone
 @node_option
 @kubelet_options
 @beyond_options
+@slices_option
 @what_if_options
 @click.option("--details", is_flag=True, help="Show every step: hints, the merge, the winner and the runner-up.")
 @click.option("--alternatives", is_flag=True, help="List every aligned allocation there is now.")
@@ -52,6 +54,7 @@ def command(
     machine: Sequence[str],
     node: str | None,
     kubelet: KubeletRequest,
+    slices: str | None,
     what_if: WhatIfRequest,
     details: bool,
     alternatives: bool,
@@ -74,7 +77,7 @@ def command(
     here, up = place(node, machine[0] if machine else None, kubelet, pods)
     settings = [here.on, *(load_setup(one, kubelet) for one in machine[1:])]
     given = load_pods(up, here.pods, here.on.setup.machine)
-    asked = Asked(pods, tuple(machine), kubelet, what_if, node, several=len(given.tried) > 1)
+    asked = Asked(pods, tuple(machine), kubelet, what_if, node, slices, several=len(given.tried) > 1)
     try:
         result = _explained(settings, here.there, given, asked, details=details, all_alternatives=alternatives)
     except StartError as error:
@@ -87,7 +90,7 @@ def command(
         _print(output, result, settings[0].origin, [_commands(one, asked) for one in result.pods], notices)
     if result.fatal:
         return report(given.broken, ExitStatus.KUBELET_FAILS)
-    refused = any(fails(one.pod, fail_on) for one in result.pods)
+    refused = any(fails(one.pod, fail_on) for one in result.pods) or claims_fail(result.claims, fail_on)
     return report(given.broken, ExitStatus.NO if refused else ExitStatus.DONE)
 
 
@@ -99,6 +102,7 @@ class Asked(NamedTuple):
     kubelet: KubeletRequest
     what_if: WhatIfRequest
     node: str | None
+    slices: str | None
     several: bool
     """More than one pod comes up, so that one has to be named."""
 
@@ -114,7 +118,7 @@ def _explained(
 ) -> ExplainResult:
     up = as_asked(given, asked.what_if)
     here, *others = settings
-    return explain(
+    result = explain(
         here.setup,
         up.tried,
         beside=up.beside,
@@ -126,6 +130,13 @@ def _explained(
         there=there,
         allow_missing=asked.pods.allow_missing,
     )
+    if asked.slices is None:
+        return result
+    from numalign.tasks.claimed import claims_on, load_claims
+
+    request = ClaimsRequest(asked.slices, asked.pods.node_name, asked.pods.names)
+    told = [one.pod for one in result.pods]
+    return result._replace(claims=claims_on(here.setup.machine, told, up.tried, load_claims(request), request))
 
 
 def _commands(told: ExplainedPod, asked: Asked) -> Advice:
@@ -137,9 +148,8 @@ def _commands(told: ExplainedPod, asked: Asked) -> Advice:
 
 
 def _place(asked: Asked) -> list[tuple[str, str]]:
-    if asked.node is None:
-        return []
-    return [("node", asked.node)]
+    flags = [("node", asked.node), ("slices", asked.slices)]
+    return [(flag, value) for flag, value in flags if value is not None]
 
 
 def _command(change: Change, pod: str, asked: Asked) -> str:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numalign.kubelet.memory import Block
     from numalign.kubelet.topology.hints import TopologyHint
     from numalign.results.admit import AdmitResult, ContainerResult, Gang, PodResult
+    from numalign.results.claimed import NodeClaims
 
 
 def hint_json(hint: TopologyHint) -> Data:
@@ -61,7 +62,7 @@ def admit_json(result: AdmitResult, notices: Sequence[Notice]) -> Data:
         "kubelet": settings_json(result.setup.config),
         "pods": [pod_json(pod) for pod in result.pods],
         **({"gangs": [_gang_json(gang) for gang in result.gangs]} if result.gangs else {}),
-        **_claims_json(result),
+        **claims_of(result.claims),
         "warnings": [notice._asdict() for notice in notices],
     }
 
@@ -76,13 +77,13 @@ def _gang_json(gang: Gang) -> Data:
     }
 
 
-def _claims_json(result: AdmitResult) -> dict[str, object]:
-    """Write what pods hold by claim; nothing if that was not asked."""
-    if result.claims is None:
+def claims_of(claims: NodeClaims | None) -> dict[str, object]:
+    """Write what pods hold by claim, as the key `claims`; nothing if that was not asked."""
+    if claims is None:
         return {}
     from numalign.render.json.dra import claims_json
 
-    return {"claims": claims_json(result.claims)}
+    return {"claims": claims_json(claims)}
 
 
 def pod_json(pod: PodResult) -> Data:

@@ -103,7 +103,12 @@ def _change(change: Change) -> Written:
 
 def claims_json(claims: NodeClaims) -> Written:
     """Write what pods hold by claim on a node."""
-    return {"node": claims.node, "source": claims.source, "pods": [_pod_claims(pod) for pod in claims.pods]}
+    written: Written = {
+        "node": claims.node,
+        "source": claims.source,
+        "pods": [_pod_claims(pod) for pod in claims.pods],
+    }
+    return written if claims.copies is None else {**written, "copies": claims.copies}
 
 
 def _pod_claims(pod: PodClaims) -> Written:

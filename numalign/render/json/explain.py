@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from numalign.kubelet.releases.release import version_text
 from numalign.model.cpuset import ids
 from numalign.model.quantity import NANO
-from numalign.render.json.admit import pod_json, settings_json
+from numalign.render.json.admit import claims_of, pod_json, settings_json
 from numalign.render.json.data import Data
 from numalign.render.text.alignment import cause_text
 from numalign.render.text.details import alternatives_json, merging_json
@@ -43,6 +43,7 @@ def explain_json(result: ExplainResult, advice: Sequence[Advice], notices: Seque
         "pods": [
             {**_pod(config, one, commands), **_more(one)} for one, commands in zip(result.pods, advice, strict=True)
         ],
+        **claims_of(result.claims),
         "warnings": [notice._asdict() for notice in notices],
     }
 

@@ -61,6 +61,21 @@ def with_verdicts(
     return found
 
 
+def claims_cell(claims: NodeClaims | None) -> Cell:
+    """Say the worst verdict over the pods' claims in a word."""
+    if claims is None or not claims.pods:
+        return "-"
+    if not all(pod.allocated for pod in claims.pods):
+        return Styled("not allocated", "bad")
+    order: tuple[Verdict, ...] = ("floating", "spread", "unknown", "aligned")
+    verdicts = {container.verdict for pod in claims.pods for container in pod.containers}
+    found = next((one for one in order if one in verdicts), None)
+    if found is None:
+        return "-"
+    copies = f", {claims.copies} by claims" if claims.copies is not None else ""
+    return Styled(f"{found}{copies}", _STYLES[found])
+
+
 def _rows(pod: PodClaims) -> Iterator[tuple[Cell, ...]]:
     if not pod.allocated:
         yield (pod.pod, "-", "-", Styled("not allocated here", "bad"), "-", "-")

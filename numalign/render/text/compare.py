@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from numalign.kubelet.releases.release import version_text
 from numalign.model.resources import is_memory
-from numalign.render.json.admit import pod_json, settings_json
+from numalign.render.json.admit import claims_of, pod_json, settings_json
 from numalign.render.json.data import Data
 from numalign.render.page.document import Cell, Document, Line, Styled, Table
 from numalign.render.text.admit import hint_text, labels, machine_line
 from numalign.render.text.alignment import verdict_word
 from numalign.render.text.amounts import amount_text, nodes_text
+from numalign.render.text.claimed import claims_cell
 from numalign.render.text.refusal import why
 from numalign.results.compare import ComparedRow
 
@@ -62,14 +63,24 @@ def _header(result: CompareResult, origins: Sequence[str]) -> Iterator[str]:
 
 def _table(rows: Sequence[ComparedRow], *, wide: bool, machines: bool) -> Table:
     options = any(one.option for one in rows)
+    claims = any(one.claims is not None for one in rows)
     columns = ("", "POLICY", "SCOPE", "RESULT", "HINT", "ALIGNED", "REPLICAS", "THEN", "STRANDED")
     laid_out = []
     for one in rows:
         row = list(_row(one, wide=wide))
         row[1:1] = [one.setup.machine.name] * machines
         row[3 + machines : 3 + machines] = [one.option or NOTHING] * options
+        if claims:
+            row.append(claims_cell(one.claims))
         laid_out.append(tuple(row))
-    titles = [*columns[:1], *["MACHINE"] * machines, *columns[1:3], *["OPTION"] * options, *columns[3:]]
+    titles = [
+        *columns[:1],
+        *["MACHINE"] * machines,
+        *columns[1:3],
+        *["OPTION"] * options,
+        *columns[3:],
+        *["WITH CLAIMS"] * claims,
+    ]
     return Table(tuple(titles), tuple(laid_out), droppable=() if wide else ("THEN", "HINT"))
 
 
@@ -250,6 +261,7 @@ def _row_json(one: ComparedRow) -> Data:
         "refusal": ended
         and {"pod": ended.name, "stage": ended.stage, "reason": ended.reason, "message": ended.message},
         "stranded": [_left_json(left) for left in one.stranded],
+        **claims_of(one.claims),
     }
 
 

@@ -49,6 +49,10 @@ def explain_document(result: ExplainResult, origin: str, advice: Sequence[Advice
     document: list[Line | Table] = [Line(text, "dim") for text in head]
     for one, next_commands in zip(result.pods, advice, strict=True):
         document += [Line(), *explanation(result.setup.config, one, next_commands), *_more(one)]
+    if result.claims is not None:
+        from numalign.render.text.claimed import claims_document
+
+        document += claims_document(result.claims)
     return document
 
 
