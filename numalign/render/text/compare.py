@@ -13,7 +13,6 @@ from numalign.render.page.document import Cell, Document, Line, Styled, Table
 from numalign.render.text.admit import hint_text, labels, machine_line
 from numalign.render.text.alignment import verdict_word
 from numalign.render.text.amounts import amount_text, nodes_text
-from numalign.render.text.claimed import claims_cell
 from numalign.render.text.refusal import why
 from numalign.results.compare import ComparedRow
 
@@ -71,6 +70,8 @@ def _table(rows: Sequence[ComparedRow], *, wide: bool, machines: bool) -> Table:
         row[1:1] = [one.setup.machine.name] * machines
         row[3 + machines : 3 + machines] = [one.option or NOTHING] * options
         if claims:
+            from numalign.render.text.claimed import claims_cell
+
             row.append(claims_cell(one.claims))
         laid_out.append(tuple(row))
     titles = [
