@@ -39,6 +39,7 @@ CODES: Mapping[str, Level] = {
     "unknown-gate": "warning",
     # Nodes in use.
     "node-not-known": "warning",
+    "snapshot-incomplete": "warning",
     "node-settings-unknown": "warning",
     "node-release-unknown": "warning",
     "node-files-changing": "warning",

@@ -32,6 +32,7 @@ COMMANDS = {
     "machines": "List the bundled machines, or print one as a file.",
     "nrt": "Write or check NodeResourceTopology objects, from which schedulers learn of NUMA nodes.",
     "release": "End pods of a node that lives in a file (--state).",
+    "snapshot": "Put this node into one archive, for the other commands to answer about it elsewhere.",
     "status": "Show who holds what on a node now, what is free, what is odd, and would its kubelet come up again.",
     "verify": "Compare the kubelet's plan with control groups, threads, memory and devices: is it really so.",
     "replay": "Replay scenarios, one JSON object a line.",

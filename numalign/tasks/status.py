@@ -16,7 +16,9 @@ from numalign.kubelet.admission import Session, open_session
 from numalign.kubelet.demand import ContainerDemand
 from numalign.kubelet.start.held_pods import holders
 from numalign.kubelet.start.restore import POD_ENTRIES_GATE, as_written, settle
+from numalign.results.config import ConfigCheckResult, NodeCheck
 from numalign.results.status import ContainerStatus, PodStatus, StatusResult
+from numalign.tasks.config import check_config
 from numalign.tasks.node import keepers, kept_node, load_facts, named, node_setup, occupied
 
 if TYPE_CHECKING:
@@ -85,6 +87,28 @@ def status(request: NodeRequest, machine: str | None, kubelet: KubeletRequest) -
         unknown=facts.unknown if facts else (),
         notices=on.notices,
     )
+
+
+def check_node(
+    request: NodeRequest, machine: str | None, kubelet: KubeletRequest
+) -> tuple[LoadedSetup, ConfigCheckResult]:
+    """Check a configuration on its machine, and whether a node's kubelet would come up again with its files.
+
+    Raises:
+        InputError: the source tells of no node, or not enough of it.
+        HostError: it may not be read.
+    """
+    kept = kept_node(request.source, machine, kubelet)
+    if kept is not None:
+        return kept.on, check_config(kept.on.setup)
+    facts = load_facts(request)
+    on = node_setup(facts, machine, kubelet)
+    result = check_config(on.setup)
+    if not result.report.starts:
+        return on, result
+    opened = open_node(request, machine, kubelet)
+    error = opened.start_error
+    return on, result._replace(node=NodeCheck(error, remedy(error, facts.root), tuple(findings(opened))))
 
 
 def remedy(error: str, root: str) -> str:

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import click
 
-from numalign.cli.options import kubelet_options, machine_option, output_option, quiet_option
+from numalign.cli.options import (
+    beyond_options,
+    kubelet_options,
+    machine_option,
+    node_option,
+    output_option,
+    quiet_option,
+)
 from numalign.cli.printing import print_data
 from numalign.cli.stderr import tell
 from numalign.exit_status import ExitStatus
 from numalign.tasks.config import check_config, suggest_config
-from numalign.tasks.requests import KubeletRequest
+from numalign.tasks.requests import KubeletRequest, NodeRequest
 from numalign.tasks.setup import load_machine, load_setup
 
 
@@ -27,18 +34,31 @@ def command() -> None:
 @command.command("check")
 @click.argument("file", required=False, metavar="[FILE]")
 @machine_option()
+@node_option
+@click.option("--node-name", metavar="NAME", help="Which node, where --node has several.")
 @kubelet_options
+@beyond_options
 @output_option("table", "json", "yaml")
 @quiet_option
-def check(file: str | None, machine: str | None, kubelet: KubeletRequest, output: str, quiet: bool) -> ExitStatus:
+def check(
+    file: str | None,
+    machine: str | None,
+    node: str | None,
+    node_name: str | None,
+    kubelet: KubeletRequest,
+    output: str,
+    quiet: bool,
+) -> ExitStatus:
     """Tell whether the kubelet would start, or what stops it and the nearest configuration that starts.
 
     FILE is a KubeletConfiguration, the same as --kubelet-config. The sum behind reservedMemory is worked out either
-    way. The exit status is 0 when the kubelet starts and 4 when it does not.
+    way. With --node the question is whether it would come up again with that node's files. The exit status is 0 when
+    the kubelet starts and 4 when it does not.
 
     \b
     Examples:
       numalign config check kubelet.yaml --machine figure-1
+      numalign config check new.yaml --node worker-1.tar.xz --kubelet-version 1.32
       numalign config check --machine figure-1 --policy restricted --memory-manager-policy Static -o json
     """
     from numalign.render.text import config as view
@@ -47,8 +67,13 @@ def check(file: str | None, machine: str | None, kubelet: KubeletRequest, output
         if kubelet.config is not None:
             raise click.UsageError("name the configuration once: FILE or --kubelet-config")
         kubelet = kubelet._replace(config=file)
-    on = load_setup(machine, kubelet)
-    result = check_config(on.setup)
+    if node is None:
+        on = load_setup(machine, kubelet)
+        result = check_config(on.setup)
+    else:
+        from numalign.tasks.status import check_node
+
+        on, result = check_node(NodeRequest(node, node_name), machine, kubelet)
     if output == "table":
         tell(on.notices)
     if not quiet:
@@ -58,7 +83,7 @@ def check(file: str | None, machine: str | None, kubelet: KubeletRequest, output
             show(view.check_document(result, on.origin))
         else:
             print_data(output, view.check_json(result, on.notices))
-    return ExitStatus.DONE if result.report.starts else ExitStatus.KUBELET_FAILS
+    return ExitStatus.DONE if result.starts else ExitStatus.KUBELET_FAILS
 
 
 @command.command("suggest")

@@ -15,8 +15,9 @@ from numalign.model.cpuset import format_set
 from numalign.render.escape import guarded, printable
 from numalign.render.json.admit import settings_json
 from numalign.render.json.data import Data
+from numalign.render.json.status import findings_json
 from numalign.render.page.document import Document, Line, Table
-from numalign.results.config import ConfigCheckResult
+from numalign.results.config import ConfigCheckResult, NodeCheck
 
 if TYPE_CHECKING:
     from numalign.kubelet.setup import Setup
@@ -32,10 +33,11 @@ def _head(setup: Setup, origin: str) -> str:
 
 def check_document(result: ConfigCheckResult, origin: str) -> Document:
     """Show whether the kubelet starts; if not, what stops it and the nearest configuration that starts."""
-    setup, report = result
+    setup, report, node = result
     parts: list[Line | Table] = [Line(_head(setup, origin), "dim")]
     if report.starts:
         parts.append(Line("The kubelet starts with this configuration.", "good"))
+        parts += _node_parts(node) if node else []
     else:
         parts.append(Line("The kubelet would refuse to start:", "bad"))
     for step in report.steps:
@@ -52,6 +54,20 @@ def check_document(result: ConfigCheckResult, origin: str) -> Document:
     if report.memory is not None and (report.memory.given or report.repaired.memory_manager_policy == "Static"):
         parts += _memory_parts(report.memory)
     return [*parts, *(Line(f"Note: {finding.field}: {finding.message}", "warn") for finding in report.findings)]
+
+
+def _node_parts(node: NodeCheck) -> list[Line | Table]:
+    """Show whether it comes up with the files of a node in use."""
+    if node.start_error:
+        parts: list[Line | Table] = [
+            Line("On this node it would NOT come up again:", "bad"),
+            Line(f"  {node.start_error}", "bad"),
+            Line(f"    what to do: {node.remedy}"),
+        ]
+    else:
+        parts = [Line("On this node it would come up again with the files that are there.", "good")]
+    told = (one for one in node.findings if one.severity != "info")
+    return [*parts, *(Line(f"{one.severity} {one.code}: {one.file}: {one.message}", "warn") for one in told)]
 
 
 def _memory_parts(memory: MemorySum) -> list[Line | Table]:
@@ -79,7 +95,7 @@ def _memory_parts(memory: MemorySum) -> list[Line | Table]:
 
 def check_json(result: ConfigCheckResult, notices: tuple[Notice, ...]) -> Data:
     """Write the answer of `config check` for programs."""
-    setup, report = result
+    setup, report, node = result
     memory = report.memory
     return {
         "apiVersion": "numalign/v1",
@@ -107,6 +123,13 @@ def check_json(result: ConfigCheckResult, notices: tuple[Notice, ...]) -> Data:
         "reservedCPUs": None if report.reserved_cpus is None else format_set(report.reserved_cpus),
         "memory": None if memory is None else _memory_json(memory),
         "findings": [{"code": one.code, "field": one.field, "message": one.message} for one in report.findings],
+        "node": node
+        and {
+            "starts": not node.start_error,
+            "startError": node.start_error or None,
+            "remedy": node.remedy or None,
+            "findings": findings_json(node.findings),
+        },
         "warnings": [{"code": one.code, "message": one.message, "path": one.path} for one in notices],
     }
 

@@ -1,0 +1,261 @@
+"""A node in one archive: what the other commands need to answer about it elsewhere, and nothing beyond.
+
+The readers of `--node` run over a tree that takes notes, and what they read is what the archive holds, so a snapshot
+reads back to the same node by construction. It has data only: no time, no owner, no command line but the flags that are
+read, no name of a program. With `--redact` names of pods, namespaces and containers are hashes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from typing import NamedTuple
+
+from numalign.errors import HostError, InputError
+from numalign.kubelet.checkpoint_shape import CheckpointError
+from numalign.kubelet.config import FIELD_NAMES
+from numalign.kubelet.cpu import checkpoint as cpu_file
+from numalign.kubelet.device import checkpoint as device_file
+from numalign.kubelet.memory import checkpoint as memory_file
+from numalign.sources.host.capture import capture
+from numalign.sources.kubelet.flags import known_flags
+from numalign.sources.node import source
+from numalign.sources.node.facts import CPU_FILE, DEVICE_FILE, FURTHER_FILES, MEMORY_FILE, NodeFacts
+from numalign.sources.node.kubelet_folder import KubeletCommand, kubelet_configuration
+from numalign.sources.node.observe import observe
+from numalign.sources.tree.folder import Tree
+from numalign.sources.tree.noting import Entry, NotingTree
+
+SOCKET = "pod-resources/kubelet.sock"
+_PLACES = ("root-dir", "config", "config-dir")
+"""Flags that say where things are."""
+_NAMED = re.compile(r"(?:.*/)?(?:pods|task)|var/log/pods")
+_STATUS = re.compile(r"^(?:Cpus|Mems)_allowed_list:.*\n", re.M)
+_ANNOTATIONS = (
+    "io.kubernetes.cri.container-name",
+    "io.kubernetes.cri.container-type",
+    "io.kubernetes.container.name",
+    "io.kubernetes.cri-o.ContainerType",
+)
+_DROPPED = re.compile(r"proc/\d+/(?:cmdline|numa_maps|environ)|etc/hostname")
+
+_MEASURED = re.compile(r"proc/\d+/|proc/irq/|proc/driver/nvidia/|sys/bus/pci/devices/[^/]+/(?:numa_node|msi_irqs)")
+"""What of /proc and /sys is read beyond the hardware itself."""
+_POD_GROUP = re.compile(r"/[^/]*pod[0-9a-f]{8}[^/]*")
+
+Name = Callable[[str, str], str]
+"""(kind, name) -> what stands in its place."""
+
+
+class Snapshot(NamedTuple):
+    """What an archive would hold."""
+
+    name: str
+    """The machine's name."""
+    entries: dict[str, Entry]
+    unreadable: tuple[str, ...]
+    """What may not be read, or is not there, a phrase each."""
+
+
+def take(tree: Tree, command: KubeletCommand | None, version: str, answer: object, *, redact: bool) -> Snapshot:
+    """Gather what a snapshot of a node holds.
+
+    Args:
+        tree: the node's root.
+        command: the command line of its kubelet, if there is one.
+        version: the kubelet's version; empty: not known.
+        answer: what the PodResources API answered; None: it was not asked.
+        redact: replace names by hashes.
+
+    Raises:
+        HostError: not even the hardware may be read.
+    """
+    found, hardware = capture(tree)
+    notes = NotingTree(tree, lambda path: _NAMED.fullmatch(path) is not None)
+    facts = source.of_host(notes, "snapshot")
+    devices = _held(facts)
+    observe(notes, facts, devices)
+    name: Name = _hashed if redact else _as_it_is
+    entries: dict[str, Entry] = dict(hardware)
+    for path, entry in notes.entries.items():
+        kept = _kept(path, entry, facts.root.strip("/"), name, redact=redact)
+        if kept is not None:
+            entries.setdefault(*kept)
+    told = {
+        "apiVersion": "numalign/v1",
+        "kind": "NodeSnapshot",
+        "kubeletVersion": version,
+        "kubeletFlags": _flags(command),
+        "pods": {
+            uid: {"namespace": name("namespace", one.namespace), "name": name("pod", one.name)}
+            for uid, one in sorted(facts.names.items())
+        },
+        "podResources": _renamed(answer, name),
+        "unreadable": sorted(f"/{path} (may not be read)" for path in notes.unreadable),
+    }
+    entries[source.SNAPSHOT] = json.dumps(told, indent=1, sort_keys=True) + "\n"
+    missing = [*_missing(facts, answer), *notes.unreadable]
+    return Snapshot("redacted" if redact else found.name, entries, tuple(missing))
+
+
+def _missing(facts: NodeFacts, answer: object) -> list[str]:
+    """Name what a whole snapshot would have."""
+    missing = []
+    if facts.files.cpu is None:
+        missing.append(f"{facts.root}/{CPU_FILE} is not there")
+    if facts.settings is None:
+        missing.append("the kubelet's configuration was not found")
+    if answer is None:
+        missing.append("the PodResources API was not asked")
+    return missing
+
+
+def _held(facts: NodeFacts) -> list[str]:
+    """List the devices that somebody holds, so that their places are read, too."""
+    with suppress(CheckpointError):
+        found = device_file.inspect(facts.files.devices or "")
+        return [device for entry in found.entries or () for device in entry.nodes]
+    return []
+
+
+def _flags(command: KubeletCommand | None) -> dict[str, str] | None:
+    """Keep the flags that are read, and those that say where things are."""
+    if command is None:
+        return None
+    known, _ = known_flags(command.flags)
+    return known | {flag: text for flag, text in command.flags.items() if flag in _PLACES}
+
+
+def _as_it_is(kind: str, name: str) -> str:
+    del kind
+    return name
+
+
+def _hashed(kind: str, name: str) -> str:
+    return f"{kind}-{hashlib.sha256(name.encode()).hexdigest()[:10]}" if name else ""
+
+
+def _kept(path: str, entry: Entry, root: str, name: Name, *, redact: bool) -> tuple[str, Entry] | None:
+    """Say what of a note goes into the archive, and where; None: nothing."""
+    if not _is_wanted(path, entry):
+        return None
+    if path.startswith("var/log/pods/"):
+        namespace, _, rest = path.removeprefix("var/log/pods/").partition("_")
+        pod, _, uid = rest.partition("_")
+        return f"var/log/pods/{name('namespace', namespace)}_{name('pod', pod)}_{uid}", None
+    if not isinstance(entry, str):
+        return path, entry
+    if re.fullmatch(r"proc/\d+/task/\d+/status", path):
+        return path, "".join(_STATUS.findall(entry))
+    if re.fullmatch(r"proc/\d+(?:/task/\d+)?/stat", path):
+        head, _, tail = entry.rpartition(")")
+        program = "pause" if head.endswith("(pause") else "-"
+        return path, f"{head.partition(' ')[0]} ({program}){tail}"
+    if path.endswith("config.json") and path.startswith(("run/", "var/lib/containers/")):
+        return path, _bundle(entry, name)
+    if redact:
+        return _redacted(path, entry, root, name)
+    return path, entry
+
+
+def _is_wanted(path: str, entry: Entry) -> bool:
+    """Leave out what the hardware's own capture has already, and whatever names other programs of the host."""
+    if not path or path == source.SNAPSHOT or _DROPPED.fullmatch(path):
+        return False
+    if path.startswith("sys/fs/cgroup"):
+        return entry is not None or _POD_GROUP.search(path) is not None
+    return not path.startswith(("sys/", "proc/", "dev/")) or _MEASURED.match(path) is not None
+
+
+def _bundle(text: str, name: Name) -> str:
+    """Keep of a container's bundle who it is."""
+    with suppress(ValueError, AttributeError, RecursionError):
+        found = json.loads(text).get("annotations") or {}
+        kept = {key: found[key] for key in _ANNOTATIONS if key in found}
+        for key in ("io.kubernetes.cri.container-name", "io.kubernetes.container.name"):
+            if kept.get(key) not in (None, "POD"):
+                kept[key] = name("container", str(kept[key]))
+        return json.dumps({"annotations": kept}, sort_keys=True)
+    return "{}"
+
+
+def _redacted(path: str, text: str, root: str, name: Name) -> tuple[str, Entry] | None:
+    """Write a file of the kubelet with other names; a checksum that was right is right again."""
+    inside = path.removeprefix(f"{root}/")
+    if inside in FURTHER_FILES:
+        return None
+    with suppress(CheckpointError):
+        if inside == CPU_FILE:
+            return path, _cpu(text, name)
+        if inside == MEMORY_FILE:
+            return path, _memory(text, name)
+        if path.endswith(DEVICE_FILE):
+            return path, _devices(text, name)
+    with suppress(InputError):
+        fields = kubelet_configuration(text, path) if path.endswith((".yaml", ".json", ".conf")) else None
+        if fields is not None:
+            kept = {key: value for key, value in fields.items() if key in FIELD_NAMES.values()}
+            document = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration", **kept}
+            return path, json.dumps(document, sort_keys=True) + "\n"
+    return (path, text) if path.startswith(("sys/", "proc/")) else None
+
+
+def _cpu(text: str, name: Name) -> str:
+    found, sums = cpu_file.inspect(text)
+    entries = {uid: {name("container", one): cpus for one, cpus in held.items()} for uid, held in found.entries.items()}
+    changed = found._replace(entries=entries)
+    return cpu_file.write(cpu_file.sealed(changed) if found.checksum in sums.values() else changed)
+
+
+def _memory(text: str, name: Name) -> str:
+    found, sums = memory_file.inspect(text)
+    entries = {
+        uid: {name("container", one): blocks for one, blocks in held.items()} for uid, held in found.entries.items()
+    }
+    changed = found._replace(entries=entries)
+    return memory_file.write(memory_file.sealed(changed) if found.checksum in sums.values() else changed)
+
+
+def _devices(text: str, name: Name) -> str:
+    found = device_file.inspect(text)
+    entries = None
+    if found.entries is not None:
+        entries = tuple(
+            [one._replace(container=name("container", one.container), response=()) for one in found.entries]
+        )
+    changed = found._replace(entries=entries)
+    return device_file.write(device_file.sealed(changed) if found.checksum == device_file.checksum(found) else changed)
+
+
+_KINDS = {"name": "container", "namespace": "namespace", "claim_namespace": "namespace", "claim_name": "claim"}
+
+
+def _renamed(answer: object, name: Name, *, inside: str = "") -> object:
+    """Give the pods of an answer other names."""
+    if isinstance(answer, dict):
+        return {
+            key: name("pod" if inside == "pod_resources" and key == "name" else _KINDS[key], value)
+            if key in _KINDS and isinstance(value, str)
+            else _renamed(value, name, inside=key)
+            for key, value in answer.items()
+        }
+    if isinstance(answer, list):
+        return [_renamed(one, name, inside=inside) for one in answer]
+    return answer
+
+
+def ask_live(root: str) -> tuple[object, str]:
+    """Ask the kubelet of this host; returns its answer (None: it did not) and why not."""
+    path = f"{root}/{SOCKET}"
+    if not os.path.exists(path):
+        return None, f"{path} is not there"
+    from numalign.sources.node.podresources_live import answer
+
+    try:
+        return answer(path), ""
+    except (HostError, InputError) as error:
+        return None, str(error)

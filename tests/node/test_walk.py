@@ -1,0 +1,183 @@
+"""From end to end: build a node, take a snapshot, carry it elsewhere, ask everything about it there."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import Done, in_process, numalign
+from tests.cli.test_state_commands import pod_file
+from tests.node.fake_root import FakeContainer
+from tests.node.test_verify import UIDS, running
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The root of a node on which one container drifted."""
+    root = tmp_path_factory.mktemp("worker-1")
+    built = running(root, FakeContainer(UIDS["dpdk"], "fwd", "3-5,19", "0"))
+    built.process(("0-31",), "0-31", last_cpu=0, name="secret-program")
+    built.write(
+        "proc/4000/cmdline", "/usr/bin/kubelet\0--config=/var/lib/kubelet/config.yaml\0--hostname-override=secret\0"
+    )
+    built.write("proc/4000/task/4000/status", "Name:\tkubelet\nCpus_allowed_list:\t0\nMems_allowed_list:\t0-1\n")
+    return root
+
+
+@pytest.fixture(scope="module")
+def elsewhere(node: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The snapshot on another machine, where the node is not."""
+    file = tmp_path_factory.mktemp("taken") / "worker-1.tar.xz"
+    done = in_process("snapshot", file, "--host-root", node)
+    assert done.status == 0, done.err
+    return shutil.copy(file, tmp_path_factory.mktemp("elsewhere") / "carried.tar.xz")
+
+
+def plain(done: Done, *names: str) -> str:
+    """The output without what names the source."""
+    text = done.out
+    for name in names:
+        text = text.replace(name, "SOURCE")
+    return text
+
+
+@pytest.mark.parametrize("command", ["status", "verify"])
+def test_a_snapshot_says_what_the_node_says(command: str, node: Path, elsewhere: Path) -> None:
+    there = in_process(command, "--node", node)
+    here = in_process(command, "--node", elsewhere)
+
+    assert here.status == there.status
+    lines = plain(here, str(elsewhere), "carried", "snapshot").splitlines()
+    assert lines[1:] == plain(there, str(node), node.name, "host tree").splitlines()[1:]
+
+
+def test_a_pod_is_admitted_elsewhere_as_it_would_be_there(node: Path, elsewhere: Path, tmp_path: Path) -> None:
+    pod = pod_file(tmp_path, "next", 6)
+
+    there = in_process("admit", pod, "--node", node, "-o", "json").json["pods"]
+    here = in_process("admit", pod, "--node", elsewhere, "-o", "json").json["pods"]
+
+    assert here == there
+    assert here[0]["containers"][0]["cpus"] == "5-7,21-23"
+
+
+def test_a_refusal_is_explained_elsewhere(elsewhere: Path, tmp_path: Path) -> None:
+    done = in_process("explain", pod_file(tmp_path, "big", 12), "--node", elsewhere)
+
+    assert done.status == 1
+    assert "move 1 pod away: train" in done.out
+    assert f"--node {elsewhere}" in done.out
+
+
+def test_what_drifted_is_found_elsewhere(elsewhere: Path) -> None:
+    done = in_process("verify", "--node", elsewhere, "-o", "json")
+
+    assert done.status == 1
+    assert {one["container"] for one in done.json["containers"] if one["verdict"] == "drifted"} == {"fwd"}
+
+
+def test_the_kubelets_start_is_checked_elsewhere(elsewhere: Path) -> None:
+    good = in_process("config", "check", "--node", elsewhere)
+    bad = in_process("config", "check", "--node", elsewhere, "--reserved-cpus", "0-1")
+
+    assert good.status == 0, good.err
+    assert "would come up again" in good.out
+    assert bad.status == 4
+    assert "not all reserved cpus" in bad.out
+    assert "drain the node, stop the kubelet, delete /var/lib/kubelet/cpu_manager_state" in bad.out
+
+
+def test_the_whole_walk_in_real_processes(node: Path, tmp_path: Path) -> None:
+    """Once as a person does it, in a folder of their own."""
+    taken = numalign("snapshot", "n.tar.xz", "--host-root", node, "-q", cwd=tmp_path)
+    shutil.move(tmp_path / "n.tar.xz", tmp_path / "carried.tar.xz")
+
+    assert (taken.status, taken.out) == (0, "")
+    assert numalign("status", "--node", "carried.tar.xz", cwd=tmp_path).status == 0
+    assert numalign("verify", "--node", "carried.tar.xz", cwd=tmp_path).status == 1
+    pod = pod_file(tmp_path, "p", 2)
+    assert numalign("admit", pod, "--node", "carried.tar.xz", cwd=tmp_path).status == 0
+
+
+def test_the_same_node_gives_the_same_bytes(node: Path, tmp_path: Path) -> None:
+    first, second = tmp_path / "1.tar.xz", tmp_path / "2.tar.xz"
+    for file in (first, second):
+        in_process("snapshot", file, "--host-root", node)
+
+    assert first.read_bytes() == second.read_bytes()
+
+
+def texts(file: Path) -> dict[str, str]:
+    found = {}
+    with tarfile.open(file) as archive:
+        for member in archive:
+            content = archive.extractfile(member)
+            found[member.name] = content.read().decode() if content else ""
+    return found
+
+
+def test_a_snapshot_has_no_names_of_programs_and_no_command_line(elsewhere: Path) -> None:
+    content = texts(elsewhere)
+
+    assert not any("secret" in text for text in content.values())
+    assert not any(name.endswith("cmdline") for name in content)
+    told = json.loads(content["numalign/snapshot.json"])
+    assert told["kubeletFlags"] == {"config": "/var/lib/kubelet/config.yaml"}
+    assert set(told) == {
+        "apiVersion",
+        "kind",
+        "kubeletVersion",
+        "kubeletFlags",
+        "pods",
+        "podResources",
+        "unreadable",
+    }
+
+
+def test_redacted_names_are_gone_and_the_checksums_right(node: Path, tmp_path: Path) -> None:
+    file = tmp_path / "redacted.tar.xz"
+    assert in_process("snapshot", file, "--host-root", node, "--redact").status == 0
+
+    content = texts(file)
+    done = in_process("status", "--node", file, "-o", "json")
+
+    for name, text in content.items():
+        for secret in ("dpdk", "server", "exporter", "nginx", "registry.example"):
+            assert secret not in name
+            assert secret not in text, name
+    assert done.status == 0
+    assert not [one for one in done.json["findings"] if "checksum" in one["code"]]
+    (pod,) = [one for one in done.json["pods"] if one["uid"] == UIDS["dpdk"]]
+    assert pod["name"].startswith("pod-")
+    assert pod["containers"][0]["cpus"] == "3,19"
+    assert in_process("verify", "--node", file).status == 1
+
+
+def test_what_may_not_be_read_is_named_and_not_fatal(
+    node: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from numalign.sources.tree import folder
+
+    real = folder.FolderTree.read
+
+    def refused(self: folder.FolderTree, path: str) -> str:
+        if path.endswith("cpu_manager_state"):
+            raise PermissionError(13, "Permission denied", path)
+        return real(self, path)
+
+    monkeypatch.setattr(folder.FolderTree, "read", refused)
+    done = in_process("snapshot", tmp_path / "n.tar.xz", "--host-root", node)
+
+    assert done.status == 0
+    assert "var/lib/kubelet/cpu_manager_state" in done.err
+
+
+def test_a_name_that_is_no_archive_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+    done = in_process("snapshot", tmp_path / "node.zip")
+
+    assert done.status == 2
+    assert "expected a name that ends in .tar" in done.err
