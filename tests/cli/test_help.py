@@ -10,6 +10,9 @@ from numalign.cli import group
 COMMANDS = [
     "admit",
     "release",
+    "snapshot",
+    "status",
+    "verify",
     "explain",
     "compare",
     "lint",
