@@ -8,11 +8,11 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from tests.node.fake_root import FakeContainer
-from tests.node.test_verify import UIDS, running
 
 from tests.cli.running import Done, in_process, numalign
 from tests.cli.test_state_commands import pod_file
+from tests.node.fake_root import FakeContainer
+from tests.node.test_verify import UIDS, running
 
 
 @pytest.fixture(scope="module")
