@@ -80,7 +80,7 @@ def _in_use(request: NodesRequest, source: NodeRequest) -> LoadedNodes:
     machine = loaded.on.setup.machine
     name = request.name or machine.node.name or machine.name
     node = ClusterNode(name, NodeTotals({}, {}, len(loaded.there.pods)), loaded.there, "exact")
-    unknown = tuple([Notice("node-part-unreadable", text, name) for text in loaded.unknown])
+    unknown = tuple([Notice("node-not-known", text, name) for text in loaded.unknown])
     return LoadedNodes(Fleet((node,)), (*loaded.on.notices, *unknown))
 
 
