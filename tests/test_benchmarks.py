@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import admissions, cpu, merge, startup, timing, workloads
+from benchmarks import admissions, cluster, cpu, merge, startup, timing, workloads
 from numalign.kubelet.topology import policy as policies
 from numalign.kubelet.topology.hints import expand
 from numalign.kubelet.topology.merge.lists import numa_info
@@ -109,3 +109,12 @@ def test_an_unknown_name_is_refused(monkeypatch: pytest.MonkeyPatch, capsys: pyt
         command.main()
 
     assert "no such benchmark: speed" in capsys.readouterr().err
+
+
+def test_cluster() -> None:
+    rows = cluster.run(nodes=20, pods=100)
+
+    assert [row["what"] for row in rows[:2]] == ["schedule", "capacity"]
+    assert rows[0]["nodes"] == 20
+    assert 60 <= rows[0]["pods"] <= 100
+    assert all(row["seconds"] > 0 for row in rows)

@@ -165,9 +165,9 @@ def _shortages(requested: Mapping[str, int], others: Sequence[Pod], have: Mappin
 def _used(others: Iterable[Pod], resources: Iterable[str]) -> dict[str, int]:
     """Add up what the other pods request, each pod rounded by itself. Copies of a pod are worked out once."""
     used = dict.fromkeys(resources, 0)
-    known: dict[tuple[int, int], list[tuple[str, int]]] = {}
+    known: dict[tuple[int, ...], list[tuple[str, int]]] = {}
     for other in others:
-        alike = id(other.containers), id(other.overhead)
+        alike = id(other.containers), id(other.overhead), id(other.level), id(other.status)
         amounts = known.get(alike)
         if amounts is None:
             amounts = known[alike] = _requests(other, used)
