@@ -28,6 +28,9 @@ from numalign.tasks.spread import spread
 
 MAX_COPIES: Final = 100_000
 """Pods that ask for nothing would fit for ever."""
+MANY_PODS: Final = 8
+"""More pods than this are added up once and stand as one."""
+PODS: Final = "pods"
 MIB: Final = 1 << 20
 
 
@@ -164,9 +167,9 @@ def copies(session: Session, probe: Probe, most: int = MAX_COPIES) -> tuple[int,
         How many came in, how many of them are aligned or have nothing to align, the node then, and the refusal.
     """
     count = aligned = 0
-    if not probe.by_name:
-        session = _condensed(session)
     while count < most:
+        if len(session.pods) > MANY_PODS and not probe.by_name:
+            session = _condensed(session)
         uid = f"copy-{count}"
         outcome = admission.admit(session, probe.pods[0]._replace(name=uid, uid=uid))
         if not outcome.admit:
@@ -178,23 +181,24 @@ def copies(session: Session, probe: Probe, most: int = MAX_COPIES) -> tuple[int,
 
 
 def _condensed(session: Session) -> Session:
-    """Let one pod ask for what all pods of a node ask together, and the others for nothing.
+    """Let one pod ask for what all pods of a node ask together; the node takes so many pods less.
 
-    The fit check adds them up again for every copy; their sum and their number are all that it wants to know, unless a
+    The fit check adds them up again for every copy. Their sum and their number are all that it wants to know, unless a
     pod has host ports or may evict others (`Probe.by_name`).
     """
-    if len(session.pods) < 2:
+    if session.view is None:
         return session
     sums: dict[str, int] = {}
     for pod in session.pods:
         for name, amount in fit.requested(pod):
             sums[name] = sums.get(name, 0) + amount
     requests = {name: Quantity(amount * unit_of(name), "DecimalSI", None) for name, amount in sums.items()}
-    everything = session.pods[0]._replace(
-        uid="others", containers=(Container("others", "app", requests, {}),), overhead={}, spec={}
-    )
-    nothing = everything._replace(containers=())
-    return session._replace(pods=(everything, *[nothing] * (len(session.pods) - 1)))
+    everything = Pod("others", "others", "Burstable", (Container("others", "app", requests, {}),))
+    have = session.view.allocatable
+    if PODS in have:
+        fewer = have[PODS].nano - (len(session.pods) - 1) * NANO
+        have = {**have, PODS: Quantity(fewer, "DecimalSI", None)}
+    return session._replace(pods=(everything,), view=session.view._replace(allocatable=have))
 
 
 def _bag(totals: NodeTotals, asked: Amounts, pods: int) -> int:

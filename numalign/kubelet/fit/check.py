@@ -178,7 +178,8 @@ def _used(others: Iterable[Pod], resources: Iterable[str]) -> dict[str, int]:
 
 def requested(pod: Pod) -> list[tuple[str, int]]:
     """Give all that a pod requests, overhead included, in the units of the fit check."""
-    return _requests(pod, {name for one in pod.containers for name in one.requests} | set(pod.overhead))
+    level = pod.level.requests if pod.level else ()
+    return _requests(pod, {*pod.overhead, *level, *(name for one in pod.containers for name in one.requests)})
 
 
 def _requests(pod: Pod, resources: Iterable[str]) -> list[tuple[str, int]]:
