@@ -60,6 +60,14 @@ def test_why_scheduler_and_kubelet_disagree(pod: str, scheduler: str, on: str, c
     assert nodes[on]["cause"]["code"] == code
 
 
+def test_kai_passes_what_a_reserved_cpu_makes_impossible() -> None:
+    arguments = (f"{EXAMPLES}/whole-node.yaml", "--cluster", f"{EXAMPLES}/reserved.yaml", "-o", "json")
+    done = in_process("schedule", *arguments)
+    answer = done.json["pods"][0]["nodes"][0]
+    assert (done.status, done.json["scheduler"], answer["kai"]["pass"]) == (1, "kai", True)
+    assert (answer["kubelet"]["reason"], answer["cause"]["code"]) == ("TopologyAffinityError", "XK-1")
+
+
 def test_pods_one_after_another_fill_the_cluster_and_its_state(tmp_path: Path) -> None:
     state = str(tmp_path / "state.json")
     first = schedule("forwarder", "--pods", "2", "--state", state, "-o", "name")
