@@ -28,6 +28,8 @@ class NumalignError(Exception):
     """
 
     exit_status = 2
+    answered = False
+    """Whether the command has printed a result that says so."""
 
     def __init__(self, message: str, where: str = "") -> None:
         super().__init__(message)

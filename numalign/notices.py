@@ -36,10 +36,13 @@ CODES: Mapping[str, Level] = {
     "settings-incomplete": "warning",
     "settings-of-the-machine": "note",
     "kubelet-unused": "note",
+    "setting-ignored": "note",
+    "policy-default": "note",
     "unknown-gate": "warning",
     # Nodes in use.
     "node-not-known": "warning",
     "snapshot-incomplete": "warning",
+    "node-part-unreadable": "warning",
     "node-settings-unknown": "warning",
     "node-release-unknown": "warning",
     "node-files-changing": "warning",

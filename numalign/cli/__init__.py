@@ -14,7 +14,7 @@ import click
 
 from numalign import __version__
 from numalign.cli.stderr import say, silence, write
-from numalign.errors import NumalignError, StartError
+from numalign.errors import InputError, NumalignError, StartError
 from numalign.exit_status import ExitStatus
 
 COMMANDS = {
@@ -83,6 +83,18 @@ class LazyGroup(click.Group):
             return None
         command: click.Command = import_module(f"numalign.cli.commands.{cmd_name}").command
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; of one that there is not tell the nearest."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0][:100], COMMANDS, 1, 0.7)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise click.UsageError(f"there is no command {args[0]!r}{hint}", ctx)
+        return super().resolve_command(ctx, args)
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
         """Read the group's own flags; --help prints already here."""
@@ -174,6 +186,14 @@ def _open_streams() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
+def _answer(arguments: list[str], error: NumalignError) -> None:
+    """Print the document that says why there is no answer, where a program waits for one."""
+    if not error.answered:
+        from numalign.cli.failure import print_failure
+
+        print_failure(arguments, error)
+
+
 def _run(arguments: list[str]) -> int:
     """Run the command line and return its exit status; what went wrong is one line on standard error."""
     try:
@@ -183,14 +203,18 @@ def _run(arguments: list[str]) -> int:
         return ExitStatus.WRONG_INPUT
     except click.ClickException as error:
         command = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "numalign"
-        say(f"{error.format_message().rstrip('.')}; see {command} --help")
+        text = f"{error.format_message().rstrip('.')}; see {command} --help"
+        say(text)
+        _answer(arguments, InputError(text))
         return ExitStatus.WRONG_INPUT
     except StartError as error:
         text = str(error)
         say(text if text.startswith("the kubelet would ") else f"the kubelet would not start: {text}")
+        _answer(arguments, error)
         return error.exit_status
     except NumalignError as error:
         say(str(error))
+        _answer(arguments, error)
         return error.exit_status
     except (KeyboardInterrupt, click.Abort):
         return ExitStatus.INTERRUPTED

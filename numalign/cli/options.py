@@ -310,7 +310,9 @@ def what_if_options(function: Command) -> Command:
 fail_on_option: Decorator = click.option(
     "--fail-on", type=click.Choice(FAIL_ON), default="rejected", show_default=True, help="What makes the exit status 1."
 )
-quiet_option: Decorator = shared_option("-q", "--quiet", is_flag=True, help="Print no results, only errors.")
+quiet_option: Decorator = shared_option(
+    "-q", "--quiet", count=True, help="Print no results and no notes; -qq: no warnings either. Errors are always told."
+)
 
 
 slices_option: Decorator = shared_option(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from time import monotonic
 from typing import Self, TextIO, TypeVar
 
@@ -12,10 +12,13 @@ import click
 
 from numalign.errors import InputError, Notice
 from numalign.exit_status import ExitStatus
+from numalign.notices import Level, level
 from numalign.render.escape import guarded, printable
 
 MAX_PLACES_NAMED = 3
 """How many things a warning names; the rest it counts."""
+MAX_LINE = 120
+"""How long a line may get by naming more places."""
 SECONDS_OF_PATIENCE = 0.5
 """Seconds before a person wants to know how far it is, and between two such lines."""
 
@@ -48,15 +51,36 @@ def silence(stream: TextIO) -> None:
 
 
 def tell(notices: Iterable[Notice]) -> None:
-    """Print warnings, one a line; what is said of several pods or places is said once and names them."""
-    about: dict[str, list[str]] = {}
+    """Print warnings and notes, one a line; what is said of several pods or places is said once and names them.
+
+    `-q` leaves notes out, `-qq` warnings, too.
+    """
+    hidden = _hidden()
+    about: dict[tuple[Level, str], list[str]] = {}
     for notice in notices:
-        about.setdefault(notice.message, []).append(notice.path)
-    for message, paths in about.items():
-        named = list(dict.fromkeys(path for path in paths if path))
-        more = len(named) - MAX_PLACES_NAMED
-        where = ", ".join(named[:MAX_PLACES_NAMED]) + (f" and {more} more" if more > 0 else "")
-        say(f"warning: {where}: {message}" if where else f"warning: {message}")
+        weight = level(notice.code)
+        if weight not in hidden:
+            about.setdefault((weight, notice.message), []).append(notice.path)
+    for (weight, message), paths in about.items():
+        where = _places(list(dict.fromkeys(path for path in paths if path)), f"numalign: {weight}: : {message}")
+        say(f"{weight}: {where}: {message}" if where else f"{weight}: {message}")
+
+
+def _hidden() -> Sequence[Level]:
+    """Name the levels that the command on the way leaves out."""
+    ctx = click.get_current_context(silent=True)
+    quiet = int((ctx.params.get("quiet") if ctx else 0) or 0)
+    levels: tuple[Level, ...] = ("note", "warning")
+    return levels[:quiet]
+
+
+def _places(named: Sequence[str], rest: str) -> str:
+    """Name the first few places, as many as a line has room for beside the rest of it."""
+    shown = list(named[:MAX_PLACES_NAMED])
+    while len(shown) > 1 and len(", ".join(shown)) + len(" and 999 more") + len(rest) > MAX_LINE:
+        shown.pop()
+    more = len(named) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
 
 
 def report(broken: Iterable[InputError], status: ExitStatus) -> ExitStatus:

@@ -186,7 +186,7 @@ def _fatal(result: AdmitResult, pod: Pod) -> tuple[Notice, ...]:
 _ADVICE = {
     TOO_FEW: "got fewer exclusive CPUs than it asked for: the kubelet misjudges cores of unequal size",
     NOT_FREE: "got a CPU that is not free: the kubelet misjudges cores of unequal size",
-    POOL_EMPTY: "took the last shared CPU: other containers have none, and the kubelet would not start again",
+    POOL_EMPTY: "took the last shared CPU: others have none, and the kubelet would not restart",
 }
 
 

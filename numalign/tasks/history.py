@@ -84,7 +84,7 @@ def notices_of(asked: Kubelet, config: KubeletConfig) -> tuple[Notice, ...]:
         text = f"beyond the kubelet: policy {config.topology_manager_policy} was only proposed, in 2019"
         found.append(Notice("beyond-policy", text, "--topology-manager-policy"))
     if PREFERRED_SETS in asked.proposals:
-        text = "beyond the kubelet: devices' preferred sets change hints and choice as proposed in 2019"
+        text = "beyond the kubelet: devices' preferred sets work as proposed in 2019"
         found.append(Notice("beyond-preferred-allocation", text, "--preferred-allocation"))
     if PER_POD_POLICY in asked.proposals:
         text = "beyond the kubelet: pods choose policy and scope by annotations"

@@ -20,7 +20,7 @@ def missing_notices(pods: Iterable[PodResult], machine: Machine) -> Iterator[Not
         for resource in pod.missing:
             near = nearest_device(machine, resource)
             hint = f"; did you mean {near}?" if near else ""
-            text = f"no {resource} on this machine: the pod would run without it{hint}"
+            text = f"would run without {resource}, which is not here{hint}"
             yield Notice("device-missing", text, pod.name)
 
 

@@ -189,7 +189,25 @@ def load_config(
         from numalign.sources.kubelet.flags import apply_flags
 
         config = apply_flags(config, request.settings)
+        warnings = (*warnings, *_ignored(config, request))
     return config, base, warnings
+
+
+def default_policy(on: LoadedSetup, request: KubeletRequest) -> tuple[Notice, ...]:
+    """Say that no policy was named, and how to name one; empty: something named one."""
+    named = request.config or request.config_dir or "topology-manager-policy" in request.settings
+    if named or on.setup.machine.kubelet is not None or on.setup.config.topology_manager_policy != "none":
+        return ()
+    text = "no policy is named: none is taken, which aligns nothing; name one with --policy single-numa-node"
+    return (Notice("policy-default", text),)
+
+
+def _ignored(config: KubeletConfig, request: KubeletRequest) -> Iterator[Notice]:
+    """Say which flags have no effect beside the others."""
+    flag = "topology-manager-policy-options"
+    if config.topology_manager_policy == "none" and request.settings.get(flag):
+        text = f"{request.settings[flag]} has no effect: policy none reads no options"
+        yield Notice("setting-ignored", text, f"--{flag}")
 
 
 def load_pods(request: PodsRequest, there: tuple[Pod, ...] = (), machine: Machine | None = None) -> LoadedPods:

@@ -54,7 +54,7 @@ class TestInputs:
         assert (done.status, done.out) == (0, "pod/a\npod/b\n")
 
     def test_a_pipe_is_a_file(self) -> None:
-        words = " ".join(f"'{word}'" for word in command("admit"))
+        words = " ".join(f"'{word}'" for word in command("admit", "--policy", "none"))
         script = f"{words} <(cat '{PODS}/burstable.yaml') -o name --machine <(cat '{ROOT}/machines/figure-1.yaml')"
         done = subprocess.run(["bash", "-c", script], cwd=ROOT, capture_output=True, text=True)
         assert (done.returncode, done.stdout, done.stderr) == (0, "pod/burstable\n", "")
@@ -71,7 +71,7 @@ class TestInputs:
     def test_documents_without_a_pod_are_counted(self) -> None:
         done = admit({"kind": "Service"}, pod("a"), {"kind": "ConfigMap"})
         assert done.status == 0
-        assert one_line(done.err) == "warning: 2 documents without a pod passed over: ConfigMap, Service"
+        assert one_line(done.err) == "note: 2 documents without a pod passed over: ConfigMap, Service"
         assert done.json["warnings"] == [
             {"code": "no-pod", "message": "2 documents without a pod passed over: ConfigMap, Service", "path": ""}
         ]
@@ -84,7 +84,7 @@ class TestInputs:
         }
         one, five = admit(deployment), admit(deployment, flags=(*SINGLE, "--replicas", "5"))
         assert admitted(one) == {"web-0": True}
-        assert "warning: Deployment web: 1 of 3 replicas is tried" in one.err
+        assert "note: Deployment web: 1 of 3 replicas is tried" in one.err
         assert admitted(five) == {"web-0": True, "web-1": True, "web-2": True, "web-3": True, "web-4": False}
         assert "replica" not in five.err
 
@@ -333,7 +333,9 @@ class TestOutput:
     def test_what_is_said_of_many_pods_is_said_once(self) -> None:
         pods = [pod(f"p{number}", 1, **{"example.com/dev": 1}) for number in range(5)]
         done = admit(*pods)
-        assert one_line(done.err).startswith("warning: p0, p1, p2 and 2 more: no example.com/dev on this machine: ")
+        assert one_line(done.err).startswith(
+            "warning: p0, p1, p2 and 2 more: would run without example.com/dev, which is not here"
+        )
         assert [warning["path"] for warning in done.json["warnings"]] == ["p0", "p1", "p2", "p3", "p4"]
 
     def test_lines_off_a_terminal_are_never_wrapped_and_have_no_colour(self) -> None:

@@ -88,7 +88,7 @@ class TestTable:
         done = compare(GPU_POD, "-m", "figure-1")
 
         assert "admitted, without nvidia.com/gpu" in done.out
-        assert "no nvidia.com/gpu on this machine: the pod would run without it" in done.err
+        assert "would run without nvidia.com/gpu, which is not here" in done.err
 
     def test_a_machine_without_the_device_is_not_the_best_one(self) -> None:
         done = compare(PODS / "two-containers-pod-scope.yaml", "-m", "figure-1", "-m", "gb200")

@@ -45,7 +45,10 @@ WRONG_FLAGS = {
         "bogus",
     ): '--topology-manager-policy: expected one of none, best-effort, restricted, single-numa-node, got "bogus"',
     ("--scope", "node"): '--topology-manager-scope: expected one of container, pod, got "node"',
-    ("--cpu-manager-policy", "Static"): '--cpu-manager-policy: expected one of none, static, got "Static"',
+    (
+        "--cpu-manager-policy",
+        "Static",
+    ): '--cpu-manager-policy: expected one of none, static, got "Static"; did you mean static?',
     ("--kube-reserved", "cpu=abc"): '--kube-reserved: cpu: expected a quantity like "500m" or "2Gi", got "abc"',
     (
         "--replicas",
@@ -69,7 +72,7 @@ def test_a_bad_value_in_a_flag_is_2(flag: str, text: str) -> None:
         (["admit", "-o", "xml"], "Invalid value for '-o' / '--output': 'xml' is not one of 'table', 'wide', 'json', "),
         (["admit"], "name at least one POD: a file, a folder, or - for standard input; see numalign admit --help"),
         (["admit", "--polcy", "x"], "No such option '--polcy'"),
-        (["advise"], "No such command 'advise'; see numalign --help"),
+        (["advise"], "there is no command 'advise'; see numalign --help"),
         (["replay"], "Missing argument 'FILE'; see numalign replay --help"),
     ],
     ids=["an unknown format", "no pod named", "an unknown flag", "an unknown command", "no file named"],

@@ -112,7 +112,7 @@ def test_a_repository_of_mixed_files_is_judged_by_its_pods(tmp_path: Path) -> No
     mixed = in_process("lint", bad, tmp_path / "svc.yaml", tmp_path / "broken.yaml")
     assert (mixed.status, mixed.out) == (2, alone.out)
     assert mixed.err.splitlines() == [
-        "numalign: warning: 1 document without a pod passed over: Service",
+        "numalign: note: 1 document without a pod passed over: Service",
         f'numalign: {tmp_path}/broken.yaml:2: the key "kind" is there twice',
     ]
     assert in_process("lint", good, tmp_path / "svc.yaml").status == 0
@@ -124,7 +124,7 @@ def test_without_any_pod_there_is_nothing_to_say(tmp_path: Path) -> None:
     done = in_process("lint", tmp_path / "svc.yaml")
 
     assert (done.status, done.out) == (0, "0 pods, 0 findings; judged without a machine\n")
-    assert done.err == "numalign: warning: 1 document without a pod passed over: Service\n"
+    assert done.err == "numalign: note: 1 document without a pod passed over: Service\n"
 
 
 def test_the_same_file_twice_is_taken_once() -> None:

@@ -29,7 +29,7 @@ from numalign.results.verdict import FailOn, claims_fail, fails
 from numalign.tasks.admit import admit
 from numalign.tasks.place import Place, place
 from numalign.tasks.requests import ClaimsRequest, KubeletRequest, PodsRequest, SinceRequest
-from numalign.tasks.setup import LoadedPods, load_pods
+from numalign.tasks.setup import LoadedPods, default_policy, load_pods
 
 if TYPE_CHECKING:
     from numalign.tasks.node_state import KeptNode
@@ -87,7 +87,7 @@ def command(
         written = kept.keep(result.session) if kept and result.session and not (result.fatal or up.broken) else ()
     result = _with_gangs_and_claims(result, up, pods, slices)
     notices = (*on.notices, *_but_claims(up.notices, slices), *result.notices, *written)
-    tell(notices)
+    tell((*(() if node or state else default_policy(on, kubelet)), *notices))
     if not quiet:
         _print(output, result, on.origin, up, notices, fail_on)
     if result.fatal:

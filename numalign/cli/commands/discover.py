@@ -144,9 +144,11 @@ def _refuse(found: DiscoverResult, root: str, output: str | None) -> None:
         from numalign.render.text.discover import hardware_document
 
         print_document("table", hardware_document(found.name, found.hardware))
-    raise HostError(
+    error = HostError(
         f"the kubelet's own reading of this machine fails: {found.kubelet_error}", "" if root == "/" else root
     )
+    error.answered = output is not None
+    raise error
 
 
 def _save(path: str, text: str) -> None:

@@ -32,7 +32,7 @@ from numalign.results.verdict import FailOn, claims_fail, fails
 from numalign.tasks.explain import explain
 from numalign.tasks.place import place
 from numalign.tasks.requests import ClaimsRequest, KubeletRequest, PodsRequest, WhatIfRequest
-from numalign.tasks.setup import LoadedPods, LoadedSetup, load_pods, load_setup
+from numalign.tasks.setup import LoadedPods, LoadedSetup, default_policy, load_pods, load_setup
 from numalign.tasks.what_if import as_asked, gone
 
 
@@ -81,11 +81,12 @@ def command(
     try:
         result = _explained(settings, here.there, given, asked, details=details, all_alternatives=alternatives)
     except StartError as error:
+        error.answered = True
         if not quiet:
             _print_start(output, settings[0], error, _where_to_look(error, given, asked))
         raise
     notices = (*settings[0].notices, *given.notices, *result.notices)
-    tell(notices)
+    tell((*(() if node else default_policy(settings[0], kubelet)), *notices))
     if not quiet:
         _print(output, result, settings[0].origin, [_commands(one, asked) for one in result.pods], notices)
     if result.fatal:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from numalign.kubelet.releases.release import version_text
@@ -28,7 +28,8 @@ NOTHING = "-"
 def admit_document(result: AdmitResult, origin: str) -> Document:
     """Build the table and, below it, why pods were refused; last how many of several are in, and where to read on."""
     pods = result.pods
-    rows = [row for pod in pods for row in pod_rows(pod, exclusive_cpus=result.exclusive_cpus)]
+    name = named(pods)
+    rows = [row for pod in pods for row in pod_rows(pod, name(pod), exclusive_cpus=result.exclusive_cpus)]
     if result.claims is not None:
         from numalign.render.text.claimed import with_verdicts
 
@@ -111,20 +112,21 @@ def labels(kubelet: Kubelet) -> Iterable[str]:
         yield f"beyond the kubelet: {proposal.label}"
 
 
-def pod_rows(pod: PodResult, *, exclusive_cpus: bool) -> Iterable[tuple[Cell, ...]]:
+def pod_rows(pod: PodResult, name: str = "", *, exclusive_cpus: bool) -> Iterable[tuple[Cell, ...]]:
     """Lay one pod out under `COLUMNS`: a row a container, one for a refusal.
 
     Args:
         pod: what became of it.
+        name: how it is named; empty: by its name alone.
         exclusive_cpus: whether the CPU manager gives out CPUs at all.
     """
     if not pod.admitted:
         failed = pod.refused_at or NOTHING
-        yield (pod.name, Styled(pod.reason or pod.stage, "bad"), pod.qos, failed, *[NOTHING] * 5)
+        yield (name or pod.name, Styled(pod.reason or pod.stage, "bad"), pod.qos, failed, *[NOTHING] * 5)
         return
     for container in pod.containers:
         yield (
-            pod.name,
+            name or pod.name,
             result_cell(pod),
             pod.qos,
             container.name if container.kind == "app" else f"{container.name} ({container.kind})",
@@ -190,4 +192,19 @@ def refusal_document(group: RefusedAlike) -> Document:
 
 def admit_names(pods: Iterable[PodResult]) -> list[str]:
     """Name the admitted pods, as `kubectl -o name` does."""
-    return [f"pod/{pod.name}" for pod in pods if pod.admitted]
+    pods = tuple(pods)
+    name = named(pods)
+    return [f"pod/{name(pod)}" for pod in pods if pod.admitted]
+
+
+def named(pods: Iterable[PodResult]) -> Callable[[PodResult], str]:
+    """Say how pods are named: with their namespace as soon as there are two."""
+    return _full if len({pod.namespace for pod in pods}) > 1 else _short
+
+
+def _full(pod: PodResult) -> str:
+    return pod.full_name
+
+
+def _short(pod: PodResult) -> str:
+    return pod.name

@@ -40,7 +40,7 @@ def machine_line(machine: Machine, hardware: Hardware) -> str:
         _count(len(machine.cores), "core"),
         _count(machine.cpus.bit_count(), "CPU"),
         *([f"{'/'.join(map(str, sorted(threads)))} threads a core"] if threads - {1} else []),
-        f"{bytes_text(machine.memory)} memory",
+        f"{bytes_text(machine.memory)} memory" if machine.memory else "memory unknown",
     ]
     text = ", ".join(parts)
     return f"{hardware.model}: {text}" if hardware.model else text

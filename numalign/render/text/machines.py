@@ -23,7 +23,7 @@ def machines_document(machines: Sequence[BundledMachine]) -> Document:
             str(len(machine.sockets)),
             str(len(machine.numa_nodes)),
             str(machine.cpus.bit_count()),
-            bytes_text(machine.memory),
+            bytes_text(machine.memory) if machine.memory else "unknown",
             ", ".join(f"{len(devices)} {name}" for name, devices in sorted(machine.devices.items())) or "-",
             about,
         )

@@ -17,6 +17,7 @@ from numalign.model import cpuset, quantity
 from numalign.model.cpuset import CPUSetError
 from numalign.model.gotext import ConversionError, parse_bool, parse_int
 from numalign.model.quantity import QuantityError
+from numalign.sources.text.fields import nearest
 
 CPU_POLICIES = ("none", "static")
 MEMORY_POLICIES = ("None", "Static", "BestEffort")
@@ -76,7 +77,9 @@ def _choice(*known: str, beyond: tuple[str, ...] = ()) -> Callable[[str, str], s
 
     def read(text: str, where: str) -> str:
         if text and text not in known and text not in beyond:
-            raise InputError(f'expected one of {", ".join(known)}, got "{text}"', where)
+            near = nearest(text, known) if len(text) > 4 else None
+            hint = f"; did you mean {near}?" if near else ""
+            raise InputError(f'expected one of {", ".join(known)}, got "{text}"{hint}', where)
         return text
 
     return read
