@@ -107,6 +107,28 @@ def test_a_dump_on_standard_input_is_scheduled_on() -> None:
     assert done.stdout == b"default/forwarder broad-0\n", done.stderr
 
 
+def test_a_dump_with_nodes_and_pods_is_scheduled_on(tmp_path: Path) -> None:
+    """The Node says how much room there is, the object where, the bound pod takes part of it."""
+    objects = in_process("nrt", "export", *CLUSTER, "-o", "json").json["items"]
+    total = {"cpu": "11", "memory": "60Gi", "pods": "110"}
+    for name in ("broad-0", "broad-1"):
+        objects.append(
+            {"kind": "Node", "metadata": {"name": name}, "status": {"allocatable": total, "capacity": total}}
+        )
+    resources = {"limits": {"cpu": "10", "memory": "1Gi"}}
+    containers = [{"name": "c", "image": "x", "resources": resources}]
+    spec = {"nodeName": "broad-0", "containers": containers}
+    objects.append({"kind": "Pod", "metadata": {"name": "p"}, "spec": spec, "status": {"phase": "Running"}})
+    file = tmp_path / "dump.json"
+    file.write_text(json.dumps({"kind": "List", "items": objects}))
+    done = in_process("schedule", FORWARDER, "--cluster", str(file), "-o", "json")
+    nodes = {one["name"]: one for one in done.json["pods"][0]["nodes"]}
+    assert done.json["pods"][0]["node"] == "broad-1", done.err
+    assert nodes["broad-0"]["fit"]["message"] == "Insufficient cpu"
+    assert nodes["broad-0"]["kubelet"]["reason"] == "OutOfcpu"
+    assert in_process("capacity", FORWARDER, "--cluster", str(file), "-o", "json").json["shapes"][0]["now"] == 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

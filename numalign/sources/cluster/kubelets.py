@@ -67,7 +67,7 @@ def with_allocatable(session: Session, allocatable: Amounts) -> Session:
     """Let the fit check judge by what the Node object says."""
     if session.view is None or not allocatable:
         return session
-    unjudged = session.view.unjudged - allocatable.keys()
+    unjudged = session.view.unjudged.difference(allocatable)
     return session._replace(view=session.view._replace(allocatable=_quantities(allocatable), unjudged=unjudged))
 
 
