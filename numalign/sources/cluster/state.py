@@ -172,8 +172,25 @@ def _state(node: Node, data: Mapping[str, object], demands: Mapping[str, PodDema
             if "memory" in entry:
                 blocks.setdefault(uid, {})[container] = tuple([_block(*one) for one in entry["memory"]])
         pods[uid] = demands.get(uid) or _anonymous(uid, cpus.get(uid), blocks.get(uid), devices.get(uid))
+    _check_places(node, cpus, blocks)
     memory = _memory(node, empty.memory, data.get("memory"), blocks)
     return NodeState(states=(_devices(empty.device, devices), _cpus(empty.cpu, cpus), memory), pods=pods)
+
+
+def _check_places(node: Node, cpus: Held, blocks: Mapping[str, Mapping[str, tuple[Block, ...]]]) -> None:
+    """Check that pods hold only what the machine has.
+
+    Raises:
+        ValueError: a CPU, a NUMA node or a kind of memory is not there.
+    """
+    for containers in cpus.values():
+        for held in containers.values():
+            if held & ~node.machine.cpus:
+                raise ValueError("a CPU that the machine has not")
+    for by_container in blocks.values():
+        for block in (one for several in by_container.values() for one in several):
+            if block.mask & ~node.memory.nodes or block.type not in node.memory.places or block.size < 0:
+                raise ValueError("a block of memory that the machine has not")
 
 
 def _block(nodes: Sequence[int], kind: str, size: int) -> Block:
@@ -209,6 +226,8 @@ def _memory(
     shapes = [len(row) for row in (counts, groups, *free, *reserved)]
     if set(shapes) != {len(empty.counts)} or len(free) != len(empty.free) or len(reserved) != len(empty.free):
         raise ValueError("the memory tables are not those of the machine")
+    if any(group & ~node.memory.nodes for group in groups):
+        raise ValueError("a group of NUMA nodes that the machine has not")
     return empty._replace(counts=counts, groups=groups, free=free, reserved=reserved, entries=blocks)
 
 
