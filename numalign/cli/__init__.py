@@ -151,12 +151,16 @@ def group(context: click.Context, debug: bool) -> None:  # noqa: ARG001 (LazyGro
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and end with SystemExit of its exit status."""
-    arguments = sys.argv[1:] if arguments is None else arguments
+    main_of(group, "numalign", sys.argv[1:] if arguments is None else arguments)
+
+
+def main_of(root: click.Group, name: str, arguments: list[str]) -> NoReturn:
+    """Run the command line of a group under a name, and end with SystemExit of its exit status."""
     # Imports make many objects that live to the end; looking through them for garbage costs a tenth of the start.
     gc.set_threshold(100_000, 10, 10)
     _open_streams()
     try:
-        status = _run(arguments)
+        status = _run(arguments, root, name)
         sys.stdout.flush()
     except (_PipeGone, BrokenPipeError):
         status = ExitStatus.PIPE_GONE
@@ -194,15 +198,15 @@ def _answer(arguments: list[str], error: NumalignError) -> None:
         print_failure(arguments, error)
 
 
-def _run(arguments: list[str]) -> int:
+def _run(arguments: list[str], root: click.Group = group, name: str = "numalign") -> int:
     """Run the command line and return its exit status; what went wrong is one line on standard error."""
     try:
-        outcome: Any = group.main(arguments, prog_name="numalign", standalone_mode=False)
+        outcome: Any = root.main(arguments, prog_name=name, standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return ExitStatus.WRONG_INPUT
     except click.ClickException as error:
-        command = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "numalign"
+        command = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else name
         text = f"{error.format_message().rstrip('.')}; see {command} --help"
         say(text)
         _answer(arguments, InputError(text))

@@ -1,0 +1,349 @@
+"""`kubectl numalign …`: the same commands, and what a cluster makes possible by asking `kubectl` itself.
+
+kubectl brings its own context, namespace and credentials; numalign never reads one. What kubectl answers goes into
+files of a temporary folder, and the ordinary commands read those.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final, NoReturn, cast
+
+import click
+
+from numalign import __version__
+from numalign.cli import LazyGroup, main_of
+from numalign.cli.stderr import say
+from numalign.errors import InputError
+from numalign.exit_status import ExitStatus
+
+CLUSTER: Final = {
+    "why": "Tell why a pod was refused by its node, and what would help.",
+    "nodes": "Show the cluster's nodes: kubelet, policy, what is free on each NUMA node.",
+    "schedule": "Tell which node of this cluster a scheduler takes, and whether its kubelet agrees.",
+    "capacity": "Count how many more of a pod this cluster holds.",
+}
+"""Command -> one line of help."""
+SECONDS: Final = 120
+"""In which kubectl has to answer."""
+
+
+class Kubectl:
+    """Calls kubectl, and shows each call if asked to."""
+
+    def __init__(self, flags: tuple[str, ...], verbose: bool) -> None:
+        """Remember the flags that go with every call: --context, --kubeconfig."""
+        self._flags = flags
+        self._verbose = verbose
+
+    def get(self, *words: str) -> str:
+        """Ask kubectl.
+
+        Raises:
+            InputError: it is not there, or says no; its own words are in the message.
+        """
+        command = ["kubectl", *words, *self._flags]
+        if self._verbose:
+            say(f"$ {shlex.join(command)}")
+        try:
+            # Words, never a shell; which kubectl is meant is the user's own PATH to say.
+            done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)  # noqa: S603
+        except OSError as error:
+            raise InputError(f"kubectl cannot be run: {error.strerror}; it has to be on PATH", "kubectl") from None
+        except subprocess.TimeoutExpired:
+            raise InputError(f"no answer within {SECONDS} s", shlex.join(command)) from None
+        if done.returncode:
+            raise InputError(
+                (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[-1], shlex.join(command)
+            )
+        return done.stdout
+
+    def object(self, *words: str) -> Mapping[str, object]:
+        """Ask kubectl for JSON."""
+        text = self.get(*words, "-o", "json")
+        try:
+            data = json.loads(text)
+        except ValueError:
+            raise InputError("kubectl did not answer with JSON", shlex.join(words)) from None
+        return cast("Mapping[str, object]", data)
+
+    def try_get(self, what: str, *words: str) -> str | None:
+        """Ask for something that may be missing; a note says what is then done without."""
+        try:
+            return self.get(*words)
+        except InputError as error:
+            say(f"note: {what}: {error}")
+            return None
+
+
+class KubectlGroup(LazyGroup):
+    """The commands of numalign, and those that ask the cluster."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name the commands."""
+        return sorted({*super().list_commands(ctx), *CLUSTER})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Take the cluster's commands from here."""
+        return _COMMANDS.get(cmd_name) or super().get_command(ctx, cmd_name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List what asks the cluster first."""
+        with formatter.section("This cluster, through kubectl"):
+            formatter.write_dl(list(CLUSTER.items()))
+        super().format_commands(ctx, formatter)
+
+
+@click.group(
+    cls=KubectlGroup,
+    no_args_is_help=True,
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "auto_envvar_prefix": "NUMALIGN",
+        "max_content_width": 100,
+    },
+)
+@click.version_option(__version__, prog_name="kubectl numalign", message="%(prog)s %(version)s")
+@click.option("--debug", is_flag=True, help="Show the traceback when numalign itself fails.")
+def group(debug: bool) -> None:
+    """Predict and explain how the nodes of a cluster align pods on their NUMA nodes.
+
+    `why`, `nodes`, `schedule` and `capacity` ask kubectl, with its own context, namespace and credentials. All commands
+    of numalign are here, too.
+    """
+
+
+def _asking(function: click.Command) -> click.Command:
+    """Add the flags of every command that asks kubectl."""
+    function.params += [
+        click.Option(["--context"], metavar="NAME", help="kubectl's context."),
+        click.Option(["--kubeconfig"], metavar="FILE", help="kubectl's configuration."),
+        click.Option(["-v", "--verbose"], is_flag=True, help="Show each call of kubectl."),
+    ]
+    return function
+
+
+def _kubectl(context: str | None, kubeconfig: str | None, verbose: bool) -> Kubectl:
+    flags = ([f"--context={context}"] if context else []) + ([f"--kubeconfig={kubeconfig}"] if kubeconfig else [])
+    return Kubectl(tuple(flags), verbose)
+
+
+@contextmanager
+def _folder() -> Iterator[str]:
+    with tempfile.TemporaryDirectory(prefix="kubectl-numalign-") as name:
+        yield name
+
+
+def _write(folder: str, name: str, text: str) -> str:
+    path = os.path.join(folder, name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
+_PASSED_ON = {"ignore_unknown_options": True, "allow_interspersed_args": True}
+
+
+@_asking
+@click.command("why", context_settings=_PASSED_ON)
+@click.argument("pod")
+@click.argument("flags", nargs=-1, type=click.UNPROCESSED, metavar="[FLAGS OF explain]…")
+@click.option("-n", "--namespace", metavar="NAME", help="Of the pod.")
+@click.option("-m", "--machine", metavar="MACHINE", help="What its node is made of; without it the node's NRT object.")
+@click.option("--node", metavar="SOURCE", help="A snapshot of its node, which beats what the cluster says.")
+def _why(
+    pod: str,
+    flags: tuple[str, ...],
+    namespace: str | None,
+    machine: str | None,
+    node: str | None,
+    context: str | None,
+    kubeconfig: str | None,
+    verbose: bool,
+) -> int:
+    """Tell why POD was refused by its node: its manifest, the node's settings and pods, and `explain` over them.
+
+    \b
+    Examples:
+      kubectl numalign why web-0
+      kubectl numalign why web-0 -n shop --machine hgx-h100
+    """
+    kubectl = _kubectl(context, kubeconfig, verbose)
+    words = ["get", "pod", pod, *(["-n", namespace] if namespace else [])]
+    found = kubectl.object(*words)
+    where = _node_of(found, pod)
+    with _folder() as folder:
+        arguments = ["explain", _write(folder, f"{pod}.json", json.dumps(_as_new(found)))]
+        if node is not None:
+            arguments += ["--node", node]
+        else:
+            arguments += _surroundings(kubectl, folder, where, found, machine)
+        return _inner([*arguments, *flags])
+
+
+def _node_of(pod: Mapping[str, object], name: str) -> str:
+    spec = pod.get("spec")
+    where = spec.get("nodeName") if isinstance(spec, dict) else None
+    if not isinstance(where, str):
+        raise InputError("it is bound to no node yet: ask `kubectl numalign schedule` about it", f"pod {name}")
+    return where
+
+
+def _as_new(pod: Mapping[str, object]) -> dict[str, object]:
+    """Take a pod as if it came up now: without its status, which says that it failed."""
+    return {key: value for key, value in pod.items() if key != "status"}
+
+
+def _surroundings(
+    kubectl: Kubectl, folder: str, node: str, pod: Mapping[str, object], machine: str | None
+) -> list[str]:
+    """Ask for everything around a pod: its node, the kubelet's settings, the other pods, the machine."""
+    arguments: list[str] = []
+    status = kubectl.object("get", "node", node).get("status")
+    info = status.get("nodeInfo") if isinstance(status, dict) else None
+    version = info.get("kubeletVersion") if isinstance(info, dict) else None
+    if isinstance(version, str):
+        arguments += _version_flags(version)
+    config = kubectl.try_get(
+        "the kubelet's settings cannot be read, so the node counts as an ideal one",
+        "get", "--raw", f"/api/v1/nodes/{node}/proxy/configz",
+    )  # fmt: skip
+    if config is not None:
+        arguments += ["--kubelet-config", _write(folder, "configz.json", config)]
+    there = json.loads(kubectl.get("get", "pods", "-A", f"--field-selector=spec.nodeName={node}", "-o", "json"))
+    others = [one for one in there.get("items", []) if one.get("metadata", {}).get("uid") != _uid(pod)]
+    arguments += [
+        "--beside",
+        _write(folder, "beside.json", json.dumps({**there, "items": others})),
+        "--node-name",
+        node,
+    ]
+    if machine is None:
+        text = kubectl.try_get(
+            "the node has no NodeResourceTopology object, so name its machine with --machine",
+            "get", "noderesourcetopologies", node, "-o", "json",
+        )  # fmt: skip
+        if text is None:
+            raise InputError("nobody says what it is made of", f"node {node}")
+        arguments += ["--machine", _machine_file(folder, node, text)]
+    else:
+        arguments += ["--machine", machine]
+    return arguments
+
+
+def _version_flags(text: str) -> list[str]:
+    """Name the node's own kubelet, if numalign knows that release; a distribution's suffix says nothing."""
+    from numalign.kubelet.releases.table import parse_version
+
+    plain = text.partition("+")[0].partition("-")[0]
+    try:
+        parse_version(plain)
+    except InputError as error:
+        say(f"note: the node's kubelet is {text}, decided as the newest that is known: {error}")
+        return []
+    return ["--kubelet-version", plain]
+
+
+def _uid(pod: Mapping[str, object]) -> object:
+    metadata = pod.get("metadata")
+    return metadata.get("uid") if isinstance(metadata, dict) else None
+
+
+def _machine_file(folder: str, node: str, nrt: str) -> str:
+    """Make a machine of the node's topology object; what it does not say is filled in, and told."""
+    from numalign.sources.machine.dump import to_yaml
+    from numalign.tasks.cluster import ClusterRequest, load_cluster
+
+    loaded = load_cluster(ClusterRequest(_write(folder, "nrt.json", nrt)))
+    session = loaded.fleet.nodes[0].session
+    if session is None:
+        raise InputError("its topology object is no machine", f"node {node}")
+    say("note: the machine is made of the node's topology object: CPU ids are estimates, counts per NUMA node are not")
+    return _write(folder, f"{node}.yaml", to_yaml(session.node.machine._replace(name=node)))
+
+
+@contextmanager
+def _dump(kubectl: Kubectl) -> Iterator[str]:
+    """Ask for the whole cluster; without topology objects nodes and pods must do."""
+    whole = ["get", "nodes,noderesourcetopologies,pods", "-A", "-o", "json"]
+    with _folder() as folder:
+        text = kubectl.try_get("the cluster has no topology objects, so nodes are what --machine-of says", *whole)
+        if text is None:
+            text = kubectl.get("get", "nodes,pods", "-A", "-o", "json")
+        yield _write(folder, "cluster.json", text)
+
+
+def _over_cluster(command: str) -> click.Command:
+    """Make a command that runs one of numalign's over this cluster."""
+
+    @_asking
+    @click.command(
+        command, context_settings=_PASSED_ON, help=f"{CLUSTER[command]} Flags are those of `numalign {command}`."
+    )
+    @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="POD… [FLAGS]…")
+    def over(words: tuple[str, ...], context: str | None, kubeconfig: str | None, verbose: bool) -> int:
+        with _dump(_kubectl(context, kubeconfig, verbose)) as path:
+            return _inner([command, *words, "--cluster", path])
+
+    return over
+
+
+@_asking
+@click.command("nodes")
+def _nodes(context: str | None, kubeconfig: str | None, verbose: bool) -> ExitStatus:
+    """Show the cluster's nodes: policy, scope, and what is free on each NUMA node.
+
+    \b
+    Example:
+      kubectl numalign nodes
+    """
+    from numalign.render.page.document import show
+    from numalign.render.text.nodes import nodes_document
+    from numalign.tasks.cluster import ClusterRequest, load_cluster
+    from numalign.tasks.nodes import list_nodes
+
+    with _dump(_kubectl(context, kubeconfig, verbose)) as path:
+        show(nodes_document(list_nodes(load_cluster(ClusterRequest(path)).fleet)))
+    return ExitStatus.DONE
+
+
+def _inner(arguments: list[str]) -> int:
+    """Run one of numalign's own commands."""
+    from numalign.cli import group as numalign
+
+    outcome = numalign.main(arguments, prog_name="numalign", standalone_mode=False)
+    return outcome if isinstance(outcome, int) else 0
+
+
+_COMMANDS: Mapping[str, click.Command] = {
+    "why": _why,
+    "nodes": _nodes,
+    "schedule": _over_cluster("schedule"),
+    "capacity": _over_cluster("capacity"),
+}
+
+
+def main(arguments: list[str] | None = None) -> NoReturn:
+    """Run `kubectl numalign …` and end with SystemExit of its exit status."""
+    main_of(group, "kubectl numalign", sys.argv[1:] if arguments is None else arguments)
+
+
+def complete() -> None:
+    """Answer kubectl's own completion: a candidate a line, then what the shell should do (cobra's protocol)."""
+    from click.shell_completion import ShellComplete
+
+    words = sys.argv[1:]
+    shell = ShellComplete(group, {}, "kubectl numalign", "_KUBECTL_NUMALIGN_COMPLETE")
+    found = shell.get_completions(words[:-1], words[-1] if words else "")
+    files = any(item.type == "file" for item in found)
+    for item in found:
+        if item.type == "plain":
+            click.echo(f"{item.value}\t{item.help}" if item.help else item.value)
+    click.echo(f":{0 if files else 4}")

@@ -1,0 +1,251 @@
+"""`kubectl numalign`: every call goes through kubectl on PATH; a recording stand-in answers as clusters do."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import ENVIRONMENT, ROOT
+
+ATTRIBUTES = [
+    {"name": "topologyManagerPolicy", "value": "single-numa-node"},
+    {"name": "topologyManagerScope", "value": "container"},
+    {"name": "cpuManagerPolicy", "value": "static"},
+    {"name": "memoryManagerPolicy", "value": "None"},
+]
+CONFIGZ = {
+    "kubeletconfig": {
+        "topologyManagerPolicy": "single-numa-node",
+        "cpuManagerPolicy": "static",
+        "reservedSystemCPUs": "0",
+        "evictionHard": {"memory.available": "100Mi"},
+    }
+}
+
+
+def zone(number: int, gpus: int) -> dict[str, object]:
+    cpu = {"name": "cpu", "capacity": "8", "allocatable": "8", "available": "8"}
+    gpu = {"name": "nvidia.com/gpu", "capacity": "2", "allocatable": "2", "available": str(gpus)}
+    return {"name": f"node-{number}", "type": "Node", "resources": [cpu, gpu]}
+
+
+def pod(name: str, gpus: str, **status: object) -> dict[str, object]:
+    limits = {"cpu": "2", "memory": "1Gi", "nvidia.com/gpu": gpus}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": name,
+            "namespace": "shop",
+            "uid": f"uid-{name}",
+            "creationTimestamp": "2026-11-01T10:00:00Z",
+        },
+        "spec": {
+            "nodeName": "worker-1",
+            "containers": [{"name": "main", "image": "i", "resources": {"limits": limits, "requests": limits}}],
+        },
+        "status": status,
+    }
+
+
+NRT = {
+    "apiVersion": "topology.node.k8s.io/v1alpha2",
+    "kind": "NodeResourceTopology",
+    "metadata": {"name": "worker-1"},
+    "attributes": ATTRIBUTES,
+    "zones": [zone(0, 2), zone(1, 2)],
+}
+NODE = {
+    "apiVersion": "v1",
+    "kind": "Node",
+    "metadata": {"name": "worker-1", "labels": {}},
+    "status": {
+        "allocatable": {"cpu": "15", "memory": "32Gi", "pods": "110", "nvidia.com/gpu": "4"},
+        "nodeInfo": {"kubeletVersion": "v1.33.4-eks-0123"},
+    },
+}
+REFUSED = pod("vllm-0", "3", phase="Failed", reason="TopologyAffinityError")
+THERE = pod("web-0", "1", phase="Running")
+
+
+def listed(*items: object) -> dict[str, object]:
+    return {"apiVersion": "v1", "kind": "List", "items": list(items)}
+
+
+ANSWERS: dict[str, object] = {
+    "get pod vllm-0 -n shop -o json": REFUSED,
+    "get pod waits -o json": {**REFUSED, "spec": {"containers": []}},
+    "get node worker-1 -o json": NODE,
+    "get --raw /api/v1/nodes/worker-1/proxy/configz": CONFIGZ,
+    "get pods -A --field-selector=spec.nodeName=worker-1 -o json": listed(REFUSED, THERE),
+    "get noderesourcetopologies worker-1 -o json": NRT,
+    "get nodes,noderesourcetopologies,pods -A -o json": listed(NODE, NRT, THERE),
+    "get nodes,pods -A -o json": listed(NODE, THERE),
+}
+
+STAND_IN = f"""#!{sys.executable}
+import json, os, sys
+folder = os.path.dirname(os.path.abspath(__file__))
+words = " ".join(word for word in sys.argv[1:] if not word.startswith("--context"))
+with open(folder + "/calls", "a") as calls:
+    calls.write(" ".join(sys.argv[1:]) + "\\n")
+answers = json.load(open(folder + "/answers.json"))
+if words not in answers:
+    sys.exit(f'Error from server (NotFound): "{{words}}" not found')
+print(json.dumps(answers[words]))
+"""
+
+
+class Cluster:
+    """A stand-in for kubectl that writes down how it was called."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "kubectl").write_text(STAND_IN)
+        (folder / "kubectl").chmod(0o755)
+        self.says(**ANSWERS)
+
+    def says(self, **answers: object) -> None:
+        (self.folder / "answers.json").write_text(json.dumps(answers))
+
+    def without(self, *calls: str) -> None:
+        self.says(**{call: answer for call, answer in ANSWERS.items() if call not in calls})
+
+    @property
+    def calls(self) -> list[str]:
+        return (self.folder / "calls").read_text().splitlines()
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        code = "from numalign.cli.kubectl import main; main()"
+        environment = {**ENVIRONMENT, "PATH": f"{self.folder}{os.pathsep}{os.environ['PATH']}", "NO_COLOR": "1"}
+        return subprocess.run(
+            [sys.executable, "-c", code, *words], cwd=ROOT, env=environment, capture_output=True, text=True
+        )
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Cluster:
+    return Cluster(tmp_path)
+
+
+def test_why_explains_a_refused_pod_with_what_its_node_says(cluster: Cluster) -> None:
+    done = cluster.run("why", "vllm-0", "-n", "shop")
+
+    assert done.returncode == 1, done.stderr
+    assert "vllm-0: refused" in done.stdout
+    assert "nvidia.com/gpu: 3 asked, but no NUMA node ever has more than 2" in done.stdout
+    assert "worker-1" in done.stdout.splitlines()[0]
+    assert "1.33" in done.stdout
+    assert "the machine is made of the node's topology object" in done.stderr
+
+
+def test_only_kubectl_is_asked_and_v_shows_each_call(cluster: Cluster) -> None:
+    done = cluster.run("why", "vllm-0", "-n", "shop", "--context", "test", "-v")
+
+    assert all(call.endswith("--context=test") for call in cluster.calls)
+    shown = [line for line in done.stderr.splitlines() if line.startswith("numalign: $ kubectl")]
+    assert len(shown) == len(cluster.calls) == 5
+
+
+def test_a_named_machine_beats_the_object(cluster: Cluster) -> None:
+    done = cluster.run("why", "vllm-0", "-n", "shop", "--machine", "hgx-h100")
+
+    assert "hgx-h100" in done.stdout.splitlines()[0]
+    assert not any("noderesourcetopologies" in call for call in cluster.calls)
+
+
+def test_flags_of_explain_go_on(cluster: Cluster) -> None:
+    done = cluster.run("why", "vllm-0", "-n", "shop", "-o", "json")
+
+    assert json.loads(done.stdout)["kind"] == "ExplainResult"
+
+
+def test_settings_that_cannot_be_read_are_told_and_done_without(cluster: Cluster) -> None:
+    cluster.without("get --raw /api/v1/nodes/worker-1/proxy/configz")
+
+    done = cluster.run("why", "vllm-0", "-n", "shop", "--policy", "single-numa-node")
+
+    assert "the kubelet's settings cannot be read, so the node counts as an ideal one" in done.stderr
+    assert done.returncode == 1, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "missing", "message"),
+    [
+        pytest.param(("why", "nobody"), (), '"get pod nobody -o json" not found', id="no such pod"),
+        pytest.param(("why", "waits"), (), "it is bound to no node yet", id="a pod that waits"),
+        pytest.param(
+            ("why", "vllm-0", "-n", "shop"),
+            ("get noderesourcetopologies worker-1 -o json",),
+            "name its machine with --machine",
+            id="a node without an object",
+        ),
+    ],
+)
+def test_what_the_cluster_cannot_say_is_told(
+    cluster: Cluster, words: tuple[str, ...], missing: tuple[str, ...], message: str
+) -> None:
+    cluster.without(*missing)
+
+    done = cluster.run(*words)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+
+
+def test_without_kubectl_a_line_says_so(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "from numalign.cli.kubectl import main; main()", "nodes"],
+        cwd=ROOT,
+        env={**ENVIRONMENT, "PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+
+    assert done.returncode == 2
+    assert "kubectl cannot be run" in done.stderr
+
+
+def test_nodes_shows_what_is_free(cluster: Cluster) -> None:
+    done = cluster.run("nodes")
+
+    assert done.returncode == 0, done.stderr
+    assert "worker-1  single-numa-node  container" in done.stdout
+    assert "node-1: 8 cpu, 2 gpu" in done.stdout
+
+
+def test_a_cluster_without_topology_objects_is_still_shown(cluster: Cluster) -> None:
+    cluster.without("get nodes,noderesourcetopologies,pods -A -o json")
+
+    done = cluster.run("nodes")
+
+    assert done.returncode == 0, done.stderr
+    assert "1 of 1 nodes publish no topology object" in done.stdout
+
+
+@pytest.mark.parametrize("command", ["schedule", "capacity"])
+def test_cluster_commands_read_this_cluster(cluster: Cluster, command: str) -> None:
+    done = cluster.run(command, "pods/limits-only.yaml")
+
+    assert done.returncode in (0, 1), done.stderr
+    assert "worker-1" in done.stdout
+
+
+def test_all_other_commands_are_there_too(cluster: Cluster) -> None:
+    done = cluster.run("machines", "-o", "name")
+
+    assert "hgx-h100" in done.stdout
+    assert not (cluster.folder / "calls").exists()
+
+
+def test_kubectl_completes() -> None:
+    code = "from numalign.cli.kubectl import complete; complete()"
+    done = subprocess.run([sys.executable, "-c", code, "wh"], cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True)
+
+    assert done.stdout.splitlines()[0].startswith("why\t")
+    assert done.stdout.splitlines()[-1] == ":4"
