@@ -94,7 +94,12 @@ class LazyGroup(click.Group):
             near = get_close_matches(args[0][:100], COMMANDS, 1, 0.7)
             hint = f"; did you mean {near[0]}?" if near else ""
             raise click.UsageError(f"there is no command {args[0]!r}{hint}", ctx)
-        return super().resolve_command(ctx, args)
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None and {"-h", "--help"} & set(rest):
+            from numalign.cli.help import grouped
+
+            grouped(command)
+        return name, command, rest
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
         """Read the group's own flags; --help prints already here."""

@@ -50,9 +50,7 @@ class SharedOption(click.Option):
         own = super().resolve_envvar_value(ctx)
         if own:
             return own
-        names = [name for name in self.opts if name.startswith("--")]
-        variables = (f"NUMALIGN_{name.removeprefix('--').replace('-', '_').upper()}" for name in names)
-        return next((os.environ[variable] for variable in variables if os.environ.get(variable)), None)
+        return next((os.environ[name] for name in variables(self) if os.environ.get(name)), None)
 
 
 def complete_files(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -60,6 +58,12 @@ def complete_files(_: click.Context, __: click.Parameter, incomplete: str) -> li
     from click.shell_completion import CompletionItem
 
     return [CompletionItem(incomplete, type="file")]
+
+
+def variables(option: click.Option) -> list[str]:
+    """Name the variables of the environment that set an option for every command, one for each of its names."""
+    names = [name for name in option.opts if name.startswith("--")]
+    return [f"NUMALIGN_{name.removeprefix('--').replace('-', '_').upper()}" for name in names]
 
 
 def shared_option(*names: str, **attributes: Any) -> Decorator:

@@ -6,6 +6,8 @@ import pytest
 from click.testing import CliRunner
 
 from numalign.cli import group
+from numalign.cli.help import GROUPS, HISTORY
+from tests.cli.running import PODS
 
 COMMANDS = [
     "admit",
@@ -29,3 +31,19 @@ def test_each_command_shows_examples_a_line_each(command: str) -> None:
     shown = CliRunner().invoke(group, [*command.split(), "--help"]).output
     assert re.search(r"^  Examples?:\n(    .*numalign .*\n)+", shown, re.MULTILINE), shown
     assert "\\b" not in shown
+
+
+def test_flags_are_in_groups_with_their_variables() -> None:
+    shown = CliRunner().invoke(group, ["explain", "--help"]).output
+    headings = re.findall(r"^([A-Z].*):$", shown, re.MULTILINE)
+    found = [one for one in headings if one in GROUPS]
+    assert found == [one for one in GROUPS if one in found]
+    assert {"Pods", "Machine and node", "Kubelet", "Output", HISTORY} <= set(found)
+    assert "[NUMALIGN_POLICY]" in shown
+    assert shown.index("--kubelet-version") > shown.index("--output")
+
+
+def test_a_variable_that_help_shows_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMALIGN_POLICY", "restricted")
+    done = CliRunner().invoke(group, ["admit", str(PODS / "burstable.yaml"), "-m", "figure-1"])
+    assert "policy restricted" in done.output
