@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     "--only", type=click.Choice(["managers"]), help="Stop after the managers: no check of the node as a whole."
 )
 @fail_on_option
-@output_option("table", "wide", "json", "yaml", "name", "junit", "github", "gitlab", "sarif")
+@output_option("table", "wide", "json", "yaml", "name", "svg", "html", "junit", "github", "gitlab", "sarif")
 @quiet_option
 def command(
     pods: PodsRequest,
@@ -132,8 +132,8 @@ def _admitted(
         beside=up.beside,
         started=pods.started,
         fit_check=fit_check,
-        reasons=output in ("table", "wide"),
-        occupants=output == "wide",
+        reasons=output in ("table", "wide", "html"),
+        occupants=output in ("wide", "svg", "html"),
         impossible=fail_on == "impossible",
         there=here.there,
         allow_missing=pods.allow_missing,
@@ -161,6 +161,10 @@ def _print(
         from numalign.render.ci.admit import admit_checks
 
         print_checks(output, "admit", admit_checks(result, up.places, fail_on))
+    elif output in ("svg", "html"):
+        from numalign.render.picture.page import admit_page, admit_picture
+
+        click.echo(admit_picture(result) if output == "svg" else admit_page(result, origin), nl=False)
     elif output == "name":
         from numalign.cli.printing import print_names
         from numalign.render.text.admit import admit_names
