@@ -205,6 +205,11 @@ def test_what_simulate_answers_is_described(more: tuple[str, ...]) -> None:
     strictly("simulate-result").validate(json.loads(done.out))
 
 
+def test_what_test_answers_is_described() -> None:
+    done = in_process("test", "docs/examples/alignment.yaml", "-o", "json")
+    strictly("test-result").validate(json.loads(done.out))
+
+
 @pytest.mark.parametrize(("command", "schema"), [("version", "version"), ("doctor", "doctor-result")])
 def test_what_numalign_says_of_itself_is_described(command: str, schema: str) -> None:
     strictly(schema).validate(json.loads(in_process(command, "-o", "json").out))

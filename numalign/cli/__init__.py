@@ -33,6 +33,7 @@ COMMANDS = {
     "nrt": "Write or check NodeResourceTopology objects, from which schedulers learn of NUMA nodes.",
     "release": "End pods of a node that lives in a file (--state).",
     "snapshot": "Put this node into one archive, for the other commands to answer about it elsewhere.",
+    "test": "Hold pods on machines to what a file expects of them.",
     "status": "Show who holds what on a node now, what is free, what is odd, and would its kubelet come up again.",
     "verify": "Compare the kubelet's plan with control groups, threads, memory and devices: is it really so.",
     "replay": "Replay scenarios, one JSON object a line.",

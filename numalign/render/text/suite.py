@@ -1,0 +1,62 @@
+"""What came of a file of tests: for people, for programs, for build servers."""
+
+from __future__ import annotations
+
+from numalign.render.ci.checks import Check, Problem
+from numalign.render.json.data import Data
+from numalign.render.page.document import Document, Line, Styled, Table
+from numalign.results.suite import SuiteResult
+
+COLUMNS = ("", "TEST", "MACHINE", "KUBELET", "NOT AS EXPECTED")
+
+
+def suite_document(result: SuiteResult) -> Document:
+    """Lay the tests out, and count them."""
+    rows = tuple(
+        (
+            Styled("pass", "good") if one.passed else Styled("FAIL", "bad"),
+            one.name,
+            one.machine,
+            one.settings,
+            "; ".join(one.problems) or "-",
+        )
+        for one in result.cases
+    )
+    total = len(result.cases)
+    return [Table(COLUMNS, rows), Line(), Line(f"{total - result.failed} of {total} as expected")]
+
+
+def suite_json(result: SuiteResult) -> Data:
+    """Write the tests as data."""
+    return {
+        "apiVersion": "numalign/v1",
+        "kind": "TestResult",
+        "passed": len(result.cases) - result.failed,
+        "failed": result.failed,
+        "tests": [
+            {
+                "name": one.name,
+                "machine": one.machine,
+                "kubelet": one.settings,
+                "file": one.file,
+                "line": one.line,
+                "passed": one.passed,
+                "problems": list(one.problems),
+            }
+            for one in result.cases
+        ],
+    }
+
+
+def suite_checks(result: SuiteResult) -> list[Check]:
+    """Make a check a test."""
+    return [
+        Check(
+            f"test.{one.machine}",
+            f"{one.name} ({one.settings})",
+            one.file,
+            one.line,
+            tuple([Problem("error", "NotAsExpected", problem, True) for problem in one.problems]),
+        )
+        for one in result.cases
+    ]

@@ -1,0 +1,87 @@
+"""Hold pods on machines under settings to what is expected of them, for repositories that want it to stay so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from numalign.errors import StartError
+from numalign.model import cpuset
+from numalign.model.cpuset import CPUSetError
+from numalign.results.admit import AdmitResult
+from numalign.results.suite import SuiteCase, SuiteResult
+from numalign.sources.recorded import suite
+from numalign.sources.recorded.suite import Case, Expectation, Settings
+from numalign.tasks.admit import admit
+from numalign.tasks.requests import KubeletRequest, PodsRequest
+from numalign.tasks.setup import load_pods, load_setup
+
+
+def run_suite(files: Sequence[str]) -> SuiteResult:
+    """Run the tests of some files.
+
+    Raises:
+        InputError: a file of tests, or a file that it names, is wrong.
+        HostError: a test needs the live host, and it cannot be read.
+    """
+    cases = [(file, case) for file in files for case in suite.read(file)]
+    return SuiteResult(tuple([tested for file, case in cases for tested in _tested(file, case)]))
+
+
+def _tested(file: str, case: Case) -> Iterator[SuiteCase]:
+    for machine in case.machines:
+        for settings in case.kubelets:
+            problems = tuple(_problems(case, machine, settings))
+            yield SuiteCase(case.name, machine, settings.text, file, case.line, problems)
+
+
+def _problems(case: Case, machine: str, settings: Settings) -> Iterator[str]:
+    """Run one combination and say what is not as expected."""
+    request = KubeletRequest(settings.config, None, settings.flags, settings.version)
+    try:
+        on = load_setup(machine, request)
+        pods = load_pods(PodsRequest(case.pods, case.beside, case.replicas), machine=on.setup.machine)
+        result = admit(on.setup, pods.tried, beside=pods.beside)
+    except StartError as error:
+        if case.expect.start_error is None:
+            yield f"the kubelet would not start: {error}"
+        elif case.expect.start_error not in str(error):
+            yield f"the kubelet would not start, but says {error}"
+        return
+    if case.expect.start_error is not None:
+        yield "the kubelet would start"
+    yield from _differences(case.expect, result, len(pods.tried))
+
+
+def _differences(expect: Expectation, result: AdmitResult, tried: int) -> Iterator[str]:
+    admitted = [pod for pod in result.pods if pod.admitted]
+    refused = [pod for pod in result.pods if not pod.admitted]
+    wanted = tried if expect.admitted == -1 else expect.admitted
+    if wanted is not None and len(admitted) != wanted:
+        why = f" ({refused[0].name}: {refused[0].reason or refused[0].stage})" if refused else ""
+        yield f"{len(admitted)} of {tried} pods admitted, expected {wanted}{why}"
+    if expect.reason is not None or expect.message is not None:
+        if not refused:
+            yield "no pod is refused"
+        elif expect.reason is not None and refused[0].reason != expect.reason:
+            yield f"{refused[0].name} is refused with {refused[0].reason}, expected {expect.reason}"
+        elif expect.message is not None and expect.message not in refused[0].message:
+            yield f"{refused[0].name} is refused with {refused[0].message!r}"
+    for pod in admitted:
+        if expect.verdicts and pod.verdict not in expect.verdicts:
+            yield f"{pod.name} is {pod.verdict}, expected {' or '.join(expect.verdicts)}"
+    yield from _cpus(expect, result)
+
+
+def _cpus(expect: Expectation, result: AdmitResult) -> Iterator[str]:
+    containers = {one.name: one for one in result.pods[0].containers} if result.pods else {}
+    for name, text in expect.cpus.items():
+        if name not in containers:
+            yield f"there is no container {name} in the first pod, or it is refused"
+            continue
+        try:
+            wanted = cpuset.parse(text)
+        except CPUSetError as error:
+            yield f"cpus of {name}: {error}"
+            continue
+        if containers[name].holding.cpus != wanted:
+            yield f"{name} has CPUs {containers[name].cpus or 'of the shared pool'}, expected {text}"
