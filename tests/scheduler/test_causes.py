@@ -1,0 +1,158 @@
+"""Why a scheduler and the kubelet disagree: the causes of docs/rules/scheduling.md 1.5 and 10, each on a node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from numalign.kubelet import admission
+from numalign.kubelet.admission import Session
+from numalign.model.machine import Device, Machine
+from numalign.model.pod import Pod
+from numalign.scheduler import filter_kep, filter_nrt
+from numalign.scheduler.attempt import Kind
+from numalign.scheduler.causes import Case, cause
+from numalign.scheduler.kai import evaluate, topology
+from numalign.scheduler.node import ClusterNode
+from numalign.scheduler.node_fit import NodeTotals
+from numalign.scheduler.nrt.export import ExportOptions, export
+from numalign.scheduler.nrt.value import NodeResourceTopology
+from numalign.scheduler.request import read
+from tests.conformance.sched import amounts, pod
+from tests.kubelet.regular import regular
+from tests.scheduler.nrt.nodes import guaranteed, static, with_pods
+
+TOTAL = amounts({"cpu": "100", "memory": "1Ti", "example.com/gpu": "8"})
+
+
+def case_of(
+    kind: Kind, session: Session, asked: Pod, nrt: NodeResourceTopology | None = None, view: Any = None
+) -> Case:
+    """Ask the scheduler and the kubelet, and see that they disagree."""
+    found = nrt or export(session, "n", ExportOptions(fingerprint=False))
+    node = ClusterNode("n", NodeTotals(TOTAL, {}, 0), session, "exact", nrt)
+    request, machine = read(asked), topology.topology(found)
+    passes = {
+        "kep": filter_kep.check(found, request).passed,
+        "nrt": filter_nrt.check(found, TOTAL, request).passed,
+        "kai": evaluate.check(request, machine).passed,
+    }.get(kind, True)
+    admits = admission.admit(session._replace(view=view), asked).admit
+    assert passes != admits, "they agree"
+    return Case(node, asked, request, found, machine, passes, admits)
+
+
+def node(machine: Machine | None = None, *pods: Pod, **settings: object) -> Session:
+    policy = {"topology_manager_policy": "single-numa-node"} | settings
+    return with_pods(static(machine or regular(), **policy), pods)
+
+
+def sized(*cpus: str, **more: Any) -> Pod:
+    return pod({"containers": [limits(count) for count in cpus], **more}, "asked")
+
+
+def limits(cpus: str, memory: str = "1Gi", **more: str) -> dict[str, Any]:
+    wanted = {"cpu": cpus, "memory": memory} | {name.replace("_", "/"): count for name, count in more.items()}
+    return {"requests": wanted, "limits": wanted}
+
+
+def test_an_old_object() -> None:
+    full = export(
+        node(None, guaranteed("p", {"cpu": "7", "memory": "1Gi"}), guaranteed("q", {"cpu": "7", "memory": "1Gi"})), "n"
+    )
+    assert cause("nrt", case_of("nrt", node(), sized("4"), full)).code == "X-1"
+    assert cause("kep", case_of("kep", node(), sized("4"), full)).code in ("KEP", "X-1")
+
+
+@pytest.mark.parametrize("kind", ["nrt", "kep"])
+def test_fractional_cpus(kind: Kind) -> None:
+    assert cause(kind, case_of(kind, node(), sized("8500m"))).code == "X-2"
+
+
+def test_a_node_that_is_short_as_a_whole() -> None:
+    session = admission.open_session(static(regular(), topology_manager_policy="single-numa-node"))
+    assert session.view is not None
+    others = guaranteed("shared", {"cpu": "14500m", "memory": "1Gi"})
+    session = admission.admit(session, others).then
+    assert cause("nrt", case_of("nrt", session, sized("4"), view=session.view)).code == "X-3"
+    assert cause("unaware", case_of("unaware", session, sized("4"), view=session.view)).code == "X-3"
+
+
+def test_sidecars_that_are_not_counted() -> None:
+    sidecar = {**limits("3"), "restartPolicy": "Always"}
+    asked = sized("6", "6", initContainers=[sidecar])
+    assert cause("nrt", case_of("nrt", node(), asked)).code == "X-5"
+    assert cause("kep", case_of("kep", node(), asked)).code == "KEP"
+
+
+def test_a_policy_that_is_never_filtered() -> None:
+    one = guaranteed("p", {"cpu": "6", "memory": "1Gi"})
+    session = node(None, one, one._replace(name="q", uid="q"), topology_manager_policy="restricted")
+    assert cause("nrt", case_of("nrt", session, sized("3"))).code == "X-6"
+
+
+def test_options_of_the_cpu_manager() -> None:
+    session = node(cpu_manager_policy_options={"full-pcpus-only": "true"})
+    assert cause("nrt", case_of("nrt", session, sized("3"))).code == "X-7"
+
+
+def test_overhead_in_scope_pod() -> None:
+    session = node(topology_manager_scope="pod")
+    asked = sized("8", overhead={"cpu": "1"})
+    assert cause("nrt", case_of("nrt", session, asked)).code == "X-8"
+
+
+def test_memory_that_no_zone_lists() -> None:
+    session = node(memory_manager_policy="None", reserved_memory=())
+    assert cause("nrt", case_of("nrt", session, sized("2"))).code == "T-14"
+    assert cause("kep", case_of("kep", session, sized("2"))).code == "T-14"
+
+
+def test_the_proposal_compares_no_memory() -> None:
+    asked = pod({"containers": [limits("1", "40Gi")]}, "asked")
+    assert cause("kep", case_of("kep", node(), asked)).code == "KEP"
+
+
+def test_a_scheduler_that_sees_a_bag() -> None:
+    assert cause("unaware", case_of("unaware", node(), sized("9"))).code == "blind"
+
+
+def test_kai_takes_the_width_from_what_is_allocatable() -> None:
+    settings = {"topology_manager_policy": "restricted", "memory_manager_policy": "None", "reserved_memory": ()}
+    both = static(regular(), **settings)
+    both = both._replace(config=both.config._replace(reserved_system_cpus="0,4"))
+    assert cause("kai", case_of("kai", with_pods(both, []), sized("8"))).code == "XK-1"
+
+
+def test_numa_nodes_that_memory_uses_as_a_group() -> None:
+    wide = guaranteed("wide", {"cpu": "500m", "memory": "40Gi"})
+    session = node(None, wide, topology_manager_policy="restricted")
+    asked = pod({"containers": [limits("1", "2Gi")]}, "asked")
+    assert cause("kai", case_of("kai", session, asked)).code == "XK-2"
+
+
+def test_memory_that_is_listed_although_its_manager_is_off() -> None:
+    session = node(memory_manager_policy="None", reserved_memory=())
+    listed = export(node(), "n", ExportOptions(fingerprint=False))
+    off = dict(listed.attributes) | {"memoryManagerPolicy": "None"}
+    nrt = listed._replace(attributes=tuple(off.items()))
+    asked = pod({"containers": [limits("1", "40Gi")]}, "asked")
+    assert cause("kai", case_of("kai", session, asked, nrt)).code == "XK-3"
+
+
+def test_options_that_kai_does_not_know() -> None:
+    session = node(cpu_manager_policy_options={"full-pcpus-only": "true"})
+    assert cause("kai", case_of("kai", session, sized("3"))).code == "XK-4"
+
+
+def test_devices_of_several_numa_nodes() -> None:
+    devices = tuple(Device(f"g{number}", (0, 1)) for number in range(2))
+    session = node(regular(devices={"example.com/gpu": devices}))
+    asked = pod({"containers": [limits("1", **{"example.com_gpu": "1"})] * 4}, "asked")
+    assert cause("kai", case_of("kai", session, asked)).code == "XK-5"
+
+
+def test_overhead_that_kai_adds_in_scope_pod() -> None:
+    asked = sized("4", overhead={"memory": "40Gi"})
+    assert cause("kai", case_of("kai", node(topology_manager_scope="pod"), asked)).code == "XK-8"
