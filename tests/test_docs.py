@@ -1,8 +1,8 @@
 """The documents stay true: their examples run, and every command has help and stands in the README.
 
 A fenced block marked `console` is run: each line `$ numalign …` in the repository's root, and what follows it must be
-exactly what it prints on standard output. `NUMALIGN_UPDATE_GOLDEN=1` writes the outputs anew; read what changed before
-you commit it.
+exactly what it prints on standard output; the README shows a terminal of 110 columns. `NUMALIGN_UPDATE_GOLDEN=1` writes
+the outputs anew; read what changed before you commit it.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from tests.cli.running import ROOT, Done, in_process
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 ENVIRONMENT = {"COLUMNS": "120", "NO_COLOR": "1"}
+README_WIDTH = 110
 
 
 def examples() -> Iterator[tuple[str, str, str]]:
@@ -30,9 +31,13 @@ def examples() -> Iterator[tuple[str, str, str]]:
                 yield document.name, command, output
 
 
-def run(words: list[str]) -> Done:
+def run(words: list[str], document: str = "") -> Done:
     assert words[0] == "numalign"
-    return in_process(*words[1:], env=ENVIRONMENT)
+    if document != "README.md":
+        return in_process(*words[1:], env=ENVIRONMENT)
+    done = in_process(*words[1:], env={"COLUMNS": str(README_WIDTH), "NO_COLOR": "1", "TERM": "xterm"}, terminal=True)
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", done.out)
+    return done._replace(out="".join(f"{line.rstrip()}\n" for line in plain.splitlines()))
 
 
 @pytest.mark.parametrize(
@@ -41,7 +46,7 @@ def run(words: list[str]) -> Done:
 )
 def test_an_example_prints_what_the_document_shows(document: str, command: str, output: str) -> None:
     words = shlex.split(command)
-    done = run(words)
+    done = run(words, document)
     if os.environ.get("NUMALIGN_UPDATE_GOLDEN") and done.out != output:
         path = next(path for path in DOCUMENTS if path.name == document)
         text = path.read_text(encoding="utf-8")
@@ -56,6 +61,13 @@ def test_a_command_has_help_with_an_example_and_stands_in_the_readme(command: st
     assert done.status == 0, done.err
     assert "numalign " in done.out.split("\n", 2)[2], "the help has no example"
     assert f"`{command}" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_readme_s_blocks_fit_a_page() -> None:
+    """Only a command to copy may be longer: it is never broken."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    lines = [line for block in re.findall(r"^```.*?\n(.*?)^```", text, re.M | re.S) for line in block.splitlines()]
+    assert [line for line in lines if len(line) > README_WIDTH and not line.lstrip().startswith("numalign ")] == []
 
 
 def codes(call: str, folder: str = "") -> set[str]:

@@ -51,10 +51,23 @@ def numalign(
     return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-def in_process(*arguments: str | Path, stdin: bytes = b"", cwd: Path = ROOT, env: dict[str, str] | None = None) -> Done:
+class Terminal(io.TextIOWrapper):
+    def isatty(self) -> bool:
+        return True
+
+
+def in_process(
+    *arguments: str | Path,
+    stdin: bytes = b"",
+    cwd: Path = ROOT,
+    env: dict[str, str] | None = None,
+    terminal: bool = False,
+) -> Done:
     """Run the command in this process; unlike `main` it leaves the process alone. Without `env` ours holds."""
     source = io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8")
-    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="backslashreplace") for _ in range(2))
+    kind = Terminal if terminal else io.TextIOWrapper
+    out = kind(io.BytesIO(), encoding="utf-8", errors="backslashreplace")
+    err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="backslashreplace")
     with (
         mock.patch("sys.stdin", source),
         mock.patch.dict(os.environ, {} if env is None else ENVIRONMENT | env, clear=env is not None),
