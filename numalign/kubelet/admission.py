@@ -195,14 +195,14 @@ def loses_pinning(node: Node, pod: Pod, demand: PodDemand) -> bool:
 
     docs/rules/kubelet-versions.md 6.3. A container asks for exclusive CPUs or for memory to be pinned.
     """
-    if pod.level is None or pod.qos != "Guaranteed" or demand.guaranteed:
+    if pod.qos != "Guaranteed" or demand.guaranteed:
         return False
     return node.cpu.static or node.memory.policy == STATIC
 
 
 def _oddities(session: Session, after: NodeState, demand: PodDemand, pod: Pod) -> Iterator[Notice]:
     """Warn where the kubelet itself goes wrong without noticing."""
-    if pod.level is not None and loses_pinning(session.node, pod, demand):
+    if loses_pinning(session.node, pod, demand):
         release = version_text(session.node.kubelet.version)
         yield Notice(
             "pod-level-unpinned",

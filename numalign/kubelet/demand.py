@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from numalign.model.pod import Container, ContainerKind, Pod
-from numalign.model.resources import HUGEPAGES, MEMORY, NATIVE
+from numalign.model.resources import CPU, HUGEPAGES, MEMORY, NATIVE, is_memory
 
 Amounts = tuple[tuple[str, int], ...]
 """(resource, amount) pairs, sorted by resource name."""
@@ -166,4 +166,17 @@ def effective(pod: Pod, which: str) -> dict[str, int]:
             peaks[name] = max(peaks.get(name, 0), nano)
     for name, peak in peaks.items():
         total[name] = max(total.get(name, 0), peak)
+    return total
+
+
+def of_node(pod: Pod) -> dict[str, int]:
+    """Give what a pod requests of the node as a whole, in billionths, without overhead.
+
+    Pod-level requests, where the kubelet sees them, count instead of what the containers add up to.
+    """
+    total = effective(pod, "requests")
+    if pod.level is not None:
+        for name, quantity in pod.level.requests.items():
+            if name == CPU or is_memory(name):
+                total[name] = quantity.nano
     return total

@@ -7,6 +7,7 @@ from typing import Any
 
 from numalign.analysis.lint.finding import Finding
 from numalign.analysis.lint.subject import Part, Subject
+from numalign.kubelet.releases.release import version_text
 from numalign.model.quantity import NANO, QuantityError, canonical, from_int, parse
 from numalign.model.resources import is_hugepages, page_size
 
@@ -182,13 +183,22 @@ def pod_level_resources(subject: Subject) -> Iterator[Finding]:
     """CPU Manager and Memory Manager skip pods with resources for the whole pod (docs/rules/kubelet-versions.md 6)."""
     resources = subject.pod.spec.get("resources") or {}
     named = {name for which in ("requests", "limits") for name in resources.get(which) or {}}
+    if subject.on and (subject.demand.guaranteed or not subject.guaranteed):
+        return
     if any(name in ("cpu", "memory") or is_hugepages(name) for name in named):
         yield Finding(
-            "resources for the whole pod: CPU Manager and Memory Manager pin nothing of it (1.34 to 1.36 by default)",
+            "resources for the whole pod: CPU Manager and Memory Manager pin nothing of it "
+            f"({_kubelets_that_skip(subject)})",
             "give each container requests and limits of its own, and leave spec.resources out",
             "spec.resources",
             "unaligned",
         )
+
+
+def _kubelets_that_skip(subject: Subject) -> str:
+    if subject.on is None:
+        return "kubelet 1.34 to 1.36 by default"
+    return f"kubelet {version_text(subject.on.node.kubelet.version)}"
 
 
 def hugepages_without_memory(subject: Subject) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 from numalign.analysis.lint.finding import Finding
 from numalign.analysis.lint.subject import Subject
-from numalign.kubelet.demand import ContainerDemand, PodDemand, effective
+from numalign.kubelet.demand import ContainerDemand, PodDemand, of_node
 from numalign.kubelet.memory.hints import narrowest
 from numalign.kubelet.memory.state import STATIC
 from numalign.kubelet.node import Node
@@ -131,7 +131,7 @@ def exceeds_machine(subject: Subject) -> Iterator[Finding]:
         return
     there = subject.on.view.allocatable
     unjudged = subject.on.view.unjudged
-    for name, nano in sorted(effective(subject.pod, "requests").items()):
+    for name, nano in sorted(of_node(subject.pod).items()):
         has = there[name].nano if name in there else 0
         if nano <= has or name in unjudged or (not has and is_extended(name)):
             continue  # `device_missing` tells of devices that are not there at all.

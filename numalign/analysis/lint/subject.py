@@ -47,13 +47,13 @@ class Subject(NamedTuple):
 
     @property
     def guaranteed(self) -> bool:
-        """Tell whether CPU and Memory Manager serve the pod at all."""
-        return self.demand.guaranteed
+        """Tell whether the pod is of the class that CPU and Memory Manager serve."""
+        return self.pod.qos == "Guaranteed"
 
 
 def subject(pod: Pod, on: Session | None) -> Subject:
-    """Read a pod for the rules."""
-    demand = read(pod)
+    """Read a pod for the rules, as the kubelet there reads it."""
+    pod, demand = on.node.read_pod(pod) if on else (pod, read(pod))
     paths = [
         child(f"spec.{which}", index)
         for which in ("initContainers", "containers")

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from numalign.kubelet.config import KubeletConfig
-from numalign.kubelet.demand import effective
+from numalign.kubelet.demand import of_node
 from numalign.kubelet.fit import predicates, preemption
 from numalign.kubelet.fit.predicates import Refusal
 from numalign.kubelet.start.allocatable import allocatable
@@ -132,7 +132,7 @@ def _report(pod: Pod, others: Sequence[Pod], shortages: list[Shortage], refusals
 
 def _requested(pod: Pod, have: Mapping[str, int], node: NodeView) -> tuple[dict[str, int], list[str]]:
     """Give the pod's request, in the order in which it is checked, and what could not be judged of it (3.1, 3.3)."""
-    nano = effective(pod, "requests")
+    nano = of_node(pod)
     for resource in sorted(nano):
         if resource not in have and is_extended(resource):
             # The kubelet passes over it: the pod runs without such a device, and no scheduler would send it here.
@@ -178,13 +178,12 @@ def _used(others: Iterable[Pod], resources: Iterable[str]) -> dict[str, int]:
 
 def requested(pod: Pod) -> list[tuple[str, int]]:
     """Give all that a pod requests, overhead included, in the units of the fit check."""
-    level = pod.level.requests if pod.level else ()
-    return _requests(pod, {*pod.overhead, *level, *(name for one in pod.containers for name in one.requests)})
+    return _requests(pod, of_node(pod).keys() | pod.overhead.keys())
 
 
 def _requests(pod: Pod, resources: Iterable[str]) -> list[tuple[str, int]]:
     """Give what a pod requests of some resources, overhead included, in the units of the fit check."""
-    nano = effective(pod, "requests")
+    nano = of_node(pod)
     found = []
     for resource in resources:
         amount = nano.get(resource, 0)

@@ -1,0 +1,174 @@
+"""Every change since 1.32 is needed: taken back alone, it makes a recorded case or one of ours come out otherwise."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from numalign.errors import StartError
+from numalign.kubelet import node
+from numalign.kubelet.config import KubeletConfig
+from numalign.kubelet.releases.release import Change, Kubelet, version_text
+from numalign.kubelet.releases.table import NEWER_CHANGES, kubelet, without
+from numalign.kubelet.setup import Setup
+from numalign.model.apiserver.defaulting import read_pod
+from tests import conformance
+from tests.conformance import Case, versions
+from tests.kubelet.regular import regular
+
+Key = tuple[int, str]
+"""(minor release, topic)."""
+
+VECTORS = Path(__file__).parents[2] / "vectors" / "versions"
+
+RECORDED: dict[Key, tuple[str, str]] = {
+    (33, "option full-pcpus-only"): ("e2e-1.33", "e2e-1.33-s-gates-0002"),
+    (33, "option distribute-cpus-across-numa"): ("lifecycle-1.33", "lifecycle-d-00379@1.33"),
+    (33, "option strict-cpu-reservation"): ("lifecycle-1.33", "lifecycle-1.33-s-podlevel-0004"),
+    (33, "text for an option that is not enabled"): ("e2e-1.33", "e2e-1.33-s-gates-0019"),
+    (33, "gate CPUManagerPolicyOptions"): ("e2e-1.34", "e2e-1.34-s-gates-0020"),
+    (33, "gate CPUManager"): ("e2e-1.34", "e2e-1.34-s-gates-0012"),
+    (33, "gate SidecarContainers"): ("e2e-1.33", "e2e-1.33-s-gates-0091"),
+    (33, "gate DisableCPUQuotaWithExclusiveCPUs"): ("e2e-1.33", "e2e-1.33-s-gates-0007"),
+    (33, "gate InPlacePodVerticalScaling"): ("e2e-1.33", "e2e-1.33-s-resized-0001"),
+    (33, "requests of a pod with a status"): ("e2e-1.33", "e2e-1.33-s-resized-0008"),
+    (33, "setting mergeDefaultEvictionSettings"): ("e2e-1.33", "e2e-1.33-s-evict-0001"),
+    (34, "option prefer-align-cpus-by-uncorecache"): ("lifecycle-1.34", "lifecycle-1.34-s-podlevel-0015"),
+    (34, "CPUs from an uncore cache"): ("cpu-1.34", "cpu-d-00043@1.34"),
+    (34, "gate PodLevelResources"): ("cpuhints-1.34", "cpuhints-1.34-s-podlevel-0007"),
+    (34, "pinning of pods with pod-level resources"): ("cpuhints-1.34", "cpuhints-1.34-s-podlevel-0001"),
+    (34, "gate DRAExtendedResource"): ("e2e-1.34", "e2e-1.34-s-gates-0003"),
+    (34, "gate InPlacePodVerticalScalingExclusiveMemory"): ("e2e-1.34", "e2e-1.34-s-gates-0031"),
+    (35, "option strict-cpu-reservation"): ("e2e-1.36", "e2e-1.36-s-gates-0006"),
+    (35, "option max-allowable-numa-nodes"): ("e2e-1.35", "e2e-1.35-s-gates-0035"),
+    (35, "requests of a pod with a status"): ("e2e-1.35", "e2e-1.35-s-resized-0001"),
+    (35, "devices of a ResourceClaim"): ("e2e-1.35", "e2e-1.35-s-dra-0001"),
+    (35, "feature gates that need others"): ("lifecycle-1.36", "lifecycle-1.36-s-podlevel-0011"),
+    (35, "gate InPlacePodVerticalScaling"): ("e2e-1.35", "e2e-1.35-s-gates-0048"),
+    (36, "option prefer-align-cpus-by-uncorecache"): ("e2e-1.36", "e2e-1.36-s-gates-0009"),
+    (36, "device hints"): ("lifecycle-1.36", "lifecycle-d-00021@1.36"),
+    (36, "pinning with PodLevelResources off"): ("cpuhints-1.36", "cpuhints-1.36-s-podlevel-0012"),
+    (36, "gate PodLevelResourceManagers"): ("cpuhints-1.36", "cpuhints-1.36-s-podlevel-0003"),
+    (36, "gate DRAExtendedResource"): ("e2e-1.36", "e2e-1.36-s-dra-0001"),
+    (36, "gate InPlacePodLevelResourcesVerticalScaling"): ("lifecycle-1.36", "lifecycle-1.36-s-podlevel-0011"),
+    (36, "feature gates that need others"): ("e2e-1.36", "e2e-1.36-s-gates-0003"),
+    (36, "gate TopologyManagerPolicyOptions"): ("e2e-1.36", "e2e-1.36-s-gates-0021"),
+}
+"""A recorded case that the kubelet without the change gets wrong: (family, id)."""
+
+
+def _key(change: Change) -> Key:
+    return change.since[1], change.topic
+
+
+def _name(change: Change) -> str:
+    return f"{version_text(change.since)} {change.topic}"
+
+
+@cache
+def _cases(family: str) -> dict[str, Case]:
+    return {case["id"]: case for case in conformance.cases(VECTORS / f"{family}.jsonl.gz")}
+
+
+BY_RECORD = [change for change in NEWER_CHANGES if _key(change) in RECORDED]
+
+
+@pytest.mark.parametrize("change", BY_RECORD, ids=_name)
+def test_a_recorded_case_needs_the_change(change: Change, monkeypatch: pytest.MonkeyPatch) -> None:
+    family, name = RECORDED[_key(change)]
+    case = _cases(family)[name]
+    module = importlib.import_module(f"tests.conformance.families.{conformance.module_of(family)}")
+    expected = conformance.expected(module, case)
+    assert conformance.matches(expected, module.decide(case))
+
+    monkeypatch.setattr(versions, "kubelet", lambda version: without(version, [change]))
+    assert not _same(module, expected, case)
+
+
+def _same(module: Any, expected: Any, case: Case) -> bool:
+    try:
+        return bool(conformance.matches(expected, module.decide(case)))
+    except Exception:  # a kubelet of no release may not even be able to answer
+        return False
+
+
+AT_FAULT = "failed to merge global and in-flight KubeletConfiguration while setting defaults, error: "
+
+
+def _start(of: Kubelet, *, cgroup_v1: bool = False, **gates: bool) -> str:
+    """Start a kubelet; return its error."""
+    machine = regular(nodes=1, cores=2)._replace(cgroup_v1=cgroup_v1)
+    try:
+        node.start(Setup(machine, KubeletConfig(feature_gates=gates), "ideal", of))
+    except StartError as error:
+        return error.message.removeprefix(AT_FAULT)
+    return ""
+
+
+PAGES = {"cpu": "1", "memory": "1Gi", "hugepages-2Mi": "4Mi"}
+
+
+def _hugepages(of: Kubelet, **requests: str) -> str | None:
+    """Tell which limit of huge pages a pod with pod-level resources ends with, whose container has 4Mi of them."""
+    own = {"requests": {"cpu": "1", **requests}, "limits": {"cpu": "1"}}
+    pod = read_pod({"spec": {"resources": own, "containers": [{"name": "c", "resources": {"limits": PAGES}}]}})
+    assert pod.level is not None
+    found = of.reading.complete(pod, pod.level).limits.get("hugepages-2Mi")
+    return None if found is None else str(found.int64)
+
+
+UNKNOWN = "unrecognized feature gate: "
+LOCKED = "cannot set feature gate {} to false, feature is locked to true"
+CGROUP_V1 = "kubelet is configured to not run on a host using cgroup v1"
+
+OURS: dict[Key, tuple[Callable[[Kubelet], object], object, object]] = {
+    (33, "pod-level huge pages"): (_hugepages, None, str(4 << 20)),
+    (34, "pod-level huge pages requested"): (
+        lambda of: _hugepages(of, **{"hugepages-2Mi": "2Mi"}),
+        str(4 << 20),
+        None,
+    ),
+    (34, "gate DynamicResourceAllocation"): (lambda of: of.gates_with({})("DynamicResourceAllocation"), False, True),
+    (35, "gate DynamicResourceAllocation"): (
+        lambda of: _start(of, DynamicResourceAllocation=False),
+        "",
+        LOCKED.format("DynamicResourceAllocation"),
+    ),
+    (35, "gate InPlacePodLevelResourcesVerticalScaling"): (
+        lambda of: _start(of, InPlacePodLevelResourcesVerticalScaling=False),
+        UNKNOWN + "InPlacePodLevelResourcesVerticalScaling",
+        "",
+    ),
+    (35, "gate NodeDeclaredFeatures"): (
+        lambda of: _start(of, NodeDeclaredFeatures=False),
+        UNKNOWN + "NodeDeclaredFeatures",
+        "",
+    ),
+    (35, "setting failCgroupV1"): (lambda of: _start(of, cgroup_v1=True)[: len(CGROUP_V1)], "", CGROUP_V1),
+    (36, "gate NodeDeclaredFeatures"): (lambda of: of.gates_with({})("NodeDeclaredFeatures"), False, True),
+    (36, "gate MemoryManager"): (lambda of: _start(of, MemoryManager=True), "", UNKNOWN + "MemoryManager"),
+    (36, "gate ResourceHealthStatus"): (lambda of: of.gates_with({})("ResourceHealthStatus"), False, True),
+    (36, "gate DisableCPUQuotaWithExclusiveCPUs"): (
+        lambda of: of.gates_with({"AllBeta": False})("DisableCPUQuotaWithExclusiveCPUs"),
+        False,
+        True,
+    ),
+}
+"""What no recorded case shows: (question, answer without the change, answer with it)."""
+
+
+@pytest.mark.parametrize("change", [change for change in NEWER_CHANGES if _key(change) in OURS], ids=_name)
+def test_a_case_of_ours_needs_the_change(change: Change) -> None:
+    ask, before, after = OURS[_key(change)]
+
+    assert ask(kubelet(change.since)) == after
+    assert ask(without(change.since, [change])) == before
+
+
+def test_every_change_has_a_case() -> None:
+    assert sorted([*RECORDED, *OURS]) == sorted(map(_key, NEWER_CHANGES))
