@@ -220,6 +220,8 @@ def _run(arguments: list[str], root: click.Group = group, name: str = "numalign"
     except StartError as error:
         text = str(error)
         say(text if text.startswith("the kubelet would ") else f"the kubelet would not start: {text}")
+        for note in getattr(error, "__notes__", ()):
+            say(note)
         _answer(arguments, error)
         return error.exit_status
     except NumalignError as error:

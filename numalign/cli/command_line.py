@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 
-from numalign.tasks.requests import KubeletRequest, PodsRequest
+from numalign.tasks.requests import KubeletRequest, MachineName, PodsRequest
 
 SHORT = {"topology-manager-policy": "policy", "topology-manager-scope": "scope"}
 """Flags that have a shorter name."""
@@ -32,6 +32,7 @@ def command_line(
     """
     words = ["numalign", *command.split(), *(pods.names if pods else ())]
     flags: list[tuple[str, str]] = [("machine", machine) for machine in machines]
+    flags += machines[0].flags() if machines and isinstance(machines[0], MachineName) else []
     flags += [("beside", pods.beside)] if pods and pods.beside else []
     flags += _pod_flags(pods) if pods else []
     flags += [("kubelet-config", kubelet.config)] if kubelet.config else []

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from numalign.results.verdict import FAIL_ON
-from numalign.tasks.requests import KubeletRequest, PodsRequest, SinceRequest, WhatIfRequest
+from numalign.tasks.requests import KubeletRequest, MachineName, PodsRequest, SinceRequest, WhatIfRequest
+
+if TYPE_CHECKING:
+    from numalign.sources.machine.changes import Changes
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -162,10 +165,53 @@ def beyond_options(function: Command) -> Command:
     return _with_options(function, _BEYOND, gather)
 
 
-def machine_option(*, multiple: bool = False, without: str = "this host") -> Decorator:
-    """Add `--machine`; `without` says what holds when it is left out."""
+_CHANGES: tuple[Decorator, ...] = (
+    shared_option(
+        "--device",
+        "devices",
+        multiple=True,
+        metavar="RESOURCE[@NODE]=N,…",
+        help="Change --machine: so many devices on each NUMA node with CPUs, or on one (nvidia.com/gpu@0=4).",
+    ),
+    shared_option(
+        "--hugepages",
+        multiple=True,
+        metavar="SIZE[@NODE]=AMOUNT,…",
+        help="Change --machine: huge pages set aside on each NUMA node, or on one (1Gi@0=16Gi).",
+    ),
+    shared_option(
+        "--memory-per-numa-node", "memory", metavar="AMOUNT", help="Change --machine: the memory of each NUMA node."
+    ),
+)
+
+
+def machine_option(*, multiple: bool = False, without: str = "this host") -> Callable[[Command], Command]:
+    """Add `--machine`, and the flags that change one; `without` says what holds when it is left out."""
     text = f"A machine file, a bundled machine (see `numalign machines`), or a short form; without it: {without}."
-    return shared_option("-m", "--machine", metavar="MACHINE", multiple=multiple, help=text)
+    named = shared_option("-m", "--machine", metavar="MACHINE", multiple=multiple, help=text)
+
+    def gather(given: Given) -> None:
+        devices, hugepages, memory = given.pop("devices"), given.pop("hugepages"), given.pop("memory")
+        if not devices and not hugepages and memory is None:
+            return
+        if not given["machine"]:
+            raise click.UsageError("--device, --hugepages and --memory-per-numa-node change a --machine: name one")
+        from numalign.sources.machine.changes import Changes
+
+        changes = Changes(devices, hugepages, memory)
+        given["machine"] = (
+            tuple(_changed(name, changes) for name in given["machine"])
+            if multiple
+            else _changed(given["machine"], changes)
+        )
+
+    return lambda function: _with_options(function, (named, *_CHANGES), gather)
+
+
+def _changed(name: str, changes: Changes) -> MachineName:
+    result = MachineName(name)
+    result.changes = changes
+    return result
 
 
 def output_option(*formats: str) -> Decorator:

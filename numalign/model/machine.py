@@ -92,6 +92,9 @@ class Machine(NamedTuple):
     """The machine file's own `kubelet:` section (KubeletConfiguration fields, as read); None: no section."""
     kubelet_version: str = ""
     """The release of its kubelet, as written; empty: not told."""
+    suggests: Mapping[str, Mapping[str, str]] = {}
+    """Policy options that its file suggests: `topologyManagerPolicyOptions` or `cpuManagerPolicyOptions` -> option ->
+    value. Nobody applies them unasked."""
     hardware: Hardware | None = None
     """Where the hardware differs from what a kubelet would believe (written by `discover`)."""
 

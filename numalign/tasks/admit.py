@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from numalign.analysis.holding import holding
-from numalign.errors import InputError, Notice
+from numalign.analysis.whatif.suggested import suggested, suggested_flags
+from numalign.errors import InputError, Notice, StartError
 from numalign.kubelet import node as twin
 from numalign.kubelet.admission import Outcome, Session, admit_in_order, end, odd_from_the_start, open_session
 from numalign.kubelet.admission import admit as admit_one
@@ -109,7 +110,14 @@ def _missing(pods: Sequence[PodResult], setup: Setup) -> Iterator[Notice]:
 
 def _opened(setup: Setup, there: Session | None, *, fit_check: bool) -> Session:
     """Start the kubelet, on an empty node or on one in use."""
-    return open_session(setup, fit_check=fit_check) if there is None else take_over(setup, there, fit_check=fit_check)
+    try:
+        if there is None:
+            return open_session(setup, fit_check=fit_check)
+        return take_over(setup, there, fit_check=fit_check)
+    except StartError as error:
+        if suggested(setup) != setup.config:
+            error.add_note(f"the machine's file suggests {suggested_flags(setup.machine)}")
+        raise
 
 
 def _with_beside(

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from numalign.sources.machine.changes import Changes
 
 
 class KubeletRequest(NamedTuple):
@@ -21,6 +24,22 @@ class KubeletRequest(NamedTuple):
     """Beyond the kubelet: pods choose policy and scope by annotations."""
     preferred_allocation: Literal["kubelet", "proposal"] = "kubelet"
     """Beyond the kubelet: `proposal` uses devices' preferred sets as proposed in 2019."""
+
+
+class MachineName(str):
+    """The name of a machine, with what the command line changes of it.
+
+    It goes wherever a machine's name goes, so that every task that takes one takes the changes, too.
+    """
+
+    __slots__ = ("changes",)
+    changes: Changes
+
+    def flags(self) -> list[tuple[str, str]]:
+        """Write the changes as (flag, value) pairs."""
+        pairs = [("device", text) for text in self.changes.devices]
+        pairs += [("hugepages", text) for text in self.changes.hugepages]
+        return pairs + ([("memory-per-numa-node", self.changes.memory)] if self.changes.memory is not None else [])
 
 
 class PodsRequest(NamedTuple):

@@ -5,7 +5,7 @@ Everything is read and checked before the first admission, so that wrong input (
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -76,6 +76,18 @@ def load_setup(machine: str | None, request: KubeletRequest) -> LoadedSetup:
     found, origin, notices = load_machine(machine)
     on = setup_on(found, origin, request)
     return on._replace(notices=(*notices, *on.notices))
+
+
+def told_apart(loaded: Sequence[LoadedSetup]) -> list[LoadedSetup]:
+    """Number machines that have one name: `node`, `node (2)`."""
+    seen: dict[str, int] = {}
+    result = []
+    for one in loaded:
+        machine = one.setup.machine
+        number = seen[machine.name] = seen.get(machine.name, 0) + 1
+        name = machine.name if number == 1 else f"{machine.name} ({number})"
+        result.append(one._replace(setup=one.setup._replace(machine=machine._replace(name=name))))
+    return result
 
 
 def setup_on(machine: Machine, origin: str, request: KubeletRequest, given: KubeletConfig | None = None) -> LoadedSetup:
@@ -156,9 +168,15 @@ def load_machine(name: str | None) -> LoadedMachine:
         live = live_machine()
         return LoadedMachine(live.machine, "this host", tuple(Notice("host", text) for text in live.warnings))
     from numalign.sources.machine.file import load_machine as load
+    from numalign.tasks.requests import MachineName
 
     loaded = load(name)
-    return LoadedMachine(loaded.machine, loaded.origin, loaded.warnings)
+    if not isinstance(name, MachineName):
+        return LoadedMachine(loaded.machine, loaded.origin, loaded.warnings)
+    from numalign.sources.machine.changes import changed
+
+    machine, notices = changed(loaded.machine, name.changes)
+    return LoadedMachine(machine, f"{loaded.origin}, changed", notices)
 
 
 def load_config(

@@ -305,10 +305,10 @@ class TestOutput:
         assert lines[0] == "machine: figure-1 (bundled), 2 NUMA nodes, 8 CPUs"
         assert lines[1].startswith("kubelet 1.36: ideal base, policy single-numa-node, scope container, ")
 
-    def test_the_short_form_is_the_machines_name(self) -> None:
+    def test_a_short_form_has_a_short_name(self) -> None:
         machine = "sockets=1,coresPerNumaNode=4,memoryPerNumaNode=8Gi"
         done = in_process("admit", PODS / "burstable.yaml", "-m", machine)
-        assert done.out.startswith(f"machine: {machine} (short form), 1 NUMA node, ")
+        assert done.out.startswith("machine: 1-node-4-cpus (short form), 1 NUMA node, ")
 
     @pytest.mark.parametrize("output", ["table", "wide", "json", "yaml", "name"])
     def test_quiet_prints_no_results_and_keeps_the_status(self, output: str) -> None:
@@ -446,3 +446,22 @@ def test_every_bundled_machine_answers_for_every_bundled_pod(machine: str) -> No
     assert done.status == 0
     assert done.json["machine"] == machine
     assert len(done.json["pods"]) >= 18
+
+
+def test_what_a_machine_suggests_is_named_and_not_applied() -> None:
+    done = numalign("admit", PODS / "limits-only.yaml", "-m", "gb200", "--policy", "restricted")
+
+    assert done.status == 4
+    assert done.err.splitlines()[-1] == (
+        "numalign: the machine's file suggests --topology-manager-policy-options max-allowable-numa-nodes=34"
+    )
+
+
+def test_a_machine_is_changed_on_the_line() -> None:
+    more = ("--device", "nvidia.com/gpu=1", "--memory-per-numa-node", "64Gi")
+    done = numalign("admit", PODS / "limits-only.yaml", "-m", "figure-1", *more)
+    assert done.out.startswith("machine: figure-1 (bundled, changed), 2 NUMA nodes, 8 CPUs\n")
+
+    alone = numalign("admit", PODS / "limits-only.yaml", *more)
+    assert (alone.status, alone.out) == (2, "")
+    assert "change a --machine: name one" in alone.err

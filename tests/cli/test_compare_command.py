@@ -69,11 +69,24 @@ class TestTable:
         ]
 
     def test_refusals_and_start_errors_are_told_once_below(self) -> None:
-        done = compare(WIDE, "-m", "xeon-2s-snc2", "-m", "gb200")
+        done = compare(WIDE, "-m", "xeon-2s-snc2", "-m", "sockets=9,coresPerNumaNode=16,memoryPerNumaNode=64Gi")
 
         assert done.out.count("wide is refused under") == 1
-        assert "the kubelet does not start under best-effort, restricted, single-numa-node on gb200:" in done.out
+        started = "the kubelet does not start under best-effort, restricted, single-numa-node on 9-nodes-144-cpus:"
+        assert started in done.out
         assert done.out.count("unsupported on machines with more than 8 NUMA Nodes") == 1
+
+    def test_what_a_machine_suggests_has_rows_of_its_own(self) -> None:
+        header, *rows = table(compare(GPU_POD, "-m", "gb200"))
+
+        column = header.index("OPTION")
+        assert [row[column] for row in rows] == ["-"] * 7 + ["max-allowable-numa-nodes=34"] * 6
+        assert "does not start" not in {row[column + 1] for row in rows[7:]}
+
+    def test_two_machines_of_one_name_are_told_apart(self) -> None:
+        header, *rows = table(compare(GPU_POD, "-m", "dgx-1", "-m", "dgx-1"))
+
+        assert [row[header.index("MACHINE")] for row in rows[::7]] == ["dgx-1", "dgx-1 (2)"]
 
     def test_a_refusal_in_one_scope_alone_names_the_scope(self) -> None:
         resources = {"limits": {"cpu": 3, "memory": "1Mi"}}
@@ -93,8 +106,8 @@ class TestTable:
     def test_a_machine_without_the_device_is_not_the_best_one(self) -> None:
         done = compare(PODS / "two-containers-pod-scope.yaml", "-m", "figure-1", "-m", "gb200")
 
-        assert {row[7] for row in table(done)[1:8]} == {"2"}
-        assert table(done)[8][7] == "36, 0 aligned"
+        assert {row[8] for row in table(done)[1:8]} == {"2"}
+        assert table(done)[8][8] == "36, 0 aligned"
         assert done.out.endswith("\nmost aligned replicas: 2 under every policy on figure-1\n")
 
     def test_wide_names_all_resources_and_hints(self) -> None:

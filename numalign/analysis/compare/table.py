@@ -13,6 +13,7 @@ from typing import NamedTuple
 from numalign.analysis.alignment import aligned
 from numalign.analysis.matrix import available
 from numalign.analysis.whatif.settings import apply, with_option
+from numalign.analysis.whatif.suggested import suggested, suggestion
 from numalign.errors import StartError
 from numalign.kubelet.admission import Outcome, Session, admit_in_order, open_session
 from numalign.kubelet.node import Node, NodeState
@@ -88,6 +89,18 @@ def variants(setup: Setup, *, options: Sequence[str] = ()) -> Iterator[Variant]:
             for scope in kubelet.scopes if policy != "none" else (config.topology_manager_scope,):
                 tried = base._replace(topology_manager_policy=policy, topology_manager_scope=scope)
                 yield Variant(setup._replace(config=tried), option, tried == config)
+    yield from _suggested(setup)
+
+
+def _suggested(setup: Setup) -> Iterator[Variant]:
+    """Yield every policy but `none` in every scope with the options that the machine's file suggests."""
+    config, kubelet = suggested(setup), setup.kubelet
+    if config == setup.config:
+        return
+    for policy in kubelet.policies:
+        for scope in kubelet.scopes if policy != "none" else ():
+            tried = config._replace(topology_manager_policy=policy, topology_manager_scope=scope)
+            yield Variant(setup._replace(config=tried), suggestion(setup.machine))
 
 
 def run(

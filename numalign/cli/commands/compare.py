@@ -26,7 +26,7 @@ from numalign.results.compare import CompareResult
 from numalign.tasks.compare import compare
 from numalign.tasks.place import place
 from numalign.tasks.requests import ClaimsRequest, KubeletRequest, PodsRequest
-from numalign.tasks.setup import LoadedPods, kubelet_asked, load_machine, load_pods, load_setup
+from numalign.tasks.setup import LoadedPods, kubelet_asked, load_machine, load_pods, load_setup, told_apart
 
 NEED = ("any", "all")
 
@@ -95,7 +95,7 @@ def command(
     if special is not None:
         return special
     here, asked = place(node, machine[0] if machine else None, kubelet, pods)
-    settings = [here.on, *(load_setup(one, kubelet) for one in machine[1:])]
+    settings = told_apart([here.on, *(load_setup(one, kubelet) for one in machine[1:])])
     up = load_pods(asked, here.pods, here.on.setup.machine)
     result = compare(
         [on.setup for on in settings],

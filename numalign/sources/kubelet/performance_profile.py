@@ -71,7 +71,7 @@ def _of_the_machine(document: Document, spec: Fields, cpu: Fields) -> list[Notic
     pages = _mapping(document, spec, "hugepages", "spec.").get("pages")
     flags = [_pages(one) for one in pages if isinstance(one, Mapping)] if isinstance(pages, list) else []
     if flags:
-        text = f"the profile sets huge pages aside, which a machine says: {' '.join(filter(None, flags))}"
+        text = f"the profile sets huge pages aside, which a machine says: {', '.join(filter(None, flags))}"
         notices.append(Notice("settings-of-the-machine", text, document.where("spec.hugepages")))
     offlined = cpu.get("offlined")
     if offlined:
@@ -81,12 +81,14 @@ def _of_the_machine(document: Document, spec: Fields, cpu: Fields) -> list[Notic
 
 
 def _pages(entry: Fields) -> str:
-    """Write an entry of `hugepages.pages` as the flag that says the same of a machine."""
+    """Write an entry of `hugepages.pages`: of one NUMA node as the flag that says so of a machine; else the sum."""
     size, count = _PAGE_SIZES.get(str(entry.get("size"))), entry.get("count")
     if size is None or type(count) is not int:
         return ""
-    node = f"@{entry['node']}" if type(entry.get("node")) is int else ""
-    return f"--hugepages {size}{node}={canonical(from_int(parse(size).nano // NANO * count, 'BinarySI'))}"
+    amount = canonical(from_int(parse(size).nano // NANO * count, "BinarySI"))
+    if type(entry.get("node")) is int:
+        return f"--hugepages {size}@{entry['node']}={amount}"
+    return f"{amount} in {size} pages over all nodes (--hugepages {size}=SHARE)"
 
 
 def _experimental(document: Document) -> dict[str, Any]:

@@ -46,6 +46,7 @@ def dump(machine: Machine) -> dict[str, Any]:
         "storage": machine.storage,
         "node": _node_object(machine.node),
         "kubelet": machine.kubelet,
+        "suggests": {field: dict(options) for field, options in machine.suggests.items()},
         "kubeletVersion": machine.kubelet_version,
         "cgroupV1": machine.cgroup_v1,
         "hardware": None if machine.hardware is None else hardware.dump(machine.hardware),

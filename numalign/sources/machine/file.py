@@ -39,6 +39,7 @@ KEYS = (
     "kubelet",
     "kubeletVersion",
     "cgroupV1",
+    "suggests",
     "hardware",
 )
 
@@ -133,6 +134,7 @@ def _machine(data: Mapping[str, Any], name: str) -> Machine:
         kubelet=machine_sections.raw(data.get("kubelet"), ("kubelet",)),
         kubelet_version=_version(data.get("kubeletVersion")),
         cgroup_v1=_flag(data.get("cgroupV1"), "cgroupV1"),
+        suggests=machine_sections.suggests(data.get("suggests") or {}, ("suggests",)),
         hardware=_hardware_section(data.get("hardware")),
     )
 
@@ -237,8 +239,10 @@ def _load_short(spec: str) -> LoadedMachine:
         data = {"regular": machine_regular.parse_short(spec)}
     except FieldError as error:
         raise InputError(error.message, where(error.path)) from None
-    machine, warnings = from_data(data, spec, where)
-    return LoadedMachine(machine, warnings, "short form")
+    machine, warnings = from_data(data, "short", where)
+    nodes, cpus = len(machine.numa_nodes), machine.cpus.bit_count()
+    name = f"{nodes}-node{'s' * (nodes != 1)}-{cpus}-cpu{'s' * (cpus != 1)}"
+    return LoadedMachine(machine._replace(name=name), warnings, "short form")
 
 
 def _load_file(path: str, origin: str) -> LoadedMachine:

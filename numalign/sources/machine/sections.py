@@ -252,3 +252,18 @@ def _extended(value: object, path: Path) -> dict[str, int]:
 def raw(value: Any, path: Path) -> Mapping[str, Any] | None:
     """Take a section that is kept as read."""
     return None if value is None else fields.mapping(value, path)
+
+
+OPTION_FIELDS = ("topologyManagerPolicyOptions", "cpuManagerPolicyOptions")
+
+
+def suggests(value: object, path: Path) -> dict[str, dict[str, str]]:
+    """Read `suggests`: policy options that help on the machine, which nobody applies unasked."""
+    data = fields.mapping(value, path)
+    fields.only(data, OPTION_FIELDS, path)
+    result = {}
+    for field, options in data.items():
+        here = (*path, field)
+        listed = fields.mapping(options, here, 'options such as {max-allowable-numa-nodes: "16"}')
+        result[field] = {name: fields.name(text, (*here, name), "an option's value") for name, text in listed.items()}
+    return result
