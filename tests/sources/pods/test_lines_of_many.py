@@ -24,7 +24,7 @@ POD = """\
     - name: app
       image: x
       resources:
-        limits: {cpu: 1500m, memory: 1Gi}
+        limits: {cpu: 3, memory: 1Gi}
 """
 
 
