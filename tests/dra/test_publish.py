@@ -1,0 +1,126 @@
+"""What drivers would publish for a machine, which CPUs `dra.cpu` picks, and where a claimed device is."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from numalign.dra.drivers import DRIVERS, numa_nodes
+from numalign.dra.publish.cpus import Share, devices, prepare
+from numalign.dra.publish.slices import DEVICES_A_SLICE, Options, driver_of, publish, usual_drivers
+from numalign.dra.reading import read_class, read_slice
+from numalign.dra.values import Attribute, Device, DeviceID
+from numalign.dra.whereabouts import Place, places
+from numalign.dra.writing import written_class, written_slice
+from numalign.kubelet.cpu.topology import build
+from numalign.kubelet.errors import AllocationError
+from numalign.model.cpuset import format_set, parse
+from numalign.model.hardware import Hardware, PCIFunction
+from numalign.sources.machine import bundled
+from numalign.sources.machine.file import load_machine
+
+HGX = load_machine("hgx-h100").machine
+EPYC = load_machine("epyc-2s-nps1").machine
+
+
+def everything(machine: str, options: Options | None = None) -> list[tuple[str, int]]:
+    found = load_machine(machine).machine
+    drivers = {
+        name: tuple(resource for resource in found.devices if driver_of(resource) == name)
+        for name in usual_drivers(found)
+    }
+    published = publish(found, drivers, options or Options())
+    for one in published.slices:
+        assert read_slice(json.loads(json.dumps(written_slice(one)))) == one
+    for class_ in published.classes:
+        assert read_class(json.loads(json.dumps(written_class(class_)))) == class_
+    return [(one.driver, len(one.devices)) for one in published.slices]
+
+
+@pytest.mark.parametrize("machine", bundled.names())
+@pytest.mark.parametrize("group", ["numanode", "socket", "machine", "cpu"])
+def test_what_is_published_is_read_back_as_it_is(machine: str, group: str) -> None:
+    for driver, count in everything(machine, Options(cpus=group, standard_numa=True)):  # type: ignore[arg-type]  # one of the literals
+        assert driver in DRIVERS
+        assert count <= DEVICES_A_SLICE
+
+
+def test_a_pool_of_many_devices_has_several_slices() -> None:
+    assert everything("hgx-h100", Options(cpus="cpu"))[:2] == [("dra.cpu", 128), ("dra.cpu", 96)]
+
+
+def test_reserved_cpus_are_not_published() -> None:
+    """CPUs 0 and 112 are one core of NUMA node 0."""
+    [first, second] = devices(HGX, "numanode", parse("0,112"))
+    assert first.device.attributes["dra.cpu/numCPUs"] == Attribute("int", 110)
+    assert second.device.attributes["dra.cpu/numCPUs"] == Attribute("int", 112)
+    assert len(devices(HGX, "cpu", parse("0,112"))) == 222
+
+
+def test_every_name_of_a_driver_is_published_by_it() -> None:
+    """The table of names and what is written for a machine are one thing."""
+    for slice_ in publish(HGX, {"dra.cpu": (), "dra.memory": (), "dra.net": ("mellanox.com/ib",)}, Options()).slices:
+        for device in slice_.devices:
+            assert set(DRIVERS[slice_.driver].numa) <= device.attributes.keys()
+            assert numa_nodes(device, slice_.driver) is not None
+
+
+SHARES = [
+    ("whole cores first, from the fullest unit", [("cpudevnuma000", 4)], ["0-1,112-113"]),
+    ("the next claim goes on behind it", [("cpudevnuma000", 4), ("cpudevnuma000", 2)], ["0-1,112-113", "2,114"]),
+    ("each device has its own node", [("cpudevnuma001", 2), ("cpudevnuma000", 2)], ["56,168", "0,112"]),
+    ("a socket's device", [("cpudevsocket001", 2)], ["56,168"]),
+    ("the machine's device", [("cpudevmachine", 2)], ["0,112"]),
+]
+
+
+@pytest.mark.parametrize(("shares", "cpus"), [case[1:] for case in SHARES], ids=[case[0] for case in SHARES])
+def test_the_driver_packs_its_shares(shares: list[tuple[str, int]], cpus: list[str]) -> None:
+    wanted = [Share(f"c{index}", device, number) for index, (device, number) in enumerate(shares)]
+    assert [format_set(one) for one in prepare(HGX, wanted, 0)] == cpus
+
+
+def test_the_driver_prefers_whole_uncore_caches() -> None:
+    """Of a machine with split caches 8 CPUs come from one of them, where packing alone would take them too."""
+    unit = build(EPYC).uncores[0]
+    [first, second] = prepare(
+        EPYC, [Share("a", "cpudevnuma000", 2), Share("b", "cpudevnuma000", unit.cpus.bit_count())], 0
+    )
+    assert first & unit.cpus == first
+    assert any(second == other.cpus for other in build(EPYC).uncores)
+
+
+@pytest.mark.parametrize(("device", "number"), [("cpudevnuma000", 113), ("cpudevnuma009", 1), ("nothing", 1)])
+def test_what_is_not_there_cannot_be_shared_out(device: str, number: int) -> None:
+    with pytest.raises(AllocationError):
+        prepare(HGX, [Share("c", device, number)], 0)
+
+
+def gpu(name: str, **attributes: str) -> tuple[DeviceID, Device]:
+    written = {
+        key.replace("__", "/").replace("_", "."): Attribute("string", value) for key, value in attributes.items()
+    }
+    return DeviceID("gpu.nvidia.com", "n", name), Device(name, written)
+
+
+def test_a_machine_tells_where_a_device_is_by_its_address_or_its_root() -> None:
+    pci = (PCIFunction("0000:17:00.0", numa_node=1, root="pci0000:15"),)
+    machine = HGX._replace(devices={}, hardware=Hardware(pci=pci))
+    bus = gpu("a", resource_kubernetes_io__pciBusID="0000:17:00.0")
+    root = gpu("b", resource_kubernetes_io__pcieRoot="pci0000:15")
+    found = places(dict([bus, root, gpu("c")]), machine)
+    assert [found[one] for one, _ in (bus, root)] == [Place((1,), "machine")] * 2
+    assert found[gpu("c")[0]] == Place(None, "nobody")
+
+
+def test_a_machine_tells_where_devices_are_that_have_the_same_numbers() -> None:
+    known = dict(gpu(f"gpu-{index}") for index in range(8))
+    assert places(known, HGX)[gpu("gpu-4")[0]] == Place((1,), "machine")
+    assert places(dict(list(known.items())[:7]), HGX)[gpu("gpu-4")[0]] == Place(None, "nobody")
+
+
+def test_a_driver_that_says_so_is_believed() -> None:
+    identity, device = gpu("gpu-4")
+    device = device._replace(attributes={"numa": Attribute("int", 0)})
+    assert places({identity: device}, HGX)[identity] == Place((0,), "driver")
