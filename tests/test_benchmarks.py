@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import admissions, cluster, cpu, merge, startup, timing, workloads
+from benchmarks import admissions, claims, cluster, cpu, merge, startup, timing, workloads
 from numalign.kubelet.topology import policy as policies
 from numalign.kubelet.topology.hints import expand
 from numalign.kubelet.topology.merge.lists import numa_info
@@ -22,6 +22,12 @@ def test_merge() -> None:
     assert [(row["nodes"], row["resources"]) for row in rows[::3]] == [(n, r) for n in (2, 16) for r in (2, 3, 4)]
     assert {row["cross_product"] for row in rows} == {"measured", "extrapolated"}
     assert all(row["times_faster"] > 0 for row in rows)
+
+
+def test_claims() -> None:
+    rows = claims.run(seconds=0.001, nodes=3, devices=16)
+
+    assert [row["outcome"] for row in rows] == ["allocated", "allocated", "no solution", "-"]
 
 
 @pytest.mark.parametrize("preferred", [True, False])
