@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import admissions, claims, cluster, cpu, merge, startup, timing, workloads
+from benchmarks import admissions, claims, cluster, cpu, merge, node, startup, timing, workloads
 from numalign.kubelet.topology import policy as policies
 from numalign.kubelet.topology.hints import expand
 from numalign.kubelet.topology.merge.lists import numa_info
@@ -124,3 +124,10 @@ def test_cluster() -> None:
     assert rows[0]["nodes"] == 20
     assert 60 <= rows[0]["pods"] <= 100
     assert all(row["seconds"] > 0 for row in rows)
+
+
+def test_node_times_status_and_verify_on_a_built_node() -> None:
+    rows = node.run(runs=1, pods=3, threads=2)
+
+    assert [row["command"] for row in rows] == ["status", "verify"]
+    assert {row["threads"] for row in rows} == {6}

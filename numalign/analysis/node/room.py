@@ -103,8 +103,17 @@ def largest_by_policy(setup: Setup, there: Session, limit: int) -> dict[str, int
             session = take_over(tried, there)
         except StartError:
             continue
+        if _is_full(session):
+            found[policy] = 0
+            continue
         found[policy] = next((cpus for cpus in range(limit, 0, -1) if _aligned(session, _pod(cpus))), 0)
     return found
+
+
+def _is_full(session: Session) -> bool:
+    """Tell whether the node as a whole has no room for any pod, so that no size has to be tried."""
+    outcome = admit(session, _pod(1))
+    return outcome.fit is not None and not outcome.fit.admit
 
 
 def _pod(cpus: int) -> Pod:
