@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from numalign.analysis.alignment import alignment
 from numalign.analysis.holding import holding
-from numalign.analysis.node.files import file_findings
+from numalign.analysis.node.files import CPU, file_findings
 from numalign.analysis.node.finding import NodeFinding, drain_and_delete
 from numalign.analysis.node.room import largest_by_policy, rooms
 from numalign.analysis.node.state import state_findings
@@ -16,12 +16,14 @@ from numalign.kubelet.admission import Session, open_session
 from numalign.kubelet.demand import ContainerDemand
 from numalign.kubelet.start.held_pods import holders
 from numalign.kubelet.start.restore import POD_ENTRIES_GATE, as_written, settle
+from numalign.model.cpuset import format_set, from_ids
 from numalign.results.config import ConfigCheckResult, NodeCheck
 from numalign.results.status import ContainerStatus, PodStatus, StatusResult
 from numalign.tasks.config import check_config
 from numalign.tasks.node import keepers, kept_node, load_facts, named, node_setup, occupied
 
 if TYPE_CHECKING:
+    from numalign.kubelet.node import NodeState
     from numalign.sources.node.facts import NodeFacts
     from numalign.tasks.requests import KubeletRequest, NodeRequest
     from numalign.tasks.setup import LoadedSetup
@@ -131,6 +133,20 @@ def findings(opened: Opened) -> Iterator[NodeFinding]:
     active = frozenset(there.state.pods) if facts.active is not None or facts.pods is not None else None
     state = as_written(there.node, facts.files)
     yield from state_findings(there.node, state, facts.files, active, lambda uid: names.get(uid, uid), facts.root)
+    if facts.files.cpu is not None and facts.podresources.pods is not None:
+        yield from _answered_otherwise(facts, state, names)
+
+
+def _answered_otherwise(facts: NodeFacts, state: NodeState, names: Mapping[str, str]) -> Iterator[NodeFinding]:
+    """Compare the CPUs that the PodResources API reports with those in the file (docs/rules/podresources.md 15)."""
+    by_name = {name: state.cpu.assignments.get(uid, {}) for uid, name in names.items()}
+    for pod in facts.podresources.pods or ():
+        name = f"{pod.namespace}/{pod.name}"
+        for container in pod.containers:
+            said, kept = from_ids(container.cpus), by_name.get(name, {}).get(container.name, 0)
+            if name in by_name and said != kept:
+                text = f"{name}/{container.name} has CPUs {format_set(said)} by the API, {format_set(kept)} by the file"
+                yield NodeFinding("podresources-differ", "warning", f"{facts.root}/{CPU}", text, "read both again")
 
 
 def _pods(there: Session) -> Iterator[PodStatus]:

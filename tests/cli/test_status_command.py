@@ -13,6 +13,7 @@ from numalign.kubelet.device import checkpoint as device_file
 from tests.cli.running import Done, in_process, one_line
 from tests.cli.test_node_flag import NODE, machine
 from tests.cli.test_state_commands import pod_file
+from tests.node.test_verify import running
 from tests.schemas import strictly
 
 __all__ = ["machine"]
@@ -208,3 +209,16 @@ def test_wide_says_what_to_do(machine: str, kubelet: Path) -> None:
     done = in_process("status", "--node", kubelet, "--machine", machine, "-o", "wide")
 
     assert "what to do: restart the pods that hold devices" in done.out
+
+
+def test_an_answer_of_the_api_that_says_otherwise_is_told(tmp_path: Path) -> None:
+    root = running(tmp_path)
+    container = {"name": "fwd", "cpu_ids": [3, 20]}
+    pod = {"name": "dpdk", "namespace": "net", "containers": [container]}
+    told = {"kind": "NodeSnapshot", "podResources": {"pod_resources": [pod]}, "kubeletVersion": "v1.32.10"}
+    root.write("numalign/snapshot.json", json.dumps(told))
+
+    done = status("--node", tmp_path)
+
+    assert "podresources-differ" in codes(done)
+    assert done.json["kubeletVersion"] == "1.32"

@@ -181,3 +181,19 @@ def test_a_name_that_is_no_archive_is_refused_before_anything_is_read(tmp_path: 
 
     assert done.status == 2
     assert "expected a name that ends in .tar" in done.err
+
+
+def test_a_sosreport_is_a_node(node: Path, tmp_path: Path) -> None:
+    """A made one: a root's files in a folder of their own, beside what its commands printed."""
+    file = tmp_path / "sosreport-worker-1.tar.xz"
+    (tmp_path / "sos_commands").mkdir()
+    with tarfile.open(file, "w:xz") as archive:
+        for name in ("sys", "var", "proc"):
+            archive.add(node / name, f"sosreport-worker-1/{name}")
+        archive.add(tmp_path / "sos_commands", "sosreport-worker-1/sos_commands")
+
+    done = in_process("admit", pod_file(tmp_path, "next", 6), "--node", file)
+
+    assert done.status == 0, done.err
+    assert f"(sosreport {file})" in done.out
+    assert "5-7,21-23" in done.out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +17,8 @@ from numalign.kubelet.proposals.table import PER_POD_POLICY, with_proposals
 from numalign.kubelet.releases.table import kubelet
 from numalign.kubelet.setup import Setup
 from numalign.sources.machine.file import load_machine
-from numalign.sources.node.state import dump, load
+from numalign.sources.node.state import NODE_STATE, dump, load
+from numalign.store import state_file
 from tests.kubelet.state_nodes import NODES, lived, state_node
 
 
@@ -91,3 +93,16 @@ def test_a_file_that_somebody_changed_is_told_with_its_place(case: str) -> None:
         load(broken(change), "state.json")
 
     assert str(raised.value).startswith(message)
+
+
+def test_a_state_that_version_1_wrote_is_read_for_ever() -> None:
+    """The file was written by the first release that had states; it is never written anew."""
+    path = Path(__file__).parent / "state-version-1.json"
+
+    document = state_file.read(str(path), NODE_STATE)
+
+    assert document is not None
+    read = load(document, str(path))
+    assert read.session.state.cpu.assignments["6f9c2d4e-0000-4000-8000-000000000002"] == {"fwd": 1 << 3 | 1 << 19}
+    assert [pod.name for pod in read.session.pods] == ["web", "db", "dpdk", "train"]
+    assert read.session.state.leftovers == ("6f9c2d4e-0000-4000-8000-000000000005",)
