@@ -11,7 +11,6 @@ from numalign.errors import InputError, Notice, StartError
 from numalign.kubelet import node as twin
 from numalign.kubelet.admission import Outcome, Session, admit_in_order, end, odd_from_the_start, open_session
 from numalign.kubelet.admission import admit as admit_one
-from numalign.kubelet.start.take_over import take_over
 from numalign.results.admit import AdmitResult, Occupant, PodResult, RefusedAlike
 from numalign.tasks.pod_result import pod_result
 from numalign.tasks.setup import check_choices
@@ -113,6 +112,8 @@ def _opened(setup: Setup, there: Session | None, *, fit_check: bool) -> Session:
     try:
         if there is None:
             return open_session(setup, fit_check=fit_check)
+        from numalign.kubelet.start.take_over import take_over
+
         return take_over(setup, there, fit_check=fit_check)
     except StartError as error:
         if suggested(setup) != setup.config:

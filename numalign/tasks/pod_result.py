@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from numalign.analysis.alignment import alignment
-from numalign.analysis.floating import cause
 from numalign.analysis.holding import holding
 from numalign.results.admit import ContainerResult, PodResult
 
 if TYPE_CHECKING:
+    from numalign.analysis.floating import Cause
     from numalign.kubelet.admission import Outcome
+    from numalign.kubelet.demand import ContainerDemand
 
 
 def pod_result(outcome: Outcome) -> PodResult:
@@ -42,7 +43,13 @@ def _containers(outcome: Outcome) -> tuple[ContainerResult, ...]:
                 hint=outcome.result.hints[container.name],
                 holding=held,
                 alignment=judged,
-                cause=cause(node, outcome.pod, container) if judged.cpus_float else None,
+                cause=_cause(outcome, container) if judged.cpus_float else None,
             )
         )
     return tuple(found)
+
+
+def _cause(outcome: Outcome, container: ContainerDemand) -> Cause:
+    from numalign.analysis.floating import cause
+
+    return cause(outcome.before.node, outcome.pod, container)

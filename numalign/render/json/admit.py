@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from numalign.kubelet.releases.release import version_text
 from numalign.model.cpuset import format_set, ids
 from numalign.render.json.data import Data
-from numalign.render.text.alignment import reason_of
 
 if TYPE_CHECKING:
     from numalign.analysis.holding import Holding
@@ -115,10 +114,14 @@ def pod_json(pod: PodResult) -> Data:
 
 def alignment_json(container: ContainerResult, qos: str) -> Data:
     """Write the verdict on a container and what it rests on; amounts are bytes."""
-    judged = container.alignment
+    judged, reason = container.alignment, None
+    if judged.verdict not in ("aligned", "none"):
+        from numalign.render.text.alignment import reason_of
+
+        reason = reason_of(container, qos)
     return {
         "verdict": judged.verdict,
-        "reason": reason_of(container, qos) or None,
+        "reason": reason,
         "numaNodes": list(ids(judged.nodes)),
         "leastNodes": judged.least,
         "floating": list(judged.floating),

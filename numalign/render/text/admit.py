@@ -9,9 +9,10 @@ from numalign.kubelet.releases.release import version_text
 from numalign.kubelet.releases.table import is_history
 from numalign.model.cpuset import format_set
 from numalign.render.page.document import Cell, Document, Line, Styled, Table
-from numalign.render.text.alignment import ids_text, reasons, verdict_cell
+from numalign.render.text.alignment import ids_text, reasons
 from numalign.render.text.amounts import bytes_text, nodes_text
 from numalign.render.text.drawing import draw
+from numalign.render.text.verdict import verdict_cell
 
 if TYPE_CHECKING:
     from numalign.analysis.holding import Holding

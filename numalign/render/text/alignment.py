@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from numalign.model.resources import CPU
-from numalign.render.page.document import Cell, Style, Styled
 from numalign.render.text.amounts import amount_text, nodes_text
 
 if TYPE_CHECKING:
-    from numalign.analysis.alignment import Alignment, Part, TooLarge
+    from numalign.analysis.alignment import Part, TooLarge
     from numalign.analysis.floating import Cause
     from numalign.analysis.verdict import Verdict
     from numalign.results.admit import ContainerResult, PodResult
@@ -19,25 +18,14 @@ if TYPE_CHECKING:
 MAX_IDS_NAMED = 4
 """How many ids of devices that do not count up are named; of more their number is told."""
 
-WORDS: dict[Verdict, tuple[str, Style]] = {
-    "aligned": ("yes", "good"),
-    "spread": ("NO, spread", "warn"),
-    "floating": ("NO, floating", "warn"),
-    "incomplete": ("NO, incomplete", "warn"),
-    "unknown": ("not known", "warn"),
-    "none": ("-", ""),
+WORDS: Mapping[Verdict, str] = {
+    "aligned": "yes",
+    "spread": "NO, spread",
+    "floating": "NO, floating",
+    "incomplete": "NO, incomplete",
+    "unknown": "not known",
+    "none": "-",
 }
-
-
-def verdict_cell(judged: Alignment) -> Cell:
-    """Write the verdict for a table: `yes, node 0`, `NO, spread`."""
-    text, style = WORDS[judged.verdict]
-    return Styled(f"{text}, {nodes_text(judged.nodes)}" if judged.verdict == "aligned" else text, style)
-
-
-def verdict_word(verdict: Verdict) -> Cell:
-    """Write a verdict on several containers for a table: `yes`, `NO, spread`."""
-    return Styled(*WORDS[verdict])
 
 
 def reasons(pods: Iterable[PodResult]) -> Iterator[str]:
@@ -48,7 +36,7 @@ def reasons(pods: Iterable[PodResult]) -> Iterator[str]:
             reason = reason_of(container, pod.qos)
             if reason:
                 who = pod.name if len(pod.containers) == 1 else f"{pod.name}/{container.name}"
-                told.setdefault(f"{WORDS[container.alignment.verdict][0]}: {reason}", []).append(who)
+                told.setdefault(f"{WORDS[container.alignment.verdict]}: {reason}", []).append(who)
     for reason, names in told.items():
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
         yield f"{names[0]}{more}: {reason}"

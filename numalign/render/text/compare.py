@@ -11,9 +11,9 @@ from numalign.render.json.admit import claims_of, pod_json, settings_json
 from numalign.render.json.data import Data
 from numalign.render.page.document import Cell, Document, Line, Styled, Table
 from numalign.render.text.admit import hint_text, labels, machine_line
-from numalign.render.text.alignment import verdict_word
 from numalign.render.text.amounts import amount_text, nodes_text
 from numalign.render.text.refusal import why
+from numalign.render.text.verdict import verdict_word
 from numalign.results.compare import ComparedRow
 
 if TYPE_CHECKING:

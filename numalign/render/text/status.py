@@ -9,8 +9,8 @@ from numalign.kubelet.releases.release import version_text
 from numalign.model.cpuset import format_set
 from numalign.render.page.document import Cell, Document, Line, Style, Styled, Table
 from numalign.render.text.admit import devices_text, header, memory_text
-from numalign.render.text.alignment import verdict_cell
 from numalign.render.text.amounts import bytes_text
+from numalign.render.text.verdict import verdict_cell
 
 if TYPE_CHECKING:
     from numalign.analysis.node.finding import NodeFinding
