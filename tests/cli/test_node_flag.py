@@ -219,3 +219,29 @@ def test_a_must_gather_of_several_nodes_wants_a_name(tmp_path: Path) -> None:
     assert done.status == 2
     assert "say which with --node-name: worker-1, worker-2" in one_line(done.err)
     assert in_process("admit", pod_file(tmp_path, "next"), "--node", root, "--node-name", "worker-1").status == 0
+
+
+def test_files_that_may_not_be_read_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from numalign.sources.tree import folder
+
+    def refused(self: folder.FolderTree, path: str) -> str:
+        raise PermissionError(13, "Permission denied", f"{self.name}/{path}")
+
+    monkeypatch.setattr(folder.FolderTree, "read", refused)
+    done = in_process("admit", pod_file(tmp_path, "next"), "--node", NODE / "kubelet")
+
+    assert done.status == 3
+    assert "cpu_manager_state: cannot be read: Permission denied" in one_line(done.err)
+
+
+def test_an_answer_beyond_all_measure_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from numalign.sources.node import source
+
+    monkeypatch.setattr(source, "MAX_ANSWER", 100)
+    path = tmp_path / "answer.json"
+    path.write_text(json.dumps(ANSWER))
+
+    done = in_process("admit", pod_file(tmp_path, "next"), "--node", path)
+
+    assert done.status == 2
+    assert "which no answer of a kubelet is" in one_line(done.err)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from numalign.model.machine import Machine
 
 LIVE_ROOT = "/var/lib/kubelet"
+MAX_ANSWER = 64 << 20
+"""Most characters of a saved answer of the PodResources API; a live one may have 16 MiB."""
 SNAPSHOT = "numalign/snapshot.json"
 """What a snapshot says of itself, inside its archive."""
 _KUBELET = {CPU_FILE, MEMORY_FILE, "device-plugins", "pods", "pod-resources"}
@@ -55,26 +57,14 @@ def load(source: str, node: str = "") -> NodeFacts:
     return _file(source, node)
 
 
-def load_host(root: str = "/") -> NodeFacts:
-    """Read the host, or the tree that stands for one.
-
-    Raises:
-        InputError: there is no such tree.
-        HostError: nothing of a node may be read.
-    """
-    if root == "/":
-        return of_host(LiveTree(), "this host")
-    from numalign.sources.tree.opening import open_tree
-
-    return of_host(open_tree(root), root)
-
-
 def _file(source: str, node: str) -> NodeFacts:
     with open(source, "rb") as file:
         head = file.read(4096).lstrip()
     if head[:1] in (b"{", b"["):
         with open(source, encoding="utf-8", errors="replace") as file:
-            content = file.read()
+            content = file.read(MAX_ANSWER + 1)
+        if len(content) > MAX_ANSWER:
+            raise InputError(f"is larger than {MAX_ANSWER >> 20} MiB, which no answer of a kubelet is", source)
         return _of_answer(source, podresources.read(content, source))
     from numalign.sources.tree.archive import ArchiveTree
 
