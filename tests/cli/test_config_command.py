@@ -91,3 +91,16 @@ def test_ideal_base_waives_the_reservation(capsys: pytest.CaptureFixture[str]) -
 
 def test_suggest_does_not_read_a_configuration(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, "suggest", "-m", "figure-1", "--kubelet-config", "x")[0] == 2
+
+
+@pytest.mark.parametrize("form", ["kubeletconfig", "performanceprofile", "kubeadm"])
+@pytest.mark.parametrize("name", ["figure-1", "hgx-h100", "xeon-2s-snc4", "gb200"])
+def test_a_suggestion_in_any_form_passes_the_check(
+    form: str, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, _ = run(capsys, "suggest", "-m", name, "-o", form)
+    path = tmp_path / "suggested.yaml"
+    path.write_text(out)
+
+    assert status == 0
+    assert run(capsys, "check", str(path), "-m", name)[0] == 0

@@ -17,6 +17,10 @@ from numalign.model.cpuset import format_set
 from numalign.model.machine import LAST_NUMA_ID, Machine
 
 GIBI = 1 << 30
+CORES_A_RESERVED_ONE = 32
+"""So many cores have one that is kept for the system."""
+MEMORY_TIERS = ((4, 25), (4, 20), (8, 10), (112, 6), (0, 2))
+"""(GiB, per cent kept of them), in order; 0: all the rest."""
 
 
 class Suggestion(NamedTuple):
@@ -58,7 +62,7 @@ def _settings(machine: Machine) -> list[tuple[str, Any, str]]:
     """Choose settings that need nothing but the machine."""
     nodes = machine.numa_nodes
     aligned = all(0 <= node.id <= LAST_NUMA_ID for node in nodes)
-    core = first_core(machine)
+    cores = reserved_cores(machine)
     settings: list[tuple[str, Any, str]] = [
         (
             "topology_manager_policy",
@@ -76,11 +80,15 @@ def _settings(machine: Machine) -> list[tuple[str, Any, str]]:
     if any(core & (core - 1) for core in machine.cores):
         why = "no two containers on the threads of one core"
         settings.append(("cpu_manager_policy_options", {"full-pcpus-only": "true"}, why))
-    if core:
-        why = f"a whole core for the system ({core.bit_count()} of {machine.cpus.bit_count()} CPUs), never given out"
-        settings.append(("reserved_system_cpus", format_set(core), why))
+    if cores:
+        why = (
+            f"whole cores for the system, never given out: one for each {CORES_A_RESERVED_ONE} begun, spread over the "
+            f"NUMA nodes ({cores.bit_count()} of {machine.cpus.bit_count()} CPUs)"
+        )
+        settings.append(("reserved_system_cpus", format_set(cores), why))
     if machine.memory >= 4 * GIBI:
-        settings.append(("kube_reserved", {"memory": "1Gi"}, "memory for the kubelet and the container runtime"))
+        why = "for the kubelet and the container runtime: 25% of the first 4Gi, 20% of 4, 10% of 8, 6% of 112, then 2%"
+        settings.append(("kube_reserved", {"memory": f"{reserved_memory(machine.memory) >> 20}Mi"}, why))
     settings.append(
         (
             "eviction_hard",
@@ -91,6 +99,32 @@ def _settings(machine: Machine) -> list[tuple[str, Any, str]]:
     if aligned and any(node.memory > 0 for node in nodes):
         settings.append(("memory_manager_policy", "Static", "memory comes from the NUMA nodes of the CPUs"))
     return settings
+
+
+def reserved_cores(machine: Machine) -> int:
+    """Choose the cores that a suggestion reserves: one for each `CORES_A_RESERVED_ONE` begun, the lowest of each node.
+
+    The NUMA nodes with CPUs take turns, so that none gives more than its share.
+    """
+    count = -(-len(machine.cores) // CORES_A_RESERVED_ONE)
+    ordered = sorted(machine.cores, key=lambda core: core & -core)
+    nodes = sorted((node for node in machine.numa_nodes if node.cpus), key=lambda node: node.id)
+    by_node = [[core for core in ordered if core & node.cpus] for node in nodes]
+    turns = [cores[turn] for turn in range(count) for cores in by_node if turn < len(cores)]
+    reserved = 0
+    for core in turns[:count]:
+        reserved |= core
+    return reserved or first_core(machine)
+
+
+def reserved_memory(memory: int) -> int:
+    """Work out, in bytes, what a suggestion keeps for the kubelet: a share of each tier of the machine's memory."""
+    kept = 0
+    for size, share in MEMORY_TIERS:
+        part = min(memory, size * GIBI) if size else memory
+        kept += part * share // 100
+        memory -= part
+    return kept
 
 
 def _topology_options(machine: Machine) -> tuple[dict[str, str], str]:

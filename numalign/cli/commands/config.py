@@ -89,7 +89,7 @@ def check(
 @command.command("suggest")
 @machine_option()
 @kubelet_options
-@output_option("yaml", "json")
+@output_option("yaml", "json", "kubeletconfig", "performanceprofile", "kubeadm")
 @quiet_option
 def suggest(machine: str | None, kubelet: KubeletRequest, output: str, quiet: bool) -> ExitStatus:
     """Write a KubeletConfiguration for a machine that aligns what can be aligned, with a reason on every setting.
@@ -100,6 +100,7 @@ def suggest(machine: str | None, kubelet: KubeletRequest, output: str, quiet: bo
     Examples:
       numalign config suggest --machine figure-1 > kubelet.yaml
       numalign config suggest --machine figure-1 --policy single-numa-node --scope pod
+      numalign config suggest --machine hgx-h100 -o performanceprofile > profile.yaml
     """
     from numalign.render.text import config as view
 
@@ -111,6 +112,10 @@ def suggest(machine: str | None, kubelet: KubeletRequest, output: str, quiet: bo
     if not quiet:
         if output == "json":
             print_data("json", view.suggestion_json(suggestion))
-        else:
+        elif output == "yaml":
             click.echo(view.suggestion_yaml(suggestion, found.name), nl=False)
+        else:
+            from numalign.render.text.config_files import suggestion_file
+
+            click.echo(suggestion_file(output, suggestion, found), nl=False)
     return ExitStatus.DONE

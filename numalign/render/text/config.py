@@ -158,12 +158,18 @@ def changed(config: KubeletConfig) -> Data:
 
 def suggestion_yaml(suggestion: Suggestion, machine: str) -> str:
     """Write a suggested configuration as a KubeletConfiguration, a comment on every setting."""
-    lines = [f"# For {machine}: what can be aligned is aligned; `numalign config check` accepts it.", *HEADER]
+    head = f"# For {machine}: what can be aligned is aligned; `numalign config check` accepts it."
+    return guarded("".join(f"{printable(line)}\n" for line in (head, *HEADER, *suggestion_lines(suggestion))))
+
+
+def suggestion_lines(suggestion: Suggestion) -> list[str]:
+    """Write the fields of a suggested configuration as YAML, a comment on every setting."""
+    lines = []
     for field in FIELD_NAMES:
         value = getattr(suggestion.config, field)
         if field in suggestion.reasons and value is not None:
             lines += [f"# {suggestion.reasons[field]}", *_yaml_lines(field, value)]
-    return guarded("".join(f"{printable(line)}\n" for line in lines))
+    return lines
 
 
 def suggestion_json(suggestion: Suggestion) -> Data:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from numalign.analysis.config.check import report
 from numalign.analysis.config.repair import repair, start_error
-from numalign.analysis.config.suggest import suggest
+from numalign.analysis.config.suggest import reserved_memory, suggest
 from numalign.kubelet.config import KubeletConfig, MemoryReservation
 from numalign.kubelet.releases.v1_32 import V1_32
 from numalign.kubelet.setup import Setup
@@ -275,3 +275,12 @@ def test_the_static_memory_manager_crashes_on_such_ids(ids: tuple[int, int]) -> 
     reserved = (MemoryReservation(0, {"memory": "1Gi"}),)
     error = start_error(Setup(with_node_ids(*ids), config._replace(reserved_memory=reserved), "kubelet"))
     assert "memoryManagerPolicy Static works with NUMA node ids from 0 to 63 only" in (error or "")
+
+
+def test_a_suggestion_reserves_by_the_size_of_the_machine() -> None:
+    """One core for each 32 begun, taken from the NUMA nodes in turn; memory by tiers."""
+    large = suggest(load_machine("hgx-h100").machine, {}).config
+
+    assert large.reserved_system_cpus == "0-1,56-57,112-113,168-169"
+    assert suggest(load_machine("figure-1").machine, {}).config.reserved_system_cpus == "0"
+    assert [reserved_memory(size * GI) // (GI // 100) for size in (4, 8, 16, 128, 256)] == [100, 180, 260, 932, 1188]
