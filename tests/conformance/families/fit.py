@@ -8,9 +8,9 @@ from numalign.kubelet.fit.check import NodeView, check
 from numalign.kubelet.start.allocatable import allocatable
 from numalign.kubelet.start.reservation import reserve
 from numalign.model import cpuset, quantity
-from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.machine import Device, Machine, NodeObject, NUMANode, Taint
 from numalign.sources.kubelet.configuration import from_data
+from tests.conformance.versions import seen
 
 
 def decide(case: dict[str, Any]) -> dict[str, Any]:
@@ -22,8 +22,8 @@ def decide(case: dict[str, Any]) -> dict[str, Any]:
         recorded = {name: amount.nano for name, amount in given.items()}
         if computed != recorded:
             return {"allocatable": computed}
-    pods = [read_pod(pod) for pod in case["pods"]]
-    pod = read_pod(case["pod"])
+    pods = [seen(case, pod) for pod in case["pods"]]
+    pod = seen(case, case["pod"])
     held = case.get("heldDevices", {})
     allocated: dict[str, int] = {}
     for devices in held.values():
