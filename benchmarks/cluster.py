@@ -32,6 +32,7 @@ from numalign.store.state_file import API_VERSION
 ROOT = Path(__file__).parent.parent
 PROBE = str(ROOT / "docs/examples/cluster/forwarder.yaml")
 MACHINES = (
+    "figure-1",
     "dgx-1",
     "epyc-2s-nps1",
     "epyc-2s-nps4",
@@ -41,8 +42,8 @@ MACHINES = (
     "xeon-2s-snc4",
     "xeon-4s",
     "xeon-8s",
-    "figure-1",
 )
+"""The smallest comes first: what does not fit there is left for the larger ones."""
 POLICIES = ("single-numa-node", "restricted", "best-effort")
 SHAPES = 40
 DUMPED = 1500
