@@ -195,7 +195,8 @@ def restore(
     }
     if not manager.static:
         return initial_state(manager)
-    return validate(manager, CPUState(default, {uid: held for uid, held in assignments.items() if held}))
+    held = {uid: of_pod for uid, of_pod in assignments.items() if of_pod}
+    return validate(manager, CPUState(default, held, pods=checkpoint.pod_entries))
 
 
 def _migrated(checkpoint: CPUCheckpoint, known: Mapping[str, tuple[str, str]]) -> Mapping[str, Mapping[str, str]]:

@@ -277,7 +277,14 @@ def restore(manager: MemoryManager, checkpoint: MemoryCheckpoint) -> MemoryState
         number: NodeRecord(node.assignments, _mask(node.cells), node.tables)
         for number, node in checkpoint.nodes.items()
     }
-    return validate_state(manager, records, entries_of(checkpoint))
+    entries = entries_of(checkpoint)
+    pods = {uid: tuple([block(*one) for one in held]) for uid, held in checkpoint.pod_entries.items()}
+    # What a pod holds as a whole was taken from the nodes once; its containers' blocks are parts of it.
+    taken = {uid: {"": pods[uid]} if uid in pods else held for uid, held in entries.items()}
+    state = validate_state(manager, records, taken)
+    if not pods or not state.entries:
+        return state
+    return state._replace(entries=sorted_entries(entries), pods=pods)
 
 
 def entries_of(checkpoint: MemoryCheckpoint) -> dict[str, dict[str, tuple[Block, ...]]]:
@@ -285,6 +292,14 @@ def entries_of(checkpoint: MemoryCheckpoint) -> dict[str, dict[str, tuple[Block,
     return {
         uid: {name: tuple([block(*one) for one in held]) for name, held in pod.items()}
         for uid, pod in checkpoint.entries.items()
+    }
+
+
+def sorted_entries(entries: Mapping[str, Mapping[str, tuple[Block, ...]]]) -> dict[str, dict[str, tuple[Block, ...]]]:
+    """Put each container's blocks into the order of their resources, as the state has them."""
+    return {
+        uid: {name: tuple(sorted(held, key=lambda one: one.type)) for name, held in pod.items()}
+        for uid, pod in entries.items()
     }
 
 

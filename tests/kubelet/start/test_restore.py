@@ -12,16 +12,20 @@ import pytest
 from numalign.errors import StartError
 from numalign.kubelet import admission
 from numalign.kubelet.admission import Outcome, Session
+from numalign.kubelet.config import KubeletConfig, MemoryReservation
 from numalign.kubelet.demand import read
 from numalign.kubelet.device import checkpoint as device_file
 from numalign.kubelet.device.state import per_numa
-from numalign.kubelet.node import Node, start
+from numalign.kubelet.node import Node, collect, start
+from numalign.kubelet.releases.table import kubelet
+from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.held_pods import held_pod, holders
-from numalign.kubelet.start.restore import StateFiles, restore
+from numalign.kubelet.start.restore import StateFiles, restore, settle
 from numalign.model.apiserver.defaulting import read_pod
-from numalign.model.machine import Device
+from numalign.model.machine import Device, Machine, NUMANode, Unit
 from numalign.model.pod import Pod
 from tests.kubelet.state_nodes import NODES, StateNode, lived, restored, state_node
+from tests.kubelet.test_checkpoint import CPU_POD_EXAMPLES, MEMORY_POD_EXAMPLES
 
 GENERATED = 20
 
@@ -271,3 +275,37 @@ def test_devices_are_put_together_from_the_file_and_what_is_known() -> None:
     }
     assert with_machine.unknown == {}
     assert with_machine.gone == ("example.com/fpga",)
+
+
+GI = 1 << 30
+POD_NODE = Machine(
+    "m",
+    (NUMANode(0, 0x0F0F, 8 * GI), NUMANode(1, 0xF0F0, 8 * GI)),
+    (Unit(0, 0x0F0F), Unit(1, 0xF0F0)),
+    tuple(0x101 << core for core in range(8)),
+)
+POD_CONFIG = KubeletConfig(
+    cpu_manager_policy="static",
+    memory_manager_policy="Static",
+    topology_manager_policy="restricted",
+    topology_manager_scope="pod",
+    reserved_system_cpus="0",
+    reserved_memory=(MemoryReservation(0, {"memory": "100Mi"}),),
+    feature_gates={"PodLevelResourceManagers": True},
+)
+
+
+def test_what_136_gave_a_pod_as_a_whole_is_taken_over_and_given_back() -> None:
+    """The files were written by 1.36.3 with gate PodLevelResourceManagers on."""
+    node, _ = start(Setup(POD_NODE, POD_CONFIG, "kubelet", kubelet((1, 36))))
+    files = StateFiles(CPU_POD_EXAMPLES["written by 1.36"], MEMORY_POD_EXAMPLES["written by 1.36"])
+
+    state = restore(node, files)
+
+    assert state.cpu.pods == {"uid-p0": 0b11000000110}
+    assert state.cpu.assignments == {"uid-p0": {"c0": 0b1000000010, "c1": 0b10000000100}}
+    assert state.memory.pods["uid-p0"][0].size == 3 * GI
+    empty = collect(node, settle(state, {}))
+    assert empty.cpu.default == 0xFFFF
+    assert empty.memory.counts == (0, 0)
+    assert empty.memory.free == node.memory.allocatable
