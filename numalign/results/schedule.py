@@ -41,6 +41,8 @@ class NodeAnswer(NamedTuple):
     """Whether the chosen scheduler takes the node into account."""
     points: float
     """The chosen scheduler's sum of scores."""
+    by_claims: bool = False
+    """Whether the node lacks devices for the pod's claims, of which no kubelet knows."""
     cause: Cause | None = None
     """Why the chosen scheduler and the kubelet disagree; None: they agree, or nobody looked."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from numalign.kubelet import admission
 from numalign.kubelet.admission import Outcome
@@ -20,7 +20,11 @@ from numalign.scheduler.node import ClusterNode, Fleet, look, needs_name, publis
 from numalign.scheduler.nrt.value import NodeResourceTopology
 from numalign.scheduler.request import PodRequest
 from numalign.scheduler.request import read as read_request
+from numalign.scheduler.verdict import Verdict
 from numalign.tasks.pod_result import pod_result
+
+if TYPE_CHECKING:
+    from numalign.tasks.claim_desk import ClaimDesk
 
 MAX_CAUSES = 100
 """For so many disagreements of a pod the cause is looked for, the chosen node's first."""
@@ -34,15 +38,18 @@ class Scheduled(NamedTuple):
     """The cluster with the pods bound to it that run."""
 
 
-def schedule(fleet: Fleet, pods: Iterable[Pod], config: SchedulerConfig | None = None) -> Scheduled:
+def schedule(
+    fleet: Fleet, pods: Iterable[Pod], config: SchedulerConfig | None = None, claims: ClaimDesk | None = None
+) -> Scheduled:
     """Schedule pods one after another; each is bound, and the published objects follow, before the next one comes.
 
     Args:
         fleet: the cluster.
         pods: in the order in which they come.
         config: the scheduler; None: the cluster's own.
+        claims: what is published; None: claims are not looked at.
     """
-    desk = _Desk(fleet, config or fleet.scheduler)
+    desk = _Desk(fleet, config or fleet.scheduler, claims)
     scheduled = tuple([desk.schedule(pod) for pod in pods])
     return Scheduled(ScheduleResult(desk.config, scheduled, ()), desk.fleet())
 
@@ -60,8 +67,9 @@ class _Seen(NamedTuple):
 class _Desk:
     """Where pods are scheduled: keeps the nodes, and what was worked out of those that did not change."""
 
-    def __init__(self, fleet: Fleet, config: SchedulerConfig) -> None:
+    def __init__(self, fleet: Fleet, config: SchedulerConfig, claims: ClaimDesk | None) -> None:
         self.config = config
+        self._claims = claims
         self._fleet = fleet
         exposed = {name for node in fleet.nodes for name in node.totals.allocatable}
         self._exposed = frozenset(exposed)
@@ -79,7 +87,9 @@ class _Desk:
         request = read_request(pod)
         machines = {name: seen.kai for name, seen in self._seen.items()}
         scored = kai_score.is_scored(request, machines)
-        asking = _Asking(self.config, pod, request, kai_score.most_zones(machines.values()) if scored else None)
+        asking = _Asking(
+            self.config, pod, request, kai_score.most_zones(machines.values()) if scored else None, self._claims
+        )
         answers = {name: asking.answer(seen) for name, seen in self._seen.items()}
         chosen = self._choose(answers)
         answers = self._with_causes(answers, chosen, pod, request)
@@ -122,7 +132,7 @@ class _Desk:
         result = dict(answers)
         for name in ordered:
             answer, seen = answers[name], self._seen[name]
-            if not answer.disagrees or answer.kubelet is None:
+            if not answer.disagrees or answer.kubelet is None or answer.by_claims:
                 continue
             key = seen.look
             if key not in known and len(known) < MAX_CAUSES:
@@ -135,6 +145,8 @@ class _Desk:
     def _bind(self, name: str, pod: Pod, request: PodRequest) -> None:
         """Send a pod to a node; if its kubelet refuses, it takes no room there."""
         node = self._seen[name].node
+        if self._claims is not None and self._claims.concerns(pod):
+            self._claims.take(pod, name)
         if node.session is None:
             self._seen[name] = self._look(with_pod(node, request, None))
             return
@@ -150,12 +162,20 @@ _FINE = 10**6
 class _Asking:
     """Asks everybody about one pod; nodes that look equal are asked about once."""
 
-    def __init__(self, config: SchedulerConfig, pod: Pod, request: PodRequest, most_zones: int | None) -> None:
+    def __init__(
+        self,
+        config: SchedulerConfig,
+        pod: Pod,
+        request: PodRequest,
+        most_zones: int | None,
+        claims: ClaimDesk | None,
+    ) -> None:
         self._config = config
         self._pod = pod
         self._request = request
         self._most_zones = most_zones
-        self._by_name = needs_name(pod)
+        self._claims = claims if claims is not None and claims.concerns(pod) else None
+        self._by_name = needs_name(pod) or self._claims is not None
         self._known: dict[Hashable, NodeAnswer] = {}
 
     def answer(self, seen: _Seen) -> NodeAnswer:
@@ -169,6 +189,8 @@ class _Asking:
     def _ask(self, seen: _Seen) -> NodeAnswer:
         node, request, config = seen.node, self._request, self._config
         fit = node_filters.check(node, self._pod, request)
+        claims = self._claims.refusal(self._pod, node.name) if fit.passed and self._claims is not None else ""
+        fit = Verdict(False, claims) if claims else fit
         kep = filter_kep.check(seen.nrt, request, seed_memory=config.seed_memory)
         plugin = filter_nrt.check(seen.nrt, node.totals.allocatable, request)
         aligned = kai.check(request, seen.kai)
@@ -186,7 +208,16 @@ class _Asking:
         counted = {"nrt": ("node", "nrt"), "kai": ("kai",)}.get(config.kind, ("node",))
         verdict = None if node.session is None else kubelet_verdict(admission.admit(node.session, self._pod))
         return NodeAnswer(
-            node.name, fit, kep, plugin, aligned, verdict, scores, feasible, sum(scores[name] for name in counted)
+            node.name,
+            fit,
+            kep,
+            plugin,
+            aligned,
+            verdict,
+            scores,
+            feasible,
+            sum(scores[name] for name in counted),
+            bool(claims),
         )
 
 

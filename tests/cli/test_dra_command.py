@@ -14,7 +14,7 @@ from tests.schemas import strictly
 
 EXAMPLES = ROOT / "docs" / "examples" / "dra"
 CLUSTER = str(EXAMPLES / "cluster.yaml")
-PODS = sorted(path for path in EXAMPLES.glob("*.yaml") if path.name != "cluster.yaml")
+PODS = sorted(path for path in EXAMPLES.glob("*.yaml") if path.name not in ("cluster.yaml", "fleet.yaml"))
 API = {"apiVersion": "resource.k8s.io/v1"}
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from numalign.cli.cluster_options import cluster_options, pods_of_cluster
-from numalign.cli.options import output_option, quiet_option
+from numalign.cli.options import output_option, quiet_option, slices_option
 from numalign.cli.printing import print_data, print_names, print_text
 from numalign.cli.stderr import counted, report, tell
 from numalign.errors import Notice
@@ -16,12 +17,17 @@ from numalign.results.schedule import ScheduleResult
 from numalign.scheduler.attempt import Kind
 from numalign.scheduler.node import Fleet
 from numalign.tasks.cluster import ClusterRequest, changing_cluster, load_pods_for
+from numalign.tasks.requests import ClaimsRequest
 from numalign.tasks.schedule import schedule
+
+if TYPE_CHECKING:
+    from numalign.tasks.claim_desk import ClaimDesk
 
 
 @click.command("schedule")
 @pods_of_cluster(counted=True)
 @cluster_options
+@slices_option
 @click.option(
     "--scheduler",
     type=click.Choice(["unaware", "kep", "nrt", "kai"]),
@@ -34,6 +40,7 @@ def command(
     files: tuple[str, ...],
     copies: int | None,
     request: ClusterRequest,
+    slices: str | None,
     scheduler: Kind | None,
     output: str,
     quiet: bool,
@@ -56,13 +63,22 @@ def command(
     with changing_cluster(request) as (loaded, writer):
         up = load_pods_for(names, loaded.fleet, copies)
         config = loaded.fleet.scheduler
-        done = schedule(loaded.fleet, counted(up.tried, "pods"), config._replace(kind=scheduler or config.kind))
+        desk = None if slices is None else _claims(slices, names)
+        config = config._replace(kind=scheduler or config.kind)
+        done = schedule(loaded.fleet, counted(up.tried, "pods"), config, desk)
         notices = (*loaded.notices, *up.notices, *done.result.notices)
         notices += () if up.broken else writer.write(done.fleet)
     tell(notices)
     if not quiet:
         _print(output, done.result, loaded.fleet, loaded.origin, notices)
     return report(up.broken, ExitStatus.DONE if done.result.runs else ExitStatus.NO)
+
+
+def _claims(slices: str, files: tuple[str, ...]) -> ClaimDesk:
+    from numalign.tasks.claim_desk import ClaimDesk
+    from numalign.tasks.claimed import load_claims
+
+    return ClaimDesk(load_claims(ClaimsRequest(slices, None, files)))
 
 
 def _print(output: str, result: ScheduleResult, fleet: Fleet, origin: str, notices: Sequence[Notice]) -> None:

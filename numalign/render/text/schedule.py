@@ -134,7 +134,8 @@ def _disagreements(pod: ScheduledPod) -> Iterator[Line]:
     found: dict[tuple[bool, str], list[str]] = {}
     for one in pod.answers:
         if one.disagrees:
-            why = f"{one.cause.code}: {one.cause.text}" if one.cause else "cause not looked for"
+            otherwise = "no kubelet looks at claims" if one.by_claims else "cause not looked for"
+            why = f"{one.cause.code}: {one.cause.text}" if one.cause else otherwise
             found.setdefault((one.feasible, why), []).append(one.node)
     for (passes, why), names in found.items():
         says = "the scheduler passes, the kubelet refuses" if passes else "the scheduler refuses, the kubelet admits"
