@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from numalign.analysis.matrix import Matrix, matrix
 from numalign.analysis.placement import Placement, placements
 from numalign.analysis.refusal import Refusal, decisions, refusal
 from numalign.analysis.unpinned import Unpinned, unpinned
-from numalign.analysis.whatif.change import Change
+from numalign.analysis.whatif.change import Change, Hardware
 from numalign.analysis.whatif.changes import Machines, changes
 from numalign.analysis.whatif.situation import Situation
 from numalign.kubelet.admission import Outcome
@@ -33,7 +34,12 @@ class Explanation(NamedTuple):
 
 
 def explain_outcome(
-    situation: Situation, outcome: Outcome, others: Machines = (), *, known: Machines = ()
+    situation: Situation,
+    outcome: Outcome,
+    others: Machines = (),
+    *,
+    known: Machines = (),
+    altered: Iterable[tuple[Hardware, Situation]] = (),
 ) -> Explanation:
     """Explain an admission.
 
@@ -42,9 +48,17 @@ def explain_outcome(
         outcome: what came of it.
         others: further machines where a refused pod is tried, with the same past.
         known: machines that nobody asked about (see `changes`).
+        altered: this machine with more devices or huge pages (see `changes`).
     """
     asked = decisions(outcome)
     matrices = tuple(matrix(outcome.before.node, outcome.demand, decision) for decision in asked)
     if outcome.admit:
         return Explanation(outcome, asked, matrices, None, (), placements(outcome), tuple(unpinned(outcome)))
-    return Explanation(outcome, asked, matrices, refusal(outcome), changes(situation, outcome, others, known=known), ())
+    return Explanation(
+        outcome,
+        asked,
+        matrices,
+        refusal(outcome),
+        changes(situation, outcome, others, known=known, altered=altered),
+        (),
+    )

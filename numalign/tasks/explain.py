@@ -12,6 +12,7 @@ from numalign.analysis.whatif.situation import Event, Situation, arrivals, playe
 from numalign.errors import Notice
 from numalign.kubelet.admission import Session, admit, odd_from_the_start
 from numalign.results.explain import ExplainedPod, ExplainResult
+from numalign.tasks.hardware import with_what_lacks
 from numalign.tasks.missing import missing_notices, passing_over
 from numalign.tasks.pod_result import pod_result
 from numalign.tasks.setup import check_choices, load_machine
@@ -67,7 +68,9 @@ def explain(
             session = played(session, ends)
         outcome = admit(session, pod)
         others = [(name, Situation(other, past=situation.past)) for name, other in elsewhere]
-        explained = explain_outcome(situation, outcome, others, known=_bundled(situation))
+        explained = explain_outcome(
+            situation, outcome, others, known=_bundled(situation), altered=with_what_lacks(situation, outcome)
+        )
         told.append(_told(explained, details=details, all_alternatives=all_alternatives))
         notices += outcome.notices
         if told[-1].pod.fatal:

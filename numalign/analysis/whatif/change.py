@@ -11,6 +11,10 @@ from numalign.model.pod import Pod
 ChangeKind = Literal["machine", "pods", "request", "setting", "combination"]
 
 
+Hardware = tuple[tuple[str, str], ...]
+"""(flag, text) pairs that change the machine: `device`, `nvidia.com/gpu@0=2`; `hugepages`, `1Gi@0=4294967296`."""
+
+
 class Change(NamedTuple):
     """One change after which the pod is admitted. Which fields are filled depends on `kind`."""
 
@@ -31,6 +35,8 @@ class Change(NamedTuple):
     """Settings of the kubelet: flag -> value."""
     machine: str = ""
     """The machine as given."""
+    hardware: Hardware = ()
+    """What the machine would have to have."""
     example: bool = False
     """Nobody asked about this machine: it is one of those that would do."""
 

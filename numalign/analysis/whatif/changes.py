@@ -7,7 +7,7 @@ from itertools import islice
 
 from numalign.analysis.alignment import aligned
 from numalign.analysis.whatif.amounts import other_requests, wider_requests
-from numalign.analysis.whatif.change import Change
+from numalign.analysis.whatif.change import Change, Hardware
 from numalign.analysis.whatif.combinations import cut_and_move, cut_now, setting_and_cut, two_settings
 from numalign.analysis.whatif.moving import moved, without
 from numalign.analysis.whatif.settings import (
@@ -30,6 +30,9 @@ MAX_OF_A_KIND = 2
 MAX_BUNDLED = 1
 """How many machines are named that nobody asked about."""
 
+MORE_HARDWARE = 40.0
+"""What it costs to put something into the machine: more than any cut."""
+
 FOREIGN_MACHINE = 50.0
 """What it costs to need another machine: more than any cut."""
 
@@ -43,6 +46,7 @@ def changes(
     others: Machines = (),
     *,
     known: Machines = (),
+    altered: Iterable[tuple[Hardware, Situation]] = (),
     most: int = MAX_CHANGES,
 ) -> tuple[Change, ...]:
     """Find the nearest changes that admit a refused pod, the nearest first.
@@ -53,6 +57,7 @@ def changes(
         others: further machines to try.
         known: machines that nobody asked about, the smallest first; they are looked at only where every other change
             takes something away from the pod.
+        altered: this machine with more devices or huge pages, looked at in the same case.
         most: how many are told at most.
     """
     found = [
@@ -69,6 +74,7 @@ def changes(
     if any(change.keeps_devices for change in whole):
         found = whole  # nobody needs to hear that a resource could be left out
     if all(change.amounts for change in found):
+        found += islice(_altered_machine(outcome, altered), 1)
         found += islice(_known_machines(outcome, known), MAX_BUNDLED)
     kept: list[Change] = []
     for change in found:
@@ -90,6 +96,13 @@ def _combinations(situation: Situation, outcome: Outcome, *, only_keeping: bool)
         if any(change.keeps_devices for change in found):
             break
     return found
+
+
+def _altered_machine(outcome: Outcome, altered: Iterable[tuple[Hardware, Situation]]) -> Iterator[Change]:
+    for hardware, situation in altered:
+        tried = _tried(situation, outcome)
+        if tried is not None:
+            yield Change("machine", MORE_HARDWARE, aligned(tried), hardware=hardware)
 
 
 def _known_machines(outcome: Outcome, known: Machines) -> Iterator[Change]:

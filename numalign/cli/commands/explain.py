@@ -158,6 +158,7 @@ def _command(change: Change, pod: str, asked: Asked) -> str:
     more = [*_place(asked), *asked.what_if.flags(but=amounts)]
     if asked.several and asked.what_if.pod is None:
         more.append(("pod", pod))
+    more += change.hardware
     more += [("without", one.name) for one in change.pods]
     more += [("set", f"{key}={quantity_text(nano)}") for key, nano in amounts.items()]
     here = (change.machine,) if change.machine else asked.machines[:1]

@@ -156,6 +156,7 @@ def _change(config: KubeletConfig, change: Change, command: str) -> Data:
         ],
         "settings": dict(change.flags),
         "machine": change.machine or None,
+        "hardware": [f"--{flag} {text}" for flag, text in change.hardware],
         "command": command,
     }
 

@@ -12,7 +12,7 @@ from numalign.model.resources import CPU
 from numalign.render.page.document import Cell, Document, Line, Table
 from numalign.render.text.admit import header, machine_line
 from numalign.render.text.alignment import cause_text, reason_of
-from numalign.render.text.amounts import nodes_text
+from numalign.render.text.amounts import bytes_text, nodes_text
 from numalign.render.text.details import alternatives_lines, details
 from numalign.render.text.matrix import matrix_table
 from numalign.render.text.refusal import why
@@ -166,6 +166,7 @@ def _what(change: Change, config: KubeletConfig, containers: int) -> str:
     parts: list[str] = []
     if change.machine:
         parts.append(f"run it on {'a machine such as' if change.example else 'machine'} {change.machine}")
+    parts += [_hardware(flag, text) for flag, text in change.hardware]
     if change.flags:
         parts += _settings(change, config)
     if change.amounts:
@@ -176,6 +177,16 @@ def _what(change: Change, config: KubeletConfig, containers: int) -> str:
         size = "no fewer will do" if change.fewest else "one set that will do; there may be a smaller one"
         parts.append(f"move {len(change.pods)} pod{'s' * many} away: {names}" + (f" ({size})" if many else ""))
     return ", and ".join(parts)
+
+
+def _hardware(flag: str, text: str) -> str:
+    """Say what the machine would have to have: `RESOURCE[@NODE]=N`, `SIZE[@NODE]=BYTES`."""
+    what, _, amount = text.rpartition("=")
+    name, _, node = what.partition("@")
+    where = f"node {node}" if node else "every node"
+    if flag == "hugepages":
+        return f"set {bytes_text(int(amount))} aside in {name} pages on {where} at boot"
+    return f"have {amount} {name} on {where}"
 
 
 def _requests(change: Change, containers: int) -> Iterator[str]:
