@@ -71,6 +71,15 @@ class _PipeGone(Exception):  # noqa: N818 (nothing is wrong)
     """The reader of our pipe went away. click would end the process itself, with status 1, if it saw the OSError."""
 
 
+def _take_defaults(ctx: click.Context, command: click.Command, name: str) -> None:
+    """Let a project's own file set defaults of the command's flags."""
+    from numalign.cli.defaults import find_defaults, for_command
+
+    found = find_defaults()
+    if found is not None:
+        ctx.default_map = {name: for_command(command, name, found)}
+
+
 class LazyGroup(click.Group):
     """A group whose commands live in `numalign.cli.commands.NAME` and are imported when they are asked for."""
 
@@ -96,6 +105,8 @@ class LazyGroup(click.Group):
             hint = f"; did you mean {near[0]}?" if near else ""
             raise click.UsageError(f"there is no command {args[0]!r}{hint}", ctx)
         name, command, rest = super().resolve_command(ctx, args)
+        if command is not None and name is not None:
+            _take_defaults(ctx, command, name)
         if command is not None and {"-h", "--help"} & set(rest):
             from numalign.cli.help import grouped
 

@@ -1,0 +1,120 @@
+"""Defaults of flags from a project's own file: `.numalign.toml`, or `[tool.numalign]` in `pyproject.toml`.
+
+A key is a flag without its dashes; keys at the top hold for every command that has the flag, those in a table called
+after a command (`[tool.numalign.lint]`) for that one. The command line and the environment win.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+import click
+
+from numalign.errors import InputError
+
+OWN_FILE: Final = ".numalign.toml"
+PROJECT_FILE: Final = "pyproject.toml"
+_MARK: Final = b"[tool.numalign"
+"""What a pyproject.toml has that says anything to us; others are not even parsed."""
+
+
+class Defaults(NamedTuple):
+    """What a file says."""
+
+    file: str
+    table: Mapping[str, Any]
+
+
+def find_defaults() -> Defaults | None:
+    """Look for a file in the working folder and above it, up to the folder with `.git`; None: there is none.
+
+    Raises:
+        InputError: a file is no TOML.
+    """
+    folder = os.getcwd()
+    while True:
+        for name in (OWN_FILE, PROJECT_FILE):
+            path = os.path.join(folder, name)
+            text = _text(path)
+            if text is not None and (name == OWN_FILE or _MARK in text):
+                return Defaults(os.path.relpath(path), _table(path, text, own=name == OWN_FILE))
+        above = os.path.dirname(folder)
+        if above == folder or os.path.exists(os.path.join(folder, ".git")):
+            return None
+        folder = above
+
+
+def _text(path: str) -> bytes | None:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:
+        return None
+
+
+def _table(path: str, text: bytes, *, own: bool) -> Mapping[str, Any]:
+    import tomllib
+
+    try:
+        data = tomllib.loads(text.decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"not TOML: {error}", os.path.relpath(path)) from None
+    return data if own else data["tool"]["numalign"]
+
+
+def for_command(command: click.Command, name: str, found: Defaults) -> dict[str, Any]:
+    """Give the defaults of a command's parameters, as click takes them.
+
+    Args:
+        command: the command, or a group of commands.
+        name: what it is called.
+        found: the file's table.
+
+    Raises:
+        InputError: the command's own table has a flag that it has not, or one of the wrong type.
+    """
+    own = found.table.get(name, {})
+    if not isinstance(own, Mapping):
+        raise InputError(f"expected a table of flags of `numalign {name}`", f"{found.file}: {name}")
+    shared = {key: value for key, value in found.table.items() if not isinstance(value, Mapping)}
+    return _of(command, shared, own, f"{found.file}: {name}")
+
+
+def _of(command: click.Command, shared: Mapping[str, Any], own: Mapping[str, Any], where: str) -> dict[str, Any]:
+    if isinstance(command, click.Group):
+        inside = {key: value for key, value in own.items() if isinstance(value, Mapping)}
+        return {
+            name: _of(one, shared, inside.get(name, {}), f"{where}.{name}") for name, one in command.commands.items()
+        }
+    flags = dict(_flags(command))
+    for key in own:
+        if key not in flags:
+            from difflib import get_close_matches
+
+            near = get_close_matches(key, flags, 1, 0.0)
+            raise InputError(f'no flag is called "--{key}"; did you mean {near[0]}?', where)
+    given = {**{key: value for key, value in shared.items() if key in flags}, **own}
+    return {str(flags[key].name): _value(flags[key], value, f"{where}.{key}") for key, value in given.items()}
+
+
+def _flags(command: click.Command) -> Iterator[tuple[str, click.Option]]:
+    for parameter in command.params:
+        if isinstance(parameter, click.Option):
+            for option in parameter.opts:
+                if option.startswith("--"):
+                    yield option.removeprefix("--"), parameter
+
+
+def _value(option: click.Option, value: object, where: str) -> object:
+    if option.is_flag:
+        if not isinstance(value, bool):
+            raise InputError("expected true or false", where)
+        return value
+    if isinstance(value, list) and all(isinstance(one, str | int) for one in value):
+        texts = [str(one) for one in value]
+        return texts if option.multiple else ",".join(texts)
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise InputError("expected a text, a number or a list of them", where)
+    return [str(value)] if option.multiple else str(value)
