@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from numalign.analysis.alignment import Alignment, alignment
+from numalign.analysis.closeness import Neighbours, neighbours
 from numalign.analysis.holding import holding
 from numalign.kubelet.admission import Outcome
 from numalign.kubelet.node import Node
@@ -33,15 +34,19 @@ class Placement(NamedTuple):
     CPUs of its own."""
     local: int | None
     """The distance of the nearest of its nodes to itself."""
+    neighbours: tuple[Neighbours, ...] = ()
+    """How close its devices are on the PCI bus, where that is known."""
 
 
 def placements(outcome: Outcome) -> tuple[Placement, ...]:
     """Describe all containers of an admitted pod."""
     node, uid = outcome.before.node, outcome.demand.uid
-    return tuple(
-        _placement(node, alignment(node, holding(node, outcome.after, uid, container), container), container.name)
-        for container in outcome.demand.containers
-    )
+    found = []
+    for container in outcome.demand.containers:
+        held = holding(node, outcome.after, uid, container)
+        placed = _placement(node, alignment(node, held, container), container.name)
+        found.append(placed._replace(neighbours=neighbours(node.machine, held)))
+    return tuple(found)
 
 
 def distance_between(node: Node, one: int, other: int) -> int | None:

@@ -188,4 +188,14 @@ def _placement(container: ContainerResult, placement: Placement) -> Data:
             for place in placement.places
         ],
         "unplaced": list(judged.unplaced),
+        "neighbours": [
+            {
+                "resource": pair.resource,
+                "device": pair.device,
+                "otherResource": pair.other_resource,
+                "otherDevice": pair.other_device,
+                "closeness": pair.closeness,
+            }
+            for pair in placement.neighbours
+        ],
     }

@@ -18,6 +18,7 @@ from numalign.render.text.matrix import matrix_table
 from numalign.render.text.refusal import why
 
 if TYPE_CHECKING:
+    from numalign.analysis.closeness import Closeness
     from numalign.analysis.placement import Placement
     from numalign.analysis.refusal import Refusal
     from numalign.analysis.verdict import Verdict
@@ -236,6 +237,17 @@ def _placements(told: ExplainedPod) -> Iterator[Line | Table]:
         yield Table(("CONTAINER", "RESOURCE", "WHERE", "DISTANCE FROM ITS CPUS"), tuple(rows), indent=2)
     for container, placement in zip(told.pod.containers, told.placements, strict=True):
         yield _judgement(container, placement, told.pod.qos)
+        for pair in placement.neighbours:
+            words = f"{pair.resource} {pair.device} and {pair.other_resource} {pair.other_device}"
+            yield Line(f"    {words}: {CLOSENESS[pair.closeness]}", "warn" if pair.closeness == "other node" else "")
+
+
+CLOSENESS: Mapping[Closeness, str] = {
+    "same switch": "below the same PCIe switch",
+    "same root": "below the same PCIe root",
+    "same node": "on the same NUMA node",
+    "other node": "on different NUMA nodes",
+}
 
 
 def _unpinned(told: ExplainedPod) -> Iterator[Line]:
