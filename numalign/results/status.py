@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from numalign.analysis.node.room import Room
     from numalign.errors import Notice
     from numalign.kubelet.setup import Setup
+    from numalign.results.admit import AdmitResult
 
 
 class ContainerStatus(NamedTuple):
@@ -64,3 +65,5 @@ class StatusResult(NamedTuple):
     findings: tuple[NodeFinding, ...]
     unknown: tuple[str, ...]
     notices: tuple[Notice, ...]
+    picture: AdmitResult
+    """Who sits where, as an admission that no pod came to."""

@@ -83,7 +83,7 @@ def admit(
         beside=tuple(earlier),
         notices=(*odd, *_absent(earlier), *notices, *_missing(tried, setup)),
         refusals=tuple(groups.found) if groups is not None else (),
-        occupants=tuple(_occupants(session, (*beside, *(there.pods if there else ())))) if occupants else (),
+        occupants=tuple(occupants_of(session, (*beside, *(there.pods if there else ())))) if occupants else (),
         session=session if keep else None,
     )
 
@@ -214,7 +214,7 @@ def _alike(one: Outcome, other: Outcome) -> bool:
     )
 
 
-def _occupants(session: Session, there: Iterable[Pod]) -> Iterator[Occupant]:
+def occupants_of(session: Session, there: Iterable[Pod]) -> Iterator[Occupant]:
     """List the containers on a node, in the order in which their pods were admitted."""
     beside = {pod.uid for pod in there}
     names = {pod.uid: pod for pod in session.pods}

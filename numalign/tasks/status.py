@@ -17,8 +17,10 @@ from numalign.kubelet.demand import ContainerDemand
 from numalign.kubelet.start.held_pods import holders
 from numalign.kubelet.start.restore import POD_ENTRIES_GATE, as_written, settle
 from numalign.model.cpuset import format_set, from_ids
+from numalign.results.admit import AdmitResult
 from numalign.results.config import ConfigCheckResult, NodeCheck
 from numalign.results.status import ContainerStatus, PodStatus, StatusResult
+from numalign.tasks.admit import occupants_of
 from numalign.tasks.config import check_config
 from numalign.tasks.node import keepers, kept_node, load_facts, named, node_setup, occupied
 
@@ -88,6 +90,15 @@ def status(request: NodeRequest, machine: str | None, kubelet: KubeletRequest) -
         findings=tuple(findings(opened)),
         unknown=facts.unknown if facts else (),
         notices=on.notices,
+        picture=AdmitResult(
+            setup=on.setup,
+            exclusive_cpus=there.node.cpu.static,
+            reserved_cpus=there.node.cpu.reserved,
+            pods=(),
+            beside=(),
+            notices=(),
+            occupants=tuple(occupants_of(there, ())),
+        ),
     )
 
 

@@ -222,3 +222,16 @@ def test_an_answer_of_the_api_that_says_otherwise_is_told(tmp_path: Path) -> Non
 
     assert "podresources-differ" in codes(done)
     assert done.json["kubeletVersion"] == "1.32"
+
+
+def test_who_sits_where_is_drawn(machine: str, kubelet: Path) -> None:
+    place = ("--node", kubelet, "--machine", machine, "--beside", NODE / "pods.yaml")
+
+    picture = in_process("status", *place, "-o", "svg")
+    page = in_process("status", *place, "-o", "html")
+
+    assert picture.out.startswith("<?xml") or picture.out.startswith("<svg")
+    assert "dpdk" in picture.out
+    assert "pods admitted" not in picture.out
+    assert page.out.startswith("<!DOCTYPE html>")
+    assert "would come up again" in page.out

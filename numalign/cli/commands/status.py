@@ -30,7 +30,7 @@ ROOT = "/var/lib/kubelet"
 @machine_option(without="the node's own")
 @kubelet_options
 @beyond_options
-@output_option("table", "wide", "json", "yaml")
+@output_option("table", "wide", "json", "yaml", "svg", "html")
 @quiet_option
 def command(
     node: str | None,
@@ -72,6 +72,13 @@ def command(
             from numalign.render.json.status import status_json
 
             print_data(output, status_json(result))
+        elif output in ("svg", "html"):
+            from numalign.render.picture.page import admit_picture, page
+            from numalign.render.text.status import status_document
+
+            drawn = output == "svg"
+            text = admit_picture(result.picture) if drawn else page(result.picture, status_document(result, wide=True))
+            click.echo(text, nl=False)
         else:
             from numalign.render.page.document import show
             from numalign.render.text.status import status_document

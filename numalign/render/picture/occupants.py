@@ -70,7 +70,9 @@ class _Picture:
         self.canvas.text(MARGIN, 34, shorten(self.machine.name, WIDTH - 2 * MARGIN, 18), 18, bold=True)
         settings = f"policy {config.topology_manager_policy}, scope {config.topology_manager_scope}, CPU manager "
         admitted = sum(pod.admitted for pod in self.result.pods)
-        text = f"{settings}{config.cpu_manager_policy}; {admitted} of {len(self.result.pods)} pods admitted"
+        text = f"{settings}{config.cpu_manager_policy}"
+        if self.result.pods:
+            text += f"; {admitted} of {len(self.result.pods)} pods admitted"
         self.canvas.text(MARGIN, 56, text, 12)
         top = 72.0
         for pair in _pairs(sorted(self.machine.numa_nodes, key=lambda node: node.id)):
