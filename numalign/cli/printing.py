@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -25,14 +25,14 @@ def print_data(output: str, data: Data) -> None:
     click.echo(json_text(data) if output == "json" else yaml_text(data), nl=False)
 
 
-def json_text(data: Any) -> str:
+def json_text(data: object) -> str:
     """Write plain data as JSON, in ASCII, so that it is the same in every locale."""
     import json
 
     return in_json(json.dumps(data, indent=2)) + "\n"
 
 
-def yaml_text(data: Any) -> str:
+def yaml_text(data: object) -> str:
     """Write plain data as YAML, each text on one line; odd ones stand in double quotes."""
     import yaml
 

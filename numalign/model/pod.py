@@ -10,6 +10,9 @@ from typing import Any, Literal, NamedTuple
 
 from numalign.model.quantity import Quantity
 
+Manifest = Mapping[str, Any]
+"""An object of a manifest, or a part of one, as it was decoded."""
+
 ContainerKind = Literal["init", "sidecar", "app"]
 """`init` ends before the next container starts; `sidecar` is an init container with `restartPolicy: Always`."""
 
@@ -23,7 +26,7 @@ class Container(NamedTuple):
     kind: ContainerKind
     requests: Mapping[str, Quantity]
     limits: Mapping[str, Quantity]
-    ports: tuple[Mapping[str, Any], ...] = ()
+    ports: tuple[Manifest, ...] = ()
     """`ports` of the manifest, as read; only the fit check looks at them."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from numalign.analysis.holding import Holding
@@ -48,7 +48,7 @@ class StepResult(NamedTuple):
 class FinalState(NamedTuple):
     """What pods hold after the last step."""
 
-    memory: Mapping[str, Any]
+    memory: Mapping[str, object]
     """The Memory Manager's tables as plain data (see `kubelet.memory.machine_state`)."""
     pods: Mapping[str, Mapping[str, Holding]]
     """Pod -> container -> what it holds."""

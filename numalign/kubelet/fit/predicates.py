@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from numalign.model.gotext import ConversionError, parse_int
 from numalign.model.machine import Taint
-from numalign.model.pod import Pod
+from numalign.model.pod import Manifest, Pod
 
 OS_LABEL = "kubernetes.io/os"
 ALL_ADDRESSES = "0.0.0.0"  # noqa: S104 (an address to compare with, nothing is bound)
@@ -65,13 +65,13 @@ def matches_node(pod: Pod, labels: Mapping[str, str], name: str) -> bool:
     return terms is None or any(_term_matches(term, labels, name) for term in terms)
 
 
-def _terms(pod: Pod) -> list[Mapping[str, Any]] | None:
+def _terms(pod: Pod) -> list[Manifest] | None:
     affinity = (pod.spec.get("affinity") or {}).get("nodeAffinity") or {}
     required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
     return None if required is None else required.get("nodeSelectorTerms") or []
 
 
-def _term_matches(term: Mapping[str, Any], labels: Mapping[str, str], name: str) -> bool:
+def _term_matches(term: Manifest, labels: Mapping[str, str], name: str) -> bool:
     """Match one term; a malformed one matches nothing (4.2.4)."""
     expressions, fields = term.get("matchExpressions") or (), term.get("matchFields") or ()
     if not expressions and not fields:
@@ -79,7 +79,7 @@ def _term_matches(term: Mapping[str, Any], labels: Mapping[str, str], name: str)
     return all(_expression_holds(one, labels) for one in expressions) and all(_field_holds(one, name) for one in fields)
 
 
-def _expression_holds(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+def _expression_holds(expression: Manifest, labels: Mapping[str, str]) -> bool:
     key, operator, values = expression.get("key", ""), expression.get("operator"), expression.get("values") or []
     if operator == "In":
         return labels.get(key) in values
@@ -96,7 +96,7 @@ def _expression_holds(expression: Mapping[str, Any], labels: Mapping[str, str]) 
     return have > bound if operator == "Gt" else have < bound
 
 
-def _field_holds(field: Mapping[str, Any], name: str) -> bool:
+def _field_holds(field: Manifest, name: str) -> bool:
     values = field.get("values") or []
     if field.get("key") != "metadata.name" or len(values) != 1:
         return False
@@ -136,7 +136,7 @@ def tolerates(pod: Pod, taints: Iterable[Taint], effects: Sequence[str] = ("NoEx
     )
 
 
-def _toleration_fits(toleration: Mapping[str, Any], taint: Taint) -> bool:
+def _toleration_fits(toleration: Manifest, taint: Taint) -> bool:
     if (toleration.get("effect") or taint.effect) != taint.effect:
         return False
     if (toleration.get("key") or taint.key) != taint.key:

@@ -7,7 +7,7 @@ memory is at once the weights of a `Demand`. Amounts are bytes; masks are ints o
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from numalign.model.cpuset import ids
 
@@ -101,7 +101,7 @@ def initial_state(manager: MemoryManager) -> MemoryState:
     )
 
 
-def machine_state(manager: MemoryManager, state: MemoryState) -> dict[str, Any]:
+def machine_state(manager: MemoryManager, state: MemoryState) -> dict[str, object]:
     """Write counts, groups and tables as plain data: node id as text -> its record. Empty with policy `None`."""
     return {
         str(node): {

@@ -7,14 +7,13 @@ server would refuse is `model.apiserver.validation`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from numalign.errors import InputError
 from numalign.model.apiserver.amounts import Quantities, amount, amounts
-from numalign.model.pod import NO_STATUS, Container, ContainerKind, Pod, PodLevel, PodStatus, QoS
+from numalign.model.pod import NO_STATUS, Container, ContainerKind, Manifest, Pod, PodLevel, PodStatus, QoS
 
 
-def read_pod(manifest: Mapping[str, Any]) -> Pod:
+def read_pod(manifest: Manifest) -> Pod:
     """Read a pod manifest as the API server delivers it (docs/rules/kubelet-files.md 55).
 
     Raises:
@@ -31,7 +30,7 @@ def read_pod(manifest: Mapping[str, Any]) -> Pod:
     return pod
 
 
-def _refuse(manifest: Mapping[str, Any]) -> None:
+def _refuse(manifest: Manifest) -> None:
     """Raise the first misfit of a manifest. Looking for them costs more than reading, so good pods are spared it."""
     from numalign.model.apiserver.types import misfits
 
@@ -43,7 +42,7 @@ _PLAIN_CONTAINER = frozenset({"name", "resources", "image"})
 _PLAIN_INIT_CONTAINER = _PLAIN_CONTAINER | {"restartPolicy"}
 
 
-def _is_plain(manifest: Mapping[str, Any]) -> bool:
+def _is_plain(manifest: Manifest) -> bool:
     """Tell whether reading has looked at all there is. Other fields are kept as read, so their types need a look."""
     spec = manifest["spec"]
     return (
@@ -55,7 +54,7 @@ def _is_plain(manifest: Mapping[str, Any]) -> bool:
     )
 
 
-def _pod(manifest: Mapping[str, Any]) -> Pod:
+def _pod(manifest: Manifest) -> Pod:
     metadata = manifest.get("metadata") or {}
     spec = manifest["spec"]
     containers = containers_of(spec)
@@ -83,11 +82,11 @@ def _pod(manifest: Mapping[str, Any]) -> Pod:
     )
 
 
-def _level(resources: Mapping[str, Any]) -> PodLevel:
+def _level(resources: Manifest) -> PodLevel:
     return PodLevel(amounts(resources.get("requests") or {}), amounts(resources.get("limits") or {}))
 
 
-def read_status(status: Mapping[str, Any]) -> PodStatus:
+def read_status(status: Manifest) -> PodStatus:
     """Read what a kubelet reads of a pod's status (docs/rules/kubelet-versions.md 5, 7.2)."""
     claim = status.get("extendedResourceClaimStatus") or {}
     return PodStatus(
@@ -98,11 +97,11 @@ def read_status(status: Mapping[str, Any]) -> PodStatus:
     )
 
 
-def _allocated(statuses: Iterable[Mapping[str, Any]] | None) -> Mapping[str, Quantities]:
+def _allocated(statuses: Iterable[Manifest] | None) -> Mapping[str, Quantities]:
     return {one["name"]: amounts(one.get("allocatedResources") or {}) for one in statuses or ()}
 
 
-def containers_of(spec: Mapping[str, Any]) -> tuple[Container, ...]:
+def containers_of(spec: Manifest) -> tuple[Container, ...]:
     """Read the containers of a pod's spec in the kubelet's order, with requests filled in from limits."""
     host = bool(spec.get("hostNetwork"))
     result = []
@@ -116,7 +115,7 @@ def containers_of(spec: Mapping[str, Any]) -> tuple[Container, ...]:
     return tuple(result)
 
 
-def _container(manifest: Mapping[str, Any], kind: ContainerKind, host: bool) -> Container:
+def _container(manifest: Manifest, kind: ContainerKind, host: bool) -> Container:
     resources = manifest.get("resources") or {}
     written = resources.get("limits")
     limits = amounts(written) if written else {}
@@ -129,7 +128,7 @@ def _container(manifest: Mapping[str, Any], kind: ContainerKind, host: bool) -> 
     return Container(name=name, kind=kind, requests=requests, limits=limits, ports=_ports(ports, host) if ports else ())
 
 
-def _requests(wanted: Mapping[str, Any], written: Mapping[str, Any], limits: Quantities) -> Quantities:
+def _requests(wanted: Manifest, written: Manifest, limits: Quantities) -> Quantities:
     """Read requests and fill in what only the limits name. Most requests repeat the limit's text."""
     requests = {}
     for name, text in wanted.items():
@@ -141,7 +140,7 @@ def _requests(wanted: Mapping[str, Any], written: Mapping[str, Any], limits: Qua
     return requests
 
 
-def _ports(ports: Iterable[Mapping[str, Any]], host: bool) -> tuple[Mapping[str, Any], ...]:
+def _ports(ports: Iterable[Manifest], host: bool) -> tuple[Manifest, ...]:
     """Fill in `hostPort` on the host's network (docs/rules/admission-fit.md 4.4)."""
     if not host:
         return tuple(ports)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from numalign.model.apiserver.amounts import amount
 from numalign.model.apiserver.fields import POD, Fields, ListOf, MapOf, Schema
@@ -39,7 +39,7 @@ def misfits(value: object, schema: Schema = POD, path: str = "") -> Iterator[Pro
         yield from _fields(value, schema, path)
 
 
-def _fields(value: Mapping[str, Any], schema: Fields, path: str) -> Iterator[Problem]:
+def _fields(value: Mapping[str, object], schema: Fields, path: str) -> Iterator[Problem]:
     for key, item in value.items():
         known = schema.fields.get(key)
         if known is None:

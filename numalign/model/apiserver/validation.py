@@ -7,19 +7,19 @@ names the field, says what is wrong and what would be right.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterable, Iterator
+from typing import Final
 
 from numalign.model.apiserver.amounts import amount
 from numalign.model.apiserver.defaulting import containers_of
 from numalign.model.apiserver.types import Problem, misfits, shown
 from numalign.model.path import child
-from numalign.model.pod import Container
+from numalign.model.pod import Container, Manifest
 from numalign.model.quantity import NANO, Quantity, QuantityError, canonical, parse
 from numalign.model.resources import NATIVE, is_extended, is_hugepages, page_size
 
 
-def validate(manifest: Mapping[str, Any], *, named: bool = True) -> tuple[Problem, ...]:
+def validate(manifest: Manifest, *, named: bool = True) -> tuple[Problem, ...]:
     """Collect what the API server would refuse; `named` is False for a template, whose pods get their names later."""
     problems = tuple(misfits(manifest))
     return problems or (*_names(manifest, named), *_containers(manifest["spec"]), *_claims(manifest["spec"]))
@@ -40,7 +40,7 @@ def _is_subdomain(name: str) -> bool:
     return len(name) <= 253 and _SUBDOMAIN.fullmatch(name) is not None
 
 
-def _names(manifest: Mapping[str, Any], named: bool) -> Iterator[Problem]:
+def _names(manifest: Manifest, named: bool) -> Iterator[Problem]:
     metadata = manifest.get("metadata") or {}
     name = metadata.get("name")
     if name and named and not _is_subdomain(name):
@@ -63,7 +63,7 @@ _LABEL_RULE: Final = "lower-case letters, digits and '-', at most 63, begins and
 # Containers
 
 
-def _containers(spec: Mapping[str, Any]) -> Iterator[Problem]:
+def _containers(spec: Manifest) -> Iterator[Problem]:
     if not spec["containers"]:
         yield Problem("spec.containers", "a pod needs at least one container")
     seen: dict[str, str] = {}
@@ -94,7 +94,7 @@ def _restart_policy(policy: str | None, which: str, path: str) -> Iterator[Probl
         yield Problem(path, f"expected Always (a sidecar) or nothing, got {shown(policy)}")
 
 
-def _ports(ports: Iterable[Mapping[str, Any]], host: bool, path: str) -> Iterator[Problem]:
+def _ports(ports: Iterable[Manifest], host: bool, path: str) -> Iterator[Problem]:
     for index, port in enumerate(ports):
         place = child(path, index)
         inside, outside = port["containerPort"], port.get("hostPort") or 0
@@ -111,7 +111,7 @@ def _ports(ports: Iterable[Mapping[str, Any]], host: bool, path: str) -> Iterato
 # Amounts
 
 
-def _resources(resources: Mapping[str, Any], container: Container, path: str) -> Iterator[Problem]:
+def _resources(resources: Manifest, container: Container, path: str) -> Iterator[Problem]:
     for which in ("limits", "requests"):
         for name, written in (resources.get(which) or {}).items():
             place = child(f"{path}.{which}", name)
@@ -176,7 +176,7 @@ def _against_limit(name: str, request: Quantity, limit: Quantity | None, path: s
 # Claims of dynamic resource allocation
 
 
-def _claims(spec: Mapping[str, Any]) -> Iterator[Problem]:
+def _claims(spec: Manifest) -> Iterator[Problem]:
     known = set()
     for index, claim in enumerate(spec.get("resourceClaims") or ()):
         if claim["name"] in known:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from numalign.analysis.config.reserve import MemorySum, Part
 from numalign.analysis.config.suggest import Suggestion
@@ -185,7 +185,7 @@ def suggestion_json(suggestion: Suggestion) -> Data:
     }
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Turn a setting into plain data."""
     if isinstance(value, Mapping):
         return dict(value)
@@ -194,13 +194,13 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _flow(field: str, value: Any) -> str:
+def _flow(field: str, value: object) -> str:
     """Write a setting on one line of YAML."""
     name = FIELD_NAMES[field]
     return f"{name}: {json.dumps(_plain(value), ensure_ascii=False)}"
 
 
-def _yaml_lines(field: str, value: Any) -> list[str]:
+def _yaml_lines(field: str, value: object) -> list[str]:
     """Write a setting as YAML. Texts are quoted: a bare number or boolean would stop the kubelet."""
     name = FIELD_NAMES[field]
     if isinstance(value, Mapping) and value:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from numalign.errors import InputError
 from numalign.model.machine import Device
@@ -97,7 +97,7 @@ def _numa_nodes(device: PCIDevice, rule: DeviceRule) -> tuple[int, ...] | None:
     return None if node is None else (node,)
 
 
-def _rule(data: Any, where: str) -> DeviceRule:
+def _rule(data: object, where: str) -> DeviceRule:
     if not isinstance(data, Mapping):
         raise InputError("expected a mapping with resource and conditions", where)
     for key in data:
@@ -134,7 +134,7 @@ def _rule(data: Any, where: str) -> DeviceRule:
     )
 
 
-def _texts(data: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
+def _texts(data: Mapping[str, object], key: str, where: str) -> tuple[str, ...]:
     value = data.get(key, ())
     values = [value] if isinstance(value, str | int) else value
     if not isinstance(values, Sequence) or not all(isinstance(one, str) for one in values):

@@ -91,7 +91,7 @@ def _found(path: FilePath) -> Found:
     return wrappers.find(documents, name)
 
 
-def from_data(data: Mapping[str, Any], where: str | Where) -> Loaded:
+def from_data(data: Mapping[str, object], where: str | Where) -> Loaded:
     """Read the fields of a KubeletConfiguration; `apiVersion` and `kind` may be missing.
 
     Args:
@@ -124,7 +124,7 @@ def _drop_ins(folder: FilePath) -> list[str]:
         raise InputError(f"cannot list the folder: {error.strerror}", str(folder)) from None
 
 
-def _merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+def _merge(base: Mapping[str, object], over: Mapping[str, object]) -> dict[str, Any]:
     """Lay a drop-in over what came before."""
     result = dict(base)
     for field, value in over.items():
@@ -147,7 +147,7 @@ def _unknown(field: str) -> str:
     return f"no such field of a {KIND}, the kubelet ignores it{hint}"
 
 
-def _noun(value: Any) -> str:
+def _noun(value: object) -> str:
     """Name a JSON value's type as the kubelet's decoder does."""
     if value is None:
         return "null"
@@ -160,7 +160,7 @@ def _noun(value: Any) -> str:
     return "array" if isinstance(value, list) else "object"
 
 
-def _refused(value: Any, field: str, kind: str, where: Where, path: str = "") -> StartError:
+def _refused(value: object, field: str, kind: str, where: Where, path: str = "") -> StartError:
     # The kubelet names the field as Go spells the struct's path; list indices are not in it.
     noun = _noun(value)
     if noun == "number" and kind.startswith("int"):
@@ -170,19 +170,19 @@ def _refused(value: Any, field: str, kind: str, where: Where, path: str = "") ->
     )
 
 
-def _text(value: Any, field: str, where: Where) -> str:
+def _text(value: object, field: str, where: Where) -> str:
     if not isinstance(value, str):
         raise _refused(value, field, "string", where)
     return value
 
 
-def _bool(value: Any, field: str, where: Where) -> bool:
+def _bool(value: object, field: str, where: Where) -> bool:
     if not isinstance(value, bool):
         raise _refused(value, field, "bool", where)
     return value
 
 
-def _int32(value: Any, field: str, where: Where) -> int:
+def _int32(value: object, field: str, where: Where) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not -(2**31) <= value < 2**31:
         raise _refused(value, field, "int32", where)
     return value
@@ -192,7 +192,7 @@ def _map(kind: str) -> Callable[[Any, str, Where], dict[str, Any]]:
     """Make the reader of a map of texts or booleans; a null among the values is the type's zero value."""
     wanted = str if kind == "string" else bool
 
-    def read(value: Any, field: str, where: Where) -> dict[str, Any]:
+    def read(value: object, field: str, where: Where) -> dict[str, Any]:
         if not isinstance(value, Mapping):
             raise _refused(value, field, f"map[string]{kind}", where)
         for key, inner in value.items():
@@ -203,13 +203,13 @@ def _map(kind: str) -> Callable[[Any, str, Where], dict[str, Any]]:
     return read
 
 
-def _reserved_memory(value: Any, field: str, where: Where) -> tuple[MemoryReservation, ...]:
+def _reserved_memory(value: object, field: str, where: Where) -> tuple[MemoryReservation, ...]:
     if not isinstance(value, list):
         raise _refused(value, field, "[]v1beta1.MemoryReservation", where)
     return tuple(_reservation(element, field, where, f"{field}[{place}]") for place, element in enumerate(value))
 
 
-def _reservation(element: Any, field: str, where: Where, path: str) -> MemoryReservation:
+def _reservation(element: object, field: str, where: Where, path: str) -> MemoryReservation:
     if not isinstance(element, Mapping):
         raise _refused(element, field, "v1beta1.MemoryReservation", where, path)
     node = element.get("numaNode")
@@ -224,7 +224,7 @@ def _reservation(element: Any, field: str, where: Where, path: str) -> MemoryRes
     return MemoryReservation(node or 0, texts)
 
 
-def _amount(value: Any, where: Where, path: str) -> str:
+def _amount(value: object, where: Where, path: str) -> str:
     """Read a quantity of `reservedMemory`: the one place where a bare number will do (31)."""
     if value is None:
         return "0"

@@ -91,7 +91,7 @@ def _pages(entry: Fields) -> str:
     return f"{amount} in {size} pages over all nodes (--hugepages {size}=SHARE)"
 
 
-def _experimental(document: Document) -> dict[str, Any]:
+def _experimental(document: Document) -> dict[str, object]:
     annotations = _mapping(document, _mapping(document, document.data, "metadata"), "annotations", "metadata.")
     text = annotations.get(_ANNOTATION)
     if not isinstance(text, str):
@@ -122,7 +122,7 @@ def _bytes(document: Document, text: object) -> int:
         raise document.error(f'expected an amount of memory, got "{text}"', "metadata.annotations") from None
 
 
-def _texts(value: object) -> dict[str, Any]:
+def _texts(value: object) -> dict[str, object]:
     return dict(value) if isinstance(value, Mapping) else {}
 
 

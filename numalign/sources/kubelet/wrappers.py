@@ -16,7 +16,7 @@ from numalign.sources.kubelet.command_line import flags_of_words
 from numalign.sources.kubelet.performance_profile import from_profile
 from numalign.sources.text.yaml import Document, load_documents
 
-Fields = Mapping[str, Any]
+Fields = Mapping[str, object]
 Where = Callable[[str], str]
 """Says where a field path stands: `file:line: path`."""
 

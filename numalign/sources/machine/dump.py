@@ -121,7 +121,7 @@ def _size(amount: int) -> int | str:
     return amount if amount % 2**20 or not amount else quantity.canonical(quantity.from_int(amount, "BinarySI"))
 
 
-def _mapping(data: Mapping[str, Any], indent: int) -> Iterator[str]:
+def _mapping(data: Mapping[str, object], indent: int) -> Iterator[str]:
     """Write a mapping in block style, one key a line."""
     for key, value in data.items():
         start = f"{' ' * indent}{_scalar(key)}:"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from numalign.errors import InputError, Notice
 from numalign.kubelet.releases.table import parse_version
@@ -62,9 +62,9 @@ def machines_of(given: str | None) -> list[str | None]:
 
 
 def machine_from_scenario(
-    machine: Mapping[str, Any],
-    devices: Mapping[str, Any] | None = None,
-    preferred: Mapping[str, Any] | None = None,
+    machine: Mapping[str, object],
+    devices: Mapping[str, object] | None = None,
+    preferred: Mapping[str, object] | None = None,
 ) -> Machine:
     """Read the machine of a recorded scenario, whose devices stand beside it.
 
@@ -110,7 +110,7 @@ def from_data(
     return machine, tuple(Notice(finding.code, finding.message, where(finding.path)) for finding in odd)
 
 
-def _machine(data: Mapping[str, Any], name: str) -> Machine:
+def _machine(data: Mapping[str, object], name: str) -> Machine:
     fields.only(data, KEYS, ())
     for key, wanted in (("apiVersion", API_VERSION), ("kind", KIND)):
         if data.get(key, wanted) != wanted:
@@ -165,11 +165,11 @@ def _hardware_section(value: object) -> Hardware | None:
     return hardware.read(value, ("hardware",))
 
 
-def _bytes(data: Mapping[str, Any], key: str) -> int | None:
+def _bytes(data: Mapping[str, object], key: str) -> int | None:
     return fields.amount(data[key], (key,)) if data.get(key) is not None else None
 
 
-def _hardware(data: Mapping[str, Any], path: Path) -> Machine:
+def _hardware(data: Mapping[str, object], path: Path) -> Machine:
     if "numaNodes" not in data:
         raise FieldError((*path, "numaNodes"), "expected the list of NUMA nodes, got nothing")
     nodes = machine_sections.numa_nodes(data["numaNodes"], (*path, "numaNodes"))
@@ -187,7 +187,7 @@ def _hardware(data: Mapping[str, Any], path: Path) -> Machine:
     )
 
 
-def _regular(data: Mapping[str, Any]) -> Machine:
+def _regular(data: Mapping[str, object]) -> Machine:
     from numalign.sources.machine import regular as machine_regular
 
     for key in machine_sections.HARDWARE:

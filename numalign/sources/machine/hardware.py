@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from numalign.model.cpuset import format_set
 from numalign.model.hardware import Allowed, CPUKind, Hardware, HardwareNode, L3Cache, Package, PCIFunction
 from numalign.sources.text import fields
 from numalign.sources.text.fields import FieldError, Path
 
-Data = dict[str, Any]
+Data = dict[str, object]
 Item = TypeVar("Item")
 
 KEYS = (

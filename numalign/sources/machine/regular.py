@@ -107,7 +107,7 @@ def read(value: object, path: Path) -> Regular:
     )
 
 
-def _shape(data: Mapping[str, Any], path: Path) -> _Shape:
+def _shape(data: Mapping[str, object], path: Path) -> _Shape:
     def count(key: str, most: int, default: int | None = 1) -> int:
         return fields.integer(data.get(key, default), (*path, key), 1, most)
 
@@ -152,7 +152,7 @@ def _union(sets: tuple[int, ...]) -> int:
     return result
 
 
-def _uncore_caches(data: Mapping[str, Any], path: Path, shape: _Shape, cores: tuple[int, ...]) -> tuple[Unit, ...]:
+def _uncore_caches(data: Mapping[str, object], path: Path, shape: _Shape, cores: tuple[int, ...]) -> tuple[Unit, ...]:
     """Caches of neighbouring cores; one that covers exactly a NUMA node is none for the kubelet (discovery.md 1.11)."""
     if "coresPerUncoreCache" not in data:
         return ()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from numalign.model.cpuset import ids
 from numalign.model.machine import Device, NodeObject, NUMANode, Taint, Unit
@@ -249,7 +248,7 @@ def _extended(value: object, path: Path) -> dict[str, int]:
     return {key: fields.amount(one, resource_name(key, path), "devices") for key, one in data.items()}
 
 
-def raw(value: Any, path: Path) -> Mapping[str, Any] | None:
+def raw(value: object, path: Path) -> Mapping[str, object] | None:
     """Take a section that is kept as read."""
     return None if value is None else fields.mapping(value, path)
 

@@ -10,7 +10,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-Fields = Mapping[str, Any]
+from numalign.model.pod import Manifest
+
+Fields = Manifest
 """A mapping of a decoded document."""
 
 

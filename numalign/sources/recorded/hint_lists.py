@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from numalign.errors import InputError
 from numalign.kubelet.topology.hints import HintList, TopologyHint
@@ -81,7 +81,7 @@ def _from_data(data: object) -> HintLists:
     return HintLists(providers, nodes)
 
 
-def _element(value: Any, path: Path) -> tuple[TopologyHint, int]:
+def _element(value: object, path: Path) -> tuple[TopologyHint, int]:
     if not isinstance(value, Mapping):
         return _hint(fields.text(value, path, EXAMPLE), path)
     data = fields.mapping(value, path)

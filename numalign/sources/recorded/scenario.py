@@ -7,7 +7,7 @@ import io
 import json
 import zlib
 from collections.abc import Iterator, Mapping
-from typing import Any, BinaryIO, Literal, NamedTuple, cast
+from typing import BinaryIO, Literal, NamedTuple, cast
 
 from numalign.errors import InputError, StartError
 from numalign.kubelet.config import KubeletConfig
@@ -121,14 +121,14 @@ def read(line: bytes) -> Scenario:
     )
 
 
-def _mapping(data: Mapping[str, Any], key: str) -> dict[str, Any]:
+def _mapping(data: Mapping[str, object], key: str) -> dict[str, object]:
     value = data.get(key) or {}
     if not isinstance(value, dict):
         raise InputError(f"{key}: expected an object")
     return value
 
 
-def _step(step: Any, index: int) -> Step:
+def _step(step: object, index: int) -> Step:
     where = f"steps[{index}]"
     if not isinstance(step, dict):
         raise InputError(f"{where}: expected an object")

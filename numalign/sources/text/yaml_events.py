@@ -223,7 +223,7 @@ class _Builder:
             raise self._error(f'the key "{key[:60]}" is there twice', event)
         return key
 
-    def _mergeable(self, value: Any, event: Event) -> list[dict[str, Any]]:
+    def _mergeable(self, value: Any, event: Event) -> list[dict[str, object]]:
         sources = value if isinstance(value, list) else [value]
         if not all(isinstance(source, dict) for source in sources):
             raise self._error("<< merges mappings: expected a mapping or a list of mappings", event)
@@ -243,7 +243,7 @@ class _Open:
         self.event = event
         self.before = before
         self.key: Any = _NO_KEY
-        self.merged: list[dict[str, Any]] = []
+        self.merged: list[dict[str, object]] = []
 
 
 # Plain scalars
@@ -254,7 +254,7 @@ _TAGGED: Final[dict[str, tuple[type, ...]]] = {
     "bool": (bool,),
     "null": (type(None),),
 }
-_CONSTANTS: Final[dict[str, Any]] = {
+_CONSTANTS: Final[dict[str, object]] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
     **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True),
     **dict.fromkeys(("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"), False),
