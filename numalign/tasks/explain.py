@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from numalign.analysis.alternatives import alternatives
 from numalign.analysis.explanation import Explanation, explain_outcome
 from numalign.analysis.merging import merging
-from numalign.analysis.whatif.situation import Event, Situation, arrivals, played
+from numalign.analysis.whatif.situation import Event, Replays, Situation, arrivals, played
 from numalign.errors import Notice
 from numalign.kubelet.admission import Session, admit, odd_from_the_start
 from numalign.results.explain import ExplainedPod, ExplainResult
@@ -57,7 +57,7 @@ def explain(
     for one in (setup, *(other for _, other in elsewhere)):
         check_choices(one, (*beside, *pods))
     pods = passing_over(pods, setup.machine, allow_missing)
-    situation = Situation(setup, past=arrivals(beside, started=started), there=there)
+    situation = Situation(setup, past=arrivals(beside, started=started), there=there, replays=Replays())
     session = situation.session()
     notices = [*odd_from_the_start(session), *_absent(beside, session)]
     told: list[ExplainedPod] = []
@@ -67,7 +67,7 @@ def explain(
             situation = situation._replace(past=situation.past + ends)
             session = played(session, ends)
         outcome = admit(session, pod)
-        others = [(name, Situation(other, past=situation.past)) for name, other in elsewhere]
+        others = [(name, situation._replace(setup=other, there=None)) for name, other in elsewhere]
         explained = explain_outcome(
             situation, outcome, others, known=_bundled(situation), altered=with_what_lacks(situation, outcome)
         )

@@ -24,6 +24,42 @@ class Event(NamedTuple):
     pod: Pod
 
 
+class Replays:
+    """How far situations were replayed already, so that a longer past costs only what is new in it.
+
+    Who explains very many pods, one after another, asks for each setting again with one event more.
+    """
+
+    __slots__ = ("_known",)
+
+    def __init__(self) -> None:
+        self._known: list[tuple[Situation, Session | CrashError]] = []
+
+    def session(self, asked: Situation) -> Session:
+        """Replay a situation from the furthest point that is known of it."""
+        place, start = self._find(asked)
+        if isinstance(start, CrashError):
+            raise start
+        done = 0 if start is None else len(self._known[place][0].past)
+        found: Session | CrashError
+        try:
+            found = played(asked.fresh() if start is None else start, asked.past[done:])
+        except CrashError as error:
+            found = error
+        self._known[place : place + 1] = [(asked, found)]
+        if isinstance(found, CrashError):
+            raise found
+        return found
+
+    def _find(self, asked: Situation) -> tuple[int, Session | CrashError | None]:
+        """Find the same situation with a past that the asked one begins with; else where a new one goes."""
+        for place, (known, session) in enumerate(self._known):
+            same = known._replace(past=(), replays=None) == asked._replace(past=(), replays=None)
+            if same and asked.past[: len(known.past)] == known.past:
+                return place, session
+        return len(self._known), None
+
+
 class Situation(NamedTuple):
     """A kubelet on a machine, and what happened there so far."""
 
@@ -32,6 +68,8 @@ class Situation(NamedTuple):
     past: tuple[Event, ...] = ()
     there: Session | None = None
     """The node as it was before; None: empty."""
+    replays: Replays | None = None
+    """What was replayed of situations like this one; None: nothing is remembered."""
 
     def session(self) -> Session:
         """Replay the past.
@@ -40,11 +78,19 @@ class Situation(NamedTuple):
             StartError: the kubelet would refuse to start.
             CrashError: it would crash, or hang, on the way.
         """
+        if self.replays is not None:
+            return self.replays.session(self)
+        return played(self.fresh(), self.past)
+
+    def fresh(self) -> Session:
+        """Return the node before the past.
+
+        Raises:
+            StartError: the kubelet would refuse to start.
+        """
         if self.there is None:
-            session = open_session(self.setup, fit_check=self.fit_check)
-        else:
-            session = take_over(self.setup, self.there, fit_check=self.fit_check)
-        return played(session, self.past)
+            return open_session(self.setup, fit_check=self.fit_check)
+        return take_over(self.setup, self.there, fit_check=self.fit_check)
 
 
 def played(session: Session, events: Iterable[Event]) -> Session:
