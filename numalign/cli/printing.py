@@ -40,7 +40,7 @@ def yaml_text(data: object) -> str:
         """Quotes what YAML itself would write as it is, or on several lines."""
 
         def represent_text(self, text: str) -> yaml.ScalarNode:
-            odd = not text.isprintable() or "##" in text
+            odd = not text.isprintable() or "##" in text or text.startswith("::")
             return self.represent_scalar("tag:yaml.org,2002:str", text, style='"' if odd else None)
 
     Dumper.add_representer(str, Dumper.represent_text)
