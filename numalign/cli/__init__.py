@@ -98,10 +98,11 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command; of one that there is not tell the nearest."""
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+        commands = self.list_commands(ctx)
+        if args and args[0] not in commands and not args[0].startswith("-"):
             from difflib import get_close_matches
 
-            near = get_close_matches(args[0][:100], COMMANDS, 1, 0.7)
+            near = get_close_matches(args[0][:100], commands, 1, 0.7)
             hint = f"; did you mean {near[0]}?" if near else ""
             raise click.UsageError(f"there is no command {args[0]!r}{hint}", ctx)
         name, command, rest = super().resolve_command(ctx, args)
