@@ -78,24 +78,21 @@ def _choose(
 ) -> int:
     """Choose devices of one resource, step by step as in 6.3; 0 means nothing to do."""
     held = state.holdings.get(pod.uid, {}).get(container.name, {}).get(name, 0)
-    need = amount
-    if held:
-        if held.bit_count() != amount:
-            raise AllocationError(
-                f'pod "{pod.uid}" container "{container.name}" changed request for resource "{name}" '
-                f"from {held.bit_count()} to {amount}"
-            )
-        need = 0
+    if held and held.bit_count() != amount:
+        raise AllocationError(
+            f'pod "{pod.uid}" container "{container.name}" changed request for resource "{name}" '
+            f"from {held.bit_count()} to {amount}"
+        )
     if not resource.healthy:
         raise AllocationError(f"no healthy devices present; cannot allocate unhealthy devices {name}")
     if held & ~resource.healthy:
         raise AllocationError(
             f"previously allocated devices are no longer healthy; cannot allocate unhealthy devices {name}"
         )
-    if need == 0:
+    if held or not amount:
         return 0
-    taken = _lowest(state.reusable.get(name, 0), need)
-    need -= taken.bit_count()
+    taken = _lowest(state.reusable.get(name, 0), amount)
+    need = amount - taken.bit_count()
     if need == 0:
         return taken
     free = resource.healthy & ~state.allocated.get(name, 0) & ~taken
@@ -108,6 +105,12 @@ def _choose(
         preferred = resource.proposal.choose(resource, free | taken, taken, amount, mask)
         if preferred:
             return preferred
+    return _choose_aligned(resource, free, taken, amount, numa_affinity)
+
+
+def _choose_aligned(resource: Resource, free: int, taken: int, amount: int, numa_affinity: int | None) -> int:
+    """Choose the rest beside what is `taken`: aligned devices first, the plugin's choice among them (6.3)."""
+    need = amount - taken.bit_count()
     split = _split(resource, free, numa_affinity)
     if need < split.aligned.bit_count():
         answer = _ask_plugin(resource, split.aligned | taken, taken, amount)
