@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from numalign.cli.commands.compare_history import EVERY, compare_hints, compare_sets, compare_versions
+from numalign.cli.commands.compare_history import compare_hints, compare_sets, compare_versions
 from numalign.errors import InputError
 from numalign.kubelet.releases.table import LATEST, NEWER_CHANGES, kubelet, without
 from numalign.render.json.admit import pod_json
 from numalign.tasks.admit import admit
+from numalign.tasks.hints import EVERY
 from numalign.tasks.requests import KubeletRequest, PodsRequest
 from numalign.tasks.setup import load_machine, load_pods, load_setup
 from tests.schemas import strictly

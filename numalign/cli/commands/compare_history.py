@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from numalign.cli.printing import print_data, print_document
 from numalign.cli.stderr import report, tell
-from numalign.errors import InputError
 from numalign.exit_status import ExitStatus
 from numalign.kubelet.releases.release import Kubelet
 from numalign.model.machine import Machine
@@ -14,17 +13,12 @@ from numalign.render.json.data import Data
 from numalign.render.page.document import Document, Line
 from numalign.tasks.setup import LoadedPods, LoadedSetup
 
-EVERY = "every"
-"""What `--hints` alone means: every pair of hints on two NUMA nodes."""
-
-MAX_DEVICES = 1024
-
 
 def compare_hints(given: str, kubelet: Kubelet, output: str, *, quiet: bool) -> ExitStatus:
     """Print what every policy makes of hints.
 
     Args:
-        given: hints as text, a file of them, or `EVERY`.
+        given: hints as text, a file of them, or `every`.
         kubelet: which kubelet's policies stand beside those of the feedback document.
         output: table (the document's form), wide (all policies), json or yaml.
         quiet: print nothing.
@@ -32,16 +26,10 @@ def compare_hints(given: str, kubelet: Kubelet, output: str, *, quiet: bool) -> 
     Raises:
         InputError: the hints cannot be read.
     """
-    from numalign.analysis.compare.hint_policies import compare, every_combination
     from numalign.render.text import hint_policies as view
-    from numalign.sources.recorded.hint_lists import read
+    from numalign.tasks.hints import compare_hints as compare
 
-    nodes = 2
-    if given == EVERY:
-        compared = [compare(providers, nodes, kubelet) for providers in every_combination(nodes)]
-    else:
-        providers, nodes = read(given)
-        compared = [compare(providers, nodes, kubelet)]
+    compared, nodes = compare(given, kubelet)
     if output == "table":
         _print(output, view.feedback_document(compared, nodes), quiet=quiet)
     elif output == "wide":
@@ -63,16 +51,10 @@ def compare_sets(asked: str, machine: Machine, output: str, *, quiet: bool) -> E
     Raises:
         InputError: no such resource, or too large a machine.
     """
-    from numalign.analysis.compare.preferred_sets import preferred_sets
-    from numalign.kubelet.proposals.preferred_sets import PREFERRED_SETS
     from numalign.render.text import preferred_sets as view
-    from numalign.tasks.history import check_size
+    from numalign.tasks.hints import compare_sets as compare
 
-    resource, _, number = asked.rpartition("=")
-    if not (number.isascii() and number.isdigit()) or not 1 <= int(number) <= MAX_DEVICES:
-        raise InputError(f"--preferred-sets: expected RESOURCE=N like nvidia.com/gpu=2, got {asked!r}")
-    check_size([PREFERRED_SETS], machine)
-    found = preferred_sets(machine, resource, int(number))
+    found = compare(asked, machine)
     if output in ("table", "wide"):
         _print(output, view.sets_document(found), quiet=quiet)
     else:
