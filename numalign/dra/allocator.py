@@ -19,7 +19,7 @@ from numalign.dra.outcome import Grip, claim_allocation
 from numalign.dra.plan import Planner, Wanted
 from numalign.dra.pools import Pool, Published, pools_of
 from numalign.dra.result import AllocatedDevice, Gate, Outcome, Rejections
-from numalign.dra.selection import AllocationError, Candidate, RequestKey, Selection, candidates
+from numalign.dra.selection import AllocationError, Candidate, GaveUpError, RequestKey, Selection, candidates
 from numalign.dra.taints import tolerated
 from numalign.dra.usage import Usage
 from numalign.dra.values import MAX_RESULTS, Claim, DeviceClass, DeviceID, Node
@@ -28,8 +28,8 @@ from numalign.model.quantity import Quantity
 MAX_WORK: Final = 2_000_000
 """How many devices a search may look at on one node, each again as often as it is tried: about a second here. The
 scheduler stops after 10 seconds."""
-MAX_SELECTOR_COST: Final = 20_000_000
-"""What all selectors together may cost on one node."""
+COST_OF_WORK: Final = 10
+"""So much cost of selectors counts like one device that is looked at."""
 
 
 def allocate(
@@ -57,35 +57,33 @@ def allocate(
         InputError: a selector uses what numalign does not follow.
     """
     pools = pools_of(node, cluster, features)
-    selection = Selection(node, features)
+    selection = Selection(node, features, COST_OF_WORK * work)
     try:
         wanted = Planner(pools, classes, selection, used, features).plan(claims)
+    except GaveUpError:
+        return Outcome(gave_up=True, work=selection.cost // COST_OF_WORK)
     except AllocationError as error:
-        return Outcome(error=str(error), error_at=error.key)
+        return Outcome(error=str(error), error_at=error.key, work=selection.cost // COST_OF_WORK)
     search = _Search(claims, wanted, pools, used, features, selection, work)
     try:
         done = search.run()
+    except GaveUpError:
+        return Outcome(gave_up=True, stuck=search.stuck, steps=search.steps, work=search.spent())
     except AllocationError as error:
-        return Outcome(error=str(error), error_at=search.at, steps=search.steps, work=work - search.work)
-    except _GaveUpError:
-        return Outcome(gave_up=True, stuck=search.stuck, steps=search.steps, work=work - search.work)
+        return Outcome(error=str(error), error_at=search.at, steps=search.steps, work=search.spent())
     if not done:
         if any(pool.invalid for pool in pools) and features.release != "1.34":
             return Outcome(
                 error="invalid resource pools were encountered",
                 stuck=search.stuck,
                 steps=search.steps,
-                work=work - search.work,
+                work=search.spent(),
             )
-        return Outcome(stuck=search.stuck, steps=search.steps, work=work - search.work)
+        return Outcome(stuck=search.stuck, steps=search.steps, work=search.spent())
     results = tuple(
         claim_allocation(node, index, claim, wanted, search.taken[index]) for index, claim in enumerate(claims)
     )
-    return Outcome(claims=results, steps=search.steps, work=work - search.work, chosen=search.chosen)
-
-
-class _GaveUpError(Exception):
-    """The search was stopped at its bound."""
+    return Outcome(claims=results, steps=search.steps, work=search.spent(), chosen=search.chosen)
 
 
 class _Found(Enum):
@@ -146,6 +144,7 @@ class _Search:
         self.at: RequestKey | None = None
         """The request that was looked at last."""
         self.work = work
+        self._start = work
         self._refused_by: int | None = None
 
     def run(self) -> bool:
@@ -166,11 +165,15 @@ class _Search:
             sent = None
         return sent is _Found.YES
 
+    def spent(self) -> int:
+        """Give how much was tried, selectors included."""
+        return self._start - self.work + self._selection.cost // COST_OF_WORK
+
     def _spend(self) -> None:
         """Count one more thing tried."""
         self.work -= 1
-        if self.work < 0 or self._selection.cost > MAX_SELECTOR_COST:
-            raise _GaveUpError
+        if self.work < 0:
+            raise GaveUpError
 
     def _part(self, place: _Place) -> _Part:
         """Find everything from one place on (D-5)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from numalign.dra.cel.device import DeviceValue, Selector, compile_selector, device_value
 from numalign.dra.cel.errors import CompileError, EvaluationError, UnsupportedError, line_and_column
@@ -40,11 +40,20 @@ class AllocationError(Exception):
     key: RequestKey | None = None
 
 
+class GaveUpError(AllocationError):
+    """The search was stopped at its bound."""
+
+
+MAX_SELECTOR_COST: Final = 20_000_000
+"""What all selectors together may cost on one node."""
+
+
 class Selection:
     """The answers of all selectors of one attempt, remembered per device and request."""
 
-    def __init__(self, node: Node, features: Features) -> None:
+    def __init__(self, node: Node, features: Features, most_cost: int = MAX_SELECTOR_COST) -> None:
         self._node = node
+        self._most_cost = most_cost
         self._features = features
         self._answers: dict[tuple[DeviceID, RequestKey], bool] = {}
         self._values: dict[DeviceID, DeviceValue | EvaluationError] = {}
@@ -73,6 +82,8 @@ class Selection:
 
     def _all_true(self, texts: Sequence[str | None], candidate: Candidate, owner: str) -> bool:
         for index, text in enumerate(texts):
+            if self.cost > self._most_cost:
+                raise GaveUpError
             place = f"{owner}: selector #{index}"
             selector = self._compiled(text or "", place)
             try:

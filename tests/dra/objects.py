@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from numalign.dra.allocator import allocate
+from numalign.dra.allocator import MAX_WORK, allocate
 from numalign.dra.features import Features, features
 from numalign.dra.pools import published
 from numalign.dra.reading import read_claim, read_class, read_node, read_slice
@@ -60,6 +60,7 @@ def outcome(
     claims: Sequence[Mapping[str, Any]],
     classes: Sequence[str] = ("gpu", "nic"),
     using: Features | None = None,
+    work: int = MAX_WORK,
 ) -> Outcome:
     """Allocate claims on `node-1`; those with a status are what is in use."""
     read = [read_claim(one) for one in claims]
@@ -70,6 +71,7 @@ def outcome(
         [one for one in read if one.allocation is None],
         usage(read),
         using or features(),
+        work=work,
     )
 
 

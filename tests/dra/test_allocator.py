@@ -43,6 +43,18 @@ def test_a_claim_that_needs_deep_backtracking_ends_at_the_bound() -> None:
     assert found.stuck.key.request == 1
 
 
+def test_selectors_that_cost_too_much_together_end_it_too() -> None:
+    """Each evaluation stays below its own limit, a hundred devices and ten selectors do not stay below the node's."""
+    loops = "[1,2,3,4,5,6,7,8,9,10].all(a, [1,2,3,4,5,6,7,8,9,10].all(b, [1,2,3,4,5,6,7,8,9,10].all(c, a > 0)))"
+    gpus = resource_slice(GPU, [device(f"gpu-{index}") for index in range(100)])
+    selectors = [{"cel": {"expression": f"{loops} && {index} >= 0"}} for index in range(10)]
+    found = outcome(
+        [gpus], [claim("c", request("g", "gpu", 200, allocationMode="All", selectors=selectors))], work=100_000
+    )
+    assert found.gave_up
+    assert found.error == ""
+
+
 def test_no_number_of_devices_exhausts_the_stack() -> None:
     slices = [
         resource_slice(GPU, [device(f"gpu-{index}") for index in range(part * 128, part * 128 + 128)])
