@@ -27,7 +27,7 @@ RESOURCES = (2, 3, 4)
 CASES = (("restricted", False), ("best-effort", False), ("best-effort", True))
 """(policy, whether the closest nodes are preferred)."""
 
-MOST_LISTED = 8
+MAX_LISTED = 8
 """Nodes up to which every list of hints is written out, as providers of the kubelet do."""
 
 
@@ -49,7 +49,7 @@ def run(seconds: float = 0.1, sizes: Sequence[int] = SIZES) -> list[Row]:
             for policy, distances in CASES:
                 families = full_hint_sets(nodes, resources, preferred=policy == "restricted")
                 numa = numa_info(range(nodes), two_sockets(nodes) if distances else None)
-                listed = nodes <= MOST_LISTED
+                listed = nodes <= MAX_LISTED
                 hints: Sequence[Hints] = [expand(family) for family in families] if listed else families
                 answers: list[ProviderAnswer] = [{"r": one} for one in hints]
                 own = seconds_per_call(_merging(policy, answers, numa), seconds)

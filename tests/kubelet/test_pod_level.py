@@ -26,9 +26,30 @@ def pod(own: Mapping[str, str] | None, *, name: str = "p", asks: Mapping[str, st
     return read_pod({"metadata": {"name": name, "uid": name}, "spec": spec})
 
 
+def requesting(cpus: str) -> dict[str, Any]:
+    return {"name": f"c{cpus}", "resources": {"requests": {"cpu": cpus}}}
+
+
 def admitted(minor: int, *pods: Pod, gates: Mapping[str, bool] | None = None) -> list[Outcome]:
     config = KubeletConfig("restricted", cpu_manager_policy="static", feature_gates=dict(gates or {}))
     return list(admit_in_order(open_session(Setup(NODE, config, "ideal", kubelet((1, minor)))), pods))
+
+
+class TestReading:
+    """docs/rules/kubelet-versions.md 6.1 and 6.2."""
+
+    def test_a_limit_alone_takes_the_request_of_the_containers(self) -> None:
+        manifest = {"resources": {"limits": {"cpu": "8"}}, "containers": [requesting("1"), requesting("2")]}
+        (outcome,) = admitted(36, read_pod({"metadata": {"name": "p"}, "spec": manifest}))
+
+        assert outcome.pod.qos == "Burstable"
+        assert outcome.pod.level is not None
+        assert outcome.pod.level.requests["cpu"].int64 == 3
+        assert outcome.pod.level.limits["cpu"].int64 == 8
+
+    @pytest.mark.parametrize(("minor", "qos"), [(33, "Guaranteed"), (34, "BestEffort"), (36, "BestEffort")])
+    def test_no_resources_at_all_still_decide_the_class(self, minor: int, qos: str) -> None:
+        assert [one.pod.qos for one in admitted(minor, pod({}))] == [qos]
 
 
 class TestFit:

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from numalign.analysis.config.reserve import accepted_section
 from numalign.errors import StartError
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.cpu.options import EXCLUSIVE_PAIRS
+from numalign.kubelet.releases.release import Kubelet, version_text
+from numalign.kubelet.releases.table import first_with_option
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.start import reservation as reserving
 from numalign.kubelet.start.check import check
@@ -191,7 +193,7 @@ def _topology_options(setup: Setup) -> Iterator[SettingChange]:
     config, machine = setup.config, setup.machine
     field = "topology_manager_policy_options"
     given = config.topology_manager_policy_options or {}
-    yield from _misnamed(field, given, setup.kubelet.levels("topology"))
+    yield from _misnamed(field, given, setup.kubelet, "topology")
     nodes = len(machine.numa_nodes)
     enough = {**given, MAX_NODES: str(max(8, nodes))}
     yield SettingChange(field, enough, f"this machine has {nodes} NUMA nodes; at least 8 can be allowed")
@@ -202,15 +204,23 @@ def _topology_options(setup: Setup) -> Iterator[SettingChange]:
         )
 
 
-def _misnamed(field: str, given: Mapping[str, str], known: Iterable[str]) -> Iterator[SettingChange]:
-    known = tuple(known)
+def _misnamed(
+    field: str, given: Mapping[str, str], kubelet: Kubelet, manager: Literal["cpu", "topology"]
+) -> Iterator[SettingChange]:
+    known = kubelet.levels(manager)
     for name in sorted(given):
-        if name not in known:
-            meant = _nearest(name, known, "")
-            if meant and meant not in given:
-                renamed = {meant if key == name else key: text for key, text in given.items()}
-                yield SettingChange(field, renamed, f"the option is called {meant}")
-            yield SettingChange(field, _without(given, {name}), f"known options are {', '.join(sorted(known))}")
+        if name in known:
+            continue
+        rest = _without(given, {name})
+        since = first_with_option(name)
+        if since is not None and since > kubelet.version:
+            yield SettingChange(field, rest, f"{name} came with {version_text(since)}")
+            continue
+        meant = _nearest(name, known, "")
+        if meant and meant not in given:
+            renamed = {meant if key == name else key: text for key, text in given.items()}
+            yield SettingChange(field, renamed, f"the option is called {meant}")
+        yield SettingChange(field, rest, f"known options are {', '.join(sorted(known))}")
 
 
 def _cpu_manager(setup: Setup) -> Iterator[SettingChange]:
@@ -224,7 +234,7 @@ def _cpu_manager(setup: Setup) -> Iterator[SettingChange]:
         yield SettingChange(
             "reserved_system_cpus", core, "the static policy needs a CPU that is never given out: a whole core"
         )
-    yield from _misnamed(field, given, setup.kubelet.levels("cpu"))
+    yield from _misnamed(field, given, setup.kubelet, "cpu")
     for name in sorted(given):
         yield SettingChange(field, {**given, name: "true"}, f"{name}: the value is true or false, as text")
     for first, second in EXCLUSIVE_PAIRS:

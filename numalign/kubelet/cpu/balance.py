@@ -21,9 +21,9 @@ Positions = tuple[int, ...]
 
 NO_SCORE = 1 << 200
 """Above every score: the +∞ that each search starts with."""
-MOST_VISITS = 10**9
+MAX_VISITS = 10**9
 """With more steps than this the kubelet searches for hours, holding its lock: as good as a hang."""
-MOST_COMBINATIONS = 5 * 10**6
+MAX_COMBINATIONS = 5 * 10**6
 """The same for the combinations alone, which numalign has to go through itself."""
 
 
@@ -157,7 +157,7 @@ def _effective_remainder(combination: Positions, outcome: _Outcome) -> Positions
 
 def _refuse_endless(search: Search, candidates: int) -> None:
     visits = comb(candidates, search.size)
-    if visits > MOST_COMBINATIONS or (search.groups and visits << search.size > MOST_VISITS):
+    if visits > MAX_COMBINATIONS or (search.groups and visits << search.size > MAX_VISITS):
         raise KubeletHangError(
             f"distribute-cpus-across-numa: the search over {search.size} of {len(search.free)} NUMA nodes takes hours"
         )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import combinations
 from math import comb
 
-MOST_SETS = 20_000
+MAX_SETS = 20_000
 """How many sets are compared; beyond it one good set is grown link by link."""
 
 Links = Mapping[int, int]
@@ -31,7 +31,7 @@ def best_sets(links: Links, pool: int, must_include: int, size: int) -> tuple[in
     free = [1 << place for place in range(pool.bit_length()) if (pool & ~must_include) >> place & 1]
     if missing < 0 or missing > len(free):
         return ()
-    if comb(len(free), missing) > MOST_SETS:
+    if comb(len(free), missing) > MAX_SETS:
         return (_grow(links, free, must_include, missing),)
     best = -1
     found: list[int] = []

@@ -31,7 +31,7 @@ from numalign.kubelet.topology.hints import (
 )
 from numalign.kubelet.topology.merge.families import narrowest_width
 
-MOST_WALKED: Final = 20
+MAX_WALKED: Final = 20
 """Nodes up to which masks are walked where tables have wrapped; the kubelet's own walk doubles with every node."""
 
 
@@ -183,7 +183,7 @@ def _fits(manager: MemoryManager, state: MemoryState, uid: str, request: Request
 def _walk(manager: MemoryManager, state: MemoryState, uid: str, request: Request) -> HintList | None:
     """Follow rule 23 mask by mask: where sums wrap, more nodes can have less."""
     best = len(manager.node_ids)
-    if best > MOST_WALKED:
+    if best > MAX_WALKED:
         raise KubeletHangError("the Memory Manager tries every set of NUMA nodes")
     masks = []
     for mask in masks_by_width(manager.nodes):

@@ -80,6 +80,12 @@ def first_with_setting(name: str) -> Version:
     return next(version for version in versions if name in kubelet(version).settings)
 
 
+def first_with_option(name: str) -> Version | None:
+    """Return the first release that has an option of the CPU or the Topology Manager; None: none has it."""
+    versions = sorted({OLDEST, *(change.since for change in all_changes())})
+    return next((version for version in versions if name in kubelet(version).options), None)
+
+
 def parse_version(text: str, where: str = "--kubelet-version") -> Version:
     """Read a kubelet version: `1.23`, `v1.23`, `v1.23.17`; `where` begins the error.
 

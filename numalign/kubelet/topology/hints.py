@@ -134,7 +134,7 @@ def masks_by_width(nodes: int) -> Iterator[int]:
             yield sum(chosen)
 
 
-MOST_LISTED: Final = 20
+MAX_LISTED: Final = 20
 """Families are written out as lists on machines of so many nodes; a list doubles with every node."""
 
 
@@ -142,11 +142,11 @@ def expand(family: HintFamily) -> HintList:
     """List the hints of a family in the providers' order (2^n steps for n nodes: for people and small machines).
 
     Raises:
-        KubeletHangError: more than `MOST_LISTED` nodes. The kubelet lists them and does not come back.
+        KubeletHangError: more than `MAX_LISTED` nodes. The kubelet lists them and does not come back.
     """
     nodes = 0
     for piece in family.pieces:
         nodes |= piece.nodes
-    if nodes.bit_count() > MOST_LISTED:
+    if nodes.bit_count() > MAX_LISTED:
         raise KubeletHangError(f"the hint providers list every set of {nodes.bit_count()} NUMA nodes")
     return tuple(TopologyHint(mask, family.prefers(mask)) for mask in masks_by_width(nodes) if family.has(mask))

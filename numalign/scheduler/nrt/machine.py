@@ -27,7 +27,7 @@ from numalign.scheduler.nrt.value import (
     number_of,
 )
 
-MOST_BY_DEFAULT = 8
+MAX_BY_DEFAULT = 8
 """So many NUMA nodes a kubelet with a policy takes without being told."""
 LOCAL, REMOTE = 10, 20
 """Distances where the object names none."""
@@ -102,7 +102,7 @@ def machine_of(nrt: NodeResourceTopology, *, cpus: int | None = None, memory: in
     config = _config(nrt, policies, reserved, memory_reserved)
     said = attribute(nrt.attributes, MAX_NODES)
     most = max(manager_config(nrt).max_numa_nodes, len(zones))
-    if said is not None or most > MOST_BY_DEFAULT:
+    if said is not None or most > MAX_BY_DEFAULT:
         config = config._replace(topology_manager_policy_options={"max-allowable-numa-nodes": str(most)})
         if said is None:
             notes.append(f"max-allowable-numa-nodes is taken to be {most}: the kubelet would not start without it")

@@ -14,7 +14,7 @@ from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.node import AdmitResult
 from numalign.kubelet.releases.early_merge import EarlyMerge, as_given
 from numalign.kubelet.releases.release import Change, version_text
-from numalign.kubelet.releases.table import all_changes, between, kubelet, parse_version, without
+from numalign.kubelet.releases.table import all_changes, between, first_with_option, kubelet, parse_version, without
 from numalign.kubelet.releases.v1_32 import V1_32
 from numalign.kubelet.setup import Setup
 from numalign.model.apiserver.defaulting import read_pod
@@ -80,6 +80,11 @@ class TestTable:
     def test_an_upgrade_brings_the_changes_between(self) -> None:
         assert [change.topic for change in between((1, 23), (1, 24))] == ["preferred hints"]
         assert not between((1, 24), (1, 24))
+
+    def test_an_option_has_a_first_release(self) -> None:
+        assert first_with_option("strict-cpu-reservation") == (1, 32)
+        assert first_with_option("full-pcpus-only") == (1, 22)
+        assert first_with_option("full-cpus-only") is None
 
     @pytest.mark.parametrize("text", ["1.23", "v1.23", "v1.23.17", " 1.23 "])
     def test_versions_are_read(self, text: str) -> None:

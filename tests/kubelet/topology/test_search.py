@@ -230,7 +230,7 @@ class TestLargeMachines:
 
     def test_a_search_that_would_not_end_is_given_up(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """The kubelet itself does not come back: it looks at every set of nodes."""
-        monkeypatch.setattr(lowest, "MOST_STEPS", 5)
+        monkeypatch.setattr(lowest, "MAX_STEPS", 5)
 
         with pytest.raises(KubeletHangError, match="every set of 16 NUMA nodes"):
             merged("restricted", self.lists(16, 4), numa_info(range(16)))

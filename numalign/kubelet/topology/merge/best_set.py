@@ -8,14 +8,13 @@ is solved once: that keeps machines of 64 nodes with few kinds of nodes and few 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from functools import cache
 from itertools import accumulate
-from typing import Final, NamedTuple, Protocol, TypeVar
+from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 from numalign.kubelet.errors import KubeletHangError
 from numalign.kubelet.topology.merge.lists import NUMAInfo
 
-MOST_STEPS: Final = 150_000
+MAX_STEPS: Final = 150_000
 """How many states a search solves at most, some seconds' worth. Machines that were built stay far below, also those of
 64 nodes; it takes dozens of nodes without any order in their distances to get there. The kubelet, which looks at every
 set of nodes, does not come back on those."""
@@ -71,7 +70,7 @@ def lowest(order: Sequence[int], width: int, limits: Limits[State]) -> int | Non
         limits: what is acceptable.
 
     Raises:
-        KubeletHangError: see `MOST_STEPS`.
+        KubeletHangError: see `MAX_STEPS`.
     """
     dead: set[tuple[int, int, State]] = set()
     steps = _steps(len(order))
@@ -114,76 +113,102 @@ def closest(
         holds: tells of a whole mask that it is acceptable; it may miss some.
 
     Raises:
-        KubeletHangError: see `MOST_STEPS`.
+        KubeletHangError: see `MAX_STEPS`.
     """
     rows = numa.distances or {}
     pairs = [[rows[i][j] + rows[j][i] for j in order] for i in order]
+    alone = tuple([row[index] // 2 for index, row in enumerate(pairs)])
+    masks = _grown(order, width, pairs)
+    reached = min((numa.distance(mask) for mask in masks if holds(mask)), default=FAR)
+    search = _Closest(order, pairs, limits)
+    found = search.solve(len(order), width, limits.start(), alone, reached + 1)
+    return None if found is None else found[1]
 
-    @cache
-    def companions(index: int) -> list[list[int]]:
-        """For each of the first `index` nodes the sums over its nearest ones among them."""
-        return [
-            list(accumulate(sorted(row[j] for j in range(index) if j != i), initial=0))
-            for i, row in enumerate(pairs[:index])
-        ]
 
-    def at_least(index: int, wanted: int, cost: Sequence[int]) -> int:
-        """Return twice the least that `wanted` nodes can add: a pair is shared by two nodes."""
-        sums = companions(index)
-        return sum(sorted([2 * own + near[wanted - 1] for own, near in zip(cost, sums, strict=True)])[:wanted])
+class _Closest(Generic[State]):
+    """One search for the closest mask, and what it has found out so far."""
 
-    solved: dict[Hashable, tuple[int, int]] = {}
-    hopeless: dict[Hashable, int] = {}
-    steps = _steps(len(order))
+    def __init__(self, order: Sequence[int], pairs: Sequence[Sequence[int]], limits: Limits[State]) -> None:
+        """Begin.
 
-    def solve(index: int, wanted: int, state: State, cost: tuple[int, ...], budget: int) -> tuple[int, int] | None:
+        Args:
+            order: the nodes, ascending.
+            pairs: the distance of two nodes, there and back, by their places in `order`.
+            limits: what is acceptable.
+        """
+        self._order = order
+        self._pairs = pairs
+        self._limits = limits
+        self._solved: dict[Hashable, tuple[int, int]] = {}
+        self._hopeless: dict[Hashable, int] = {}
+        self._companions: dict[int, list[list[int]]] = {}
+        self._steps = _steps(len(order))
+
+    def solve(
+        self, index: int, wanted: int, state: State, cost: tuple[int, ...], budget: int
+    ) -> tuple[int, int] | None:
         """Return (what is added to the distance, nodes) of the best way to go on that adds less than `budget`.
 
         `cost[j]` is what node j would add with the nodes taken so far.
         """
-        if budget <= 0 or not limits.hopeful(index, wanted, state):
+        if budget <= 0 or not self._limits.hopeful(index, wanted, state):
             return None
         if index == 0:
             return 0, 0
         if wanted == 0:
             cost = ()
-        elif at_least(index, wanted, cost) >= 2 * budget:
+        elif self._at_least(index, wanted, cost) >= 2 * budget:
             return None
         key = (index, wanted, state, cost)
-        known = solved.get(key)
+        known = self._solved.get(key)
         if known is not None:
             return known if known[0] < budget else None
-        if hopeless.get(key, 0) >= budget:
+        if self._hopeless.get(key, 0) >= budget:
             return None
-        next(steps)
-        last, best, limit = index - 1, None, budget
-        if wanted < index:
-            left = limits.leave(last, state)
-            best = None if left is None else solve(last, wanted, left, cost[:last], limit)
-            limit = limit if best is None else best[0]
-        if wanted:
-            taken = limits.take(last, state)
-            if taken is not None:
-                row = pairs[last]
-                dearer = tuple([cost[j] + row[j] for j in range(last)])
-                found = solve(last, wanted - 1, taken, dearer, limit - cost[last])
-                if found is not None:
-                    best = (found[0] + cost[last], found[1] | 1 << order[last])
+        next(self._steps)
+        best = self._branch(index - 1, wanted, state, cost, budget)
         if best is None:
-            hopeless[key] = budget
+            self._hopeless[key] = budget
         else:
-            solved[key] = best
+            self._solved[key] = best
         return best
 
-    alone = tuple([row[index] // 2 for index, row in enumerate(pairs)])
-    masks = _grown(order, width, pairs)
-    reached = min((numa.distance(mask) for mask in masks if holds(mask)), default=FAR)
-    found = solve(len(order), width, limits.start(), alone, reached + 1)
-    return None if found is None else found[1]
+    def _branch(
+        self, last: int, wanted: int, state: State, cost: tuple[int, ...], budget: int
+    ) -> tuple[int, int] | None:
+        """Leave node `last` out, then take it: the first of two equally good ways is the smaller integer."""
+        best = None
+        if wanted <= last:
+            left = self._limits.leave(last, state)
+            best = None if left is None else self.solve(last, wanted, left, cost[:last], budget)
+            budget = budget if best is None else best[0]
+        if not wanted:
+            return best
+        taken = self._limits.take(last, state)
+        if taken is None:
+            return best
+        row = self._pairs[last]
+        dearer = tuple([cost[j] + row[j] for j in range(last)])
+        found = self.solve(last, wanted - 1, taken, dearer, budget - cost[last])
+        return best if found is None else (found[0] + cost[last], found[1] | 1 << self._order[last])
+
+    def _at_least(self, index: int, wanted: int, cost: Sequence[int]) -> int:
+        """Return twice the least that `wanted` nodes can add: a pair is shared by two nodes."""
+        sums = self._companions.get(index)
+        if sums is None:
+            sums = self._companions[index] = self._sums(index)
+        return sum(sorted([2 * own + near[wanted - 1] for own, near in zip(cost, sums, strict=True)])[:wanted])
+
+    def _sums(self, index: int) -> list[list[int]]:
+        """For each of the first `index` nodes the sums over its nearest ones among them."""
+        return [
+            list(accumulate(sorted(row[j] for j in range(index) if j != i), initial=0))
+            for i, row in enumerate(self._pairs[:index])
+        ]
 
 
 def _steps(nodes: int) -> Iterator[int]:
-    yield from range(MOST_STEPS)
+    yield from range(MAX_STEPS)
     raise KubeletHangError(f"the Topology Manager looks at every set of {nodes} NUMA nodes")
 
 

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from numalign.kubelet.topology.hints import HintList, TopologyHint
 
-MOST_COUNTED: Final = 1 << 20
+MAX_COUNTED: Final = 1 << 20
 """Tables of the transform in `_ands` have at most so many entries."""
 
 
@@ -100,7 +100,7 @@ def _ands(lists: Sequence[HintList], full: int) -> set[int]:
     masks = {full}
     for index, offer in enumerate(offers):
         tables = len(offers) - index + 2
-        if len(masks) * len(offer) > tables * full.bit_count() * size and size <= MOST_COUNTED:
+        if len(masks) * len(offer) > tables * full.bit_count() * size and size <= MAX_COUNTED:
             return ands_by_counting([masks, *offers[index:]], full)
         masks = {mask & other for mask in masks for other in offer}
     return masks

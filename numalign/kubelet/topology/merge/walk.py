@@ -13,14 +13,14 @@ from numalign.kubelet.errors import KubeletPanicError
 from numalign.kubelet.topology.hints import HintList, TopologyHint
 from numalign.kubelet.topology.merge.lists import NUMAInfo, merge_lists, target_width
 
-MOST_COMBINATIONS = 2_000_000
+MAX_COMBINATIONS = 2_000_000
 """How far the walk goes. The kubelet goes on; what it does beyond is taken to be a merge without distances."""
 
 
 def merge_by_walking(lists: Sequence[HintList], numa: NUMAInfo) -> TopologyHint:
     """Merge as the kubelet does, combination by combination, first list outermost.
 
-    The work is the product of the list lengths, as in the kubelet, but at most `MOST_COMBINATIONS`.
+    The work is the product of the list lengths, as in the kubelet, but at most `MAX_COMBINATIONS`.
 
     Raises:
         KubeletPanicError: a distance row ends before the id that is looked up.
@@ -28,7 +28,7 @@ def merge_by_walking(lists: Sequence[HintList], numa: NUMAInfo) -> TopologyHint:
     width = target_width(lists)
     best: TopologyHint | None = None
     combinations = product(*lists)
-    for combination in islice(combinations, MOST_COMBINATIONS):
+    for combination in islice(combinations, MAX_COMBINATIONS):
         candidate = _combine(combination, numa.full)
         if candidate.numa_affinity and (best is None or _replaces(best, candidate, width, numa)):
             best = candidate
