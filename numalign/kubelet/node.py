@@ -173,10 +173,12 @@ def remove(node: Node, state: NodeState, uid: str) -> NodeState:
     """End a pod: it stops being active and everything it held is free. Unknown or refused pods change nothing."""
     if uid not in state.pods:
         return state
-    pods = {other: pod for other, pod in state.pods.items() if other != uid}
-    if uid in state.hints:
-        state = state._replace(hints={other: hint for other, hint in state.hints.items() if other != uid})
-    return _release(node, state._replace(pods=pods), uid)
+    pods = dict(state.pods)
+    del pods[uid]
+    hints = state.hints
+    if uid in hints:
+        hints = {other: hint for other, hint in hints.items() if other != uid}
+    return _release(node, NodeState(states=state.states, pods=pods, hints=hints, leftovers=state.leftovers), uid)
 
 
 def _release(node: Node, state: NodeState, uid: str) -> NodeState:

@@ -159,7 +159,9 @@ def admitted(
     state: NodeState, pod: PodDemand, hints: Mapping[str, TopologyHint], decisions: Iterable[Decision]
 ) -> Admission:
     """The pod runs."""
-    return state._replace(pods={**state.pods, pod.uid: pod}), AdmitResult(True, hints=hints, decisions=tuple(decisions))
+    pods = {**state.pods, pod.uid: pod}
+    after = NodeState(states=state.states, pods=pods, hints=state.hints, leftovers=state.leftovers)
+    return after, AdmitResult(True, hints=hints, decisions=tuple(decisions))
 
 
 def refused(
@@ -225,7 +227,9 @@ def allocate(
         except (AllocationError, KubeletPanicError, KubeletHangError) as error:
             failure = Failure(error, provider.name)
             break
-    return state._replace(states=tuple(states)), failure
+    device, cpu, memory = states
+    held = (device, cpu, memory)
+    return NodeState(states=held, pods=state.pods, hints=state.hints, leftovers=state.leftovers), failure
 
 
 def _leave(state: NodeState, pod: PodDemand) -> NodeState:

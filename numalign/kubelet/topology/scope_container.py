@@ -27,9 +27,10 @@ def admit(manager: TopologyManager, state: NodeState, pod: PodDemand) -> Admissi
     """Admit a pod container by container, in the kubelet's order: init containers first."""
     hints: dict[str, TopologyHint] = {}
     decisions: list[Decision] = []
+    own = manager.container_policies
     for container in pod.containers:
         hint = NO_HINT
-        if manager.policy_of(container.name) != "none":
+        if (manager.policy_of(container.name) if own else manager.policy) != "none":
             try:
                 decision = decide(manager, state, pod, container)
             except (KubeletPanicError, KubeletHangError) as error:
