@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from numalign.analysis.lint.finding import Finding
+    from numalign.errors import InputError
     from numalign.model.pod import QoS
 
 
@@ -44,3 +45,5 @@ class LintResult(NamedTuple):
     machine: str | None
     """The machine they were judged by; None: judged without one."""
     pods: tuple[LintedPod, ...]
+    broken: tuple[InputError, ...] = ()
+    """Claims and classes beside the pods that are none; the pods are judged without them."""

@@ -20,7 +20,7 @@ from numalign.model.pod import Pod
 from numalign.model.quantity import value
 from numalign.results.admit import PodResult
 from numalign.results.claimed import ClaimedDevice, ContainerClaims, NodeClaims, PodClaims
-from numalign.sources.cluster.claims import ClaimObjects, read_objects, read_slices
+from numalign.sources.cluster.claims import ClaimObjects, read_beside_pods, read_slices
 from numalign.tasks.dra_check import asked_features, device_got
 from numalign.tasks.dra_claims import Reference, references, users
 from numalign.tasks.requests import ClaimsRequest
@@ -34,7 +34,7 @@ def load_claims(request: ClaimsRequest) -> ClaimObjects:
         InputError: a file is wrong.
     """
     files = [name for name in request.files if name != "-"]
-    return read_objects(files, pods=False).over(read_slices(request.slices))
+    return read_beside_pods(files).over(read_slices(request.slices))
 
 
 def claims_on(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 
 from numalign.analysis.lint.finding import Finding
@@ -9,10 +10,11 @@ from numalign.dra.features import features
 from numalign.dra.lint import driver_of_class, lint_claim, lint_claim_on, requests_of
 from numalign.dra.publish.cpus import CAPACITY, DRIVER
 from numalign.dra.values import Claim
+from numalign.errors import InputError
 from numalign.model.path import child
 from numalign.model.pod import Container, Pod
 from numalign.model.quantity import NANO, value
-from numalign.sources.cluster.claims import ClaimObjects, read_objects, read_slices
+from numalign.sources.cluster.claims import ClaimObjects, read_beside_pods, read_slices
 from numalign.sources.text.yaml import FilePath
 from numalign.tasks.dra_claims import references, users
 
@@ -21,7 +23,11 @@ class ClaimRules:
     """Judges the claims of pods by the files they stand in, and by a cluster's slices if there are any."""
 
     def __init__(self, files: Iterable[FilePath], slices: FilePath | None) -> None:
-        given = read_objects([name for name in files if str(name) != "-"], pods=False)
+        self.broken: list[InputError] = []
+        """Objects in the files that are none, if there are several inputs; else the first of them is raised."""
+        names = [name for name in files if str(name) != "-"]
+        several = len(names) > 1 or any(os.path.isdir(name) for name in names)
+        given = read_beside_pods(names, self.broken if several else None)
         self._objects: ClaimObjects = given if slices is None else given.over(read_slices(slices))
         self._published = slices is not None
 

@@ -48,7 +48,7 @@ def lint(
     # Pods of one document get their lines together: a large one is read for them once.
     for _, members in groupby(sources, key=lambda source: id(source.document)):
         pods += _linted(tuple(members), session, ignore, claims)
-    return LintResult(on.machine.name if on else None, tuple(pods))
+    return LintResult(on.machine.name if on else None, tuple(pods), tuple(claims.broken) if claims else ())
 
 
 def _empty_node(on: Setup) -> Session:

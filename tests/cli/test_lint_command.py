@@ -118,6 +118,25 @@ def test_a_repository_of_mixed_files_is_judged_by_its_pods(tmp_path: Path) -> No
     assert in_process("lint", good, tmp_path / "svc.yaml").status == 0
 
 
+def test_a_broken_file_or_claim_does_not_keep_pods_with_claims_from_being_judged(tmp_path: Path) -> None:
+    (tmp_path / "broken.yaml").write_text("kind: Pod\nkind: Pod\n")
+    (tmp_path / "old.yaml").write_text(
+        "apiVersion: resource.k8s.io/v1alpha2\nkind: ResourceClaim\nmetadata: {name: c}\n"
+    )
+    (tmp_path / "pod.yaml").write_text(
+        "kind: Pod\nmetadata: {name: p}\nspec:\n  resourceClaims: [{name: c, resourceClaimName: c}]\n"
+        "  containers: [{name: a, resources: {claims: [{name: c}], requests: {cpu: 2}}}]\n"
+    )
+    done = in_process("lint", tmp_path)
+
+    assert (done.status, done.out.splitlines()[-1].partition(",")[0]) == (2, "1 pod")
+    assert [line.partition(": apiVersion")[0] for line in done.err.splitlines()] == [
+        "numalign: note: 1 document without a pod passed over: ResourceClaim",
+        f'numalign: {tmp_path}/broken.yaml:2: the key "kind" is there twice',
+        f"numalign: {tmp_path}/old.yaml:1",
+    ]
+
+
 def test_without_any_pod_there_is_nothing_to_say(tmp_path: Path) -> None:
     (tmp_path / "svc.yaml").write_text("kind: Service\nmetadata: {name: s}\n")
 

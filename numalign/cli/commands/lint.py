@@ -91,7 +91,7 @@ def command(
     if not quiet:
         _print(output, result, notices, fail_on)
     bad = any(reaches(finding, fail_on) for one in result.pods for finding in one.findings)
-    return report(given.broken, ExitStatus.NO if bad else ExitStatus.DONE)
+    return report((*given.broken, *result.broken), ExitStatus.NO if bad else ExitStatus.DONE)
 
 
 def _explain(code: str) -> ExitStatus:

@@ -8,9 +8,9 @@ from typing import Final, NamedTuple, TypeVar
 from numalign.dra import reading
 from numalign.dra.values import Claim, DeviceClass, Node, Slice
 from numalign.errors import InputError
-from numalign.sources.pods.files import documents_of
+from numalign.sources.pods.files import documents_of, readable_documents
 from numalign.sources.pods.pod_objects import Carrier, Thing, carriers_of, things_of
-from numalign.sources.text.yaml import STDIN, FilePath
+from numalign.sources.text.yaml import STDIN, Document, FilePath
 
 T = TypeVar("T")
 
@@ -127,11 +127,32 @@ def read_objects(names: Iterable[FilePath], *, pods: bool) -> ClaimObjects:
     Raises:
         InputError: an input cannot be read, or an object in it is wrong; `where` has file, line and field.
     """
+    return _collected((document for name in names for document in documents_of(name)), pods=pods)
+
+
+def read_beside_pods(names: Iterable[FilePath], broken: list[InputError] | None = None) -> ClaimObjects:
+    """Read the files and folders that pods were read from: what cannot be read in them was said with the pods.
+
+    Args:
+        names: the inputs.
+        broken: takes what is wrong with an object, which is left out then; None: it is raised.
+
+    Raises:
+        InputError: an object in them is wrong; `where` has file, line and field.
+    """
+    return _collected((document for name in names for document in readable_documents(name)), pods=False, broken=broken)
+
+
+def _collected(documents: Iterable[Document], *, pods: bool, broken: list[InputError] | None = None) -> ClaimObjects:
     found = _Collected()
-    for name in names:
-        for document in documents_of(name):
-            for thing in things_of(document):
+    for document in documents:
+        for thing in things_of(document):
+            try:
                 found.add(thing, pods=pods)
+            except InputError as error:
+                if broken is None:
+                    raise
+                broken.append(error)
     return ClaimObjects(
         tuple(found.slices),
         found.classes,

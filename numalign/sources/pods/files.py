@@ -48,6 +48,20 @@ def documents_of(name: FilePath) -> Iterator[Document]:
         yield from load_file(file)
 
 
+def readable_documents(name: FilePath) -> Iterator[Document]:
+    """Yield the documents of the files that can be read."""
+    try:
+        listed = files_in(name)
+    except InputError:
+        return
+    for file in listed:
+        try:
+            documents = list(load_file(file))
+        except InputError:
+            continue
+        yield from documents
+
+
 def identity(file: str) -> str:
     """Give what two names of one file have in common."""
     return file if file == "-" or "\0" in file else os.path.realpath(file)
