@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -34,11 +33,9 @@ def table(done: Done) -> list[list[str]]:
 
 
 class TestTable:
-    def test_every_policy_and_scope_of_a_pod_on_hgx_h100_takes_less_than_a_second(self) -> None:
-        began = time.perf_counter()
+    def test_every_policy_and_scope_of_a_pod_on_hgx_h100(self) -> None:
         done = numalign("compare", GPU_POD, "-m", "hgx-h100")
 
-        assert time.perf_counter() - began < 1
         assert done.status == 0
         header, *rows = table(done)
         assert header == ["", "POLICY", "SCOPE", "RESULT", "HINT", "ALIGNED", "REPLICAS", "THEN", "STRANDED"]

@@ -116,7 +116,10 @@ def test_a_file_without_permission_is_2(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_kubelet_that_does_not_start_is_4() -> None:
     done = numalign("admit", POD, "-m", "gb200", "--policy", "restricted")
     assert (done.status, done.out) == (4, "")
-    assert one_line(done.err) == "the kubelet would not start: unsupported on machines with more than 8 NUMA Nodes"
+    assert done.err.splitlines() == [
+        "numalign: the kubelet would not start: unsupported on machines with more than 8 NUMA Nodes",
+        "numalign: the machine's file suggests --topology-manager-policy-options max-allowable-numa-nodes=34",
+    ]
 
 
 def test_a_bug_is_70_and_says_where_to_report_it(monkeypatch: pytest.MonkeyPatch) -> None:

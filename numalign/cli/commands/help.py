@@ -72,6 +72,8 @@ def command(context: click.Context, topic: str | None) -> ExitStatus:
         found = group.get_command(context, topic) if isinstance(group, click.Group) else None
         if found is None:
             raise InputError(f"there is no topic or command {topic!r}; topics are {', '.join(TOPICS)}", "help")
+        from numalign.cli.help import grouped
+
         with click.Context(found, info_name=topic, parent=root) as inner:
-            click.echo(found.get_help(inner))
+            click.echo(grouped(found).get_help(inner))
     return ExitStatus.DONE
