@@ -159,8 +159,8 @@ def _cannot_be_used(row: Row, refusal: Refusal, loose: Loose | None) -> str:
     if not around.groups:
         return f"no set of nodes{chosen} has all of it" if chosen else "not together on nodes that have the rest of it"
     return (
-        f"not on nodes that may be used together{chosen.rstrip(',')}: memory that pods hold binds its nodes "
-        f"({_groups(around)})"
+        f"not on nodes that may be used together{chosen.rstrip(',')}: a node whose memory pods hold alone stays alone, "
+        f"and nodes held together stay together ({_groups(around)})"
     )
 
 

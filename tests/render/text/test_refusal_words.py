@@ -148,7 +148,7 @@ def test_a_cause_in_words(
 ) -> None:
     found = words(settings, asked, *before, on=on)
     if expected is None:
-        assert "memory that pods hold binds its nodes (node 0 alone: a; node 1 alone: b)" in found[0]
+        assert "nodes held together stay together (node 0 alone: a; node 1 alone: b)" in found[0]
     else:
         assert found == expected
 
