@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, Self
+from typing import Self
 
 from numalign.analysis.whatif.situation import Event, Situation, arrivals, played
 from numalign.errors import HostError, InputError, Notice, NumalignError, StartError
@@ -26,6 +26,7 @@ from numalign.results.lint import LintResult as _LintResult
 from numalign.tasks import setup as _setup_task
 from numalign.tasks.pod_result import pod_result
 from numalign.tasks.requests import KubeletRequest, PodsRequest
+from numalign.values import NamedTuple
 
 __all__ = [
     "IDEAL",

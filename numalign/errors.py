@@ -5,7 +5,7 @@ A refused pod is a result, never an exception. Everything here may be imported f
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from numalign.values import NamedTuple
 
 
 class Notice(NamedTuple):

@@ -82,6 +82,12 @@ def test_the_code_says_any_seldom() -> None:
     assert code.times_named("Any", MODULES) <= HOUSE["limits"]["any"]
 
 
+def test_values_are_those_that_are_quick_to_import() -> None:
+    """A generic one may take typing's NamedTuple: `numalign.values` does not know `Generic`."""
+    typings = {module for module in MODULES if "typing.NamedTuple" in code.imports(module)}
+    assert {module for module in typings if "typing.Generic" not in code.imports(module)} == {"numalign.values"}
+
+
 def test_an_ignored_type_error_has_a_reason() -> None:
     """`# type: ignore[code]  # why`: the next reader must not have to guess."""
     bare = re.compile(r"#\s*type:\s*ignore(?!\[[a-z-]+(, [a-z-]+)*\]  # \w)")

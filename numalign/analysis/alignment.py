@@ -14,11 +14,12 @@ from collections.abc import Iterable, Mapping
 from functools import reduce
 from itertools import combinations
 from operator import or_
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from numalign.analysis.holding import Holding, holding
 from numalign.analysis.verdict import Verdict, is_aligned, worst
 from numalign.model.resources import CPU, MEMORY, page_size
+from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.kubelet.admission import Outcome

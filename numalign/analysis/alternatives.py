@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from math import comb, prod
-from typing import NamedTuple
 
 from numalign.analysis.matrix import Matrix, Row
 from numalign.kubelet import device
 from numalign.kubelet.node import Decision, Node
 from numalign.kubelet.topology.hints import HintFamily
 from numalign.model.cpuset import ids
+from numalign.values import NamedTuple
 
 MAX_NODES_COMBINED = 8
 """On machines with more nodes only single nodes are looked at."""

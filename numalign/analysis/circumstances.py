@@ -6,7 +6,6 @@ A matrix counts what is free on each NUMA node. Where that alone does not tell w
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from numalign.analysis.alignment import nodes_of_cpus
 from numalign.analysis.holding import holding
@@ -19,6 +18,7 @@ from numalign.kubelet.node import Node, NodeState
 from numalign.model.pod import ContainerKind
 from numalign.model.quantity import NANO
 from numalign.model.resources import is_memory
+from numalign.values import NamedTuple
 
 MILLI = NANO // 1000
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from numalign.analysis.matrix import Matrix, matrix
 from numalign.analysis.placement import Placement, placements
@@ -14,6 +13,7 @@ from numalign.analysis.whatif.changes import Machines, changes
 from numalign.analysis.whatif.situation import Situation
 from numalign.kubelet.admission import Outcome
 from numalign.kubelet.node import Decision
+from numalign.values import NamedTuple
 
 
 class Explanation(NamedTuple):

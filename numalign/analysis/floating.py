@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from numalign.model.resources import CPU, MEMORY
+from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.kubelet.demand import ContainerDemand

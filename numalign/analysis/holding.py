@@ -6,9 +6,10 @@ Everybody above the kubelet looks at holdings through this one value.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from numalign.kubelet import device
+from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.kubelet.demand import ContainerDemand

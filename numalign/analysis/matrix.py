@@ -6,12 +6,13 @@ scope `pod`, for a whole pod, from the same answers that the kubelet merged.
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from numalign.analysis.alignment import memory_width
 from numalign.kubelet.demand import PodDemand
 from numalign.kubelet.node import Decision, Node, NodeState
 from numalign.kubelet.topology.hints import CANNOT_FIT, NO_PREFERENCE, HintFamily, Hints
+from numalign.values import NamedTuple
 
 Verdict = Literal["enough", "together", "no", "any"]
 """What one node can do for a resource: hold all of it; only together with other nodes; nothing; or, for a resource that

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 from math import prod
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from numalign.analysis.limits import MAX_COMBINATIONS_SHOWN
 from numalign.kubelet.node import PROVIDERS, Decision, Node
 from numalign.kubelet.topology.hints import NO_PREFERENCE, HintFamily, HintList, Hints, TopologyHint
 from numalign.kubelet.topology.merge.lists import non_preferred_key, preferred_key, target_width
 from numalign.kubelet.topology.policy import explicit
+from numalign.values import NamedTuple
 
 MAX_NODES_LISTED = 8
 """How many NUMA nodes a machine may have for its hints to be written out."""

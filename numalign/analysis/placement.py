@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from numalign.analysis.alignment import Alignment, alignment
 from numalign.analysis.closeness import Neighbours, neighbours
 from numalign.analysis.holding import holding
@@ -11,6 +9,7 @@ from numalign.kubelet.admission import Outcome
 from numalign.kubelet.node import Node
 from numalign.model.cpuset import ids
 from numalign.model.resources import CPU
+from numalign.values import NamedTuple
 
 
 class Place(NamedTuple):

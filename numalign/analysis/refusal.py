@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from numalign.analysis.circumstances import Amount, Circumstances, amounts, circumstances
 from numalign.analysis.matrix import Matrix, Row, matrix
@@ -21,6 +21,7 @@ from numalign.kubelet.fit.predicates import Refusal as Predicate
 from numalign.kubelet.node import Decision, Node
 from numalign.kubelet.topology.hints import CANNOT_FIT
 from numalign.model.resources import HUGEPAGES
+from numalign.values import NamedTuple
 
 Stage = Literal["hints", "merge", "policy", "allocation", "fit", "panic", "hang"]
 """Where it went wrong. `hints`: a resource is to be had on no set of nodes. `policy`: one can be had, but never, or not

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from numalign.analysis.floating import Cause, cause
 from numalign.analysis.holding import holding
@@ -12,6 +11,7 @@ from numalign.analysis.lint.in_manifest import fractional_cpus, limit_missing, r
 from numalign.analysis.lint.subject import subject
 from numalign.kubelet.admission import Outcome
 from numalign.model.quantity import NANO
+from numalign.values import NamedTuple
 
 
 class Unpinned(NamedTuple):

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import click
 
 from numalign.errors import InputError
+from numalign.values import NamedTuple
 
 OWN_FILE: Final = ".numalign.toml"
 PROJECT_FILE: Final = "pyproject.toml"

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from numalign.errors import StartError
+from numalign.values import NamedTuple
 
 
 class Kind(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from enum import Enum
-from typing import Final, NamedTuple
+from typing import Final
 
 from numalign.dra.capacity import added, fits, taken_of
 from numalign.dra.constraints import constraint
@@ -24,6 +24,7 @@ from numalign.dra.taints import tolerated
 from numalign.dra.usage import Usage
 from numalign.dra.values import MAX_RESULTS, Claim, DeviceClass, DeviceID, Node
 from numalign.model.quantity import Quantity
+from numalign.values import NamedTuple
 
 MAX_WORK: Final = 2_000_000
 """How many devices a search may look at on one node, each again as often as it is tried: about a second here. The

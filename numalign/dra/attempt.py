@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from numalign.dra.allocator import MAX_WORK, allocate
 from numalign.dra.features import Features
@@ -11,6 +10,7 @@ from numalign.dra.pools import Pool, Published, pools_of
 from numalign.dra.result import Outcome
 from numalign.dra.usage import Usage
 from numalign.dra.values import Claim, Device, DeviceClass, Node
+from numalign.values import NamedTuple
 
 
 class Attempt(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from numalign.dra.attempt import Attempt
 from numalign.dra.drivers import PCIE_ROOT, numa_names
@@ -15,6 +15,7 @@ from numalign.dra.values import Claim, Constraint, DeviceRequest, Toleration
 from numalign.dra.why import drivers_of, form_of
 from numalign.errors import InputError
 from numalign.model.quantity import NANO, Quantity, canonical, from_int
+from numalign.values import NamedTuple
 
 ChangeKind = Literal["attribute", "constraint", "count", "capacity", "class", "selector", "toleration", "free"]
 

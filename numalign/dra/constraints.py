@@ -6,11 +6,12 @@ the scheduler's own (D-17, D-18a).
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from numalign.dra.features import Features
 from numalign.dra.values import Attribute, Device, DeviceID
 from numalign.dra.values import Constraint as Written
+from numalign.values import NamedTuple
 
 
 class RequestName(NamedTuple):

@@ -6,9 +6,10 @@ One thing has several names: a `matchAttribute` over two drivers holds only if b
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from numalign.dra.values import Attribute, Device, DeviceClass
+from numalign.values import NamedTuple
 
 Kind = Literal["cpu", "gpu", "memory", "nic"]
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
+
+from numalign.values import NamedTuple
 
 Copy = Literal["stable", "incubating", "experimental"]
 

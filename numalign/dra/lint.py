@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from numalign.dra.constraints import RequestName, covers, lookup
 from numalign.dra.drivers import DRIVERS, PCIE_ROOT, STANDARD_NUMA, Driver, is_place_name
@@ -16,6 +16,7 @@ from numalign.dra.features import Features
 from numalign.dra.selection import AllocationError, Candidate, RequestKey, Selection
 from numalign.dra.values import Claim, Constraint, DeviceClass, DeviceID, DeviceRequest, Node, Slice
 from numalign.errors import InputError
+from numalign.values import NamedTuple
 
 Effect = Literal["note", "impossible"]
 _DRIVER: Final = re.compile(r"""device\.driver\s*==\s*(["'])([^"']+)\1""")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from numalign.dra.plan import Wanted
 from numalign.dra.result import AllocatedDevice, ClaimAllocation, ConfigFrom
 from numalign.dra.selection import Candidate, RequestKey
 from numalign.dra.values import Claim, Config, Node, NodeSelector, Requirement, Term
+from numalign.values import NamedTuple
 
 
 class Grip(NamedTuple):

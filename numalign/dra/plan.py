@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from numalign.dra.capacity import fits, taken_of
 from numalign.dra.constraints import RequestName
@@ -12,6 +11,7 @@ from numalign.dra.pools import Pool
 from numalign.dra.selection import AllocationError, Candidate, RequestKey, Selection, candidates
 from numalign.dra.usage import Usage
 from numalign.dra.values import MAX_RESULTS, Claim, DeviceClass, DeviceRequest, Request
+from numalign.values import NamedTuple
 
 
 class Wanted(NamedTuple):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from numalign.dra.features import Features
 from numalign.dra.placement import reaches
 from numalign.dra.values import Node, Slice
+from numalign.values import NamedTuple
 
 
 class Pool(NamedTuple):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from numalign.dra.selection import RequestKey
 from numalign.dra.values import Config, DeviceID, NodeSelector, Toleration
 from numalign.model.quantity import Quantity
+from numalign.values import NamedTuple
 
 Gate = Literal["in use", "selector", "counter", "taint", "capacity", "constraint", "pool"]
 """What a device can fail at; `pool`: its pool is incomplete or invalid."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from numalign.dra.cel.device import DeviceValue, Selector, compile_selector, device_value
 from numalign.dra.cel.errors import CompileError, EvaluationError, UnsupportedError, line_and_column
@@ -12,6 +12,7 @@ from numalign.dra.placement import matches
 from numalign.dra.pools import Pool
 from numalign.dra.values import Device, DeviceClass, DeviceID, DeviceRequest, Node, Slice
 from numalign.errors import InputError
+from numalign.values import NamedTuple
 
 
 class Candidate(NamedTuple):

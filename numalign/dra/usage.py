@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 from numalign.dra.capacity import Amounts, added
 from numalign.dra.values import Claim, DeviceID
+from numalign.values import NamedTuple
 
 
 class Usage(NamedTuple):

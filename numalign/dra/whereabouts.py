@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from numalign.dra.drivers import PCI_BUS_ID, PCIE_ROOT, numa_nodes
 from numalign.dra.publish.slices import driver_of
 from numalign.dra.values import Device, DeviceID
 from numalign.model.machine import Device as PluginDevice
 from numalign.model.machine import Machine
+from numalign.values import NamedTuple
 
 ToldBy = Literal["driver", "machine", "nobody"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from numalign.dra.attempt import Attempt
 from numalign.dra.constraints import RequestName, covers, lookup
@@ -11,6 +10,7 @@ from numalign.dra.result import Gate, Outcome
 from numalign.dra.selection import AllocationError, Candidate, RequestKey, Selection, candidates
 from numalign.dra.values import Claim, Constraint, DeviceClass, DeviceRequest, Request
 from numalign.errors import InputError
+from numalign.values import NamedTuple
 
 
 class Publisher(NamedTuple):

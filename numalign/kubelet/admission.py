@@ -7,7 +7,6 @@ each pod the states around its admission.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from numalign.errors import Notice
 from numalign.kubelet import cpu, memory
@@ -21,6 +20,7 @@ from numalign.kubelet.node import AdmitResult, Node, NodeState
 from numalign.kubelet.releases.release import version_text
 from numalign.kubelet.setup import Setup
 from numalign.model.pod import Pod
+from numalign.values import NamedTuple
 
 
 class Session(NamedTuple):

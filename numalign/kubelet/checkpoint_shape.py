@@ -11,10 +11,11 @@ import base64
 import binascii
 import json
 from collections.abc import Mapping
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from numalign.model import cpuset
 from numalign.model.gojson import GoJSONError, NumberText, loads
+from numalign.values import NamedTuple
 
 Value: TypeAlias = Any
 """What a shape describes, once read: text, number, a CPU set as an int, list, dict, or None for null."""

@@ -7,7 +7,9 @@ machine is `kubelet.start.check`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from numalign.values import NamedTuple
 
 Level = Literal["Alpha", "Beta", "Stable"]
 """How far a policy option has got."""

@@ -6,10 +6,9 @@ huge pages (docs/rules/memory-manager.md 15-18), devices (docs/rules/device-mana
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from numalign.model.pod import Container, ContainerKind, Pod
 from numalign.model.resources import CPU, HUGEPAGES, MEMORY, NATIVE, is_memory
+from numalign.values import NamedTuple
 
 Amounts = tuple[tuple[str, int], ...]
 """(resource, amount) pairs, sorted by resource name."""

@@ -8,7 +8,7 @@ for a refused pod: what a refusal leaves behind is part of the truth until it is
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.cpu.manager import CPUManager
@@ -36,6 +36,7 @@ from numalign.kubelet.topology.manager import (
 from numalign.kubelet.topology.merge.lists import NUMAInfo, numa_info
 from numalign.model.machine import LAST_NUMA_ID, Machine
 from numalign.model.pod import Pod
+from numalign.values import NamedTuple
 
 __all__ = [
     "PROVIDERS",

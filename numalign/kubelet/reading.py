@@ -7,13 +7,13 @@ as they are.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 from numalign.kubelet import demand
 from numalign.kubelet.demand import PodDemand
 from numalign.kubelet.pod_level import level_qos
 from numalign.model.pod import NO_STATUS, Container, Pod, PodLevel
 from numalign.model.quantity import Quantity
+from numalign.values import NamedTuple
 
 Gates = Callable[[str], bool]
 """Tells whether a feature gate is on."""

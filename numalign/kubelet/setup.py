@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.releases.release import Kubelet
 from numalign.kubelet.releases.table import LATEST
 from numalign.model.machine import Machine
+from numalign.values import NamedTuple
 
 Base = Literal["ideal", "kubelet"]
 """What holds where no setting is given: `ideal` is the node of the Topology Manager's announcement, on which nothing

@@ -7,7 +7,8 @@ nobody told. Sets of CPUs and of NUMA nodes are ints (see `cpuset`), amounts are
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+
+from numalign.values import NamedTuple
 
 
 class Package(NamedTuple):

@@ -6,7 +6,9 @@ Values only. Where the machine came from (a file, /sys, a short form) is `numali
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
+
+from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.model.hardware import Hardware

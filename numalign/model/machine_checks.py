@@ -6,10 +6,10 @@ A path leads to the field in a machine file (`("numaNodes", 1, "cpus")`), whatev
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from numalign.model.cpuset import format_set, ids
 from numalign.model.machine import Machine
+from numalign.values import NamedTuple
 
 Path = tuple[str | int, ...]
 

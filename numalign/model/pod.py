@@ -6,9 +6,10 @@ Values only. Reading manifests is `sources.pods`, defaulting and validation `mod
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from numalign.model.quantity import Quantity
+from numalign.values import NamedTuple
 
 Manifest = Mapping[str, Any]
 """An object of a manifest, or a part of one, as it was decoded."""

@@ -7,7 +7,9 @@ common shapes (`2`, `4Gi`, `500m`) take a short way that gives what the general 
 from __future__ import annotations
 
 import re
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
+
+from numalign.values import NamedTuple
 
 Format = Literal["DecimalSI", "BinarySI", "DecimalExponent"]
 

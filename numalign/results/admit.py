@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from numalign.analysis.verdict import is_aligned, worst
 from numalign.model.cpuset import format_set, ids
+from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.analysis.alignment import Alignment

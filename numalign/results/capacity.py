@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 from numalign.errors import Notice
 from numalign.scheduler.fragmentation import Fragmentation
+from numalign.values import NamedTuple
 
 
 class Limit(NamedTuple):

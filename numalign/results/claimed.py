@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
+
+from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.dra.result import Outcome

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from numalign.analysis.verdict import Verdict, is_aligned, worst
+from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.analysis.compare.table import Left

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from numalign.errors import Notice
 from numalign.scheduler.simulate.report import Report
+from numalign.values import NamedTuple
 
 
 class NamedRun(NamedTuple):

@@ -7,7 +7,7 @@ look (`Candidate.look`), so a cluster of thousands of equal machines costs littl
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from numalign.scheduler import choice, filter_kep, filter_nrt, node_fit, score
 from numalign.scheduler.cache import CacheConfig, View
@@ -19,6 +19,7 @@ from numalign.scheduler.request import PodRequest
 from numalign.scheduler.resources import Amounts
 from numalign.scheduler.score import Strategy
 from numalign.scheduler.verdict import PASS, Verdict
+from numalign.values import NamedTuple
 
 Kind = Literal["unaware", "kep", "nrt", "kai"]
 """Which scheduler: kube-scheduler alone, with the proposal's filter, with today's plugin; or KAI."""

@@ -6,13 +6,14 @@ A machine's entry is one value; whoever schedules keeps the entries of all machi
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from numalign.scheduler import fingerprint, preemption
 from numalign.scheduler.nrt.value import NodeResourceTopology, manager_config, with_available
 from numalign.scheduler.placement import ContainerId
 from numalign.scheduler.request import PodRequest, exclusive_containers
 from numalign.scheduler.resources import Amounts
+from numalign.values import NamedTuple
 
 Mode = Literal["passthrough", "discard_reserved", "over_reserve"]
 ForeignPods = Literal["All", "OnlyExclusiveResources", "None"]

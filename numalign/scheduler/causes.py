@@ -6,7 +6,7 @@ Each known cause is taken back alone: if both then agree, it is the cause. The f
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from numalign.errors import StartError
 from numalign.kubelet import admission
@@ -33,6 +33,7 @@ from numalign.scheduler.nrt.value import (
 )
 from numalign.scheduler.request import ContainerRequest, PodRequest
 from numalign.scheduler.resources import Amounts, is_affine, is_whole
+from numalign.values import NamedTuple
 
 
 class Cause(NamedTuple):

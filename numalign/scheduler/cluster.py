@@ -6,7 +6,6 @@ Every event is a function from a cluster to the next one. Time is not here: whoe
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from numalign.scheduler import cache, eviction, preemption
 from numalign.scheduler.attempt import Attempt, Candidate, SchedulerConfig, attempt, check, look_of
@@ -16,6 +15,7 @@ from numalign.scheduler.nrt.value import NodeResourceTopology
 from numalign.scheduler.preemption import Victim, VictimList
 from numalign.scheduler.request import PodRequest, effective
 from numalign.scheduler.resources import Amounts
+from numalign.values import NamedTuple
 
 
 class WaitingPod(NamedTuple):

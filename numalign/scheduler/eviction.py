@@ -6,7 +6,8 @@ The plugin of today takes part through its filter only (docs/rules/scheduling.md
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+
+from numalign.values import NamedTuple
 
 
 class Evictable(NamedTuple):

@@ -6,7 +6,7 @@ Nodes that look alike share one answer, so thousands of names cost little more t
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from numalign.kubelet import admission
 from numalign.kubelet.admission import Session
@@ -21,6 +21,7 @@ from numalign.scheduler.request import PodRequest, read
 from numalign.scheduler.resources import Amounts
 from numalign.scheduler.score import Strategy, Weights
 from numalign.scheduler.verdict import Verdict
+from numalign.values import NamedTuple
 
 Judge = Literal["nrt", "kubelet"]
 """Whose verdict: the topology plugin's filter on the published objects, or the exact kubelet."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from numalign.scheduler.nrt.value import (
     FINGERPRINT,
@@ -13,6 +13,7 @@ from numalign.scheduler.nrt.value import (
     attribute,
 )
 from numalign.scheduler.xxh64 import xxh64
+from numalign.values import NamedTuple
 
 PREFIX: Final = "pfp0"
 VERSION: Final = "v001"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from fractions import Fraction
-from typing import NamedTuple
 
 from numalign.scheduler.resources import Amounts
+from numalign.values import NamedTuple
 
 
 class Fragmentation(NamedTuple):

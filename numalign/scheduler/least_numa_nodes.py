@@ -7,11 +7,11 @@ that it cannot win, so machines with 16 zones and more stay quick; the winner is
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from numalign.scheduler.nrt.value import UNKNOWN_COST, NUMAZone, TopologyManagerConfig
 from numalign.scheduler.request import Items, PodRequest, effective
 from numalign.scheduler.resources import is_affine
+from numalign.values import NamedTuple
 
 MAX_SCORE = 100
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from numalign.kubelet.admission import Session
 from numalign.kubelet.fit import predicates, preemption
@@ -16,6 +16,7 @@ from numalign.scheduler.nrt.export import ExportOptions, export
 from numalign.scheduler.nrt.value import NodeResourceTopology, number_of, with_available
 from numalign.scheduler.request import PodRequest
 from numalign.scheduler.timing import ExporterConfig, Timing
+from numalign.values import NamedTuple
 
 Known = Literal["exact", "counts", "nothing"]
 """What numalign knows of a machine: every CPU; only counts per NUMA node, from an NRT; or nothing."""

@@ -5,13 +5,14 @@ This is all that a topology-unaware scheduler knows, and what every scheduler ch
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from numalign.model.quantity import NANO
 from numalign.model.resources import CPU, MEMORY
 from numalign.scheduler.request import PodRequest, node_level
 from numalign.scheduler.resources import Amounts
 from numalign.scheduler.verdict import PASS, Verdict
+from numalign.values import NamedTuple
 
 NodeStrategy = Literal["LeastAllocated", "MostAllocated"]
 

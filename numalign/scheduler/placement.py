@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from itertools import accumulate, pairwise
-from typing import Final, NamedTuple
+from typing import Final
 
 from numalign.scheduler import leb89
 from numalign.scheduler.nrt.value import (
@@ -17,6 +17,7 @@ from numalign.scheduler.nrt.value import (
     zone_id,
 )
 from numalign.scheduler.xxh64 import xxh64
+from numalign.values import NamedTuple
 
 PREFIX: Final = "npv0v001"
 SEPARATOR: Final = "::"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from numalign.scheduler import filter_nrt, placement
 from numalign.scheduler.nrt.value import POLICY, NodeResourceTopology, attribute, with_available, zone_id
@@ -11,6 +11,7 @@ from numalign.scheduler.placement import ContainerId, Placement
 from numalign.scheduler.request import PodRequest, exclusive_amounts, has_devices
 from numalign.scheduler.resources import Amounts
 from numalign.scheduler.verdict import Verdict
+from numalign.values import NamedTuple
 
 Mode = Literal["Disabled", "Enabled"]
 

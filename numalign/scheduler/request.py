@@ -6,12 +6,12 @@ Equal pods give equal values: `PodRequest` has no name in it, so it is also the 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from numalign.model.pod import ContainerKind, Pod, QoS
 from numalign.model.quantity import Quantity
 from numalign.model.resources import CPU, is_memory
 from numalign.scheduler.resources import Amounts, is_native, is_whole
+from numalign.values import NamedTuple
 
 Items = tuple[tuple[str, int], ...]
 """(resource, amount in billionths) pairs, sorted by name."""

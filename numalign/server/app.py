@@ -10,11 +10,12 @@ import json
 import sys
 from collections.abc import Awaitable, Callable, MutableMapping
 from time import monotonic
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from numalign.server.metrics import Metrics
 from numalign.server.nodes import KnownNodes
 from numalign.server.wire import BadRequestError, ExtenderArgs, filter_result, priorities, read_args
+from numalign.values import NamedTuple
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]

@@ -10,13 +10,14 @@ from __future__ import annotations
 import asyncio
 import os
 import ssl
-from typing import Final, NamedTuple
+from typing import Final
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from numalign.errors import InputError
 from numalign.server.app import App, say
+from numalign.values import NamedTuple
 
 HEADER_SECONDS: Final = 5
 """In which the header of a request has to arrive."""

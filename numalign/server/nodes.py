@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from time import monotonic, time
-from typing import NamedTuple
 
 from numalign.errors import NumalignError
 from numalign.scheduler.extender import Extender
+from numalign.values import NamedTuple
 
 Load = Callable[[], Extender]
 

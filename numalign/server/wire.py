@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from numalign.errors import InputError
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.pod import Pod
 from numalign.scheduler.extender import FilterAnswer
+from numalign.values import NamedTuple
 
 
 class BadRequestError(Exception):

@@ -15,9 +15,10 @@ import secrets
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from numalign.errors import InputError, Notice
+from numalign.values import NamedTuple
 
 _TEMPORARY = re.compile(r"\.numalign-[0-9a-f]{32}\.part")
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

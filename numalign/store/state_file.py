@@ -10,11 +10,12 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import BinaryIO, NamedTuple, TypeAlias
+from typing import BinaryIO, TypeAlias
 
 from numalign.errors import InputError, Notice
 from numalign.store.atomic import write_whole
 from numalign.store.lock import locked
+from numalign.values import NamedTuple
 
 API_VERSION = "numalign/v1"
 MAX_BYTES = 256 << 20

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from numalign.analysis import alignment
 from numalign.kubelet import admission
@@ -25,6 +25,7 @@ from numalign.scheduler.request import read as read_request
 from numalign.scheduler.resources import Amounts, is_affine, is_host_level, is_native
 from numalign.tasks import mix
 from numalign.tasks.spread import spread
+from numalign.values import NamedTuple
 
 MAX_COPIES: Final = 100_000
 """Pods that ask for nothing would fit for ever."""

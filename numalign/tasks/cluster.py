@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import NamedTuple
 
 from numalign.errors import InputError, Notice
 from numalign.scheduler.node import Fleet
@@ -16,6 +15,7 @@ from numalign.sources.text.yaml import load_file
 from numalign.store import state_file
 from numalign.tasks.requests import KubeletRequest, PodsRequest
 from numalign.tasks.setup import LoadedPods, load_pods, load_setup
+from numalign.values import NamedTuple
 
 HEAD = 4096
 """So many bytes show what a file is."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from numalign.dra.allocator import MAX_WORK
 from numalign.dra.attempt import Attempt
@@ -20,6 +20,7 @@ from numalign.model.quantity import canonical
 from numalign.results.dra import ClaimsCheck, DeviceGot, DraCheckResult, NodeCheck
 from numalign.sources.cluster.claims import ClaimObjects, Placed, read_objects, read_slices
 from numalign.tasks.dra_claims import references
+from numalign.values import NamedTuple
 
 MAX_TOTAL_WORK: Final = 10 * MAX_WORK
 """What all nodes together may take; after that each of them gets little."""

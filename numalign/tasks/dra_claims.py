@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from numalign.dra.values import Claim
 from numalign.model.pod import Pod
 from numalign.sources.cluster.claims import ClaimObjects
+from numalign.values import NamedTuple
 
 
 class Reference(NamedTuple):

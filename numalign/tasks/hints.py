@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from numalign.analysis.compare.hint_policies import Compared, compare, every_combination
 from numalign.analysis.compare.preferred_sets import PreferredSets, preferred_sets
 from numalign.errors import InputError
 from numalign.kubelet.proposals.preferred_sets import PREFERRED_SETS
 from numalign.tasks.history import check_size
+from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.kubelet.releases.release import Kubelet

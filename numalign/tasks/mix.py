@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from numalign.analysis import alignment
 from numalign.kubelet import admission
@@ -14,6 +13,7 @@ from numalign.scheduler.node import ClusterNode
 from numalign.scheduler.node_fit import NodeTotals
 from numalign.scheduler.request import PodRequest
 from numalign.scheduler.request import read as read_request
+from numalign.values import NamedTuple
 
 MAX_ROUNDS = 100_000
 """Pods that ask for nothing would fit for ever."""

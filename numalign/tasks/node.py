@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from numalign.errors import InputError, Notice
 from numalign.kubelet.admission import Session, open_session
@@ -23,6 +23,7 @@ from numalign.kubelet.start.take_over import take_over
 from numalign.model.cpuset import format_set, from_ids
 from numalign.model.machine import Device
 from numalign.tasks.setup import LoadedSetup, load_machine, setup_on
+from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.kubelet.node import NodeState

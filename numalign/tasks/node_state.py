@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from numalign.errors import InputError, Notice
 from numalign.kubelet.admission import Session, end
@@ -15,6 +15,7 @@ from numalign.store import state_file
 from numalign.store.state_file import Change
 from numalign.tasks.admit import pod_there
 from numalign.tasks.setup import LoadedSetup, load_setup
+from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.kubelet.setup import Setup

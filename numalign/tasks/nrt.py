@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 from numalign.errors import InputError, Notice
 from numalign.kubelet import admission
@@ -21,6 +20,7 @@ from numalign.tasks.cluster import ClusterRequest, load_cluster
 from numalign.tasks.node import load_node
 from numalign.tasks.requests import KubeletRequest, NodeRequest
 from numalign.tasks.setup import load_setup
+from numalign.values import NamedTuple
 
 
 class NodesRequest(NamedTuple):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from numalign.errors import Notice
 from numalign.tasks.requests import NodeRequest
 from numalign.tasks.setup import LoadedSetup, load_setup
+from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.kubelet.admission import Session

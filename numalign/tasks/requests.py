@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
+
+from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.sources.machine.changes import Changes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from numalign.kubelet import admission
 from numalign.kubelet.admission import Outcome
@@ -22,6 +22,7 @@ from numalign.scheduler.request import PodRequest
 from numalign.scheduler.request import read as read_request
 from numalign.scheduler.verdict import Verdict
 from numalign.tasks.pod_result import pod_result
+from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.tasks.claim_desk import ClaimDesk

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from numalign.errors import InputError, Notice
 from numalign.kubelet.config import IDEAL, KubeletConfig
@@ -19,6 +19,7 @@ from numalign.kubelet.start.check import MERGE_EVICTION
 from numalign.kubelet.start.feature_gates import doubtful_gates
 from numalign.model.machine import Machine
 from numalign.model.pod import Pod
+from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.sources.pods.manifest import PodSource

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from numalign.errors import InputError, Notice
 from numalign.results.simulate import NamedRun, SimulateResult
 from numalign.tasks.parallel import Done, Engine, product_of, run_all
+from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.scheduler.node import Fleet

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from numalign.errors import Notice
+from numalign.values import NamedTuple
 
 
 class SnapshotResult(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from numalign.analysis.alignment import alignment
 from numalign.analysis.holding import holding
@@ -23,6 +23,7 @@ from numalign.results.status import ContainerStatus, PodStatus, StatusResult
 from numalign.tasks.admit import occupants_of
 from numalign.tasks.config import check_config
 from numalign.tasks.node import keepers, kept_node, load_facts, named, node_setup, occupied
+from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.kubelet.node import NodeState

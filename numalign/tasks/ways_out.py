@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from numalign.dra.attempt import Attempt
 from numalign.dra.changes import WORK
@@ -20,6 +20,7 @@ from numalign.model.pod import QoS
 from numalign.model.quantity import from_int
 from numalign.results.admit import ContainerResult
 from numalign.results.claimed import ClaimedDevice, Verdict, WayOut
+from numalign.values import NamedTuple
 
 MAX_LISTED: Final = 8
 """How many addresses a suggested selector may list."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import product
 from math import prod
-from typing import NamedTuple
 
 from numalign.analysis.limits import MAX_COMBINATIONS_SHOWN
 from numalign.analysis.merging import Entry
@@ -22,6 +21,7 @@ from numalign.kubelet.topology.hints import CANNOT_FIT, HintList, ProviderAnswer
 from numalign.kubelet.topology.merge.combination import combine
 from numalign.kubelet.topology.merge.lists import numa_info
 from numalign.kubelet.topology.policy import explicit
+from numalign.values import NamedTuple
 
 KUBELET_POLICIES = ("best-effort", "restricted", "single-numa-node")
 

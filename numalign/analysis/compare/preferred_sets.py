@@ -5,8 +5,6 @@ docs/rules/device-manager.md 8 and its example 7.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from numalign.errors import InputError
 from numalign.kubelet import device
 from numalign.kubelet.demand import ContainerDemand, PodDemand
@@ -15,6 +13,7 @@ from numalign.kubelet.proposals.preferred_sets import build_as_proposed, nodes_o
 from numalign.kubelet.topology.hints import HintList
 from numalign.kubelet.topology.policy import explicit
 from numalign.model.machine import Machine
+from numalign.values import NamedTuple
 
 
 class PreferredSets(NamedTuple):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count, islice
-from typing import NamedTuple
 
 from numalign.analysis.alignment import aligned
 from numalign.analysis.matrix import available
@@ -20,6 +19,7 @@ from numalign.kubelet.node import Node, NodeState
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.take_over import take_over
 from numalign.model.pod import Pod
+from numalign.values import NamedTuple
 
 MAX_REPLICAS = 1000
 """Nobody counts further: without `maxPods` pods that ask for nothing fit for ever."""

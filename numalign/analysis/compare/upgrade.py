@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import zip_longest
-from typing import NamedTuple
 
 from numalign.analysis.whatif.situation import Situation
 from numalign.errors import StartError
@@ -14,6 +13,7 @@ from numalign.kubelet.proposals.table import with_proposals
 from numalign.kubelet.releases.release import Change, Kubelet
 from numalign.kubelet.releases.table import between, without
 from numalign.model.pod import Pod
+from numalign.values import NamedTuple
 
 
 class Run(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from numalign.analysis.config.repair import Step, repair
 from numalign.analysis.config.reserve import MemorySum, isolated_cpus, memory_sum, split_cores
@@ -13,6 +12,7 @@ from numalign.kubelet.start.check import check
 from numalign.kubelet.start.reservation import readable_reservation
 from numalign.model.cpuset import format_set
 from numalign.model.machine import Machine
+from numalign.values import NamedTuple
 
 
 class Finding(NamedTuple):

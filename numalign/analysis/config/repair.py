@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from numalign.analysis.config.reserve import accepted_section
 from numalign.errors import StartError
@@ -24,6 +24,7 @@ from numalign.kubelet.topology.options import MAX_NODES, POLICIES, PREFER_CLOSES
 from numalign.model import cpuset
 from numalign.model.cpuset import CPUSetError, format_set
 from numalign.model.machine import LAST_NUMA_ID, Machine
+from numalign.values import NamedTuple
 
 MAX_STEPS = 40
 

@@ -6,13 +6,12 @@ The sum over all NUMA nodes must equal, to the byte, system + kube reserved memo
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from numalign.kubelet.config import KubeletConfig, MemoryReservation
 from numalign.kubelet.start.reservation import Reservation
 from numalign.model import quantity
 from numalign.model.machine import Machine
 from numalign.model.quantity import NANO, Quantity, QuantityError
+from numalign.values import NamedTuple
 
 MEBI = 1 << 20
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from numalign.analysis.config.repair import first_core, repair
 from numalign.analysis.config.reserve import accepted_section
@@ -15,6 +15,7 @@ from numalign.kubelet.start.reservation import readable_reservation
 from numalign.kubelet.topology.options import LEAST_MAX_NODES, MAX_NODES, PREFER_CLOSEST
 from numalign.model.cpuset import format_set
 from numalign.model.machine import LAST_NUMA_ID, Machine
+from numalign.values import NamedTuple
 
 GIBI = 1 << 30
 CORES_A_RESERVED_ONE = 32

@@ -6,7 +6,6 @@ docs/lint.md is the manual page. A new rule is a function, a row here, a page in
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import NamedTuple
 
 from numalign.analysis.lint import in_manifest as lint_manifest
 from numalign.analysis.lint import on_machine as lint_machine
@@ -16,6 +15,7 @@ from numalign.errors import InputError
 from numalign.kubelet.admission import Session
 from numalign.model.path import child
 from numalign.model.pod import Pod
+from numalign.values import NamedTuple
 
 IGNORE = "numalign/ignore"
 """The annotation of a pod, or of a template, that names codes to pass over."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
+
+from numalign.values import NamedTuple
 
 Effect = Literal["note", "unaligned", "rejected", "impossible"]
 """What comes of it, mildest first: something to know; the kubelet leaves CPUs, memory or a device out of the alignment;

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from numalign.kubelet.admission import Session
 from numalign.kubelet.demand import ContainerDemand, PodDemand, read
 from numalign.model.path import child
 from numalign.model.pod import Container, Pod
 from numalign.model.resources import is_hugepages, whole
+from numalign.values import NamedTuple
 
 ALIGN = "numalign/align"
 """The annotation with which a pod says that all its containers want alignment: `true`."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from numalign.values import NamedTuple
 
 Severity = Literal["error", "warning", "info"]
 """`error`: the kubelet would not come up again. `warning`: somebody should look. `info`: worth knowing."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from numalign.analysis.alignment import alignment
 from numalign.analysis.holding import holding
@@ -14,6 +13,7 @@ from numalign.kubelet.start.take_over import take_over
 from numalign.kubelet.topology.options import POLICIES
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.pod import Pod
+from numalign.values import NamedTuple
 
 
 class Room(NamedTuple):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from numalign.analysis.alignment import Alignment
 from numalign.analysis.holding import Holding
 from numalign.analysis.verdict import Verdict as PlannedVerdict
 from numalign.analysis.verify.observed import Group, Observed, Thread
 from numalign.model.cpuset import format_set, ids
+from numalign.values import NamedTuple
 
 Verdict = PlannedVerdict | Literal["drifted"]
 VERDICTS: tuple[Verdict, ...] = ("drifted", "incomplete", "unknown", "floating", "spread", "aligned", "none")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
-from typing import NamedTuple
 
 from numalign.analysis.refusal import refused_at
 from numalign.analysis.whatif.situation import Amounts, with_amounts
@@ -19,6 +18,7 @@ from numalign.model.cpuset import ids
 from numalign.model.pod import Container, Pod
 from numalign.model.quantity import parse, value
 from numalign.model.resources import is_hugepages, is_memory, page_size
+from numalign.values import NamedTuple
 
 MAX_NODES_SUMMED = 8
 """How many NUMA nodes a machine may have for all sets of them to be looked at for amounts of memory."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from numalign.analysis.whatif.cuts import is_device
 from numalign.model.pod import Pod
+from numalign.values import NamedTuple
 
 ChangeKind = Literal["machine", "pods", "request", "setting", "combination"]
 

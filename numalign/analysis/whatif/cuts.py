@@ -8,13 +8,13 @@ containers in proportion.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from numalign.analysis.whatif.situation import Amounts, with_amounts
 from numalign.kubelet.admission import Session, admit
 from numalign.model.pod import Pod
 from numalign.model.quantity import NANO, parse, value
 from numalign.model.resources import MEMORY, is_hugepages, is_memory, page_size
+from numalign.values import NamedTuple
 
 MEBI = 1 << 20
 LEAST_MEMORY = 16 * MEBI

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from math import comb
-from typing import NamedTuple
 
 from numalign.kubelet.admission import Session, admit, end
 from numalign.model.pod import Pod
+from numalign.values import NamedTuple
 
 MAX_PODS_SEARCHED = 12
 """How many pods there may be for every set of them to be tried, smallest first."""

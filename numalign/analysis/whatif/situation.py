@@ -6,7 +6,7 @@ A "what if" is the same situation with one thing changed, replayed from an empty
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from numalign.errors import CrashError
 from numalign.kubelet import node as twin
@@ -15,6 +15,7 @@ from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.take_over import take_over
 from numalign.model.pod import Container, Pod
 from numalign.model.quantity import NANO, Quantity
+from numalign.values import NamedTuple
 
 
 class Event(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import click
 
@@ -34,6 +33,7 @@ from numalign.tasks.place import place
 from numalign.tasks.requests import ClaimsRequest, KubeletRequest, PodsRequest, WhatIfRequest
 from numalign.tasks.setup import LoadedPods, LoadedSetup, default_policy, load_pods, load_setup
 from numalign.tasks.what_if import as_asked, gone
+from numalign.values import NamedTuple
 
 
 @click.command("explain")

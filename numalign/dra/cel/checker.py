@@ -6,7 +6,7 @@ The result is the set of forms that each call can have; the rest of it is errors
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from numalign.dra.cel.errors import CompileError, UnsupportedError
 from numalign.dra.cel.functions import FUNCTIONS, METHODS, UNSUPPORTED
@@ -53,6 +53,7 @@ from numalign.dra.cel.types import (
     resolved,
 )
 from numalign.dra.cel.values import Uint
+from numalign.values import NamedTuple
 
 _CONSTANTS: Final = {
     bool: BOOL,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from numalign.dra.cel.checker import Checker, Environment
 from numalign.dra.cel.errors import CompileError, EvaluationError
@@ -14,6 +14,7 @@ from numalign.dra.cel.program import Compiler
 from numalign.dra.cel.types import ANY, BOOL, DEVICE, DYN, QUANTITY, STRING, is_dynamic, map_of
 from numalign.dra.cel.values import Domains, Value, parse_semver, type_name
 from numalign.dra.values import Attribute, Device
+from numalign.values import NamedTuple
 
 DeviceValue = Mapping[str, Value]
 """The variable `device`."""

@@ -6,12 +6,13 @@ A loop costs what cel-go's expansion of the macro costs: each round reads and te
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from numalign.dra.cel.errors import NO_OVERLOAD, CostError, EvaluationError
 from numalign.dra.cel.frame import Evaluate, Frame
 from numalign.dra.cel.syntax import LoopKind
 from numalign.dra.cel.values import Value, map_key, plain_key, type_name
+from numalign.values import NamedTuple
 
 
 class _Costs(NamedTuple):

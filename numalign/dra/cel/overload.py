@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from numalign.dra.cel.types import (
     BOOL,
@@ -26,6 +26,7 @@ from numalign.dra.cel.types import (
 )
 from numalign.dra.cel.values import Domains, Optional, Semver, TypeName, Uint, Value
 from numalign.model.quantity import Quantity
+from numalign.values import NamedTuple
 
 Run = Callable[..., Value]
 Cost = Callable[..., int]

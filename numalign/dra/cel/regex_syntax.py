@@ -6,7 +6,9 @@ times text, as RE2's do.
 
 from __future__ import annotations
 
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
+
+from numalign.values import NamedTuple
 
 MAX_REPEAT: Final = 1000
 """Largest count in `x{n}`: RE2's."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple, Union
+from typing import Final, Union
 from typing import Literal as OneOf
+
+from numalign.values import NamedTuple
 
 LoopKind = OneOf["all", "exists", "exists_one", "map", "filter", "transform_list", "transform_map", "transform_entry"]
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from numalign.dra.cel.errors import CompileError
 from numalign.dra.cel.values import INT_MAX, UINT_MAX, Uint
+from numalign.values import NamedTuple
 
 TokenKind = Literal["name", "value", "operator", "end"]
 

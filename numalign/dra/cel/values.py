@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from numalign.dra.cel.errors import NO_OVERLOAD, EvaluationError
 from numalign.model.quantity import Quantity
+from numalign.values import NamedTuple
 
 INT_MAX: Final = 2**63 - 1
 INT_MIN: Final = -(2**63)

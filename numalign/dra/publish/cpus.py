@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from numalign.dra.publish.made import Made, flag, number, text
 from numalign.dra.values import Attribute, Capacity, Device
@@ -14,6 +14,7 @@ from numalign.kubelet.errors import AllocationError
 from numalign.model.cpuset import ids
 from numalign.model.machine import Machine, Unit
 from numalign.model.quantity import from_int
+from numalign.values import NamedTuple
 
 GroupBy = Literal["numanode", "socket", "machine", "cpu"]
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from numalign.dra.values import Attribute, Device
+from numalign.values import NamedTuple
 
 
 class Made(NamedTuple):

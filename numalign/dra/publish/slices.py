@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from numalign.dra.drivers import DRIVERS, STANDARD_NUMA, Driver
 from numalign.dra.publish import cpus, memory, plugin_devices
 from numalign.dra.publish.made import Made
 from numalign.dra.values import Attribute, Device, DeviceClass, Placement, Slice
 from numalign.model.machine import Machine
+from numalign.values import NamedTuple
 
 DEVICES_A_SLICE: Final = 128
 """Most devices of one slice; a pool with more has several slices."""

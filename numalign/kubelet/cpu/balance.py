@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 from math import comb, isqrt
-from typing import NamedTuple
 
 from numalign.kubelet.errors import KubeletHangError
+from numalign.values import NamedTuple
 
 Positions = tuple[int, ...]
 

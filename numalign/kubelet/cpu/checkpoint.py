@@ -6,7 +6,7 @@ docs/rules/kubelet-files.md 2, 5 and 28b. Values and texts only; where the file 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from numalign.kubelet import checkpoint_shape as shapes
 from numalign.kubelet.checkpoint_shape import CHECKSUM, CORRUPT, TEXT, CheckpointError, Field, Record, Shape, Value
@@ -14,6 +14,7 @@ from numalign.kubelet.cpu.manager import CPUManager
 from numalign.kubelet.cpu.state import CPUState, initial_state, validate
 from numalign.model import cpuset
 from numalign.model.gotext import quote
+from numalign.values import NamedTuple
 
 Form = Literal["first generation", "current", "with podEntries"]
 

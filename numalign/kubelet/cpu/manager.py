@@ -10,7 +10,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping
 from itertools import accumulate
-from typing import NamedTuple
 
 from numalign.errors import StartError
 from numalign.kubelet.cpu.options import (
@@ -28,6 +27,7 @@ from numalign.kubelet.cpu.uncore import PartialFit, exact_fit
 from numalign.kubelet.errors import AllocationError, KubeletHangError
 from numalign.model.cpuset import format_set
 from numalign.model.machine import Machine
+from numalign.values import NamedTuple
 
 MICRO = 10**6
 """Billionths of a CPU in a millicore."""

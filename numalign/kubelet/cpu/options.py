@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 from numalign.errors import StartError
 from numalign.kubelet.config import Level
 from numalign.kubelet.cpu.topology import CPUTopology
 from numalign.model.gotext import ConversionError, parse_bool
+from numalign.values import NamedTuple
 
 Gates = Callable[[str], bool]
 """Tells whether a feature gate is on."""

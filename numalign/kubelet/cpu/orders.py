@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import NamedTuple
 
 from numalign.kubelet.cpu.topology import CPUTopology
 from numalign.model.cpuset import ids
 from numalign.model.machine import Unit
+from numalign.values import NamedTuple
 
 
 class WorkingSet(NamedTuple):

@@ -6,12 +6,12 @@ docs/rules/cpu-manager.md 4, 9 and 10. States do not change; each function retur
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from typing import NamedTuple
 
 from numalign.errors import StartError
 from numalign.kubelet.cpu.manager import CPUManager
 from numalign.kubelet.demand import ContainerDemand
 from numalign.model.cpuset import format_set
+from numalign.values import NamedTuple
 
 _NO_CONTAINERS: Mapping[str, int] = {}
 

@@ -7,10 +7,10 @@ Built once a machine; every unit carries its CPUs as one precomputed set, so tha
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 from numalign.errors import StartError
 from numalign.model.machine import Machine, Unit
+from numalign.values import NamedTuple
 
 
 class CoreShape(NamedTuple):

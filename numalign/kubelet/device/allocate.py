@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.device.state import DeviceManager, DeviceState, Resource
 from numalign.kubelet.errors import AllocationError
 from numalign.kubelet.topology.hints import TopologyHint
+from numalign.values import NamedTuple
 
 
 class _Affinity(NamedTuple):

@@ -6,12 +6,13 @@ docs/rules/kubelet-files.md 4 and 5. A damaged one never stops the kubelet: it g
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from numalign.kubelet import checkpoint_shape as shapes
 from numalign.kubelet.checkpoint_shape import CHECKSUM, CORRUPT, TEXT, CheckpointError, Field, Record, Shape, Value
 from numalign.kubelet.device.state import DeviceManager, DeviceState
 from numalign.model.machine import Device
+from numalign.values import NamedTuple
 
 NO_NODE: Final = -1
 """The key of devices without NUMA information (18)."""

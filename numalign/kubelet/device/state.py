@@ -10,11 +10,11 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
-from typing import NamedTuple
 
 from numalign.kubelet.topology.hints import Demand, HintFamily, Hints, Piece
 from numalign.kubelet.topology.merge.families import narrowest_width
 from numalign.model.machine import Device, Machine
+from numalign.values import NamedTuple
 
 
 class Resource(NamedTuple):

@@ -7,7 +7,6 @@ them, and says which checks it could not make for want of knowledge.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.demand import of_node
@@ -19,6 +18,7 @@ from numalign.model.machine import Machine, Taint
 from numalign.model.pod import Pod
 from numalign.model.quantity import Quantity
 from numalign.model.resources import EPHEMERAL_STORAGE, NATIVE, in_order, is_countable, is_extended, whole
+from numalign.values import NamedTuple
 
 
 class NodeView(NamedTuple):

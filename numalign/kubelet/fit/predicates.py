@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from numalign.model.gotext import ConversionError, parse_int
 from numalign.model.machine import Taint
 from numalign.model.pod import Manifest, Pod
+from numalign.values import NamedTuple
 
 OS_LABEL = "kubernetes.io/os"
 ALL_ADDRESSES = "0.0.0.0"  # noqa: S104 (an address to compare with, nothing is bound)

@@ -6,7 +6,7 @@ docs/rules/kubelet-files.md 3, 5 and 28b. Values and texts only; where the file 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from numalign.kubelet import checkpoint_shape as shapes
 from numalign.kubelet.checkpoint_shape import (
@@ -25,6 +25,7 @@ from numalign.kubelet.memory.start import NodeRecord, Table, validate_state
 from numalign.kubelet.memory.state import Block, MemoryManager, MemoryState
 from numalign.model.cpuset import ids
 from numalign.model.gotext import quote
+from numalign.values import NamedTuple
 
 Form = Literal["current", "with podEntries"]
 

@@ -7,7 +7,6 @@ to the start of the Memory Manager.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 from numalign.errors import StartError
 from numalign.kubelet.config import MemoryReservation
@@ -15,6 +14,7 @@ from numalign.kubelet.memory.state import WORD
 from numalign.model import quantity
 from numalign.model.quantity import Quantity
 from numalign.model.resources import MEMORY, in_order, is_memory
+from numalign.values import NamedTuple
 
 Reserved = Mapping[tuple[int, str], int]
 """(node id, resource) -> bytes."""

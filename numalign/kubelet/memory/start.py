@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import accumulate
-from typing import Final, NamedTuple
+from typing import Final
 
 from numalign.errors import StartError
 from numalign.kubelet.memory.reserved import NodeAmount, Reserved, check_reserved_memory
@@ -25,6 +25,7 @@ from numalign.model.cpuset import ids
 from numalign.model.machine import LAST_NUMA_ID, Machine, NUMANode
 from numalign.model.quantity import Quantity
 from numalign.model.resources import MEMORY, hugepages
+from numalign.values import NamedTuple
 
 
 class Table(NamedTuple):

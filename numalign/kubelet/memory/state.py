@@ -7,9 +7,10 @@ memory is at once the weights of a `Demand`. Amounts are bytes; masks are ints o
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from numalign.model.cpuset import ids
+from numalign.values import NamedTuple
 
 STATIC: Final = "Static"
 WORD: Final = 1 << 64

@@ -6,14 +6,13 @@ policy of its own. `numalign/topology-scope: pod` chooses the scope. Honoured on
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from numalign.errors import InputError
 from numalign.kubelet.proposals.names import FEEDBACK_POLICIES
 from numalign.kubelet.releases.release import Kubelet, Proposal
 from numalign.kubelet.topology.manager import TopologyManager
 from numalign.kubelet.topology.options import POLICIES, SCOPES
 from numalign.model.pod import Pod
+from numalign.values import NamedTuple
 
 POLICY = "numalign/topology-policy"
 SCOPE = "numalign/topology-scope"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from numalign.kubelet.topology.hints import CANNOT_FIT, HintList, ProviderAnswer, TopologyHint, masks_by_width
 from numalign.kubelet.topology.manager import Merge
@@ -22,6 +21,7 @@ from numalign.kubelet.topology.policy import (
     filter_answers,
     single_numa_filter,
 )
+from numalign.values import NamedTuple
 
 NOTHING_BETTER = TopologyHint(None, False)
 """What the merge of 2019 answers when nothing beats it."""

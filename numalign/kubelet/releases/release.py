@@ -7,7 +7,7 @@ already in place. Which release changed what is in `table`; what was only ever p
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from numalign.kubelet.config import Level
 from numalign.kubelet.cpu.manager import CPUManager
@@ -19,6 +19,7 @@ from numalign.kubelet.topology.hints import HintList, TopologyHint
 from numalign.kubelet.topology.manager import Merge, Refusal, Scope, TopologyManager
 from numalign.kubelet.topology.provider import HintProvider
 from numalign.model.pod import Pod
+from numalign.values import NamedTuple
 
 Version = tuple[int, int]
 """Major and minor version of a release."""

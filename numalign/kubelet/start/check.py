@@ -8,7 +8,6 @@ state.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from numalign.errors import StartError
 from numalign.kubelet.config import KubeletConfig
@@ -29,6 +28,7 @@ from numalign.model.cpuset import CPUSetError
 from numalign.model.gotext import quote
 from numalign.model.machine import LAST_NUMA_ID, Machine
 from numalign.model.quantity import QuantityError
+from numalign.values import NamedTuple
 
 MERGE_EVICTION = "mergeDefaultEvictionSettings"
 """A setting that a kubelet which lacks it reads over."""

@@ -6,13 +6,13 @@ docs/rules/podresources.md 4: exact for exclusive CPUs and devices; free memory 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 from numalign.kubelet.cpu.state import CPUState
 from numalign.kubelet.device.state import DeviceState
 from numalign.kubelet.memory.start import replay
 from numalign.kubelet.memory.state import STATIC, Block, MemoryState, initial_state
 from numalign.kubelet.node import Node, NodeState
+from numalign.values import NamedTuple
 
 
 class Reported(NamedTuple):

@@ -10,7 +10,6 @@ import math
 import re
 import struct
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from numalign.errors import StartError
 from numalign.kubelet.config import KubeletConfig
@@ -20,6 +19,7 @@ from numalign.model.gotext import quote
 from numalign.model.machine import Machine
 from numalign.model.quantity import NANO, Format, Quantity, QuantityError
 from numalign.model.resources import hugepages
+from numalign.values import NamedTuple
 
 DEFAULT_EVICTION: Mapping[str, str] = {
     "imagefs.available": "15%",

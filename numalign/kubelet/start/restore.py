@@ -7,7 +7,7 @@ Rows 10 and 11 of docs/rules/kubelet-files.md 56; the first twelve rules of that
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from numalign.errors import StartError
 from numalign.kubelet import cpu, memory
@@ -22,6 +22,7 @@ from numalign.kubelet.memory.state import MemoryState
 from numalign.kubelet.node import Node, NodeState
 from numalign.kubelet.start.held_pods import holders
 from numalign.model import cpuset
+from numalign.values import NamedTuple
 
 ROOT = "/var/lib/kubelet"
 """The kubelet's root directory unless `--root-dir` says otherwise."""

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import combinations
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from numalign.kubelet.errors import KubeletHangError
+from numalign.values import NamedTuple
 
 
 class TopologyHint(NamedTuple):

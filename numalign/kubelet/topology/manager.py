@@ -7,7 +7,7 @@ outcome allocated; what both share is here. A refused pod leaves a state, too: t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from numalign.kubelet.cpu.state import CPUState
 from numalign.kubelet.demand import ContainerDemand, PodDemand
@@ -17,6 +17,7 @@ from numalign.kubelet.memory.state import MemoryState
 from numalign.kubelet.topology.hints import ProviderAnswer, TopologyHint
 from numalign.kubelet.topology.merge.lists import NUMAInfo
 from numalign.kubelet.topology.provider import HintProvider
+from numalign.values import NamedTuple
 
 NO_HINT = TopologyHint(None, False)
 """What a provider reads where no hint is stored (9.1), and always under policy `none`."""

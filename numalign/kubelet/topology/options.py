@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
 
 from numalign.errors import StartError
 from numalign.kubelet.config import KubeletConfig, Level
 from numalign.model.gotext import ConversionError, parse_bool, parse_int, quote
 from numalign.model.machine import Machine
+from numalign.values import NamedTuple
 
 POLICIES = ("none", "best-effort", "restricted", "single-numa-node")
 SCOPES = ("container", "pod")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from numalign.model.apiserver.amounts import amount
 from numalign.model.apiserver.fields import POD, Fields, ListOf, MapOf, Schema
 from numalign.model.path import child
 from numalign.model.quantity import QuantityError
+from numalign.values import NamedTuple
 
 
 class Problem(NamedTuple):

@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Final, Literal, NamedTuple, TextIO
+from typing import Final, Literal, TextIO
 
 from numalign.render.escape import guarded, printable
 from numalign.render.page import layout
+from numalign.values import NamedTuple
 
 MIN_WIDTH: Final = 20
 MAX_WIDTH: Final = 1000

@@ -6,7 +6,6 @@ Every state is told by shape, dashes or hatching as well as by colour, and the k
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from numalign.model.cpuset import format_set, ids
 from numalign.model.hardware import Hardware, PCIFunction
@@ -21,6 +20,7 @@ from numalign.render.text.hardware import (
     short_address,
     socket_ids,
 )
+from numalign.values import NamedTuple
 
 MARGIN = 24.0
 GUTTER = 40.0

@@ -6,13 +6,14 @@ Each container has a letter and a colour; what nobody holds stays white, so that
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from numalign.model.cpuset import format_set, ids
 from numalign.render.picture.canvas import WIDTH, Canvas, shorten, text_width
 from numalign.render.text.alignment import reason_of
 from numalign.render.text.amounts import bytes_text
 from numalign.render.text.hardware import hardware_of
+from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.model.machine import Device, Machine, NUMANode

@@ -6,8 +6,10 @@ Made by hand: a report needs a few plain line plots, and a plotting library woul
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 from xml.sax import saxutils
+
+from numalign.values import NamedTuple
 
 COLOURS: Final = ("#3b6fb6", "#c2572b", "#3f8f4f", "#8457a8", "#8a6d00", "#1a8a8f")
 WIDTH: Final = 720

@@ -7,9 +7,10 @@ NUMA nodes as blocks. Plain characters, so that it survives a log, a pipe and a 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from numalign.model.cpuset import format_set, ids
+from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.model.machine import Machine

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from numalign.analysis.whatif.settings import POLICY, SCOPE
 from numalign.errors import CrashError
@@ -16,6 +16,7 @@ from numalign.render.text.amounts import bytes_text, nodes_text
 from numalign.render.text.details import alternatives_lines, details
 from numalign.render.text.matrix import matrix_table
 from numalign.render.text.refusal import why
+from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.analysis.closeness import Closeness

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from numalign.scheduler.kai.evaluate import ZoneAmounts
 from numalign.scheduler.kai.ledger import Ledger
 from numalign.scheduler.kai.score import score
 from numalign.scheduler.request import PodRequest, node_level
 from numalign.scheduler.resources import Amounts
+from numalign.values import NamedTuple
 
 Action = Literal["allocate", "consolidation", "reclaim", "preempt"]
 JobState = Literal["bound", "pending", "running", "evicted", "waits_for_eviction"]

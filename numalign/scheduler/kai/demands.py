@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import NamedTuple
 
 from numalign.scheduler.kai.topology import ACTING_POLICIES, KaiTopology
 from numalign.scheduler.request import ContainerRequest, PodRequest, node_level
 from numalign.scheduler.resources import Amounts, is_affine, is_whole
+from numalign.values import NamedTuple
 
 
 class Demands(NamedTuple):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from numalign.scheduler.kai.demands import demands, filter_acts
 from numalign.scheduler.kai.topology import KaiTopology
 from numalign.scheduler.request import PodRequest
 from numalign.scheduler.resources import Amounts
 from numalign.scheduler.verdict import PASS, Verdict
+from numalign.values import NamedTuple
 
 CANNOT_ALIGN: Final = "node cannot NUMA-align the pod's resources under its Topology Manager policy"
 

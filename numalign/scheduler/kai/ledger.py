@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from numalign.scheduler.kai.demands import filter_acts
 from numalign.scheduler.kai.evaluate import ZoneAmounts, evaluate
 from numalign.scheduler.kai.records import shifted
 from numalign.scheduler.kai.topology import KaiTopology
 from numalign.scheduler.request import PodRequest
+from numalign.values import NamedTuple
 
 
 class Ledger(NamedTuple):

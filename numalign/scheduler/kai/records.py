@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from numalign.model.apiserver.amounts import amount
 from numalign.scheduler.kai.demands import filter_acts
@@ -12,6 +12,7 @@ from numalign.scheduler.kai.evaluate import ZoneAmounts
 from numalign.scheduler.kai.topology import KaiTopology
 from numalign.scheduler.request import PodRequest
 from numalign.scheduler.resources import Amounts
+from numalign.values import NamedTuple
 
 OBSERVED: Final = "kai.scheduler/numa-placement-observed"
 PREDICTED: Final = "kai.scheduler/numa-placement-predicted"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable
-from typing import Final, NamedTuple
+from typing import Final
 
 from numalign.scheduler.nrt.value import (
     NUMA_ZONE,
@@ -17,6 +17,7 @@ from numalign.scheduler.nrt.value import (
     number_of,
 )
 from numalign.scheduler.resources import Amounts
+from numalign.values import NamedTuple
 
 ACTING_POLICIES: Final = ("single-numa-node", "restricted")
 """The policies under which KAI filters (K-2)."""

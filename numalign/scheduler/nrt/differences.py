@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from numalign.scheduler import fingerprint
 from numalign.scheduler.nrt.value import (
@@ -12,6 +12,7 @@ from numalign.scheduler.nrt.value import (
     manager_config,
     number_of,
 )
+from numalign.values import NamedTuple
 
 What = Literal["stale", "amount", "zone", "policy", "scope"]
 

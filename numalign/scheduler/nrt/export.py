@@ -7,7 +7,7 @@ so that a published object can be compared with what they should have written.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from numalign.kubelet.admission import Session
 from numalign.kubelet.memory.state import Block
@@ -36,6 +36,7 @@ from numalign.scheduler.nrt.value import (
     ZoneResource,
     legacy_name,
 )
+from numalign.values import NamedTuple
 
 Like = Literal["numalign", "rte", "nfd"]
 """Whose way of counting, and whose attributes."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from numalign.scheduler.nrt.value import (
     LAST_ZONE,
@@ -22,6 +21,7 @@ from numalign.scheduler.nrt.value import (
     number_of,
     zone_id,
 )
+from numalign.values import NamedTuple
 
 
 class Finding(NamedTuple):

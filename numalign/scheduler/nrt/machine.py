@@ -7,7 +7,6 @@ every filling-in is named in `Assumed.notes`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from numalign.errors import InputError
 from numalign.kubelet.config import KubeletConfig, MemoryReservation
@@ -26,6 +25,7 @@ from numalign.scheduler.nrt.value import (
     manager_config,
     number_of,
 )
+from numalign.values import NamedTuple
 
 MAX_BY_DEFAULT = 8
 """So many NUMA nodes a kubelet with a policy takes without being told."""

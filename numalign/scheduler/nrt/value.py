@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from numalign.scheduler.resources import Amounts
+from numalign.values import NamedTuple
 
 NUMA_ZONE: Final = "Node"
 """The type of a zone that stands for a NUMA node."""

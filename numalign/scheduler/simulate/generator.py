@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import log
-from typing import NamedTuple
 
 from numalign.model.pod import Pod
 from numalign.scheduler.simulate import draws
 from numalign.scheduler.simulate.settings import Workload, microseconds
+from numalign.values import NamedTuple
 
 
 class PodShape(NamedTuple):

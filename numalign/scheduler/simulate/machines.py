@@ -7,7 +7,6 @@ of them; the kubelet's state itself is a value.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import NamedTuple
 
 from numalign.kubelet.admission import Session
 from numalign.scheduler.cache import CacheConfig
@@ -19,6 +18,7 @@ from numalign.scheduler.request import PodRequest, node_level
 from numalign.scheduler.simulate import truth
 from numalign.scheduler.simulate.truth import Free, Layout
 from numalign.scheduler.timing import ExporterConfig
+from numalign.values import NamedTuple
 
 NO_PODS: frozenset[int] = frozenset()
 

@@ -6,10 +6,11 @@ that belong to the same instant.
 
 from __future__ import annotations
 
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from numalign.model.pod import Pod
 from numalign.scheduler.node import Fleet
+from numalign.values import NamedTuple
 
 SECOND: Final = 1_000_000
 """Microseconds of a second."""

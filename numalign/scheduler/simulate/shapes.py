@@ -11,12 +11,12 @@ from collections import Counter
 from collections.abc import Hashable, Mapping
 from fractions import Fraction
 from heapq import heappop, heappush
-from typing import NamedTuple
 
 from numalign.scheduler import choice
 from numalign.scheduler.choice import TieBreak
 from numalign.scheduler.request import PodRequest
 from numalign.scheduler.xxh64 import xxh64
+from numalign.values import NamedTuple
 
 
 class Half(NamedTuple):

@@ -5,14 +5,13 @@ The one place of the simulator that looks into a node's state (docs/rules/podres
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from numalign.kubelet.admission import Outcome, Session
 from numalign.model.cpuset import ids
 from numalign.model.quantity import NANO
 from numalign.model.resources import CPU
 from numalign.scheduler.nrt.export import ExportOptions, export
 from numalign.scheduler.nrt.value import NodeResourceTopology, number_of
+from numalign.values import NamedTuple
 
 Free = tuple[tuple[int, ...], ...]
 """Free amounts in billionths: for each NUMA node of a layout, for each resource that the node lists."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, TypeVar
 
 from numalign.dra import reading
 from numalign.dra.values import Claim, DeviceClass, Node, Slice
@@ -11,6 +11,7 @@ from numalign.errors import InputError
 from numalign.sources.pods.files import documents_of, readable_documents
 from numalign.sources.pods.pod_objects import Carrier, Thing, carriers_of, things_of
 from numalign.sources.text.yaml import STDIN, Document, FilePath
+from numalign.values import NamedTuple
 
 T = TypeVar("T")
 

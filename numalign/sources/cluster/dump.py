@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from numalign.errors import InputError, Notice
 from numalign.sources.cluster import koordinator, nrt, numatopology
@@ -14,6 +14,7 @@ from numalign.sources.cluster.stream import items
 from numalign.sources.cluster.topology import CPUTopologyRead
 from numalign.sources.text.fields import FieldError, Path, dotted
 from numalign.sources.text.yaml import STDIN, FilePath, load_documents
+from numalign.values import NamedTuple
 
 HEAD = 1 << 16
 """So many bytes show whether a file is JSON."""

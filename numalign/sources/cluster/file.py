@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from numalign.errors import InputError, Notice, NumalignError
 from numalign.kubelet.config import FIELD_NAMES, IDEAL
@@ -30,6 +30,7 @@ from numalign.sources.machine.file import LoadedMachine, load_machine
 from numalign.sources.text import fields
 from numalign.sources.text.fields import FieldError, Path
 from numalign.sources.text.yaml import Document
+from numalign.values import NamedTuple
 
 KEYS: Final = ("version", "nodes", "scheduler", "timing", "seed")
 _GROUP: Final = ("name", "count", "machine", "kubelet", "kubeletConfig", "allocatable", "labels", "exporter")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from typing import NamedTuple
 
 from numalign.errors import Notice
 from numalign.kubelet import admission
@@ -36,6 +35,7 @@ from numalign.sources.cluster.objects import NodeRead, PodRead
 from numalign.sources.cluster.topology import CPUTopologyRead
 from numalign.sources.cluster.topology import machine_of as machine_of_cpus
 from numalign.sources.kubelet.configuration import from_data
+from numalign.values import NamedTuple
 
 PODS_BY_DEFAULT = 110
 """How many pods a node takes where nobody says."""

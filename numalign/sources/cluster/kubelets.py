@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from numalign.errors import StartError
 from numalign.kubelet import admission
@@ -18,6 +17,7 @@ from numalign.scheduler import request
 from numalign.scheduler.node_fit import NodeTotals
 from numalign.scheduler.request import node_level
 from numalign.scheduler.resources import Amounts
+from numalign.values import NamedTuple
 
 
 class Identity(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from numalign.errors import Notice
 from numalign.model.apiserver.amounts import amount
@@ -12,6 +12,7 @@ from numalign.scheduler.nrt.findings import doubled_zones, findings
 from numalign.scheduler.nrt.value import Attributes, NodeResourceTopology, Zone, ZoneResource
 from numalign.sources.text import fields
 from numalign.sources.text.fields import FieldError, Path, dotted
+from numalign.values import NamedTuple
 
 GROUP: Final = "topology.node.k8s.io"
 KIND: Final = "NodeResourceTopology"

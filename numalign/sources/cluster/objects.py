@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from numalign.errors import InputError
 from numalign.model.apiserver.amounts import amounts
@@ -15,6 +15,7 @@ from numalign.scheduler.kai.records import OBSERVED, PREDICTED, PlacedPod, of_an
 from numalign.scheduler.resources import Amounts
 from numalign.sources.text import fields
 from numalign.sources.text.fields import FieldError, Path
+from numalign.values import NamedTuple
 
 FINISHED: Final = frozenset({"Succeeded", "Failed"})
 

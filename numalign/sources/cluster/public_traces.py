@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from numalign.errors import InputError, Notice
 from numalign.model.pod import Container, Pod
 from numalign.model.quantity import NANO, QuantityError, from_int, parse
 from numalign.scheduler.simulate.settings import Workload, microseconds
+from numalign.values import NamedTuple
 
 GPU: Final = "nvidia.com/gpu"
 RDMA: Final = "rdma/hca"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 from numalign.model.machine import Machine, NUMANode, Unit
+from numalign.values import NamedTuple
 
 
 class CPURead(NamedTuple):

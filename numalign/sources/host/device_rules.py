@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from numalign.errors import InputError
 from numalign.model.machine import Device
 from numalign.sources.host.pci import PCIDevice
+from numalign.values import NamedTuple
 
 DEFAULT = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(__file__))), "device-rules.json")
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from numalign.errors import HostError, Notice
 from numalign.model.hardware import NOTHING_KNOWN
@@ -20,6 +19,7 @@ from numalign.sources.host.kubelet_view import KubeletError, KubeletView, read_v
 from numalign.sources.host.pci import PCIDevice, read_pci
 from numalign.sources.tree.folder import Tree
 from numalign.sources.tree.opening import open_tree
+from numalign.values import NamedTuple
 
 
 class Discovery(NamedTuple):

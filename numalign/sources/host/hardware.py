@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
 
 from numalign.errors import Notice
 from numalign.model.cpuset import format_set, from_ids, ids
@@ -27,6 +26,7 @@ from numalign.sources.host.text import (
     size_bytes,
 )
 from numalign.sources.tree.folder import Tree
+from numalign.values import NamedTuple
 
 UNKNOWN_IDS = (-1, 65535)
 """Package, die and cluster ids that mean "not known" (rules 2.8, 2.10)."""

@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from numalign.model.cpuset import from_ids, ids
 from numalign.model.machine import Machine, NUMANode, Unit
 from numalign.model.resources import page_size
 from numalign.sources.host.text import cpu_list, cpu_map, numbered, page_name
 from numalign.sources.tree.folder import Tree
+from numalign.values import NamedTuple
 
 NODES = "sys/devices/system/node"
 CPUS = "sys/devices/system/cpu"

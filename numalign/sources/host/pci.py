@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from numalign.sources.host.text import names_or_none, read_int, read_or_none
 from numalign.sources.tree.folder import Tree
+from numalign.values import NamedTuple
 
 DEVICES = "sys/bus/pci/devices"
 

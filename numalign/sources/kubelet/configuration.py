@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from numalign.errors import InputError, Notice, StartError
 from numalign.kubelet.config import FIELD_NAMES, KubeletConfig, MemoryReservation
@@ -16,6 +16,7 @@ from numalign.model import quantity
 from numalign.model.gotext import number_text
 from numalign.model.path import child
 from numalign.model.quantity import QuantityError
+from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.sources.kubelet.wrappers import Found

@@ -9,12 +9,13 @@ comes first.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from numalign.errors import InputError, Notice
 from numalign.model.quantity import NANO, QuantityError, canonical, from_int, parse
 from numalign.sources.text.json import read_json
 from numalign.sources.text.yaml import Document
+from numalign.values import NamedTuple
 
 Fields = Mapping[str, Any]
 

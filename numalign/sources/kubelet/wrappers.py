@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from numalign.errors import InputError, Notice
 from numalign.model.path import child
 from numalign.sources.kubelet.command_line import flags_of_words
 from numalign.sources.kubelet.performance_profile import from_profile
 from numalign.sources.text.yaml import Document, load_documents
+from numalign.values import NamedTuple
 
 Fields = Mapping[str, object]
 Where = Callable[[str], str]

@@ -7,7 +7,7 @@ for every NUMA node with CPUs (devices) or with memory (huge pages).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from numalign.errors import InputError, Notice
 from numalign.model import machine_checks
@@ -16,6 +16,7 @@ from numalign.sources.machine.regular import MAX_DEVICES
 from numalign.sources.machine.sections import resource_name
 from numalign.sources.text import fields
 from numalign.sources.text.fields import FieldError
+from numalign.values import NamedTuple
 
 Value = TypeVar("Value")
 

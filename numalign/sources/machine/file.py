@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from numalign.errors import InputError, Notice
 from numalign.kubelet.releases.table import parse_version
@@ -17,6 +17,7 @@ from numalign.sources.machine import bundled
 from numalign.sources.machine import sections as machine_sections
 from numalign.sources.text import fields
 from numalign.sources.text.fields import FieldError, Path
+from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.model.hardware import Hardware

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 from xml.parsers import expat
 
 from numalign.errors import InputError
+from numalign.values import NamedTuple
 
 MAX_BYTES: Final = 16 << 20
 """Largest document; that of a machine with 1792 CPUs has 2 MiB."""

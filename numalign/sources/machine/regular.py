@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from numalign.model.cpuset import from_ids
 from numalign.model.machine import Device, NUMANode, Unit
 from numalign.sources.machine.sections import MAX_NODES, resource_name
 from numalign.sources.text import fields
 from numalign.sources.text.fields import FieldError, Path
+from numalign.values import NamedTuple
 
 KEYS = (
     "sockets",

@@ -10,11 +10,11 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import NamedTuple
 
 from numalign.analysis.verify.pages import hugetlb_stat, numa_stat
 from numalign.model import cpuset
 from numalign.sources.tree.folder import Tree
+from numalign.values import NamedTuple
 
 ROOT_V2 = "sys/fs/cgroup"
 ROOT_V1 = "sys/fs/cgroup/cpuset"

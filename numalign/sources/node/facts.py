@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from numalign.errors import Notice
 from numalign.kubelet.start.restore import ROOT, StateFiles
 from numalign.sources.node.podresources import NOTHING, PodResources
+from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.model.machine import Machine

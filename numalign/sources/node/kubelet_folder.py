@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
 
 from numalign.errors import HostError, Notice
 from numalign.kubelet.start.restore import StateFiles
@@ -21,6 +20,7 @@ from numalign.sources.node.facts import (
     PodName,
 )
 from numalign.sources.tree.folder import Tree
+from numalign.values import NamedTuple
 
 READS = 5
 """So many times the files are read before we give up waiting for a quiet moment."""

@@ -7,10 +7,11 @@ as numbers, node 0 as `{}`, one document or several, the pods bare or wrapped. T
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from numalign.errors import InputError
 from numalign.sources.text.json import read_json
+from numalign.values import NamedTuple
 
 Nodes: TypeAlias = tuple[int, ...]
 

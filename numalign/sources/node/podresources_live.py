@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from numalign.errors import HostError, InputError
 from numalign.sources.node import podresources
 from numalign.sources.node.podresources import PodResources
+from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from h2.connection import H2Connection

@@ -13,7 +13,6 @@ import os
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from typing import NamedTuple
 
 from numalign.errors import HostError, InputError
 from numalign.kubelet.checkpoint_shape import CheckpointError
@@ -29,6 +28,7 @@ from numalign.sources.node.kubelet_folder import KubeletCommand, kubelet_configu
 from numalign.sources.node.observe import observe
 from numalign.sources.tree.folder import Tree
 from numalign.sources.tree.noting import Entry, NotingTree
+from numalign.values import NamedTuple
 
 SOCKET = "pod-resources/kubelet.sock"
 _PLACES = ("root-dir", "config", "config-dir")

@@ -8,7 +8,6 @@ included.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 from numalign.errors import InputError
 from numalign.kubelet.admission import Session, open_session
@@ -30,6 +29,7 @@ from numalign.sources.kubelet.dump import dump as dump_config
 from numalign.sources.machine.dump import dump as dump_machine
 from numalign.sources.machine.file import from_data
 from numalign.store.state_file import Document, Kind
+from numalign.values import NamedTuple
 
 NODE_STATE = Kind("NodeState", 1)
 

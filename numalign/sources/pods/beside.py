@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from numalign.errors import InputError, Notice
 from numalign.model.pod import Pod
@@ -11,6 +10,7 @@ from numalign.sources.pods.files import shown_name
 from numalign.sources.pods.manifest import has_ended, pods_of
 from numalign.sources.pods.pod_objects import Carrier, search
 from numalign.sources.text.yaml import FilePath, load_file
+from numalign.values import NamedTuple
 
 _MAX_NODES_SHOWN = 8
 

@@ -8,7 +8,7 @@ a virtual CPU and for the I/O thread, 32Mi for a graphics device, 1Gi where a de
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from numalign.model.apiserver.amounts import amount
 from numalign.model.path import child
@@ -17,6 +17,7 @@ from numalign.model.resources import hugepages
 from numalign.sources.pods.counts import count
 from numalign.sources.pods.roles import Fields
 from numalign.sources.pods.shapes import Place, Template
+from numalign.values import NamedTuple
 
 _GROUP: Final = "kubevirt.io/"
 _MEBI: Final = 1 << 20

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from numalign.errors import InputError, Notice
 from numalign.model.path import child
@@ -15,6 +15,7 @@ from numalign.sources.pods.pod_objects import Carrier, Found, owner_name, search
 from numalign.sources.pods.roles import Fields
 from numalign.sources.pods.shapes import Template
 from numalign.sources.text.yaml import Document, FilePath, load_file
+from numalign.values import NamedTuple
 
 FINISHED: Final = ("Succeeded", "Failed")
 """Phases of pods that have ended."""

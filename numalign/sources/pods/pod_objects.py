@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
 
 from numalign.errors import InputError
 from numalign.model.apiserver.defaulting import read_pod
@@ -15,6 +15,7 @@ from numalign.sources.pods.counts import CountError, wanted_pods
 from numalign.sources.pods.roles import Fields, Step
 from numalign.sources.pods.shapes import Template, joined
 from numalign.sources.text.yaml import Document
+from numalign.values import NamedTuple
 
 MAX_CONTAINERS: Final = 5_000
 """Most containers of a pod: an object of an API server has 3 MiB at most."""

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from numalign.model.pod import Manifest
+from numalign.values import NamedTuple
 
 Fields = Manifest
 """A mapping of a decoded document."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from numalign.sources.pods.roles import Fields
+from numalign.values import NamedTuple
 
 
 class Place(NamedTuple):

@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from numalign.errors import InputError
 from numalign.kubelet.topology.hints import HintList, TopologyHint
 from numalign.sources.text import fields, yaml
 from numalign.sources.text.fields import FieldError, Path
+from numalign.values import NamedTuple
 
 MAX_NODES = 16
 MAX_HINTS = 1 << MAX_NODES

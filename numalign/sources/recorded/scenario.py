@@ -7,7 +7,7 @@ import io
 import json
 import zlib
 from collections.abc import Iterator, Mapping
-from typing import BinaryIO, Literal, NamedTuple, cast
+from typing import BinaryIO, Literal, cast
 
 from numalign.errors import InputError, StartError
 from numalign.kubelet.config import KubeletConfig
@@ -18,6 +18,7 @@ from numalign.model.machine import Machine
 from numalign.model.pod import Pod
 from numalign.sources.kubelet import configuration as kubelet_file
 from numalign.sources.machine.file import machine_from_scenario
+from numalign.values import NamedTuple
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
 """A line may have this many bytes."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from numalign.errors import InputError
 from numalign.sources.text import fields
 from numalign.sources.text.fields import FieldError, Path
 from numalign.sources.text.yaml import Document, load_file
+from numalign.values import NamedTuple
 
 KIND: Final = "AlignmentTest"
 VERDICTS: Final = ("aligned", "spread", "floating", "incomplete", "unknown", "none")

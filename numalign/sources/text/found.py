@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
+
+from numalign.values import NamedTuple
 
 EMPTY: Final[dict[str, Any]] = {}
 """Every empty mapping of every document: nobody changes what was read, and there may be millions."""

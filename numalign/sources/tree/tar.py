@@ -8,7 +8,7 @@ time and memory whatever it says, nothing is unpacked to disk, and `TarError` is
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from numalign.sources.tree.tar_fields import (
     MAX_DIGITS,
@@ -21,6 +21,7 @@ from numalign.sources.tree.tar_fields import (
     text,
 )
 from numalign.sources.tree.unpack import Stream
+from numalign.values import NamedTuple
 
 BLOCK: Final = 512
 MAX_NAME: Final = 1 << 16

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import accumulate
-from typing import Final, Generic, NamedTuple, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 from numalign.kubelet.errors import KubeletHangError
 from numalign.kubelet.topology.merge.lists import NUMAInfo
+from numalign.values import NamedTuple
 
 MAX_STEPS: Final = 150_000
 """How many states a search solves at most, some seconds' worth. Machines that were built stay far below, also those of

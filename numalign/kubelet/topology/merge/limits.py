@@ -6,9 +6,9 @@ from bisect import bisect_right, insort
 from collections.abc import Sequence
 from itertools import accumulate
 from operator import ge, mul
-from typing import NamedTuple
 
 from numalign.kubelet.topology.hints import Demand, Piece, SocketAlignment
+from numalign.values import NamedTuple
 
 Missing = tuple[tuple[int, ...], int]
 """What each demand still lacks, and which marks are touched."""

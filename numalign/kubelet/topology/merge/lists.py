@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import add, mul, sub
-from typing import Final, NamedTuple
+from typing import Final
 
 from numalign.kubelet.topology.hints import HintList, TopologyHint
+from numalign.values import NamedTuple
 
 MAX_COUNTED: Final = 1 << 20
 """Tables of the transform in `_ands` have at most so many entries."""
