@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -157,12 +158,13 @@ def test_a_file_that_fails_half_way_leaves_the_old_one(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["m"]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is write-protected from root")
-def test_a_write_protected_file_is_refused(tmp_path: Path) -> None:
+def test_a_write_protected_file_is_refused(
+    tmp_path: Path, as_nobody: Callable[[], AbstractContextManager[None]]
+) -> None:
     path = tmp_path / "m"
     path.write_text("old")
     path.chmod(0o444)
-    with pytest.raises(InputError, match="write-protected"):
+    with as_nobody(), pytest.raises(InputError, match="write-protected"):
         write_whole(str(path), text("new"))
     assert path.read_text() == "old"
 

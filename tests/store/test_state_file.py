@@ -8,8 +8,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
 import pytest
@@ -140,23 +140,15 @@ def test_a_change_without_write_leaves_the_file(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def nobody(tmp_path: Path) -> Iterator[Path]:
+def nobody(tmp_path: Path, as_nobody: Callable[[], AbstractContextManager[None]]) -> Iterator[Path]:
     """A folder with a state in it, and somebody to whom neither belongs."""
     folder = tmp_path / "node"
     folder.mkdir()
     with changing(str(folder / "state"), KIND) as state:
         state.write({"a": 1})
-    me = os.geteuid()
-    for parent in (tmp_path, *tmp_path.parents):
-        if parent.name.startswith(("test_", "popen-", "pytest-")):  # pytest's own folders keep others out
-            parent.chmod(0o755)
-    if me == 0:
-        os.seteuid(65534)
-    try:
+    with as_nobody():
         yield folder
-    finally:
-        os.seteuid(me)
-        folder.chmod(0o755)
+    folder.chmod(0o755)
 
 
 @pytest.mark.parametrize("mode", [0o555, 0o755, 0o777], ids=["read-only", "somebody else's", "everybody's"])

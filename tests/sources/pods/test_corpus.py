@@ -5,9 +5,6 @@ The answers stand in `tests/corpus/pods/answers.json`; NUMALIGN_UPDATE_GOLDEN=1 
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +13,11 @@ import pytest
 from numalign.errors import InputError
 from numalign.model.quantity import canonical
 from numalign.sources.pods.manifest import Copies, read
+from tests.corpus import Answers
 
 FOLDER = Path(__file__).parents[2] / "corpus" / "pods"
-ANSWERS = FOLDER / "answers.json"
+ANSWERS = Answers(FOLDER / "answers.json")
 FILES = sorted(path.name for path in FOLDER.glob("*.yaml"))
-
-
-@pytest.fixture(scope="module")
-def answers() -> Iterator[dict[str, Any]]:
-    known = json.loads(ANSWERS.read_text(encoding="utf-8")) if ANSWERS.exists() else {}
-    yield known
-    if os.environ.get("NUMALIGN_UPDATE_GOLDEN"):
-        lines = [f"{json.dumps(name)}: {json.dumps(known[name])}" for name in sorted(known)]
-        ANSWERS.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
 def answer(name: str) -> dict[str, Any]:
@@ -57,19 +46,13 @@ def answer(name: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_every_file_is_read_as_its_answer_says(
-    name: str, answers: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_file_is_read_as_its_answer_says(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(FOLDER)
-    found = answer(name)
-    if os.environ.get("NUMALIGN_UPDATE_GOLDEN"):
-        answers[name] = found
-
-    assert found == answers.get(name)
+    ANSWERS.judge(name, answer(name))
 
 
-def test_no_answer_is_left_over(answers: dict[str, Any]) -> None:
-    assert sorted(answers) == FILES
+def test_no_answer_is_left_over() -> None:
+    assert sorted(ANSWERS.known) == FILES
 
 
 def test_a_gang_has_every_pod_that_is_asked_for() -> None:
