@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -64,8 +64,8 @@ def print_text(text: str) -> None:
     click.echo(lines(text), nl=False)
 
 
-def print_checks(output: str, command: str, checks: Sequence[Check], rules: Mapping[str, str] | None = None) -> None:
-    """Print the checks of a command as one of `CHECKS`; `rules` says what its codes mean."""
+def print_checks(output: str, command: str, checks: Sequence[Check]) -> None:
+    """Print the checks of a command as one of `CHECKS`."""
     if output == "junit":
         from numalign.render.ci.junit import junit
 
@@ -73,7 +73,7 @@ def print_checks(output: str, command: str, checks: Sequence[Check], rules: Mapp
     elif output == "sarif":
         from numalign.render.ci.sarif import sarif
 
-        click.echo(json_text(sarif(command, checks, rules)), nl=False)
+        click.echo(json_text(sarif(command, checks)), nl=False)
     elif output == "gitlab":
         from numalign.render.ci.gitlab import gitlab
 

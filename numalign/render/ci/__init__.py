@@ -1,1 +1,1 @@
-"""What build servers read: JUnit XML and GitHub annotations."""
+"""What build servers read: JUnit XML, GitHub annotations, GitLab's Code Quality report, SARIF."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import posixpath
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from numalign.values import NamedTuple
@@ -32,3 +35,20 @@ class Check(NamedTuple):
     """None: standard input, which has no name that a build server knows."""
     line: int
     problems: tuple[Problem, ...]
+
+    @property
+    def path(self) -> str | None:
+        """The file as services compare it: without `./`."""
+        return None if self.file is None else posixpath.normpath(self.file)
+
+
+def fingerprinted(checks: Sequence[Check]) -> Iterator[tuple[Check, Problem, str]]:
+    """Give every problem a mark that stays when lines move, so that a service knows it again."""
+    from hashlib import sha256
+
+    seen: Counter[tuple[str, ...]] = Counter()
+    for check in checks:
+        for problem in check.problems:
+            key = (check.path or "-", check.name, problem.title, problem.message)
+            seen[key] += 1
+            yield check, problem, sha256("\0".join((*key, str(seen[key]))).encode(errors="replace")).hexdigest()
