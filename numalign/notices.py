@@ -23,6 +23,7 @@ CODES: Mapping[str, Level] = {
     "fit": "warning",
     "device-missing": "warning",
     "preempted": "warning",
+    "start-failed": "warning",
     "beside-refused": "warning",
     # Inputs.
     "no-pod": "note",

@@ -222,7 +222,7 @@ def output_option(*formats: str) -> Decorator:
 
 
 MAX_REPLICAS = 100_000
-INSTEAD_OF_PODS = ("hints", "preferred_sets")
+INSTEAD_OF_PODS = ("hints", "preferred_sets", "started_pods")
 """Parameters that ask something that needs no pod."""
 
 
@@ -303,7 +303,7 @@ _SINCE: tuple[Decorator, ...] = (
     click.option(
         "--started-pods",
         metavar="NAME,…",
-        help="Of the pods there these have started: their init containers have ended.",
+        help="Of the pods there these have started: their init containers have ended. With --state it may stand alone.",
     ),
 )
 

@@ -65,10 +65,11 @@ def admit(
     notices: list[Notice] = []
     tried: list[PodResult] = []
     session, earlier = _with_beside(session, beside, notices, started=started)
-    session = _since(session, since, _refused(beside, session))
+    session, failed = _since(session, since, _refused(beside, session))
+    notices += failed
     for outcome in admit_in_order(session, () if earlier and earlier[-1].fatal else pods, started=started):
-        notices += outcome.notices
-        session = _after(outcome, started=started)
+        session, failed = _after(outcome, started=started)
+        notices += (*outcome.notices, *failed)
         pod = pod_result(outcome)
         if impossible and not pod.admitted:
             pod = pod._replace(impossible=not admit_one(outcome.before.empty(), outcome.pod).admit)
@@ -127,18 +128,24 @@ def _with_beside(
     """Admit the pods that are there already; what is odd about them goes to `notices`."""
     earlier = []
     for outcome in admit_in_order(session, beside, started=started):
-        notices += outcome.notices
-        session = _after(outcome, started=started)
+        session, failed = _after(outcome, started=started)
+        notices += (*outcome.notices, *failed)
         earlier.append(pod_result(outcome))
     return session, earlier
 
 
-def _after(outcome: Outcome, *, started: bool) -> Session:
+def _after(outcome: Outcome, *, started: bool) -> tuple[Session, tuple[Notice, ...]]:
     """Return the node after an admission, the pod's containers started where they start at once."""
-    session = outcome.then
-    if not (started and outcome.admit):
-        return session
-    return session._replace(state=twin.start_containers(session.node, session.state, outcome.pod.uid).state)
+    return _start(outcome.then, outcome.pod.uid, outcome.pod.name) if started and outcome.admit else (outcome.then, ())
+
+
+def _start(session: Session, uid: str, name: str) -> tuple[Session, tuple[Notice, ...]]:
+    """Start the containers of a pod; warn of those that do not start."""
+    begun = twin.start_containers(session.node, session.state, uid)
+    failed = [
+        Notice("start-failed", f"container {one} does not start: {why}", name) for one, why in begun.errors.items()
+    ]
+    return session._replace(state=begun.state), tuple(failed)
 
 
 def _refused(beside: Iterable[Pod], session: Session) -> list[Pod]:
@@ -146,18 +153,19 @@ def _refused(beside: Iterable[Pod], session: Session) -> list[Pod]:
     return [pod for pod in beside if pod.uid not in there]
 
 
-def _since(session: Session, since: SinceRequest | None, refused: Sequence[Pod]) -> Session:
+def _since(session: Session, since: SinceRequest | None, refused: Sequence[Pod]) -> tuple[Session, tuple[Notice, ...]]:
     """Let what happened on the node since then happen: pods start, pods end. A refused pod can do neither.
 
     Raises:
         InputError: no pod has such a name.
     """
+    notices: tuple[Notice, ...] = ()
     for name in since.started if since else ():
-        uid = pod_there(session, name, refused)
-        session = session._replace(state=twin.start_containers(session.node, session.state, uid).state)
+        session, failed = _start(session, pod_there(session, name, refused), name)
+        notices += failed
     for name in since.without if since else ():
         session = end(session, pod_there(session, name, refused))
-    return session
+    return session, notices
 
 
 def pod_there(session: Session, name: str, refused: Sequence[Pod] = ()) -> str:

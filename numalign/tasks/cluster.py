@@ -8,11 +8,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from numalign.errors import InputError, Notice
-from numalign.scheduler.node import Fleet
+from numalign.kubelet.admission import admit, open_session
+from numalign.kubelet.node import collect
+from numalign.kubelet.setup import Setup
+from numalign.scheduler.node import ClusterNode, Fleet
 from numalign.sources.cluster import dump, file, fleet, folder, state, state_dump
 from numalign.sources.cluster.fleet import Built, LabelledMachine
+from numalign.sources.cluster.kubelets import Requests, allocatable_of, unjudged_of
 from numalign.sources.text.yaml import load_file
 from numalign.store import state_file
+from numalign.tasks.place import place
 from numalign.tasks.requests import KubeletRequest, PodsRequest
 from numalign.tasks.setup import LoadedPods, load_pods, load_setup
 from numalign.values import NamedTuple
@@ -41,6 +46,8 @@ class LoadedCluster(NamedTuple):
     fleet: Fleet
     origin: str
     notices: tuple[Notice, ...]
+    setup: Setup | None = None
+    """Of a node that stands for itself: its kubelet."""
 
 
 def load_cluster(request: ClusterRequest) -> LoadedCluster:
@@ -59,6 +66,35 @@ def load_cluster(request: ClusterRequest) -> LoadedCluster:
             "the state is empty: name a cluster to begin with, --cluster FILE", request.state or "--cluster"
         )
     return _of(_read(request.cluster, _labelled(request.machine_of)), request.cluster)
+
+
+def load_one_node(node: str | None, machine: str | None, kubelet: KubeletRequest, pods: PodsRequest) -> LoadedCluster:
+    """Read one node as a cluster: one in use, or an empty machine.
+
+    Args:
+        node: a node in use; None: the machine, with the pods of `pods.beside`.
+        machine: a machine by name, in place of the node's own.
+        kubelet: settings over those that were found.
+        pods: the pods that are there, as the API server has them, and which node is meant.
+
+    Raises:
+        InputError: something is wrong with it.
+        HostError: it may not be read.
+        StartError: its kubelet would not start.
+    """
+    here, up = place(node, machine, kubelet, pods)
+    session = here.there or open_session(here.on.setup)
+    there = load_pods(up, machine=here.on.setup.machine)
+    for pod in there.beside:
+        session = admit(session, pod).then
+    session = session._replace(state=collect(session.node, session.state))
+    host = here.on.setup.machine
+    name = host.node.name or host.name
+    allocatable = allocatable_of(session.view)
+    totals = Requests().totals(allocatable, session.pods, unjudged_of(session))
+    labels = host.node.labels or {}
+    one = ClusterNode(name, totals, session, "exact", labels=labels, taints=host.node.taints)
+    return LoadedCluster(Fleet((one,)), here.on.origin, (*here.on.notices, *there.notices), here.on.setup)
 
 
 def load_pods_for(names: tuple[str, ...], into: Fleet, copies: int | None = None) -> LoadedPods:

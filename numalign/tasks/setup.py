@@ -251,7 +251,7 @@ def load_pods(request: PodsRequest, there: tuple[Pod, ...] = (), machine: Machin
         found = read_beside(request.beside, request.node_name, known)
         beside, notices = found.pods, found.notices
     copies = manifest.Copies(request.replicas, request.role_replicas, request.gang)
-    given = manifest.read(request.names, copies, beside=(*there, *beside))
+    given = manifest.read(request.names, copies, beside=(*there, *beside), needed=bool(request.names))
     return LoadedPods(beside, given.pods, (*notices, *given.notices), given.sources, given.broken)
 
 

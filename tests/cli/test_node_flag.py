@@ -15,6 +15,7 @@ from numalign.sources.text.yaml import load_one
 from tests.cli.running import in_process, one_line
 from tests.cli.test_state_commands import pod_file
 from tests.kubelet.state_nodes import STATE
+from tests.schemas import strictly
 
 NODE = STATE / "two-socket-restricted"
 
@@ -137,6 +138,47 @@ def test_compare_keeps_what_the_pods_there_hold(machine: str, tmp_path: Path) ->
     assert done.status == 0
     rows = {row["kubelet"]["topologyManagerPolicy"]: row for row in done.json["variants"]}
     assert rows["single-numa-node"]["replicas"] == 2  # six CPUs are free on each node
+
+
+def test_capacity_counts_what_one_node_still_holds(machine: str, tmp_path: Path) -> None:
+    place = ("--node", NODE / "kubelet", "--machine", machine)
+    pod = pod_file(tmp_path, "next", 6)
+
+    done = in_process("capacity", pod, *place, "-o", "json")
+    shown = in_process("capacity", pod, *place)
+
+    strictly("capacity-result").validate(done.json)
+    (shape,) = done.json["shapes"]
+    assert (shape["now"], shape["aligned"], shape["empty"]) == (2, 2, 4)  # six CPUs are free on each node
+    assert f"machine: worker-1 ({NODE}/kubelet)" in shown.out
+    assert "4 pods on it" in shown.out
+    assert "on the empty node: 4, 4 of them aligned" in shown.out
+
+
+def test_capacity_counts_beside_the_pods_of_the_api_server(machine: str, tmp_path: Path) -> None:
+    settings = ("--kubelet-config", NODE / "kubelet/config.yaml", "--machine", machine)
+
+    done = in_process("capacity", pod_file(tmp_path, "n", 6), *settings, "--beside", NODE / "pods.yaml", "-o", "json")
+
+    assert done.json["shapes"][0]["now"] == 2
+    assert done.json["shapes"][0]["empty"] == 4
+
+
+CAPACITY_OF_NOTHING = {
+    "no place": ((), "or a node, --node SOURCE"),
+    "a cluster and a node": (("--cluster", "machines", "--node", "pods"), "are for one"),
+    "settings of a cluster": (("--cluster", "machines", "--policy", "restricted"), "are for one"),
+}
+
+
+@pytest.mark.parametrize("case", CAPACITY_OF_NOTHING)
+def test_capacity_wants_one_place(case: str, tmp_path: Path) -> None:
+    flags, message = CAPACITY_OF_NOTHING[case]
+
+    done = in_process("capacity", pod_file(tmp_path, "next"), *flags)
+
+    assert done.status == 2
+    assert message in one_line(done.err)
 
 
 WRONG = {

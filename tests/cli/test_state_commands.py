@@ -15,11 +15,6 @@ import pytest
 
 from numalign.model.cpuset import parse
 from tests.cli.running import ENVIRONMENT, PODS, ROOT, command, in_process, numalign, one_line
-from tests.conformance import cases
-
-VECTORS = ROOT / "tests/vectors/lifecycle.jsonl.gz"
-SAID = 60
-"""So many recorded scenarios are said step by step; the others are replayed by the conformance test."""
 
 MACHINE = "sockets=2,coresPerNumaNode=1024,threadsPerCore=1,memoryPerNumaNode=512Gi"
 
@@ -150,66 +145,46 @@ def test_a_foreign_file_stays_as_it_is(tmp_path: Path) -> None:
     assert state.read_text() == "name: m\n"
 
 
-def said(case: dict[str, Any], folder: Path) -> list[Any] | None:
-    """Say a recorded scenario with admit, release and --started-pods; None where a pod is none for an API server."""
-    machine, config, state = folder / "machine.json", folder / "kubelet.json", folder / "node.json"
-    document = {**case["machine"], "devices": case.get("devices", {})}
-    document["preferredAllocation"] = case.get("preferredAllocation", {})
-    for devices in document["devices"].values():
-        for device in devices:
-            device.setdefault("numaNodes", None)
-    machine.write_text(json.dumps(document))
-    header = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"}
-    config.write_text(json.dumps({**header, **case["kubelet"]}))
-    there: set[str] = set()
-    started: list[str] = []
-    answers = []
-    for step in case["steps"]:
-        if step["op"] == "start":
-            started += [step["pod"]] if step["pod"] in there else []
-        elif step["op"] == "remove":
-            if step["pod"] in there:
-                flags = ("--started-pods", ",".join(started)) if started else ()
-                started = [name for name in started if name != step["pod"]]
-                assert in_process("release", step["pod"], "--state", state).status == 0
-                there.discard(step["pod"])
-        else:
-            pod = folder / "pod.json"
-            manifest = {"apiVersion": "v1", "kind": "Pod", **step["pod"]}
-            for container in [*manifest["spec"]["containers"], *manifest["spec"].get("initContainers", ())]:
-                container["image"] = "i"
-            pod.write_text(json.dumps(manifest))
-            flags = ("--started-pods", ",".join(started)) if started else ()
-            place = ("--machine", machine, "--kubelet-config", config, "--state", state, "--only", "managers")
-            done = in_process("admit", pod, *place, *flags, "-o", "json")
-            if done.status not in (0, 1):
-                return None
-            started = []
-            answer = done.json["pods"][0]
-            answers.append(answer)
-            if answer["admit"]:
-                there.add(manifest["metadata"]["name"])
-    return answers
+def test_a_start_can_be_said_by_itself(tmp_path: Path) -> None:
+    """Memory of an init container that has ended is free for the next pod."""
+    state = tmp_path / "node.json"
+    settings = (
+        "--memory-manager-policy",
+        "Static",
+        "--reserved-memory",
+        "0:memory=1Gi",
+        "--kube-reserved",
+        "memory=1Gi",
+    )
+    flags = ("--machine", "sockets=1,coresPerNumaNode=4,memoryPerNumaNode=8Gi", *settings)
+    pod = json.loads(pod_file(tmp_path, "web").read_text())
+    first = {"name": "first", "image": "i", "resources": {"limits": {"cpu": "1", "memory": "4Gi"}}}
+    pod["spec"]["initContainers"] = [first]
+    path = tmp_path / "web.json"
+    path.write_text(json.dumps(pod))
+    assert in_process("admit", path, *flags, "--state", state).status == 0
+    assert state_of(state)["memory"]["nodes"]["0"]["memory"]["memory"]["reserved"] == 4 << 30
+
+    done = in_process("admit", "--started-pods", "web", "--state", state)
+
+    assert done == (0, "web started\n", "")
+    assert state_of(state)["memory"]["nodes"]["0"]["memory"]["memory"]["reserved"] == 64 << 20
 
 
-def test_recorded_scenarios_are_said_step_by_step(tmp_path: Path) -> None:
-    number = 0
-    for index, case in zip(range(SAID), cases(VECTORS), strict=False):
-        folder = tmp_path / str(index)
-        folder.mkdir()
-        answers = said(json.loads(json.dumps(case)), folder)
-        if answers is None:
-            continue
-        number += 1
-        replayed = in_process("replay", "-", stdin=json.dumps(case).encode()).json
-        recorded = [step for step in replayed["steps"] if "admit" in step]
-        for answer, step in zip(answers, recorded, strict=True):
-            assert answer["admit"] == step["admit"], case["id"]
-            assert answer["message"] == step.get("message", ""), case["id"]
-            for container in answer["containers"]:
-                assert container["cpus"] == step["containers"][container["name"]]["cpus"], case["id"]
-                assert container["memory"] == step["containers"][container["name"]]["memory"], case["id"]
-    assert number >= SAID // 2
+WITHOUT_POD = {
+    "nothing at all": ((), "name at least one POD"),
+    "a start that nothing keeps": (("--started-pods", "web", "--machine", "figure-1"), "--state FILE"),
+}
+
+
+@pytest.mark.parametrize("case", WITHOUT_POD)
+def test_admit_without_a_pod_has_to_say_something(case: str) -> None:
+    flags, message = WITHOUT_POD[case]
+
+    done = in_process("admit", *flags)
+
+    assert done.status == 2
+    assert message in one_line(done.err)
 
 
 WORKER = """

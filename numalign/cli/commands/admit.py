@@ -74,11 +74,14 @@ def command(
       numalign admit deploy.yaml --replicas 8 --machine hgx-h100 --policy restricted -o json
       kubectl get pod web-0 -o json | numalign admit - --machine node-a.yaml --kubelet-config config.yaml
       numalign admit pod.yaml --machine figure-1 --state node.json
+      numalign admit --started-pods web-0 --state node.json
       numalign admit pod.yaml --node /var/lib/kubelet
       numalign admit pod.yaml --machine hgx-h100 --slices cluster.json --node-name hgx-1
     """
     if node is not None and state is not None:
         raise click.UsageError("--node reads a node, --state reads and writes one: give one of them")
+    if not pods.names and state is None:
+        raise click.UsageError("without a POD there has to be a node that keeps what is said: --state FILE")
     with nullcontext() if state is None else _kept(state, machine, kubelet) as kept:
         here, asked = (Place(kept.on, kept.there), pods) if kept else place(node, machine, kubelet, pods)
         on = here.on
@@ -89,7 +92,10 @@ def command(
     notices = (*on.notices, *_but_claims(up.notices, slices), *result.notices, *written)
     tell((*(() if node or state else default_policy(on, kubelet)), *notices))
     if not quiet:
-        _print(output, result, on.origin, up, notices, fail_on)
+        if not pods.names and output in ("table", "wide", "name"):
+            _print_since(since)
+        else:
+            _print(output, result, on.origin, up, notices, fail_on)
     if result.fatal:
         return report(up.broken, ExitStatus.KUBELET_FAILS)
     no = any(fails(pod, fail_on) for pod in result.pods) or claims_fail(result.claims, fail_on)
@@ -146,6 +152,12 @@ def _kept(state: str, machine: str | None, kubelet: KubeletRequest) -> AbstractC
     from numalign.tasks.node_state import kept_node
 
     return kept_node(state, machine, kubelet, lambda: waiting(state))
+
+
+def _print_since(since: SinceRequest) -> None:
+    from numalign.cli.printing import print_names
+
+    print_names((*(f"{name} started" for name in since.started), *(f"{name} released" for name in since.without)))
 
 
 def _print(

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import wraps
+from typing import Any
 
 import click
 
-from numalign.cli.cluster_options import cluster_options, pods_of_cluster
-from numalign.cli.options import output_option, quiet_option
+from numalign.cli.cluster_options import CLUSTER_OPTIONS, cluster_request, pods_of_cluster
+from numalign.cli.options import (
+    Command,
+    beyond_options,
+    kubelet_options,
+    machine_option,
+    node_option,
+    output_option,
+    quiet_option,
+)
 from numalign.cli.printing import print_data, print_text
 from numalign.cli.stderr import report, tell
 from numalign.errors import InputError, Notice
@@ -17,12 +27,47 @@ from numalign.model.pod import Pod
 from numalign.results.capacity import CapacityResult
 from numalign.scheduler.node import Fleet
 from numalign.tasks.capacity import Probe, capacity
-from numalign.tasks.cluster import ClusterRequest, load_cluster, load_pods_for
+from numalign.tasks.cluster import LoadedCluster, load_cluster, load_one_node, load_pods_for
+from numalign.tasks.requests import KubeletRequest, PodsRequest
+
+
+def _place_options(function: Command) -> Command:
+    """Add the flags that name a cluster, or one node; the command gets them as one argument, `loaded`."""
+
+    @wraps(function)
+    def wrapped(**given: Any) -> object:
+        cluster = cluster_request(given)
+        kubelet: KubeletRequest = given.pop("kubelet")
+        node, machine, name, beside = (given.pop(one) for one in ("node", "machine", "node_name", "beside"))
+        one_node = any((node, machine, name, beside)) or kubelet != KubeletRequest()
+        if cluster is not None and one_node:
+            raise click.UsageError(
+                "--cluster and --state name many nodes; --node, --machine and a kubelet's settings are for one"
+            )
+        if cluster is None and node is None and machine is None:
+            raise click.UsageError("name a cluster, --cluster FILE or --state FILE, or a node, --node SOURCE")
+        pods = PodsRequest((), beside=beside, node_name=name)
+        given["loaded"] = load_cluster(cluster) if cluster else load_one_node(node, machine, kubelet, pods)
+        return function(**given)
+
+    options = (
+        *CLUSTER_OPTIONS,
+        click.option("--node-name", metavar="NAME", help="Which node, where --node or --beside has several."),
+        click.option("--beside", metavar="FILE", help="The pods of the node there (kubectl get pods -o json)."),
+        node_option,
+        machine_option(without="the node's own, or those of the cluster"),
+        kubelet_options,
+        beyond_options,
+    )
+    decorated: Command = wrapped
+    for option in reversed(options):
+        decorated = option(decorated)
+    return decorated
 
 
 @click.command("capacity")
 @pods_of_cluster(counted=False)
-@cluster_options
+@_place_options
 @click.option("--mix", metavar="POD=N,…", help="Count rounds of several pods together, a=3,b=1.")
 @click.option(
     "--right-size",
@@ -38,14 +83,14 @@ from numalign.tasks.cluster import ClusterRequest, load_cluster, load_pods_for
 def command(
     pod: tuple[str, ...],
     files: tuple[str, ...],
-    request: ClusterRequest,
+    loaded: LoadedCluster,
     mix: str | None,
     right_size: int | None,
     jobs: int,
     output: str,
     quiet: bool,
 ) -> ExitStatus:
-    """Count how many more of each POD a cluster holds: now and empty, aligned and not, node by node.
+    """Count how many more of each POD a cluster or a node holds: now and empty, aligned and not, node by node.
 
     Copies are admitted one after another by each node's own kubelet until it refuses. Beside them stands what a tool
     would promise that sees nodes as bags of resources. Also: what limits a node, what is left stranded, and NUMA
@@ -54,20 +99,20 @@ def command(
     \b
     Examples:
       numalign capacity pod.yaml --cluster cluster.yaml
+      numalign capacity pod.yaml --node /var/lib/kubelet
       numalign capacity train.yaml infer.yaml --mix train=1,infer=3 --cluster cluster.yaml
       numalign capacity pod.yaml --cluster dump.json -o svg > map.svg
     """
     names = (*pod, *files)
     if not names:
         raise click.UsageError("name at least one POD: a file, a folder, or - for standard input")
-    loaded = load_cluster(request)
     up = load_pods_for(names, Fleet(()))
     owners = [source.owner for source in up.sources]
     result = capacity(loaded.fleet, _probes(up.tried, owners, mix), right_size=right_size, jobs=jobs)
     notices = (*loaded.notices, *up.notices, *result.notices)
     tell(notices)
     if not quiet:
-        _print(output, result, loaded.fleet, loaded.origin, notices)
+        _print(output, result, loaded, notices)
     return report(up.broken, ExitStatus.DONE if any(shape.now for shape in result.shapes) else ExitStatus.NO)
 
 
@@ -87,7 +132,8 @@ def _probes(pods: Sequence[Pod], owners: Sequence[str], mix: str | None) -> list
     return [Probe(f"rounds of {mix}", tuple(together))]
 
 
-def _print(output: str, result: CapacityResult, fleet: Fleet, origin: str, notices: Sequence[Notice]) -> None:
+def _print(output: str, result: CapacityResult, loaded: LoadedCluster, notices: Sequence[Notice]) -> None:
+    origin = loaded.origin
     if output in ("json", "yaml"):
         from numalign.render.json.capacity import capacity_json
 
@@ -104,4 +150,4 @@ def _print(output: str, result: CapacityResult, fleet: Fleet, origin: str, notic
             return
         from numalign.render.page.document import show
 
-        show(view.capacity_document(result, fleet, origin, wide=output == "wide"))
+        show(view.capacity_document(result, loaded.fleet, origin, loaded.setup, wide=output == "wide"))

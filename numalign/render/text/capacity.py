@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 from numalign.model.cpuset import format_set
 from numalign.render.page.document import Cell, Document, Line, Styled, Table
 from numalign.render.page.table_csv import table_csv
+from numalign.render.text.admit import header as node_header
 from numalign.render.text.amounts import amount_text, bytes_text
 from numalign.render.text.schedule import MAX_ROWS_SHOWN, header, names_text
 
 if TYPE_CHECKING:
+    from numalign.kubelet.setup import Setup
     from numalign.results.capacity import CapacityResult, Limit, NodeCapacity, RightSize, ShapeCapacity
     from numalign.scheduler.node import Fleet
 
@@ -20,24 +22,37 @@ COLUMNS = ("NODE", "FITS NOW", "ALIGNED", "EMPTY", "BLIND", "LIMITED BY", "STRAN
 RIGHT = frozenset(COLUMNS[1:5])
 
 
-def capacity_document(result: CapacityResult, fleet: Fleet, origin: str, *, wide: bool = False) -> Document:
+def capacity_document(
+    result: CapacityResult, fleet: Fleet, origin: str, setup: Setup | None = None, *, wide: bool = False
+) -> Document:
     """Build a table a shape and the sums below it.
 
     Args:
         result: the counts.
         fleet: the cluster.
         origin: where it came from.
+        setup: the kubelet of a node that stands for itself.
         wide: show every group of nodes.
     """
-    document: list[Line | Table] = [Line(next(header(fleet, origin, fleet.scheduler)), "dim")]
+    document: list[Line | Table] = [Line(text, "dim") for text in _header(fleet, origin, setup)]
     for shape in result.shapes:
-        document += [Line(), *_shape(shape, wide=wide)]
+        document += [Line(), *_shape(shape, "cluster" if setup is None else "node", wide=wide)]
     if result.right_size is not None:
         document += [Line(), Line(right_size_text(result.right_size), "bold")]
     return document
 
 
-def _shape(shape: ShapeCapacity, *, wide: bool) -> Iterator[Line | Table]:
+def _header(fleet: Fleet, origin: str, setup: Setup | None) -> Iterator[str]:
+    if setup is None:
+        yield next(header(fleet, origin, fleet.scheduler))
+        return
+    (node,) = fleet.nodes
+    pods = node.totals.pods
+    yield from node_header(setup, origin, node.session.node.cpu.reserved if node.session else 0)
+    yield f"{pods} pod{'s' * (pods != 1)} on it"
+
+
+def _shape(shape: ShapeCapacity, place: str, *, wide: bool) -> Iterator[Line | Table]:
     groups = [tuple(group) for _, group in groupby(shape.nodes, lambda one: one._replace(node=""))]
     shown = groups if wide else groups[:MAX_ROWS_SHOWN]
     yield Line(shape.name, "bold")
@@ -46,11 +61,12 @@ def _shape(shape: ShapeCapacity, *, wide: bool) -> Iterator[Line | Table]:
         more = sum(len(group) for group in groups[len(shown) :])
         yield Line(f"and {more} more nodes; -o wide shows them", "dim")
     if shape.rounds is not None:
-        yield Line(f"whole rounds now: {shape.rounds.now}, on the empty cluster: {shape.rounds.empty}", "bold")
-    apart = shape.now - shape.aligned
+        yield Line(f"whole rounds now: {shape.rounds.now}, on the empty {place}: {shape.rounds.empty}", "bold")
     what = "pods" if shape.rounds is not None else "fits now"
-    yield Line(f"{what}: {shape.now}" + (f", {apart} of them not aligned" if apart else ", all aligned"), "bold")
-    yield Line(f"on the empty cluster: {shape.empty}, {shape.empty_aligned} of them aligned")
+    apart = shape.now - shape.aligned
+    alignment = f", {apart} of them not aligned" if apart else ", all aligned" if shape.now else ""
+    yield Line(f"{what}: {shape.now}{alignment}", "bold")
+    yield Line(f"on the empty {place}: {shape.empty}, {shape.empty_aligned} of them aligned")
     yield Line(_blind(shape), "warn" if shape.blind > shape.now else "")
     yield Line(f"stranded: {amounts_text(shape.stranded)}")
     found = shape.fragmentation
