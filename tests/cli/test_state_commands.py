@@ -266,8 +266,10 @@ def test_a_full_disk_is_told_and_loses_nothing(tmp_path: Path) -> None:
         "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)); os.execv(sys.argv[1], sys.argv[1:])"
     )
 
+    # Python itself would leave half-written bytecode behind.
+    environment = {**ENVIRONMENT, "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
-        [sys.executable, "-c", limited, *arguments], cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True
+        [sys.executable, "-c", limited, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True
     )
 
     assert done.returncode == 2
