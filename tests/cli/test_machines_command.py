@@ -38,7 +38,8 @@ def test_the_list_as_data(read: object) -> None:
     data = read()
 
     assert data["kind"] == "MachineList"
-    assert data["items"][0] == {
+    assert [item["name"] for item in data["items"]] == list(bundled.names())
+    assert next(item for item in data["items"] if item["name"] == "dgx-1") == {
         "name": "dgx-1",
         "description": "NVIDIA DGX-1 (V100): eight GPUs joined by NVLinks",
         "sockets": 2,

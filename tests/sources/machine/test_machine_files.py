@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import subprocess
 import sys
 import zipfile
@@ -15,6 +16,7 @@ import pytest
 
 import numalign
 from numalign.errors import InputError
+from numalign.model.cpuset import format_set
 from numalign.sources.machine import bundled
 from numalign.sources.machine.dump import dump
 from numalign.sources.machine.file import load_machine
@@ -87,8 +89,8 @@ class TestFiles:
         ("spec", "message"),
         [
             ("figure1", '"figure1": no file and no bundled machine has this name; did you mean figure-1?'),
-            ("zzz", '"zzz": no file and no bundled machine has this name; bundled are dgx-1, '),
-            ("", '"": no file and no bundled machine has this name; bundled are dgx-1, '),
+            ("zzz", '"zzz": no file and no bundled machine has this name; bundled are a3-highgpu-8g, '),
+            ("", '"": no file and no bundled machine has this name; bundled are a3-highgpu-8g, '),
             ("a\0b", r'"a\x00b": no file'),
             ("x" * 5000, '"xxx'),
             ("/", "/: cannot be read: Is a directory"),
@@ -147,6 +149,41 @@ class TestBundled:
         machine = load_machine(name).machine
 
         assert (len(machine.numa_nodes), machine.cpus.bit_count()) == (nodes, cpus)
+
+    @pytest.mark.parametrize(
+        ("name", "cpus", "devices"),
+        [
+            (
+                "p4d.24xlarge",
+                ("0-23,48-71", "24-47,72-95"),
+                {"nvidia.com/gpu": (4, 4), "vpc.amazonaws.com/efa": (2, 2)},
+            ),
+            (
+                "p5.48xlarge",
+                ("0-47,96-143", "48-95,144-191"),
+                {"nvidia.com/gpu": (4, 4), "vpc.amazonaws.com/efa": (16, 16)},
+            ),
+            ("a3-highgpu-8g", ("0-51,104-155", "52-103,156-207"), {"nvidia.com/gpu": (4, 4)}),
+            ("nd96isr-h100-v5", ("0-47", "48-95"), {"nvidia.com/gpu": (4, 4), "mellanox.com/ib": (4, 4)}),
+            ("nd96isr-mi300x-v5", ("0-47", "48-95"), {"amd.com/gpu": (4, 4), "mellanox.com/ib": (4, 4)}),
+            ("m7i.metal-48xl", ("0-47,96-143", "48-95,144-191"), {}),
+            ("c7a.metal-48xl", ("0-95", "96-191"), {}),
+            ("gb300", ("0-71", "72-143"), {"nvidia.com/gpu": (2, 2)}),
+        ],
+    )
+    def test_a_shape_that_people_rent_says_where_its_facts_are_from(
+        self, name: str, cpus: tuple[str, str], devices: dict[str, tuple[int, int]]
+    ) -> None:
+        machine = load_machine(name).machine
+        found = {
+            resource: tuple(sum(node in (device.numa_nodes or ()) for device in each) for node in (0, 1))
+            for resource, each in machine.devices.items()
+        }
+
+        assert tuple(format_set(node.cpus) for node in machine.numa_nodes[:2]) == cpus
+        assert found == devices
+        assert re.search(r"^# Sources: .*\S", bundled.text(name), re.M)
+        assert re.search(r"^# (Derived|Taken for granted)", bundled.text(name), re.M)
 
     def test_they_are_found_from_any_folder(self, tmp_path: Path) -> None:
         code = "from numalign.sources.machine.file import load_machine; print(load_machine('dgx-1').machine.name)"
