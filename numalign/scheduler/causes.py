@@ -6,7 +6,7 @@ Each known cause is taken back alone: if both then agree, it is the cause. The f
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, Literal
 
 from numalign.errors import StartError
 from numalign.kubelet import admission
@@ -29,6 +29,7 @@ from numalign.scheduler.nrt.value import (
     NUMAZone,
     attribute,
     manager_config,
+    number_of,
     numa_zones,
 )
 from numalign.scheduler.request import ContainerRequest, PodRequest
@@ -36,11 +37,14 @@ from numalign.scheduler.resources import Amounts, is_affine, is_whole
 from numalign.values import NamedTuple
 
 
+Distrust = Literal["", "reserved", "foreign"]
+
+
 class Cause(NamedTuple):
     """Why two answers differ."""
 
     code: str
-    """`X-1` … `X-8`, `XK-1` … `XK-8`, `KEP` (today's plugin knows better), `blind` or `unknown`."""
+    """`X-1` … `X-9`, `XK-1` … `XK-8`, `KEP` (today's plugin knows better), `blind` or `unknown`."""
     text: str
     """One clause."""
 
@@ -56,6 +60,7 @@ _TEXTS: Final = {
     "X-6": "the filter never looks at nodes with this policy",
     "X-7": "options of the CPU Manager, or reserved CPUs, leave less than the object counts",
     "X-8": "the filter adds the pod's overhead, the kubelet's hints do not",
+    "X-9": "somebody else placed pods there, and the plugin's cache waits for an object that counts them",
     "T-14": "no zone lists what the pod asks, so the filter finds none; without its manager the kubelet does not look",
     "KEP": "the proposal compares no memory and subtracts nothing; today's plugin agrees with the kubelet",
     "XK-1": "KAI takes the width from what is allocatable, the kubelet from all CPUs, reserved ones too",
@@ -63,6 +68,7 @@ _TEXTS: Final = {
     "XK-3": "the object lists a resource whose manager is off",
     "XK-4": "options of the CPU or Topology Manager that KAI does not know",
     "XK-5": "a device of several NUMA nodes is counted on each of them",
+    "XK-6": "KAI's records have pods in other zones, or with other amounts, than the kubelet gave them",
     "XK-7": "the kubelet takes init containers in order and reuses what they held",
     "XK-8": "KAI adds the pod's overhead in scope pod",
 }
@@ -86,6 +92,8 @@ class Case(NamedTuple):
     """What the scheduler says."""
     admits: bool
     """What the kubelet says."""
+    distrust: Distrust = ""
+    """Why the plugin's cache does not trust what it has (T-3): a pod on its way there, or a pod of somebody else."""
 
 
 def cause(kind: Kind, case: Case) -> Cause:
@@ -97,8 +105,11 @@ def cause(kind: Kind, case: Case) -> Cause:
 
 
 def _plugin(case: Case, nrt: NodeResourceTopology | None = None, request: PodRequest | None = None) -> bool:
-    """Tell whether today's plugin passes, with another object or request."""
-    return filter_nrt.check(nrt or case.nrt, case.node.totals.allocatable, request or case.request).passed
+    """Tell whether today's plugin passes, with another object or request; not while its cache trusts nothing (T-3)."""
+    request = request or case.request
+    if case.distrust and not filter_nrt.passes_unseen(request):
+        return False
+    return filter_nrt.check(nrt or case.nrt, case.node.totals.allocatable, request).passed
 
 
 def _agrees(kind: Kind, case: Case, nrt: NodeResourceTopology | None = None, request: PodRequest | None = None) -> bool:
@@ -108,16 +119,31 @@ def _agrees(kind: Kind, case: Case, nrt: NodeResourceTopology | None = None, req
     return _plugin(case, nrt, request) == case.admits
 
 
+def _now(case: Case) -> NodeResourceTopology | None:
+    """Write the object that the node would publish now; None: nobody knows."""
+    if case.node.session is None:
+        return None
+    return export(case.node.session, case.node.name, ExportOptions(fingerprint=False))
+
+
 def _fresh(kind: Kind) -> Callable[[Case], bool]:
-    """X-1: the object as the node would publish it now."""
+    """X-1: the object as the node would publish it now, and nothing on its way there."""
 
     def taken_back(case: Case) -> bool:
-        if case.node.session is None or case.node.known != "exact" or case.node.nrt is None:
+        now = _now(case)
+        if now is None or case.node.known != "exact" or case.node.nrt is None:
             return False
-        now = export(case.node.session, case.node.name, ExportOptions(fingerprint=False))
-        return now.zones != case.node.nrt.zones and _agrees(kind, case, now)
+        on_its_way = case.distrust == "reserved"
+        settled = case._replace(distrust="") if on_its_way else case
+        return (on_its_way or now.zones != case.node.nrt.zones) and _agrees(kind, settled, now)
 
     return taken_back
+
+
+def _nobody_else(case: Case) -> bool:
+    """X-9: without pods of another scheduler, which the cache knows to be missing in the object."""
+    now = _now(case)
+    return case.distrust == "foreign" and now is not None and _agrees("nrt", case._replace(distrust=""), now)
 
 
 def _whole_cpus(kind: Kind) -> Callable[[Case], bool]:
@@ -287,10 +313,27 @@ def _spanning_devices(case: Case) -> bool:
     return any(len(device.numa_nodes or ()) > 1 for name in asked for device in machine.devices.get(name, ()))
 
 
+def _real_places(case: Case) -> bool:
+    """XK-6: the free amounts as the kubelet's own split of earlier pods left them."""
+    now = _now(case)
+    if case.kai is None or now is None:
+        return False
+    real = {number_of(zone.name): zone.resources for zone in now.zones}
+    free = []
+    for zone in case.kai.zones:
+        here = real.get(number_of(zone.name), {})
+        free.append({name: (here[name].available or 0) if name in here else one for name, one in zone.available.items()})
+    return tuple(free) != case.kai.available and _kai(case, case.kai.with_available(free))
+
+
 def _no_init(case: Case) -> bool:
-    """XK-7: the pod without ordinary init containers."""
+    """XK-7: both asked about the pod without its ordinary init containers."""
     kept = tuple([one for one in case.request.containers if one.kind != "init"])
-    return kept != case.request.containers and _kai(case, request=case.request._replace(containers=kept))
+    if kept == case.request.containers or case.node.session is None:
+        return False
+    pod = case.pod._replace(containers=tuple([one for one in case.pod.containers if one.kind != "init"]))
+    admits = admission.admit(case.node.session, pod).admit
+    return _kai(case._replace(admits=admits), request=case.request._replace(containers=kept))
 
 
 def _no_kai_overhead(case: Case) -> bool:
@@ -330,6 +373,7 @@ def _of_filter(kind: Kind) -> list[tuple[str, Callable[[Case], bool]]]:
         ("X-6", _other_policy),
         ("X-7", _no_options),
         ("X-8", _no_overhead(kind)),
+        ("X-9", _nobody_else),
         ("T-14", _unlisted(kind)),
     ]
 
@@ -344,6 +388,7 @@ _CAUSES: Final[dict[Kind, Sequence[tuple[str, Callable[[Case], bool]]]]] = {
         ("XK-3", _managers_off),
         ("XK-4", _no_kubelet_options),
         ("XK-5", _spanning_devices),
+        ("XK-6", _real_places),
         ("XK-7", _no_init),
         ("XK-8", _no_kai_overhead),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -13,7 +14,8 @@ from numalign.model.pod import Pod
 from numalign.scheduler import filter_kep, filter_nrt
 from numalign.scheduler.attempt import Kind
 from numalign.scheduler.causes import Case, cause
-from numalign.scheduler.kai import evaluate, topology
+from numalign.scheduler.kai import evaluate, records, topology
+from numalign.scheduler.kai.records import PlacedPod
 from numalign.scheduler.node import ClusterNode
 from numalign.scheduler.node_fit import NodeTotals
 from numalign.scheduler.nrt.export import ExportOptions, export
@@ -27,12 +29,18 @@ TOTAL = amounts({"cpu": "100", "memory": "1Ti", "example.com/gpu": "8"})
 
 
 def case_of(
-    kind: Kind, session: Session, asked: Pod, nrt: NodeResourceTopology | None = None, view: Any = None
+    kind: Kind,
+    session: Session,
+    asked: Pod,
+    nrt: NodeResourceTopology | None = None,
+    view: Any = None,
+    placed: Sequence[PlacedPod] = (),
 ) -> Case:
     """Ask the scheduler and the kubelet, and see that they disagree."""
     found = nrt or export(session, "n", ExportOptions(fingerprint=False))
     node = ClusterNode("n", NodeTotals(TOTAL, {}, 0), session, "exact", nrt)
     request, machine = read(asked), topology.topology(found)
+    machine = records.reconstruct(machine, placed) if machine and placed else machine
     passes = {
         "kep": filter_kep.check(found, request).passed,
         "nrt": filter_nrt.check(found, TOTAL, request).passed,
@@ -156,3 +164,44 @@ def test_devices_of_several_numa_nodes() -> None:
 def test_overhead_that_kai_adds_in_scope_pod() -> None:
     asked = sized("4", overhead={"memory": "40Gi"})
     assert cause("kai", case_of("kai", node(topology_manager_scope="pod"), asked)).code == "XK-8"
+
+
+def test_a_cache_that_waits_for_an_object_with_the_pods_of_somebody_else() -> None:
+    """The object is true, but the plugin does not read it until a resync has seen the foreign pod (O-6)."""
+    case = case_of("nrt", node(), sized("8500m"))._replace(request=read(sized("4")), pod=sized("4"), distrust="foreign")
+    assert cause("nrt", case).code == "X-9"
+
+
+def test_a_cache_that_waits_for_a_pod_on_its_way() -> None:
+    full = export(
+        node(None, guaranteed("p", {"cpu": "7", "memory": "1Gi"}), guaranteed("q", {"cpu": "7", "memory": "1Gi"})), "n"
+    )
+    case = case_of("nrt", node(), sized("4"), full)
+    now = export(node(), "n", ExportOptions(fingerprint=False))
+    waiting = case._replace(nrt=now, node=case.node._replace(nrt=now), distrust="reserved")
+    assert cause("nrt", waiting).code == "X-1"
+
+
+def with_gpus_on_node_1(*cpus: str) -> tuple[Session, Pod]:
+    """The init container's CPUs are used again, and it runs beside the GPUs: the first container follows it there."""
+    session = node(regular(devices={"example.com/gpu": (Device("g0", (1,)), Device("g1", (1,)))}))
+    first = limits("2", **{"example.com_gpu": "1"})
+    return session, sized(*cpus, initContainers=[first])
+
+
+@pytest.mark.parametrize("cpus", [("3", "8"), ("3", "7", "5")], ids=["the kubelet refuses", "the kubelet admits"])
+def test_a_container_that_the_kubelet_puts_into_another_zone(cpus: tuple[str, ...]) -> None:
+    session, asked = with_gpus_on_node_1(*cpus)
+    assert cause("nrt", case_of("nrt", session, asked)).code == "X-4"
+
+
+def test_init_containers_whose_cpus_are_used_again() -> None:
+    session, asked = with_gpus_on_node_1("3", "8")
+    assert cause("kai", case_of("kai", session, asked)).code == "XK-7"
+
+
+def test_records_that_have_a_pod_in_another_zone_than_the_kubelet() -> None:
+    """The pod of 4 CPUs is on node 0; KAI predicted node 1, which is free for 8 CPUs in truth."""
+    session = node(None, guaranteed("earlier", {"cpu": "4", "memory": "1Gi"}))
+    placed = PlacedPod("Bound", predicted=(("node-1", amounts({"cpu": "4", "memory": "1Gi"})),))
+    assert cause("kai", case_of("kai", session, sized("8"), placed=[placed])).code == "XK-6"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from numalign.scheduler.attempt import SchedulerConfig
-from numalign.scheduler.causes import Case, cause
+from numalign.scheduler.causes import Case, Distrust, cause
 from numalign.scheduler.node import ClusterNode
 from numalign.scheduler.simulate.judge import kai_view
 from numalign.scheduler.simulate.machines import SimulatedMachine, nrt_of
@@ -27,6 +27,7 @@ class Causes:
         found = self._known.get(key)
         if found is None:
             seen = nrt_of(machine.kind, sight.free)
+            waiting: Distrust = "reserved" if self._config.cache.mode == "discard_reserved" else "foreign"
             case = Case(
                 node=ClusterNode(machine.name, machine.node_totals, machine.session, "exact", seen),
                 pod=pod.pod,
@@ -35,6 +36,7 @@ class Causes:
                 kai=kai_view(machine.kind, sight.free),
                 passes=passed,
                 admits=not passed,
+                distrust="" if sight.fresh else waiting,
             )
             found = self._known[key] = cause(self._config.kind, case).code
         return found
