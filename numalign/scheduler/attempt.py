@@ -12,6 +12,7 @@ from typing import Literal
 from numalign.scheduler import choice, filter_kep, filter_nrt, node_fit, score
 from numalign.scheduler.cache import CacheConfig, View
 from numalign.scheduler.filter_kep import SeedMemory
+from numalign.scheduler.kai.topology import KaiOptions
 from numalign.scheduler.node_fit import NodeStrategy, NodeTotals
 from numalign.scheduler.nrt.value import NodeResourceTopology
 from numalign.scheduler.preemption import Mode
@@ -45,6 +46,7 @@ class SchedulerConfig(NamedTuple):
     tie_break: choice.TieBreak = "first"
     node_sampling: choice.Sampling = "all"
     seed: int = 0
+    kai: KaiOptions = KaiOptions()
 
 
 class Candidate(NamedTuple):

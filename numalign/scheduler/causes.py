@@ -29,13 +29,12 @@ from numalign.scheduler.nrt.value import (
     NUMAZone,
     attribute,
     manager_config,
-    number_of,
     numa_zones,
+    number_of,
 )
 from numalign.scheduler.request import ContainerRequest, PodRequest
 from numalign.scheduler.resources import Amounts, is_affine, is_whole
 from numalign.values import NamedTuple
-
 
 Distrust = Literal["", "reserved", "foreign"]
 
@@ -322,7 +321,9 @@ def _real_places(case: Case) -> bool:
     free = []
     for zone in case.kai.zones:
         here = real.get(number_of(zone.name), {})
-        free.append({name: (here[name].available or 0) if name in here else one for name, one in zone.available.items()})
+        free.append(
+            {name: (here[name].available or 0) if name in here else one for name, one in zone.available.items()}
+        )
     return tuple(free) != case.kai.available and _kai(case, case.kai.with_available(free))
 
 

@@ -15,6 +15,7 @@ from numalign.scheduler.causes import Case, cause
 from numalign.scheduler.kai import evaluate as kai
 from numalign.scheduler.kai import records, topology
 from numalign.scheduler.kai import score as kai_score
+from numalign.scheduler.kai.records import PlacedPod
 from numalign.scheduler.kai.topology import KaiTopology
 from numalign.scheduler.node import ClusterNode, Fleet, look, needs_name, published, with_pod
 from numalign.scheduler.nrt.value import NodeResourceTopology
@@ -74,7 +75,8 @@ class _Desk:
         self._fleet = fleet
         exposed = {name for node in fleet.nodes for name in node.totals.allocatable}
         self._exposed = frozenset(exposed)
-        self._recorded = any(node.placed for node in fleet.nodes)
+        rebuilds = config.kai.reconstruct
+        self._recorded = any(node.placed for node in fleet.nodes) if rebuilds is None else rebuilds
         self._seen = {node.name: self._look(node) for node in fleet.nodes}
         self._attempts = 0
         self._start = 0
@@ -100,7 +102,7 @@ class _Desk:
 
     def _look(self, node: ClusterNode) -> _Seen:
         nrt = published(node)
-        machine = topology.topology(nrt, exposed=self._exposed)
+        machine = topology.topology(nrt, exposed=self._exposed, ignored=self.config.kai.ignored)
         if machine is not None and self._recorded:
             machine = records.reconstruct(machine, node.placed)
         return _Seen(node, nrt, machine, (look(node), nrt_key(nrt), machine and machine.available_key))
@@ -148,12 +150,25 @@ class _Desk:
         node = self._seen[name].node
         if self._claims is not None and self._claims.concerns(pod):
             self._claims.take(pod, name)
-        if node.session is None:
-            self._seen[name] = self._look(with_pod(node, request, None))
-            return
-        outcome = admission.admit(node.session, pod)
-        if outcome.admit:
-            self._seen[name] = self._look(with_pod(node, request, outcome.then))
+        after = None
+        if node.session is not None:
+            outcome = admission.admit(node.session, pod)
+            if not outcome.admit:
+                return
+            after = outcome.then
+        bound = with_pod(node, request, after)
+        if self._recorded:
+            bound = bound._replace(placed=(*bound.placed, self._record(name, request, published(bound))))
+        self._seen[name] = self._look(bound)
+
+    def _record(self, name: str, request: PodRequest, after: NodeResourceTopology | None) -> PlacedPod:
+        """Record where a pod went: as KAI predicted it, and as its node's exporter observes it at once (K-8, K-11)."""
+        seen = self._seen[name]
+        predicted = None
+        if self.config.kind == "kai" and seen.kai is not None:
+            placement = kai.evaluate(request, seen.kai).placement
+            predicted = records.record_of(tuple(placement.items()), [zone.name for zone in seen.kai.zones])
+        return PlacedPod("Bound", records.taken(seen.nrt, after), predicted=predicted)
 
 
 _FINE = 10**6

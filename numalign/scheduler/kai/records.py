@@ -10,6 +10,7 @@ from numalign.model.apiserver.amounts import amount
 from numalign.scheduler.kai.demands import filter_acts
 from numalign.scheduler.kai.evaluate import ZoneAmounts
 from numalign.scheduler.kai.topology import KaiTopology
+from numalign.scheduler.nrt.value import NodeResourceTopology
 from numalign.scheduler.request import PodRequest
 from numalign.scheduler.resources import Amounts
 from numalign.values import NamedTuple
@@ -42,11 +43,19 @@ def read_record(text: str | None) -> Record | None:
     if not text:
         return None
     try:
-        entries = json.loads(text)
-        record = tuple([_entry(entry) for entry in entries])
+        return record_from(json.loads(text))
     except (ValueError, TypeError, RecursionError):
         return None
-    return record or None
+
+
+def record_from(entries: Iterable[object]) -> Record | None:
+    """Read the zones of a record; None: it has none.
+
+    Raises:
+        TypeError: it has another shape.
+        ValueError: an amount is no quantity.
+    """
+    return tuple([_entry(entry) for entry in entries]) or None
 
 
 def _entry(entry: object) -> tuple[str, Amounts]:
@@ -89,6 +98,24 @@ def record_of(placement: Sequence[tuple[int, Amounts]], zone_names: Sequence[str
     if zone_names is None:
         return ()
     return tuple([(zone_names[zone], amounts) for zone, amounts in placement if 0 <= zone < len(zone_names)])
+
+
+def taken(before: NodeResourceTopology | None, after: NodeResourceTopology | None) -> Record:
+    """Say what went from each zone between two objects of one machine, as an exporter observes a pod that came."""
+    if before is None or after is None:
+        return ()
+    left = {zone.name: zone.resources for zone in after.zones}
+    record = []
+    for zone in before.zones:
+        now = left.get(zone.name, {})
+        gone = {
+            name: (one.available or 0) - (now[name].available or 0)
+            for name, one in zone.resources.items()
+            if name in now
+        }
+        if any(gone.values()):
+            record.append((zone.name, {name: amount_ for name, amount_ in gone.items() if amount_}))
+    return tuple(record)
 
 
 def reconstruct(machine: KaiTopology, pods: Iterable[PlacedPod], *, on: bool = True) -> KaiTopology:

@@ -23,6 +23,15 @@ ACTING_POLICIES: Final = ("single-numa-node", "restricted")
 """The policies under which KAI filters (K-2)."""
 
 
+class KaiOptions(NamedTuple):
+    """How KAI's plugin is set up."""
+
+    ignored: tuple[str, ...] = ()
+    """The resources that it does not look at (`ignoreList`, K-1)."""
+    reconstruct: bool | None = None
+    """Whether free amounts are rebuilt from records (`reconstructAvailable`, K-8); None: where some pod has one."""
+
+
 class KaiZone(NamedTuple):
     """A zone as KAI works with it."""
 

@@ -89,7 +89,7 @@ class Run:
             key = class_key(node, session)
             kind = classes.get(key)
             if kind is None:
-                kind = classes[key] = machine_class(len(classes), node, session)
+                kind = classes[key] = machine_class(len(classes), node, session, self.settings.fleet.scheduler.kai)
             self.machines.append(SimulatedMachine(len(self.machines), node, session, kind))
 
     def _read(self, trace: Iterable[Workload]) -> list[WorkloadRun]:

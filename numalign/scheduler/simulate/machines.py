@@ -10,7 +10,7 @@ from collections.abc import Hashable, Mapping
 
 from numalign.kubelet.admission import Session
 from numalign.scheduler.cache import CacheConfig
-from numalign.scheduler.kai.topology import KaiTopology, topology
+from numalign.scheduler.kai.topology import KaiOptions, KaiTopology, topology
 from numalign.scheduler.node import ClusterNode
 from numalign.scheduler.node_fit import NodeTotals
 from numalign.scheduler.nrt.value import NodeResourceTopology
@@ -31,6 +31,8 @@ class MachineClass(NamedTuple):
     empty: NodeResourceTopology | None
     """The object of an empty machine; None: no exporter."""
     kai: KaiTopology | None
+    rebuilds: bool
+    """Whether KAI rebuilds free amounts from its records (K-8)."""
     totals: Mapping[str, int]
     places: Mapping[str, int]
     """Resource -> its position among the totals."""
@@ -38,8 +40,8 @@ class MachineClass(NamedTuple):
     exporter: ExporterConfig
 
 
-def machine_class(number: int, node: ClusterNode, session: Session) -> MachineClass:
-    """Make the class of a node."""
+def machine_class(number: int, node: ClusterNode, session: Session, options: KaiOptions) -> MachineClass:
+    """Make the class of a node; `options` say what KAI looks at."""
     known = truth.layout(session)
     empty = None if node.exporter.mode == "none" else known.empty
     totals = dict(sorted(node.totals.allocatable.items()))
@@ -48,7 +50,8 @@ def machine_class(number: int, node: ClusterNode, session: Session) -> MachineCl
         number=number,
         layout=known,
         empty=empty,
-        kai=topology(empty),
+        kai=topology(empty, ignored=options.ignored),
+        rebuilds=options.reconstruct is not False,
         totals=totals,
         places=places,
         labels=node.labels,
@@ -158,7 +161,7 @@ class SimulatedMachine:
         if self.kind.empty is None or scheduler == "unaware":
             return None, True
         if scheduler == "kai":
-            return self._rebuilt(), True
+            return self._rebuilt() if self.kind.rebuilds else self.published.free, True
         if scheduler == "kep" or cache.mode == "passthrough":
             return self.published.free, True
         if cache.mode == "discard_reserved":

@@ -7,6 +7,7 @@ from typing import Final, cast
 
 from numalign.scheduler.attempt import SchedulerConfig
 from numalign.scheduler.cache import CacheConfig
+from numalign.scheduler.kai.topology import KaiOptions
 from numalign.scheduler.timing import ExporterConfig, Timing
 from numalign.sources.text import fields
 from numalign.sources.text.fields import FieldError, Path
@@ -23,6 +24,7 @@ _SCHEDULER: Final = (
     "preemptionMode",
     "prefilter",
     "node_scoring",
+    "kai",
 )
 _CACHE: Final = ("mode", "resync_s", "foreign_pods", "method", "informer", "resync_scope")
 _EXPORTER: Final = ExporterConfig._fields
@@ -55,6 +57,7 @@ def scheduler(value: object, path: Path, seed: int = 0) -> SchedulerConfig:
         ),
         "prefilter": fields.boolean(data.get("prefilter", False), (*path, "prefilter")),
         "seed": seed,
+        "kai": _kai(data.get("kai"), (*path, "kai")),
     }
     return start._replace(**changed)  # type: ignore[arg-type]  # each value was checked against its own choices
 
@@ -76,6 +79,17 @@ def _cache(value: object, path: Path) -> CacheConfig:
     if "resync_s" in data:
         changed["resync_s"] = number(data["resync_s"], (*path, "resync_s"))
     return start._replace(**changed)  # type: ignore[arg-type]  # each value was checked against its own choices
+
+
+def _kai(value: object, path: Path) -> KaiOptions:
+    """Read the options of KAI's plugin under its own names (K-1, K-8)."""
+    data = fields.mapping(value or {}, path)
+    fields.only(data, ("ignoreList", "reconstructAvailable"), path)
+    here = (*path, "ignoreList")
+    listed = fields.sequence(data.get("ignoreList") or (), here, "a list of resource names")
+    names = tuple(sorted({fields.text(name, (*here, place)) for place, name in enumerate(listed)}))
+    rebuilt = data.get("reconstructAvailable")
+    return KaiOptions(names, None if rebuilt is None else fields.boolean(rebuilt, (*path, "reconstructAvailable")))
 
 
 def _weights(value: object, path: Path) -> dict[str, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from numalign.errors import InputError
 from numalign.kubelet.cpu.state import CPUState
@@ -18,6 +19,7 @@ from numalign.model.apiserver.amounts import amount
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.machine import Taint
 from numalign.model.pod import Pod
+from numalign.scheduler.kai.records import PlacedPod, record_from
 from numalign.scheduler.node import ClusterNode, Fleet
 from numalign.scheduler.nrt import occupied
 from numalign.scheduler.nrt.value import NodeResourceTopology
@@ -105,15 +107,21 @@ class _Reading:
             session = without_judging(with_allocatable(session, total), unjudged)
             session = session._replace(state=state, pods=tuple(pods))
         known = settings.choice(data.get("known"), ("exact", "counts", "nothing"), (*path, "known"))
+        totals = self._requests.totals(total, pods, unjudged)
+        if session is None:
+            used = fields.mapping(data.get("used") or {}, (*path, "used"))
+            bound = fields.integer(data.get("bound") or 0, (*path, "bound"), 0, 2**31)
+            totals = totals._replace(used={key: amount(text).nano for key, text in used.items()}, pods=bound)
         return ClusterNode(
             name=name,
-            totals=self._requests.totals(total, pods, unjudged),
+            totals=totals,
             session=session,
             known=known,  # type: ignore[arg-type]  # it was checked against its choices
             nrt=_published(data.get("nrt"), (*path, "nrt")),
             labels=labels,
             taints=taints,
             unschedulable=bool(data.get("unschedulable")),
+            placed=tuple([_placed(one) for one in fields.sequence(data.get("kaiPlacements") or (), path)]),
             exporter=settings.exporter(data.get("exporter"), (*path, "exporter")),
         )
 
@@ -121,6 +129,13 @@ class _Reading:
 def _published(data: object, path: Path) -> NodeResourceTopology | None:
     """Read an object that is kept; that of a node known exactly is made anew when it is asked for."""
     return None if data is None else nrt.read(fields.mapping(data, path), path).nrt
+
+
+def _placed(data: Mapping[str, Any]) -> PlacedPod:
+    observed, bind_request, predicted = (
+        record_from(data.get(key) or ()) for key in ("observed", "bindRequest", "predicted")
+    )
+    return PlacedPod(str(data["status"]), observed, bind_request, predicted)
 
 
 def _setup(data: Mapping[str, object], path: Path) -> Setup:

@@ -17,6 +17,7 @@ from numalign.model.cpuset import format_set, ids
 from numalign.model.pod import Pod
 from numalign.model.quantity import Quantity, canonical
 from numalign.scheduler.attempt import SchedulerConfig
+from numalign.scheduler.kai.records import PlacedPod
 from numalign.scheduler.node import ClusterNode, Fleet
 from numalign.scheduler.nrt.manifest import amount_text, manifest
 from numalign.scheduler.timing import ExporterConfig
@@ -71,9 +72,14 @@ class _Writing:
             result["exporter"] = {name: value for name, value in node.exporter._asdict().items() if value is not None}
         if node.known != "exact" and node.nrt is not None:
             result["nrt"] = manifest(node.nrt)
+        if node.placed:
+            result["kaiPlacements"] = [_placed(pod) for pod in node.placed]
         if node.session is not None:
             result["kind"] = self._kind(node.session)
             result |= _held(node.session)
+        else:  # its pods are not known one by one
+            result["used"] = {name: amount_text(amount) for name, amount in node.totals.used.items()}
+            result["bound"] = node.totals.pods
         return result
 
     def _kind(self, session: Session) -> int:
@@ -91,6 +97,18 @@ class _Writing:
             known = self._known_shapes[key] = len(self.shapes), pod.containers
             self.shapes.append({"spec": trimmed(pod.spec) if pod.spec else _spec(pod), "qos": pod.status.qos})
         return known[0]
+
+
+def _placed(pod: PlacedPod) -> dict[str, object]:
+    """Write KAI's records of a pod."""
+    records = {"observed": pod.observed, "bindRequest": pod.bind_request, "predicted": pod.predicted}
+    return {"status": pod.status} | {
+        name: [
+            {"zone": zone, "amount": {key: amount_text(one) for key, one in amounts.items()}} for zone, amounts in kept
+        ]
+        for name, kept in records.items()
+        if kept
+    }
 
 
 def _spec(pod: Pod) -> dict[str, object]:
@@ -178,4 +196,5 @@ def _scheduler(config: SchedulerConfig) -> dict[str, object]:
         "preemptionMode": config.preemption_mode,
         "prefilter": config.prefilter,
         "node_scoring": config.node_score or "LeastAllocated",
+        "kai": {"ignoreList": list(config.kai.ignored), "reconstructAvailable": config.kai.reconstruct},
     }
