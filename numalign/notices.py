@@ -37,6 +37,7 @@ CODES: Mapping[str, Level] = {
     "settings-incomplete": "warning",
     "settings-of-the-machine": "note",
     "kubelet-unused": "note",
+    "baseline-gone": "note",
     "setting-ignored": "note",
     "policy-default": "note",
     "unknown-gate": "warning",

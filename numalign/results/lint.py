@@ -34,11 +34,25 @@ class LintedPod(NamedTuple):
     """Codes that would have been found, had nobody said to pass over them."""
     judged: bool = True
     """Whether any container wants alignment; else nothing is said of the pod."""
+    known: tuple[str, ...] = ()
+    """Codes of the findings that the baseline has and that are passed over, one a finding."""
 
     @property
     def found(self) -> Iterable[tuple[Finding, int]]:
         """The findings with their lines."""
         return zip(self.findings, self.lines, strict=True)
+
+
+class KnownFinding(NamedTuple):
+    """A finding as a baseline knows it again: its line, and the amounts it is about, may change."""
+
+    file: str
+    """From the baseline's folder on; `-`: standard input."""
+    pod: str
+    """Kind, namespace and name: `Deployment shop/web`."""
+    container: str
+    """Name; empty: the pod as a whole."""
+    code: str
 
 
 class LintResult(NamedTuple):
@@ -49,3 +63,5 @@ class LintResult(NamedTuple):
     pods: tuple[LintedPod, ...]
     broken: tuple[InputError, ...] = ()
     """Claims and classes beside the pods that are none; the pods are judged without them."""
+    gone: tuple[tuple[KnownFinding, int], ...] = ()
+    """What the baseline has and nobody found any more, with how often."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import click
@@ -38,6 +39,13 @@ FAIL_ON = ("unaligned", "rejected", "impossible", "nothing")
     metavar="CODE[@CONTAINER]",
     help="Pass over a rule, or a rule in one container, like the annotation numalign/ignore: CODE,…",
 )
+@click.option(
+    "--baseline",
+    metavar="FILE",
+    shell_complete=complete_files,
+    help="Pass over the findings that this file has, whatever their lines now, and name those that are gone.",
+)
+@click.option("--write-baseline", is_flag=True, help="Write what is found now into the file of --baseline.")
 @click.option("--explain", metavar="CODE", help="Explain a rule: what is found, why it matters, what to write instead.")
 @click.option(
     "--fail-on",
@@ -56,6 +64,8 @@ def command(
     pod: tuple[str, ...],
     files: tuple[str, ...],
     ignore: tuple[str, ...],
+    baseline: str | None,
+    write_baseline: bool,
     explain: str | None,
     fail_on: str,
     machine: str | None,
@@ -77,6 +87,7 @@ def command(
       numalign lint manifests/ -o github --fail-on rejected --machine hgx-h100
       numalign lint deploy.yaml --ignore sidecar-cpus --ignore fractional-cpus@proxy
       numalign lint --explain odd-cpus
+      numalign lint manifests/ --baseline .numalign-baseline.yaml --write-baseline
       git diff --name-only | xargs numalign lint
     """
     if explain is not None:
@@ -86,12 +97,43 @@ def command(
     on = None if machine is None else load_setup(machine, kubelet)
     given = read((*pod, *files), unique=False, needed=False)
     result = lint(given.sources, on=on and on.setup, ignore=ignore, files=(*pod, *files), slices=slices)
-    notices = (*(on.notices if on else _unused(kubelet)), *_about_files(given.notices))
+    broken = (*given.broken, *result.broken)
+    if write_baseline and baseline is None:
+        raise click.UsageError("--write-baseline needs --baseline FILE")
+    written: tuple[Notice, ...] = ()
+    if baseline is not None:
+        result, written = _against(baseline, result, (*pod, *files), write=write_baseline and not broken)
+    notices = (*(on.notices if on else _unused(kubelet)), *_about_files(given.notices), *written)
     tell(notices)
     if not quiet:
         _print(output, result, notices, fail_on)
     bad = any(reaches(finding, fail_on) for one in result.pods for finding in one.findings)
-    return report((*given.broken, *result.broken), ExitStatus.NO if bad else ExitStatus.DONE)
+    return report(broken, ExitStatus.NO if bad else ExitStatus.DONE)
+
+
+def _against(
+    baseline: str, result: LintResult, names: Sequence[str], *, write: bool
+) -> tuple[LintResult, tuple[Notice, ...]]:
+    """Hold what was found against a baseline, which is written first if asked for."""
+    from os.path import exists
+
+    from numalign.sources.recorded.baseline import read as read_baseline
+    from numalign.sources.recorded.baseline import written
+    from numalign.tasks.lint_baseline import brought_up_to_date, pass_over
+
+    known = read_baseline(baseline) if exists(baseline) or not write else Counter()
+    notices: tuple[Notice, ...] = ()
+    if write:
+        from numalign.store.atomic import write_whole
+
+        known = brought_up_to_date(result, known, baseline, names)
+        text = written(known).encode()
+        notices = write_whole(baseline, lambda file: file.writelines([text]))
+    result = pass_over(result, known, baseline, names)
+    if result.gone:
+        message = f"{sum(count for _, count in result.gone)} of its findings are gone; --write-baseline drops them"
+        notices = (*notices, Notice("baseline-gone", message, baseline))
+    return result, notices
 
 
 def _explain(code: str) -> ExitStatus:

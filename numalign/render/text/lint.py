@@ -13,7 +13,7 @@ from numalign.render.page.document import Document, Line, Style
 if TYPE_CHECKING:
     from numalign.analysis.lint.finding import Finding
     from numalign.errors import Notice
-    from numalign.results.lint import LintResult
+    from numalign.results.lint import KnownFinding, LintResult
 
 
 _STYLES: dict[str, Style] = {"note": "dim", "unaligned": "warn", "rejected": "bad", "impossible": "bad"}
@@ -30,7 +30,11 @@ def lint_document(result: LintResult) -> Document:
         told.append(f"{_many(aside, 'pod')} with nothing to align")
     if ignored:
         told.append(f"{_many(ignored, 'rule')} ignored")
+    known = sum(len(one.known) for one in linted)
+    if known:
+        told.append(f"{_many(known, 'finding')} known from the baseline")
     told.append(f"judged on {result.machine}" if result.machine is not None else "judged without a machine")
+    lines += [_gone(one, count) for one, count in result.gone]
     closing = Line("; ".join(told), "dim")
     return [*lines, Line(), closing] if lines else [closing]
 
@@ -52,6 +56,11 @@ def _lines(file: str, finding: Finding, line: int) -> Iterable[Line]:
     who = f"container {finding.container}: " if finding.container else ""
     yield Line(f"{file}:{line}: {finding.code} ({finding.effect}) {who}{finding.message}", _STYLES[finding.effect])
     yield Line(f"  help: {finding.advice}")
+
+
+def _gone(one: KnownFinding, count: int) -> Line:
+    who = f", container {one.container}" if one.container else ""
+    return Line(f"{one.file}: {one.code} is gone from {one.pod}{who}{f' ({count} times)' * (count > 1)}", "good")
 
 
 def _many(count: int, thing: str) -> str:
@@ -81,9 +90,11 @@ def lint_json(result: LintResult, notices: Sequence[Notice]) -> Data:
                 "findings": [_finding_json(finding, line) for finding, line in one.found],
                 "ignored": list(one.ignored),
                 "judged": one.judged,
+                "known": list(one.known),
             }
             for one in result.pods
         ],
+        "gone": [{**one._asdict(), "container": one.container or None, "count": count} for one, count in result.gone],
         "warnings": [notice._asdict() for notice in notices],
     }
 
