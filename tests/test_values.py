@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 import pickle
+import re
 import typing
+from collections.abc import Callable
 
 import pytest
 
@@ -43,10 +45,9 @@ class Nothing(NamedTuple):
     """No field at all."""
 
 
-@pytest.mark.parametrize("name", ["_fields", "_field_defaults", "__doc__", "__module__", "__match_args__", "__mro__"])
+@pytest.mark.parametrize("name", ["_fields", "_field_defaults", "__doc__", "__module__", "__match_args__", "__slots__"])
 def test_a_class_is_made_like_one_of_typing(name: str) -> None:
-    mine, other = getattr(Pair, name), getattr(TypingPair, name)
-    assert (mine[1:] if name == "__mro__" else mine) == (other[1:] if name == "__mro__" else other)
+    assert getattr(Pair, name) == getattr(TypingPair, name)
 
 
 def test_its_types_can_be_read() -> None:
@@ -55,15 +56,41 @@ def test_its_types_can_be_read() -> None:
 
 
 def test_its_values_are_tuples_with_what_the_class_gives_them() -> None:
-    assert Pair(1) == (1, 2)
-    assert (Pair(1).total, Pair.of(3).second, str(Pair(4, 5))) == (3, 3, "4, 5")
-    assert Pair(1)._replace(second=9).second == 9
+    pair = Pair(1)
+    assert isinstance(pair, tuple)
+    assert pair == (1, 2)
+    assert hash(pair) == hash((1, 2))
+    assert (pair.total, Pair.of(3).second, str(Pair(second=5, first=4))) == (3, 3, "4, 5")
+    assert not hasattr(pair, "__dict__")
+
+
+@pytest.mark.parametrize("made", [Pair, TypingPair])
+def test_its_values_do_what_named_tuples_do(made: type[Pair]) -> None:
+    pair = made._make([1, 3])
+    assert pair._asdict() == {"first": 1, "second": 3}
+    assert pair._replace(second=9) == (1, 9)
+    assert type(pair._replace()) is made
+    assert repr(pair) == f"{made.__name__}(first=1, second=3)"
     assert repr(Nothing()) == "Nothing()"
 
 
-def test_a_missing_field_is_an_error() -> None:
-    with pytest.raises(TypeError, match="first"):
-        Pair()  # type: ignore[call-arg]  # this is what is tested
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [
+        (lambda made: made(), "missing 1 required positional argument: 'first'"),
+        (lambda made: made(1, 2, 3), "__new__() takes from 2 to 3 positional arguments but 4 were given"),
+        (lambda made: made(1, third=3), "__new__() got an unexpected keyword argument 'third'"),
+        (lambda made: made(1)._replace(third=3), "Got unexpected field names: ['third']"),
+        (lambda made: setattr(made(1), "first", 2), "can't set attribute"),
+    ],
+    ids=["a field without a default is left out", "too many values", "no such field", "replacing no field", "changing"],
+)
+@pytest.mark.parametrize("made", [Pair, TypingPair])
+def test_what_is_wrong_is_told_as_typing_tells_it(
+    made: type[Pair], wrong: Callable[[type[Pair]], object], error: str
+) -> None:
+    with pytest.raises((TypeError, ValueError, AttributeError), match=re.escape(error)):
+        wrong(made)
 
 
 def test_its_values_are_pickled_by_name() -> None:

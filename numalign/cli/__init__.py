@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import gc
 import os
 import sys
 from importlib import import_module
@@ -174,8 +173,6 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
 def main_of(root: click.Group, name: str, arguments: list[str]) -> NoReturn:
     """Run the command line of a group under a name, and end with SystemExit of its exit status."""
-    # Imports make many objects that live to the end; looking through them for garbage costs a tenth of the start.
-    gc.set_threshold(100_000, 10, 10)
     _open_streams()
     try:
         status = _run(arguments, root, name)
