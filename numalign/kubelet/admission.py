@@ -96,8 +96,7 @@ def odd_from_the_start(session: Session) -> tuple[Notice, ...]:
     return tuple(
         Notice(
             "memory-overdrawn",
-            f"NUMA node {numa} has less {resource} than reservedMemory and huge pages take; the kubelet's subtraction "
-            "wraps around, and the node looks almost infinite: reserve less there",
+            f"node {numa} has less {resource} than is reserved; to the kubelet it looks infinite: reserve less",
             "reservedMemory",
         )
         for numa, resource in memory.overdrawn_tables(session.node.memory)
@@ -186,7 +185,7 @@ def _fatal(result: AdmitResult, pod: Pod) -> tuple[Notice, ...]:
 _ADVICE = {
     TOO_FEW: "got fewer exclusive CPUs than it asked for: the kubelet misjudges cores of unequal size",
     NOT_FREE: "got a CPU that is not free: the kubelet misjudges cores of unequal size",
-    POOL_EMPTY: "took the last shared CPU: others have none, and the kubelet would not restart",
+    POOL_EMPTY: "took the last shared CPU: the kubelet would not restart",
 }
 
 
@@ -206,8 +205,7 @@ def _oddities(session: Session, after: NodeState, demand: PodDemand, pod: Pod) -
         release = version_text(session.node.kubelet.version)
         yield Notice(
             "pod-level-unpinned",
-            f"carries pod-level resources (spec.resources): kubelet {release} gives such a pod no exclusive CPUs and "
-            "pins no memory, without a word; take them away, and its containers are pinned",
+            f"has spec.resources, so kubelet {release} pins no CPUs and no memory; without them it pins",
             pod.name,
         )
     for container in demand.containers:

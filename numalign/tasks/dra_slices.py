@@ -30,8 +30,7 @@ def slices(machine: Machine, like: Sequence[str], options: Options) -> DraSlices
         name, _, resource = text.partition("=")
         driver = SHORT.get(name, name)
         if driver not in DRIVERS:
-            known = ", ".join([*DRIVERS, *SHORT])
-            raise InputError(f'no driver is known as "{name}"; known are {known}', "--like")
+            raise InputError(f'no driver is known as "{name}"; known are {", ".join(SHORT)}', "--like")
         if resource and resource not in machine.devices:
             have = ", ".join(machine.devices) or "none"
             raise InputError(f'{machine.name} has no "{resource}"; it has {have}', "--like")

@@ -19,8 +19,8 @@ def missing_notices(pods: Iterable[PodResult], machine: Machine) -> Iterator[Not
     for pod in pods:
         for resource in pod.missing:
             near = nearest_device(machine, resource)
-            hint = f"; did you mean {near}?" if near else ""
-            text = f"would run without {resource}, which is not here{hint}"
+            hint = f"; did you mean {near}?" if near else ", which is not here"
+            text = f"runs without {resource}{hint}"
             yield Notice("device-missing", text, pod.name)
 
 

@@ -217,8 +217,7 @@ def _with_devices(machine: Machine, facts: NodeFacts, *, given: bool) -> tuple[M
     notices = [
         Notice(
             "device-nodes-unknown",
-            f"nobody tells on which NUMA node {_some(names)} of {resource} are; they count as having none "
-            "(a machine file or the PodResources API would tell)",
+            f"{resource}: nobody tells the NUMA node of {_some(names)}; a machine file would",
             facts.origin,
         )
         for resource, names in put.unknown.items()

@@ -131,8 +131,7 @@ def unused_settings(setup: Setup) -> Iterator[Notice]:
     for name in doubtful_gates(kubelet, config.feature_gates) if config.feature_gates else ():
         yield Notice(
             "unknown-gate",
-            f"{name}: it is not certain that kubelet {version_text(kubelet.version)} has this feature gate; "
-            "without it the kubelet crashes at its start",
+            f"{name}: a kubelet {version_text(kubelet.version)} that does not know it crashes at its start",
             "featureGates",
         )
 

@@ -334,7 +334,7 @@ class TestOutput:
         pods = [pod(f"p{number}", 1, **{"example.com/dev": 1}) for number in range(5)]
         done = admit(*pods)
         assert one_line(done.err).startswith(
-            "warning: p0, p1, p2 and 2 more: would run without example.com/dev, which is not here"
+            "warning: p0, p1, p2 and 2 more: runs without example.com/dev, which is not here"
         )
         assert [warning["path"] for warning in done.json["warnings"]] == ["p0", "p1", "p2", "p3", "p4"]
 

@@ -98,7 +98,7 @@ class TestTable:
         done = compare(GPU_POD, "-m", "figure-1")
 
         assert "admitted, without nvidia.com/gpu" in done.out
-        assert "would run without nvidia.com/gpu, which is not here" in done.err
+        assert "runs without nvidia.com/gpu; did you mean gpu-vendor.com/gpu?" in done.err
 
     def test_a_machine_without_the_device_is_not_the_best_one(self) -> None:
         done = compare(PODS / "two-containers-pod-scope.yaml", "-m", "figure-1", "-m", "gb200")

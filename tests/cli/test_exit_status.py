@@ -48,7 +48,7 @@ WRONG_FLAGS = {
     (
         "--cpu-manager-policy",
         "Static",
-    ): '--cpu-manager-policy: expected one of none, static, got "Static"; did you mean static?',
+    ): '--cpu-manager-policy: there is no "Static"; did you mean static?',
     ("--kube-reserved", "cpu=abc"): '--kube-reserved: cpu: expected a quantity like "500m" or "2Gi", got "abc"',
     (
         "--replicas",

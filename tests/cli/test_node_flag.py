@@ -182,7 +182,7 @@ def test_capacity_wants_one_place(case: str, tmp_path: Path) -> None:
 
 
 WRONG = {
-    "nothing of a node": ("pods", "tells nothing of a node"),
+    "nothing of a node": ("pods", "no snapshot, /var/lib/kubelet, must-gather"),
     "no such file": ("nowhere", "cannot be read: No such file or directory"),
     "a file of something else": ("README.md", "is no tar archive"),
 }

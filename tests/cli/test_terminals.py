@@ -1,4 +1,8 @@
-"""What people see on terminals of the usual widths: tables stay tables, no line is cut, prose breaks at words."""
+"""What people see on terminals of the usual widths: tables stay tables, no line is cut, prose breaks at words.
+
+`golden/terminals/NAME-WIDTH.txt` is the screen of a terminal after a command, as an emulator shows it;
+`NUMALIGN_UPDATE_GOLDEN=1` writes these files anew.
+"""
 
 from __future__ import annotations
 
@@ -9,34 +13,41 @@ import re
 import struct
 import subprocess
 import termios
-from pathlib import Path
 
+import pyte
 import pytest
 
 from tests.cli.running import ROOT, command
 
 WIDTHS = (80, 100, 120, 150, 200)
-HGX = """
-apiVersion: v1
-kind: Pod
-metadata: {name: trainer}
-spec:
-  containers:
-    - name: train
-      resources: {limits: {cpu: 32, memory: 256Gi, nvidia.com/gpu: 4, mellanox.com/ib: 4}}
-"""
+SCREENS = ROOT / "tests/golden/terminals"
+MAX_LINES = 200
 COMMANDS = {
     "admit": ("admit", "pods/announcement.yaml", "-m", "figure-1", "--policy", "single-numa-node"),
-    "an HGX pod": ("admit", "{hgx}", "-m", "hgx-h100", "--policy", "restricted"),
+    "hgx-pod": ("admit", "docs/examples/gpus-and-nics.yaml", "-m", "hgx-h100", "--policy", "restricted"),
     "compare": ("compare", "pods/announcement.yaml", "-m", "figure-1"),
     "machines": ("machines",),
     "discover": ("discover", "-m", "hgx-h100"),
 }
-TITLES = {"admit": "POD", "an HGX pod": "POD", "compare": "POLICY", "machines": "NAME", "discover": "NUMA NODE"}
+TITLES = {"admit": "POD", "hgx-pod": "POD", "compare": "POLICY", "machines": "NAME", "discover": "NUMA NODE"}
 
 
 def on_a_terminal(width: int, *arguments: str, **environment: str) -> list[str]:
     """Run the command on a terminal of a width; returns its lines without colours and the blanks at their ends."""
+    text = re.sub(r"\x1b\[[0-9;]*m", "", written(width, *arguments, **environment)).replace("\r\n", "\n")
+    return [line.rstrip() for line in text.split("\n")]
+
+
+def screen(width: int, text: str) -> str:
+    """Show what was written on an emulated terminal."""
+    shown = pyte.Screen(width, MAX_LINES)
+    pyte.Stream(shown).feed(text)
+    assert shown.cursor.y < MAX_LINES - 1, "it scrolled"
+    return "\n".join(line.rstrip() for line in shown.display).rstrip() + "\n"
+
+
+def written(width: int, *arguments: str, **environment: str) -> str:
+    """Run the command on a terminal of a width; returns all that it wrote there."""
     main, end = pty.openpty()
     fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
     settings = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "TERM": "xterm", "PYTHONPATH": str(ROOT)}
@@ -53,22 +64,33 @@ def on_a_terminal(width: int, *arguments: str, **environment: str) -> list[str]:
     finally:
         os.close(main)
     process.wait(timeout=60)
-    text = re.sub(r"\x1b\[[0-9;]*m", "", found.decode()).replace("\r\n", "\n")
-    return [line.rstrip() for line in text.split("\n")]
+    return found.decode()
 
 
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_table_stays_a_table(name: str, width: int, tmp_path: Path) -> None:
-    (tmp_path / "hgx.yaml").write_text(HGX)
-
-    lines = on_a_terminal(width, *(each.replace("{hgx}", str(tmp_path / "hgx.yaml")) for each in COMMANDS[name]))
+def test_a_table_stays_a_table(name: str, width: int) -> None:
+    lines = on_a_terminal(width, *COMMANDS[name])
 
     title = next(place for place, line in enumerate(lines) if line.lstrip().startswith(TITLES[name]))
     rule = next(line for line in lines[title:] if "─" in line)
     assert set(rule.strip()) == {"─"}
     long = [line for line in lines if len(line) > width and not line.lstrip().startswith("numalign ")]
     assert long == []
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_screen_is_what_it_was(name: str, width: int) -> None:
+    golden = SCREENS / f"{name}-{width}.txt"
+    seen = screen(width, written(width, *COMMANDS[name]))
+    if os.environ.get("NUMALIGN_UPDATE_GOLDEN"):
+        golden.write_text(seen, encoding="utf-8")
+    assert seen == golden.read_text(encoding="utf-8")
+
+
+def test_every_screen_belongs_to_a_command() -> None:
+    assert {file.stem for file in SCREENS.iterdir()} == {f"{name}-{width}" for name in COMMANDS for width in WIDTHS}
 
 
 def test_what_is_dropped_and_what_never_is() -> None:

@@ -103,8 +103,8 @@ def _check_node_ids(machine: Machine) -> None:
     beyond = [str(node.id) for node in machine.numa_nodes if not 0 <= node.id <= LAST_NUMA_ID]
     if beyond:
         raise StartError(
-            f"the kubelet would crash at the first Guaranteed pod: memoryManagerPolicy Static works with NUMA node ids "
-            f"from 0 to {LAST_NUMA_ID} only, and this machine has {', '.join(beyond)}; use memoryManagerPolicy None"
+            f"the kubelet would crash at the first Guaranteed pod: NUMA node {beyond[0]} is outside 0-{LAST_NUMA_ID}; "
+            "only memoryManagerPolicy None works here"
         )
 
 

@@ -215,7 +215,6 @@ def _check_numa_ids(config: KubeletConfig, machine: Machine, *, chosen_by_pods: 
     beyond = [str(node.id) for node in machine.numa_nodes if not 0 <= node.id <= LAST_NUMA_ID]
     if beyond and (config.topology_manager_policy != "none" or chosen_by_pods):
         raise StartError(
-            f"the kubelet would crash at the first admission: topologyManagerPolicy "
-            f"{config.topology_manager_policy} works with NUMA node ids from 0 to {LAST_NUMA_ID} only, "
-            f"and this machine has {', '.join(beyond)}; only topologyManagerPolicy none works here"
+            f"the kubelet would crash at the first admission: NUMA node {beyond[0]} is outside 0-{LAST_NUMA_ID}; "
+            "only topologyManagerPolicy none works here"
         )

@@ -71,9 +71,7 @@ def _policies(nrt: NodeResourceTopology) -> Iterator[Finding]:
                 "nrt-policy-old", path, f"{name}: the scheduler plugin passes over it, KAI reads container scope"
             )
         elif legacy_policy(name) is None and name != LEGACY_NONE:
-            yield Finding(
-                "nrt-policy-unknown", path, f"{name}: no known reader understands it, so it counts as not given"
-            )
+            yield Finding("nrt-policy-unknown", path, f"{name}: no known reader understands it, as if not given")
 
 
 def _attributes(nrt: NodeResourceTopology) -> Iterator[Finding]:
@@ -100,7 +98,7 @@ def _zone(zone: Zone, path: str, names: set[str]) -> Iterator[Finding]:
         message = f"the zone belongs to {zone.parent!r}: numalign skips it, the scheduler plugin does not"
         yield Finding("nrt-zone-parent", f"{path}.parent", message)
     if number is None:
-        message = f"{zone.name!r} is not node-<number>: the scheduler plugin skips this zone"
+        message = f"{zone.name!r} is not node-<number>: the plugin skips it"
         message += ", KAI reads it" if number_of(zone.name) is not None else ", KAI puts it last"
         yield Finding("nrt-zone-name", f"{path}.name", message)
     elif number > LAST_ZONE:

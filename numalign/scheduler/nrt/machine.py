@@ -148,10 +148,10 @@ def _units(zone: Zone, name: str) -> Units:
 
 def _left_out(resource: str, manager: str, amount: int | None) -> str:
     """Say that no zone lists a resource, and what stands in its place."""
-    said = f"no zone lists {resource}, so the {manager} Manager seems to be off"
+    said = f"no zone lists {resource}, so no {manager} Manager"
     if amount is not None:
         return f"{said}; the Node's amount is spread evenly"
-    return f"{said}; {'one CPU' if resource == CPU else 'enough of it'} is taken to be on each NUMA node"
+    return f"{said}; each NUMA node is taken to have {'one CPU' if resource == CPU else 'enough of it'}"
 
 
 def _spread(counts: Mapping[int, Units], cpus: int | None) -> dict[int, Units]:
@@ -199,15 +199,15 @@ def _union(nodes: Sequence[NUMANode]) -> int:
 def _manager_policies(nrt: NodeResourceTopology, has_cpus: bool, has_memory: bool, notes: list[str]) -> tuple[str, str]:
     """Give the policies of the CPU and Memory Manager: from the attributes, else from what the zones list (rule 25)."""
     cpu, memory = attribute(nrt.attributes, CPU_MANAGER), attribute(nrt.attributes, MEMORY_MANAGER)
-    taken = "the {} Manager is taken to be static: {} is listed, and no attribute {} says more"
+    taken = "the {} Manager is taken to be static, since {} is listed"
     if cpu not in ("none", "static"):
         cpu = "static" if has_cpus else "none"
         if has_cpus:
-            notes.append(taken.format("CPU", CPU, CPU_MANAGER))
+            notes.append(taken.format("CPU", CPU))
     if memory not in ("None", "Static"):
         memory = "Static" if has_memory else "None"
         if has_memory:
-            notes.append(taken.format("Memory", MEMORY, MEMORY_MANAGER))
+            notes.append(taken.format("Memory", MEMORY))
     return cpu, memory if has_memory else "None"
 
 

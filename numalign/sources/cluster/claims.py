@@ -175,8 +175,7 @@ def read_slices(name: FilePath) -> ClaimObjects:
     if not found.slices:
         shown = STDIN if str(name) == "-" else str(name)
         raise InputError(
-            "no ResourceSlice in it: expected the output of kubectl get resourceslices,deviceclasses,resourceclaims,"
-            "resourceclaimtemplates -A -o json",
+            "no ResourceSlice in it; take `kubectl get resourceslices,deviceclasses -A -o json`",
             shown,
         )
     return found

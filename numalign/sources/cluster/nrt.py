@@ -65,7 +65,7 @@ def _notices(thing: Mapping[str, object], nrt: NodeResourceTopology, path: Path)
     version = str(thing.get("apiVersion")).partition("/")[2]
     where = f"{dotted(path)}." if path else ""
     if version not in ("v1alpha1", VERSION):
-        message = f"{GROUP}/{version} is no served version; it is read as {VERSION}"
+        message = f"{version} is no served version; read as {VERSION}"
         yield Notice("nrt-version", message, f"{where}apiVersion")
     name = nrt.name
     if name != name.lower():

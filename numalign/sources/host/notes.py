@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from numalign.errors import Notice
 from numalign.model import machine_checks
@@ -96,8 +96,8 @@ def _distance_notes(machine: Machine) -> Iterator[Notice]:
     if any(row is not None for row in rows) and numbers != list(range(len(numbers))):
         yield Notice(
             "distances-by-position",
-            f"node ids {_ids(numbers)} are not 0 to {len(numbers) - 1}: the kubelet looks ids up in rows that "
-            "go by position: prefer-closest-numa-nodes picks wrong ones or crashes",
+            f"node ids {_ids(numbers)} are not 0-{len(numbers) - 1}: prefer-closest-numa-nodes picks wrong ones "
+            "or crashes",
         )
     if any(row is not None and len(row) > len(numbers) for row in rows):
         yield Notice("distances-long", f"distances are given for more nodes than the {len(numbers)} that can be read")
@@ -113,7 +113,7 @@ def _cache_notes(hardware: Hardware, machine: Machine, view: KubeletView) -> Ite
     if hidden:
         yield Notice(
             "uncore-caches-unseen",
-            f"the caches of NUMA nodes {_ids(hidden)} have no ids: the kubelet takes sockets for their uncore caches",
+            f"the caches of NUMA nodes {_ids(hidden)} have no ids: the kubelet takes sockets for them",
         )
     cached = 0
     for cache in machine.uncore_caches:
@@ -137,7 +137,7 @@ def _limits(machine: Machine) -> Iterator[Notice]:
     if beyond:
         yield Notice(
             "node-ids-out-of-range",
-            f"NUMA node ids {_ids(beyond)} are outside 0-63: the kubelet crashes with a policy other than none",
+            f"node ids {_ids(beyond)} are outside 0-63: with a policy other than none the kubelet crashes",
         )
 
 
@@ -149,8 +149,7 @@ def device_notes(hardware: Hardware, machine: Machine) -> Iterator[Notice]:
         if lost:
             yield Notice(
                 "device-node-unknown",
-                f"{resource}: the firmware names no NUMA node for {', '.join(lost[:4])}{'…' if len(lost) > 4 else ''}: "
-                "no affinity, so it never constrains alignment",
+                f"{resource}: the firmware tells no NUMA node of {_some(lost)}, so it is never aligned",
             )
     incomplete = [device.address for device in hardware.pci if device.class_id is None or device.vendor is None]
     if incomplete:
@@ -158,4 +157,10 @@ def device_notes(hardware: Hardware, machine: Machine) -> Iterator[Notice]:
 
 
 def _ids(numbers: Iterable[int]) -> str:
-    return ",".join(str(number) for number in numbers)
+    """Write ids in short: `0-2,33`."""
+    listed = sorted(numbers)
+    return format_set(from_ids(listed)) if min(listed, default=0) >= 0 else ",".join(map(str, listed))
+
+
+def _some(names: Sequence[str]) -> str:
+    return f"{names[0]} and {len(names) - 1} more" if len(names) > 1 else names[0]

@@ -78,8 +78,9 @@ def _choice(*known: str, beyond: tuple[str, ...] = ()) -> Callable[[str, str], s
     def read(text: str, where: str) -> str:
         if text and text not in known and text not in beyond:
             near = nearest(text, known) if len(text) > 4 else None
-            hint = f"; did you mean {near}?" if near else ""
-            raise InputError(f'expected one of {", ".join(known)}, got "{text}"{hint}', where)
+            if near:
+                raise InputError(f'there is no "{text}"; did you mean {near}?', where)
+            raise InputError(f'expected one of {", ".join(known)}, got "{text}"', where)
         return text
 
     return read

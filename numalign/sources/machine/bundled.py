@@ -45,7 +45,7 @@ def description(name: str) -> str:
 def nearest(name: str) -> str:
     """Say which name was probably meant, or which there are."""
     meant = fields.nearest(name, names())
-    return f"did you mean {meant}?" if meant else f"bundled are {', '.join(names())}"
+    return f"did you mean {meant}?" if meant else "numalign machines lists those"
 
 
 def _folder() -> str:

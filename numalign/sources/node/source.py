@@ -100,8 +100,7 @@ def _tree(tree: Tree, source: str, node: str) -> NodeFacts:
         inner = InnerTree(tree, found.pop())
         return _tree(inner, source, node)
     raise InputError(
-        "tells nothing of a node: expected a snapshot, a must-gather, a sosreport, /var/lib/kubelet, a PodResources "
-        "socket or answer, or a state file",
+        "no snapshot, /var/lib/kubelet, must-gather, sosreport, PodResources answer or state file",
         source,
     )
 

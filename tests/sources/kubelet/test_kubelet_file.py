@@ -201,7 +201,7 @@ BAD_FLAGS = {
     "policy": (
         "topology-manager-policy",
         "Restricted",
-        'expected one of none, best-effort, restricted, single-numa-node, got "Restricted"; did you mean restricted?',
+        'there is no "Restricted"; did you mean restricted?',
     ),
     "no sign": ("kube-reserved", "cpu", 'expected NAME=VALUE, several joined by commas (cpu=1,memory=1Gi), got "cpu"'),
     "no quantity": ("system-reserved", "cpu=x", 'cpu: expected a quantity like "500m" or "2Gi", got "x"'),

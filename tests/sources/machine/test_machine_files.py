@@ -89,8 +89,8 @@ class TestFiles:
         ("spec", "message"),
         [
             ("figure1", '"figure1": no file and no bundled machine has this name; did you mean figure-1?'),
-            ("zzz", '"zzz": no file and no bundled machine has this name; bundled are a3-highgpu-8g, '),
-            ("", '"": no file and no bundled machine has this name; bundled are a3-highgpu-8g, '),
+            ("zzz", '"zzz": no file and no bundled machine has this name; numalign machines lists those'),
+            ("", '"": no file and no bundled machine has this name; numalign machines lists those'),
             ("a\0b", r'"a\x00b": no file'),
             ("x" * 5000, '"xxx'),
             ("/", "/: cannot be read: Is a directory"),
