@@ -47,6 +47,8 @@ CODES: Mapping[str, Level] = {
     "node-part-unreadable": "warning",
     "node-settings-unknown": "warning",
     "node-release-unknown": "warning",
+    "node-file-odd": "warning",
+    "checksum-ignored": "warning",
     "node-files-changing": "warning",
     "device-nodes-unknown": "warning",
     "flag-unreadable": "warning",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 
-from numalign.tasks.requests import KubeletRequest, MachineName, PodsRequest
+from numalign.tasks.requests import KubeletRequest, MachineName, NodeName, PodsRequest
 
 SHORT = {"topology-manager-policy": "policy", "topology-manager-scope": "scope"}
 """Flags that have a shorter name."""
@@ -43,6 +43,7 @@ def command_line(
     flags += [(SHORT.get(name, name), text) for name, text in {**kubelet.settings, **(settings or {})}.items()]
     for name, text in (*flags, *more):
         words += [f"--{name}", text]
+        words += ["--ignore-checksums"] if isinstance(text, NodeName) else []
     for resource in pods.allow_missing if pods else ():
         words += ["--allow-missing", resource]
     words += ["--started"] if pods and pods.started else []

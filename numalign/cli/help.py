@@ -15,7 +15,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
         *("files", "beside", "replicas", "gang", "node_name", "started", "started_pods", "allow_missing", "slices"),
         *("only", "without", "amounts"),
     ),
-    "Machine and node": ("machine", "node", "state", "sysfs_root", "device_rules", "requested"),
+    "Machine and node": ("machine", "node", "ignore_checksums", "state", "sysfs_root", "device_rules", "requested"),
     "Kubelet": (
         *("kubelet_config", "config_dir", "topology_manager_policy", "topology_manager_scope"),
         *("topology_manager_policy_options", "cpu_manager_policy", "cpu_manager_policy_options"),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from numalign.results.verdict import FAIL_ON
-from numalign.tasks.requests import KubeletRequest, MachineName, PodsRequest, SinceRequest, WhatIfRequest
+from numalign.tasks.requests import KubeletRequest, MachineName, NodeName, PodsRequest, SinceRequest, WhatIfRequest
 
 if TYPE_CHECKING:
     from numalign.sources.machine.changes import Changes
@@ -323,6 +323,24 @@ _NODE_HELP = (
     "answer or socket, a state file."
 )
 node_option: Decorator = shared_option("--node", metavar="SOURCE", help=_NODE_HELP)
+
+
+def node_options(function: Command) -> Command:
+    """Add `--node` for commands that go on from a node, and what to do where its files are damaged."""
+
+    def gather(given: Given) -> None:
+        if not given.pop("ignore_checksums"):
+            return
+        if given["node"] is None:
+            raise click.UsageError("--ignore-checksums is about the files of a --node: name one")
+        given["node"] = NodeName(given["node"])
+
+    ignored = click.option(
+        "--ignore-checksums",
+        is_flag=True,
+        help="Go on with state files of --node whose checksum is wrong; the kubelet would not.",
+    )
+    return _with_options(function, (node_option, ignored), gather)
 
 
 def state_option(text: str = "A node that lives in this file: read, locked meanwhile, and written back.") -> Decorator:

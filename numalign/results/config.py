@@ -16,10 +16,15 @@ class NodeCheck(NamedTuple):
     """A configuration, held against the files of a node in use."""
 
     start_error: str
-    """What would stop the kubelet there, in its words; empty: nothing."""
+    """What would stop the kubelet there, in its words; empty: nothing, or its words are not known."""
     remedy: str
-    """What to do about it, in order."""
+    """What to do about all that stops it, in order; empty: it comes up."""
     findings: tuple[NodeFinding, ...]
+
+    @property
+    def starts(self) -> bool:
+        """Whether the kubelet would come up there."""
+        return not self.remedy
 
 
 class ConfigCheckResult(NamedTuple):
@@ -33,4 +38,4 @@ class ConfigCheckResult(NamedTuple):
     @property
     def starts(self) -> bool:
         """Whether the kubelet comes up, with a node's files where there is one."""
-        return self.report.starts and not (self.node and self.node.start_error)
+        return self.report.starts and (self.node is None or self.node.starts)

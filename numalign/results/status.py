@@ -61,11 +61,16 @@ class StatusResult(NamedTuple):
     largest: Mapping[str, int]
     """Policy -> CPUs of the largest Guaranteed pod that is admitted and aligned now."""
     start_error: str
-    """What would stop the kubelet if it started now with these files; empty: it comes up."""
+    """The words of the kubelet if it started now with these files; empty: it comes up, or its words are not known."""
     remedy: str
-    """What to do about `start_error`, in order."""
+    """What to do about all that stops it, in order; empty: it comes up."""
     findings: tuple[NodeFinding, ...]
     unknown: tuple[str, ...]
     notices: tuple[Notice, ...]
     picture: AdmitResult
     """Who sits where, as an admission that no pod came to."""
+
+    @property
+    def starts(self) -> bool:
+        """Whether the kubelet would come up again."""
+        return not self.remedy

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from numalign.errors import InputError, Notice
+from numalign.errors import InputError, Notice, StartError
 from numalign.kubelet.admission import Session, open_session
 from numalign.kubelet.checkpoint_shape import CheckpointError
 from numalign.kubelet.config import KubeletConfig, MemoryReservation
@@ -18,10 +18,11 @@ from numalign.kubelet.releases.table import NEWEST, OLDEST
 from numalign.kubelet.start import reported
 from numalign.kubelet.start.held_pods import held_pod, holders
 from numalign.kubelet.start.reported import Reported
-from numalign.kubelet.start.restore import StateFiles, restore, settle
+from numalign.kubelet.start.restore import StateFiles, resealed, restore, settle
 from numalign.kubelet.start.take_over import take_over
 from numalign.model.cpuset import format_set, from_ids
 from numalign.model.machine import Device
+from numalign.tasks.node_files import checksum_ignored, odd_files, what_to_do
 from numalign.tasks.setup import LoadedSetup, load_machine, setup_on
 from numalign.values import NamedTuple
 
@@ -65,7 +66,17 @@ def load_node(request: NodeRequest, machine: str | None, kubelet: KubeletRequest
         return kept
     facts = load_facts(request)
     on = node_setup(facts, machine, kubelet)
-    return LoadedNode(on, occupied(facts, on, request), facts)
+    files = facts.files
+    if request.ignore_checksums:
+        files, wrong = resealed(files, on.setup.kubelet.version)
+        on = on._replace(notices=(*on.notices, *(checksum_ignored(one, facts.root) for one in wrong)))
+    try:
+        there = occupied(facts._replace(files=files), on, request)
+    except StartError as error:
+        for note in what_to_do(facts, on.setup, ignored=request.ignore_checksums):
+            error.add_note(note)
+        raise
+    return LoadedNode(on._replace(notices=(*on.notices, *odd_files(facts, on.setup))), there, facts)
 
 
 def load_facts(request: NodeRequest) -> NodeFacts:

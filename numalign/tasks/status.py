@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from numalign.analysis.alignment import alignment
 from numalign.analysis.holding import holding
-from numalign.analysis.node.files import CPU, file_findings
+from numalign.analysis.node.files import CPU, file_findings, stops
 from numalign.analysis.node.finding import NodeFinding, drain_and_delete
 from numalign.analysis.node.room import largest_by_policy, rooms
 from numalign.analysis.node.state import state_findings
@@ -15,7 +15,7 @@ from numalign.errors import StartError
 from numalign.kubelet.admission import Session, open_session
 from numalign.kubelet.demand import ContainerDemand
 from numalign.kubelet.start.held_pods import holders
-from numalign.kubelet.start.restore import POD_ENTRIES_GATE, as_written, settle
+from numalign.kubelet.start.restore import as_written, refused, settle
 from numalign.model.cpuset import format_set, from_ids
 from numalign.results.admit import AdmitResult
 from numalign.results.config import ConfigCheckResult, NodeCheck
@@ -76,6 +76,7 @@ def status(request: NodeRequest, machine: str | None, kubelet: KubeletRequest) -
     on, there, facts, error = opened
     found = rooms(there)
     pods = tuple(_pods(there))
+    odd = tuple(findings(opened))
     return StatusResult(
         setup=on.setup,
         origin=on.origin,
@@ -87,8 +88,8 @@ def status(request: NodeRequest, machine: str | None, kubelet: KubeletRequest) -
         rooms=found,
         largest=largest_by_policy(on.setup, there, max((room.largest for room in found), default=0)),
         start_error=error,
-        remedy=remedy(error, facts.root if facts else ""),
-        findings=tuple(findings(opened)),
+        remedy=_remedy(opened, odd),
+        findings=odd,
         unknown=facts.unknown if facts else (),
         notices=on.notices,
         picture=AdmitResult(
@@ -121,16 +122,18 @@ def check_node(
     if not result.report.starts:
         return on, result
     opened = open_node(request, machine, kubelet)
-    error = opened.start_error
-    return on, result._replace(node=NodeCheck(error, remedy(error, facts.root), tuple(findings(opened))))
+    odd = tuple(findings(opened))
+    return on, result._replace(node=NodeCheck(opened.start_error, _remedy(opened, odd), odd))
 
 
-def remedy(error: str, root: str) -> str:
-    """Say what to do about what stops the kubelet, in order; empty: nothing stops it."""
-    if not error:
+def _remedy(opened: Opened, odd: Iterable[NodeFinding]) -> str:
+    """Say what to do about all files that stop the kubelet, in order; empty: it comes up."""
+    facts = opened.facts
+    if facts is None:
         return ""
-    manager = "memory" if error.startswith("start memory") else "cpu"
-    return drain_and_delete(f"{root}/{manager}_manager_state")
+    in_the_way = refused(opened.there.node, facts.files, facts.containers, facts.root) if opened.start_error else ()
+    files = (*in_the_way, *(one.file for one in odd if stops(one)))
+    return drain_and_delete(*files) if files else ""
 
 
 def findings(opened: Opened) -> Iterator[NodeFinding]:
@@ -138,8 +141,8 @@ def findings(opened: Opened) -> Iterator[NodeFinding]:
     facts, there, setup = opened.facts, opened.there, opened.on.setup
     if facts is None:
         return
-    gate = setup.kubelet.gates_with(setup.config.feature_gates)(POD_ENTRIES_GATE)
-    yield from file_findings(facts.files, facts.further, setup.kubelet.version, facts.root, pod_entries=gate)
+    gate = setup.kubelet.gates_with(setup.config.feature_gates)
+    yield from file_findings(facts.files, facts.further, setup.kubelet.version, facts.root, gate)
     names = {pod.uid: f"{pod.namespace}/{pod.name}" for pod in there.pods if pod.name != pod.uid}
     names |= {uid: f"{one.namespace}/{one.name}" for uid, one in named(facts, there.state).items()}
     active = frozenset(there.state.pods) if facts.active is not None or facts.pods is not None else None

@@ -84,6 +84,81 @@ def test_a_damaged_file_stops_the_kubelet(machine: str, tmp_path: Path) -> None:
     assert "start cpu manager error: could not restore state from checkpoint: unexpected end of JSON input" in done.err
 
 
+def damaged(tmp_path: Path, old: str, new: str) -> Path:
+    """Copy the sample's folder, with a text of the CPU file changed."""
+    folder = tmp_path / "kubelet"
+    shutil.copytree(NODE / "kubelet", folder)
+    file = folder / "cpu_manager_state"
+    file.write_text(file.read_text().replace(old, new))
+    return folder
+
+
+def test_a_wrong_checksum_says_both_sums_and_what_to_do(machine: str, tmp_path: Path) -> None:
+    folder = damaged(tmp_path, "1-2,17-18", "1-2,17,19")
+
+    done = in_process("admit", pod_file(tmp_path, "next", 2), "--node", folder, "--machine", machine)
+
+    file = "/var/lib/kubelet/cpu_manager_state"
+    assert done.status == 4
+    assert f"{file} has checksum 2204042600, its content gives " in done.err
+    assert f"what to do: drain the node, stop the kubelet, delete {file}, start the kubelet" in done.err
+    assert "to go on with what the files say: --ignore-checksums" in done.err
+
+
+@pytest.mark.parametrize("command", ["admit", "explain", "compare", "capacity"])
+def test_one_may_go_on_despite_a_wrong_checksum(command: str, machine: str, tmp_path: Path) -> None:
+    """Only the checksum is wrong: the content is the sample's, a digit of the stored sum is not."""
+    folder = damaged(tmp_path, "2204042600", "2204042601")
+    place = ("--node", folder, "--machine", machine)
+    pod = pod_file(tmp_path, "next", 6)
+
+    assert in_process(command, pod, *place).status == 4
+    done = in_process(command, pod, *place, "--ignore-checksums")
+
+    assert done.status == 0
+    assert "has checksum 2204042601, its content gives 2204042600: taken all the same" in done.err
+    assert in_process(command, pod, "--node", NODE / "kubelet", "--machine", machine).out == done.out.replace(
+        str(folder), str(NODE / "kubelet")
+    )
+
+
+def test_commands_to_type_next_keep_what_was_ignored(machine: str, tmp_path: Path) -> None:
+    folder = damaged(tmp_path, "2204042600", "2204042601")
+    place = ("--node", folder, "--machine", machine, "--ignore-checksums")
+
+    done = in_process("explain", pod_file(tmp_path, "big", 12), *place)
+
+    assert f"--node {folder} --ignore-checksums" in done.out
+
+
+def test_what_no_checksum_is_to_blame_for_stops_all_the_same(machine: str, tmp_path: Path) -> None:
+    folder = damaged(tmp_path, "29-31", "29-30")
+
+    done = in_process("admit", pod_file(tmp_path, "p"), "--node", folder, "--machine", machine, "--ignore-checksums")
+
+    assert done.status == 4
+    assert 'current set of available CPUs "0-31" doesn\'t match with CPUs in state "0-30"' in done.err
+    assert "to go on" not in done.err
+
+
+def test_a_damaged_device_file_is_told_and_its_records_count(machine: str, tmp_path: Path) -> None:
+    folder = damaged(tmp_path, "", "")
+    file = folder / "device-plugins/kubelet_internal_checkpoint"
+    file.write_text(file.read_text().replace('"Checksum":', '"Checksum":1'))
+
+    done = in_process("admit", pod_file(tmp_path, "next", 6), "--node", folder, "--machine", machine)
+
+    assert done.status == 0
+    assert "a kubelet that starts with it drops all records of devices" in done.err
+
+
+def test_ignoring_checksums_is_about_a_node(tmp_path: Path) -> None:
+    done = in_process("admit", pod_file(tmp_path, "p"), "--ignore-checksums")
+
+    assert done.status == 2
+    assert "name one" in one_line(done.err)
+
+
 def test_a_state_file_is_a_node_too(tmp_path: Path) -> None:
     state = tmp_path / "node.json"
     flags = ("--machine", "sockets=1,coresPerNumaNode=4,memoryPerNumaNode=8Gi")

@@ -135,7 +135,7 @@ CASES = {
     "a changed digit of the device file": (damage_devices, {"device-checksum"}, 0),
     "a device given twice": (give_twice, {"device-twice"}, 0),
     "a plugin that is gone": (lose_plugin, {"device-not-registered"}, 0),
-    "files of resized pods": (resized, {"further-file-checksum", "further-file-unreadable"}, 0),
+    "files of resized pods and of claims": (resized, {"further-file-checksum", "further-file-unreadable"}, 4),
     "a file of 1.37": (newer, {"state-file-newer"}, 0),
 }
 
@@ -154,6 +154,32 @@ def test_what_is_odd_has_a_code_a_file_and_a_remedy(case: str, machine: str, kub
         assert finding["severity"] != "error" or "delete" in finding["remedy"]
     if exit_status:
         assert done.json["remedy"].startswith("drain the node, stop the kubelet, delete /var/lib/kubelet/")
+
+
+def test_a_file_that_this_kubelet_does_not_read_does_not_stop_it(machine: str, kubelet: Path) -> None:
+    resized(kubelet)
+
+    old = status("--node", kubelet, "--machine", machine, "--kubelet-version", "1.32")
+    new = in_process("status", "--node", kubelet, "--machine", machine, "--kubelet-version", "1.33")
+
+    assert old.status == 0
+    assert old.json["starts"] is True
+    assert {one["severity"] for one in old.json["findings"] if "further" in one["code"]} == {"warning"}
+    assert new.status == 4  # resized pods are read from 1.33 on, claims by default from 1.34 on
+    assert "a file of resized pods or of claims stops it (see below)" in new.out
+    assert "delete /var/lib/kubelet/actuated_pods_state, start" in new.out
+
+
+def test_the_remedy_names_every_file_that_is_in_the_way(machine: str, kubelet: Path) -> None:
+    damage_cpu(kubelet)
+    cut_memory(kubelet)
+
+    done = status("--node", kubelet, "--machine", machine)
+    shown = in_process("status", "--node", kubelet, "--machine", machine)
+
+    files = "/var/lib/kubelet/cpu_manager_state and /var/lib/kubelet/memory_manager_state"
+    assert done.json["remedy"] == f"drain the node, stop the kubelet, delete {files}, start the kubelet"
+    assert shown.out.count("what to do") == 1
 
 
 def test_a_kubelet_that_would_not_come_up_is_shown_all_the_same(machine: str, kubelet: Path) -> None:

@@ -6,27 +6,31 @@ docs/rules/kubelet-files.md 5, 28b and 30. A file of 1.37 is recognised by its `
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 from zlib import crc32
 
-from numalign.analysis.node.finding import NodeFinding, drain_and_delete
+from numalign.analysis.node.finding import NodeFinding, Severity, drain_and_delete
 from numalign.kubelet.checkpoint_shape import CheckpointError, fnv1a
 from numalign.kubelet.cpu import checkpoint as cpu_file
 from numalign.kubelet.device import checkpoint as device_file
 from numalign.kubelet.memory import checkpoint as memory_file
-from numalign.kubelet.start.restore import StateFiles
+from numalign.kubelet.start.restore import POD_ENTRIES_GATE, StateFiles
 
 CPU = "cpu_manager_state"
 MEMORY = "memory_manager_state"
 DEVICES = "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint"
+MISMATCH: Final = "state-file-checksum"
 _DRA: Final = "dra_manager_state"
+_FIRST_RESIZED: Final = "pod_status_manager_state"
+_RESIZED: Final = (1, 33)
+"""From this release on the kubelet reads other files of resized pods."""
 _TAKES_ZERO: Final = (1, 36)
 """From this release on a memory file with checksum 0 is taken unchecked."""
 
 
 def file_findings(
-    files: StateFiles, further: Mapping[str, str], release: tuple[int, int], root: str, *, pod_entries: bool
+    files: StateFiles, further: Mapping[str, str], release: tuple[int, int], root: str, gate: Callable[[str], bool]
 ) -> Iterator[NodeFinding]:
     """Judge the files of a node.
 
@@ -35,8 +39,9 @@ def file_findings(
         further: name -> text of the further files (4a).
         release: the kubelet's, as (major, minor).
         root: its root directory.
-        pod_entries: gate `PodLevelResourceManagers` is on.
+        gate: tells whether a feature gate is on.
     """
+    pod_entries = gate(POD_ENTRIES_GATE)
     if files.cpu is not None:
         yield from _cpu(files.cpu, release, f"{root}/{CPU}", pod_entries=pod_entries)
     if files.memory is not None:
@@ -44,7 +49,7 @@ def file_findings(
     if files.devices is not None:
         yield from _devices(files.devices)
     for name, text in sorted(further.items()):
-        yield from _further(name, text, f"{root}/{name}")
+        yield from _further(name, text, f"{root}/{name}", read=_reads(name, release, gate))
 
 
 def _cpu(text: str, release: tuple[int, int], path: str, *, pod_entries: bool) -> Iterator[NodeFinding]:
@@ -112,22 +117,35 @@ def _devices(text: str) -> Iterator[NodeFinding]:
         yield NodeFinding("device-checksum", "warning", DEVICES, message, "restart the pods that hold devices")
 
 
-def _further(name: str, text: str, path: str) -> Iterator[NodeFinding]:
+def stops(finding: NodeFinding) -> bool:
+    """Tell whether a finding is about a further file that stops the kubelet; nobody knows its words then."""
+    return finding.severity == "error" and finding.code.startswith("further-file")
+
+
+def _reads(name: str, release: tuple[int, int], gate: Callable[[str], bool]) -> bool:
+    """Tell whether a kubelet reads one of the further files."""
+    if name == _DRA:
+        return gate("DynamicResourceAllocation")
+    return gate("InPlacePodVerticalScaling") and (release < _RESIZED) == (name == _FIRST_RESIZED)
+
+
+def _further(name: str, text: str, path: str, *, read: bool) -> Iterator[NodeFinding]:
     """Check one of the further files (23a to 23e)."""
+    severity: Severity = "error" if read else "warning"
+    what = "this kubelet reads it and stops" if read else "this kubelet does not read it, one that does stops"
     try:
         data = json.loads(text)
         fields = {str(key).lower(): value for key, value in data.items()}
         content, stored = fields["data"], fields["checksum"]
         json.loads(content)
     except (ValueError, AttributeError, KeyError, TypeError, RecursionError):
-        message = "cannot be read: a kubelet that reads it stops"
-        yield NodeFinding("further-file-unreadable", "error", path, message, drain_and_delete(path))
+        yield NodeFinding("further-file-unreadable", severity, path, f"cannot be read: {what}", drain_and_delete(path))
         return
     raw = content.encode("utf-8", "surrogatepass")
     right = crc32(raw) if name == _DRA else fnv1a(b"(string)" + raw)
     if stored != right:
-        message = f"has checksum {stored}, its content gives {right}: a kubelet that reads it stops"
-        yield NodeFinding("further-file-checksum", "error", path, message, drain_and_delete(path))
+        message = f"has checksum {stored}, its content gives {right}: {what}"
+        yield NodeFinding("further-file-checksum", severity, path, message, drain_and_delete(path))
 
 
 def _unreadable(path: str, error: CheckpointError) -> NodeFinding:
@@ -137,7 +155,7 @@ def _unreadable(path: str, error: CheckpointError) -> NodeFinding:
 
 def _mismatch(path: str, stored: int, right: int) -> NodeFinding:
     message = f"has checksum {stored}, its content gives {right}: the kubelet would not start with it"
-    return NodeFinding("state-file-checksum", "error", path, message, drain_and_delete(path))
+    return NodeFinding(MISMATCH, "error", path, message, drain_and_delete(path))
 
 
 def _only_gated(path: str) -> NodeFinding:

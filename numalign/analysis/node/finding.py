@@ -23,6 +23,6 @@ class NodeFinding(NamedTuple):
     """What to do, in order."""
 
 
-def drain_and_delete(file: str) -> str:
-    """Say how a state file that stops the kubelet is got rid of."""
-    return f"drain the node, stop the kubelet, delete {file}, start the kubelet"
+def drain_and_delete(*files: str) -> str:
+    """Say how files that stop the kubelet are got rid of."""
+    return f"drain the node, stop the kubelet, delete {' and '.join(files)}, start the kubelet"

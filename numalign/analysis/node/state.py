@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 
 from numalign.analysis.node.files import CPU, DEVICES, MEMORY
-from numalign.analysis.node.finding import NodeFinding
+from numalign.analysis.node.finding import NodeFinding, drain_and_delete
 from numalign.kubelet.checkpoint_shape import CheckpointError
 from numalign.kubelet.device import checkpoint as device_file
 from numalign.kubelet.memory import checkpoint as memory_file
@@ -54,7 +54,7 @@ def _cpus(node: Node, state: NodeState, named: Named, path: str) -> Iterator[Nod
             both = cpus & state.cpu.default
             if both:
                 text = f"CPUs {format_set(both)} of {named(uid)}/{name} are in the shared pool too"
-                yield NodeFinding("cpu-in-pool", "error", path, text, _restore(path))
+                yield NodeFinding("cpu-in-pool", "error", path, text, drain_and_delete(path))
         for other, pod in holder.items():
             if other & of_pod:
                 text = f"CPUs {format_set(other & of_pod)} belong to {pod} and to {named(uid)}"
@@ -64,14 +64,10 @@ def _cpus(node: Node, state: NodeState, named: Named, path: str) -> Iterator[Nod
     missing, foreign = node.cpu.all_cpus & ~union, union & ~node.cpu.topology.cpus
     if missing:
         text = f"CPUs {format_set(missing)} of the machine are neither in the shared pool nor anybody's"
-        yield NodeFinding("cpu-nowhere", "error", path, text, _restore(path))
+        yield NodeFinding("cpu-nowhere", "error", path, text, drain_and_delete(path))
     if foreign:
         text = f"CPUs {format_set(foreign)} are not online on this machine"
-        yield NodeFinding("cpu-offline", "error", path, text, f"bring them back, or {_restore(path)}")
-
-
-def _restore(path: str) -> str:
-    return f"drain the node, stop the kubelet, delete {path}, start the kubelet"
+        yield NodeFinding("cpu-offline", "error", path, text, f"bring them back, or {drain_and_delete(path)}")
 
 
 def _memory(node: Node, text: str, path: str) -> Iterator[NodeFinding]:
@@ -91,10 +87,10 @@ def _memory(node: Node, text: str, path: str) -> Iterator[NodeFinding]:
                     f"NUMA node {number} had {table.total} bytes of {resource}, this machine has {total}: the node "
                     "would not come back by itself after a restart of the kubelet"
                 )
-                yield NodeFinding("memory-total-differs", "error", path, message, _restore(path))
+                yield NodeFinding("memory-total-differs", "error", path, message, drain_and_delete(path))
     for number, other in memory_file.overlapping_groups(found):
         message = f"the groups of NUMA nodes {number} and {other} overlap without being equal"
-        yield NodeFinding("memory-groups-overlap", "error", path, message, _restore(path))
+        yield NodeFinding("memory-groups-overlap", "error", path, message, drain_and_delete(path))
 
 
 def _without_memory(state: NodeState, named: Named, path: str) -> Iterator[NodeFinding]:

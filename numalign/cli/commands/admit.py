@@ -13,7 +13,7 @@ from numalign.cli.options import (
     fail_on_option,
     kubelet_options,
     machine_option,
-    node_option,
+    node_options,
     output_option,
     pods_arguments,
     quiet_option,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 @pods_arguments
 @since_options
 @machine_option()
-@node_option
+@node_options
 @state_option()
 @kubelet_options
 @beyond_options

@@ -12,10 +12,11 @@ import click
 from numalign.cli.cluster_options import CLUSTER_OPTIONS, cluster_request, pods_of_cluster
 from numalign.cli.options import (
     Command,
+    Decorator,
     beyond_options,
     kubelet_options,
     machine_option,
-    node_option,
+    node_options,
     output_option,
     quiet_option,
 )
@@ -50,11 +51,11 @@ def _place_options(function: Command) -> Command:
         given["loaded"] = load_cluster(cluster) if cluster else load_one_node(node, machine, kubelet, pods)
         return function(**given)
 
-    options = (
+    options: tuple[Decorator, ...] = (
         *CLUSTER_OPTIONS,
         click.option("--node-name", metavar="NAME", help="Which node, where --node or --beside has several."),
         click.option("--beside", metavar="FILE", help="The pods of the node there (kubectl get pods -o json)."),
-        node_option,
+        node_options,
         machine_option(without="the node's own, or those of the cluster"),
         kubelet_options,
         beyond_options,

@@ -11,7 +11,7 @@ from numalign.cli.options import (
     beyond_options,
     kubelet_options,
     machine_option,
-    node_option,
+    node_options,
     output_option,
     pods_arguments,
     quiet_option,
@@ -34,7 +34,7 @@ NEED = ("any", "all")
 @click.command("compare")
 @pods_arguments
 @machine_option(multiple=True)
-@node_option
+@node_options
 @kubelet_options
 @beyond_options
 @slices_option

@@ -84,4 +84,4 @@ def command(
             from numalign.render.text.status import status_document
 
             show(status_document(result, wide=output == "wide"))
-    return ExitStatus.KUBELET_FAILS if result.start_error else ExitStatus.DONE
+    return ExitStatus.DONE if result.starts else ExitStatus.KUBELET_FAILS

@@ -7,6 +7,7 @@ Rows 10 and 11 of docs/rules/kubelet-files.md 56; the first twelve rules of that
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TypeVar
 
 from numalign.errors import StartError
@@ -65,6 +66,56 @@ def restore(
             restore_memory(node, files.memory, root),
         )
     )
+
+
+def refused(
+    node: Node, files: StateFiles, containers: Mapping[str, tuple[str, str]] | None = None, root: str = ROOT
+) -> tuple[str, ...]:
+    """List the state files, by path, that the kubelet would not take: it complains of one at a time."""
+    found = []
+    for manager, take in (
+        ("cpu", lambda: restore_cpu(node, files.cpu, containers, root)),
+        ("memory", lambda: restore_memory(node, files.memory, root)),
+    ):
+        try:
+            take()
+        except StartError:
+            found.append(f"{root}/{manager}_manager_state")
+    return tuple(found)
+
+
+class Resealed(NamedTuple):
+    """A state file whose checksum was wrong."""
+
+    file: str
+    stored: int
+    right: int
+
+
+def resealed(files: StateFiles, release: tuple[int, int]) -> tuple[StateFiles, tuple[Resealed, ...]]:
+    """Give state files their right checksums, so that they are taken for what they say.
+
+    Args:
+        files: the state files; one that cannot be read stays as it is.
+        release: the kubelet's, as (major, minor).
+    """
+    mended = []
+    if files.cpu is not None:
+        with suppress(CheckpointError):
+            cpus, sums = cpu_file.inspect(files.cpu)
+            if cpus.checksum and cpus.checksum not in sums.values():
+                good = cpu_file.sealed(cpus)
+                mended.append(Resealed("cpu_manager_state", cpus.checksum, good.checksum))
+                files = files._replace(cpu=cpu_file.write(good))
+    if files.memory is not None:
+        with suppress(CheckpointError):
+            found, memory_sums = memory_file.inspect(files.memory)
+            unchecked = found.checksum == 0 and release >= (1, 36)
+            if not unchecked and found.checksum not in memory_sums.values():
+                sealed = memory_file.sealed(found)
+                mended.append(Resealed("memory_manager_state", found.checksum, sealed.checksum))
+                files = files._replace(memory=memory_file.write(sealed))
+    return files, tuple(mended)
 
 
 def settle(state: NodeState, pods: Mapping[str, PodDemand]) -> NodeState:

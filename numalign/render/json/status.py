@@ -33,7 +33,7 @@ def status_json(result: StatusResult) -> Data:
         "otherPods": result.others,
         "numaNodes": [_room(room) for room in result.rooms],
         "largestAlignedPod": dict(result.largest),
-        "starts": not result.start_error,
+        "starts": result.starts,
         "startError": result.start_error or None,
         "remedy": result.remedy or None,
         "findings": findings_json(result.findings),

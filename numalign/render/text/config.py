@@ -17,6 +17,7 @@ from numalign.render.json.admit import settings_json
 from numalign.render.json.data import Data
 from numalign.render.json.status import findings_json
 from numalign.render.page.document import Document, Line, Table
+from numalign.render.text.status import stopped
 from numalign.results.config import ConfigCheckResult, NodeCheck
 
 if TYPE_CHECKING:
@@ -58,14 +59,11 @@ def check_document(result: ConfigCheckResult, origin: str) -> Document:
 
 def _node_parts(node: NodeCheck) -> list[Line | Table]:
     """Show whether it comes up with the files of a node in use."""
-    if node.start_error:
-        parts: list[Line | Table] = [
-            Line("On this node it would NOT come up again:", "bad"),
-            Line(f"  {node.start_error}", "bad"),
-            Line(f"    what to do: {node.remedy}"),
-        ]
-    else:
+    parts: list[Line | Table]
+    if node.starts:
         parts = [Line("On this node it would come up again with the files that are there.", "good")]
+    else:
+        parts = [Line("On this node it would NOT come up again:", "bad"), *stopped(node.start_error, node.remedy)]
     told = (one for one in node.findings if one.severity != "info")
     return [*parts, *(Line(f"{one.severity} {one.code}: {one.file}: {one.message}", "warn") for one in told)]
 
@@ -125,7 +123,7 @@ def check_json(result: ConfigCheckResult, notices: tuple[Notice, ...]) -> Data:
         "findings": [{"code": one.code, "field": one.field, "message": one.message} for one in report.findings],
         "node": node
         and {
-            "starts": not node.start_error,
+            "starts": node.starts,
             "startError": node.start_error or None,
             "remedy": node.remedy or None,
             "findings": findings_json(node.findings),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from numalign.analysis.node.finding import drain_and_delete
 from numalign.kubelet.releases.release import version_text
 from numalign.model.cpuset import format_set
 from numalign.render.page.document import Cell, Document, Line, Style, Styled, Table
@@ -43,7 +44,7 @@ def status_document(result: StatusResult, *, wide: bool) -> Document:
     if result.largest:
         told = ", ".join(f"{policy} {cpus or 'none'}" for policy, cpus in result.largest.items())
         parts.append(Line(f"largest aligned Guaranteed pod now, in CPUs: {told}"))
-    return [*parts, Line(), *_start(result), *_findings(result.findings, wide=wide)]
+    return [*parts, Line(), *_start(result), *_findings(result.findings, result.remedy, wide=wide)]
 
 
 def _rows(pod: PodStatus, *, wide: bool) -> Iterable[tuple[Cell, ...]]:
@@ -99,19 +100,26 @@ def largest_text(room: Room) -> str:
 
 def _start(result: StatusResult) -> Iterable[Line]:
     release = version_text(result.setup.kubelet.version)
-    if not result.start_error:
+    if result.starts:
         yield Line(
             f"The kubelet ({release}) would come up again with these files, this configuration and machine.", "good"
         )
         return
     yield Line(f"The kubelet ({release}) would NOT come up again:", "bad")
-    yield Line(f"  {result.start_error}", "bad")
-    yield Line(f"  what to do: {result.remedy}")
+    yield from stopped(result.start_error, result.remedy)
 
 
-def _findings(findings: Iterable[NodeFinding], *, wide: bool) -> Iterable[Line]:
+def stopped(error: str, remedy: str) -> Iterable[Line]:
+    """Say what stops a kubelet on a node, and what to do about it."""
+    yield Line(f"  {error or 'a file of resized pods or of claims stops it (see below)'}", "bad")
+    yield Line(f"  what to do: {remedy}")
+
+
+def _findings(findings: Iterable[NodeFinding], told: str, *, wide: bool) -> Iterable[Line]:
+    """List what is odd; `told` is the remedy that was told already."""
     for one in findings:
         where = f"{one.file}: " if one.file else ""
         yield Line(f"{one.severity} {one.code}: {where}{one.message}", STYLES[one.severity])
-        if one.remedy and (wide or one.severity == "error"):
+        known = one.remedy == drain_and_delete(one.file) and one.file in told
+        if one.remedy and not known and (wide or one.severity == "error"):
             yield Line(f"  what to do: {one.remedy}")
