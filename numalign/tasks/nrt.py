@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from numalign.errors import InputError, Notice
 from numalign.kubelet import admission
+from numalign.model.apiserver.validation import is_subdomain
+from numalign.model.machine import Machine
 from numalign.results.nrt import CheckedNRT, NRTCheckResult
 from numalign.scheduler import fingerprint
 from numalign.scheduler.node import ClusterNode, Fleet
@@ -69,8 +71,7 @@ def load_nodes(request: NodesRequest) -> LoadedNodes:
         if not outcome.admit:
             text = f"{outcome.reason or outcome.stage} on this node, so it is not beside the pods"
             notices.append(Notice("beside-refused", text, pod.name))
-    name = request.name or machine.node.name or machine.name
-    node = ClusterNode(name, NodeTotals({}, {}, len(session.pods)), session, "exact")
+    node = ClusterNode(_node_name(request, machine), NodeTotals({}, {}, len(session.pods)), session, "exact")
     return LoadedNodes(Fleet((node,)), tuple(notices))
 
 
@@ -78,14 +79,27 @@ def _in_use(request: NodesRequest, source: NodeRequest) -> LoadedNodes:
     """Read a node with what its pods hold now."""
     loaded = load_node(source, request.machine, request.kubelet)
     machine = loaded.on.setup.machine
-    name = request.name or machine.node.name or machine.name
+    name = _node_name(request, machine)
     node = ClusterNode(name, NodeTotals({}, {}, len(loaded.there.pods)), loaded.there, "exact")
     unknown = tuple([Notice("node-not-known", text, name) for text in loaded.unknown])
     return LoadedNodes(Fleet((node,)), (*loaded.on.notices, *unknown))
 
 
+def _node_name(request: NodesRequest, machine: Machine) -> str:
+    """Say what the Node is called; a kubelet writes its host's name in lower case."""
+    return request.name or machine.node.name or machine.name.lower()
+
+
 def export_nrts(fleet: Fleet, options: ExportOptions) -> tuple[NodeResourceTopology, ...]:
-    """Write the objects of all nodes that numalign knows anything of."""
+    """Write the objects of all nodes that numalign knows anything of.
+
+    Raises:
+        InputError: a Node cannot be called so.
+    """
+    for node in fleet.nodes:
+        if not is_subdomain(node.name):
+            rule = "lower-case letters, digits, - and ., at most 253, ends alphanumeric"
+            raise InputError(f"no Node can be called so ({rule}); name it with --node-name", f'"{node.name}"')
     return tuple([export(node.session, node.name, options) for node in fleet.nodes if node.session is not None])
 
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import shlex
-import subprocess
 import sys
-import time
 from collections.abc import Sequence
-from functools import wraps
+from functools import partial, wraps
 from typing import cast
 
 import click
 
+from numalign.cli import exporter
 from numalign.cli.cluster_options import CLUSTER_OPTIONS, cluster_request
+from numalign.cli.exporter import Seen
+from numalign.cli.exporter import command as command_of
 from numalign.cli.options import Command, kubelet_options, machine_option, node_option, output_option, quiet_option
-from numalign.cli.printing import print_data, print_names
-from numalign.cli.stderr import say, tell
-from numalign.errors import InputError
+from numalign.cli.printing import print_data, print_names, print_text
+from numalign.cli.stderr import tell
 from numalign.exit_status import ExitStatus
 from numalign.scheduler.nrt.export import ExportOptions, Like
 from numalign.scheduler.nrt.value import NodeResourceTopology
@@ -118,41 +116,28 @@ def export_command(
     if execute is not None and not watch:
         raise click.UsageError("--exec goes with --watch")
     options = ExportOptions(like, fingerprint, only_exclusive, placement)
-    loaded = load_nodes(nodes)
-    tell(loaded.notices)
-    objects = export_nrts(loaded.fleet, options)
-    if not watch:
-        if not quiet:
-            _print(output, objects)
-        return ExitStatus.DONE
-    told: dict[str, NodeResourceTopology] = {}
-    while True:
-        changed = [one for one in objects if told.get(one.name) != one]
-        if changed and _hand_over(changed, execute, output, quiet=quiet):
-            told |= {one.name: one for one in changed}
-        time.sleep(interval)
-        objects = export_nrts(load_nodes(nodes).fleet, options)
+
+    def look() -> Seen:
+        loaded = load_nodes(nodes)
+        return Seen(export_nrts(loaded.fleet, options), loaded.notices)
+
+    if watch:
+        return exporter.watch(look, partial(_show, output, quiet) if execute is None else command_of(execute), interval)
+    seen = look()
+    tell(seen.notices)
+    if not quiet:
+        _print(output, seen.objects)
+    return ExitStatus.DONE
 
 
-def _hand_over(objects: Sequence[NodeResourceTopology], execute: str | None, output: str, *, quiet: bool) -> bool:
-    """Give new objects to the command, or print them; tells whether they were taken."""
-    if execute is None:
-        if not quiet:
-            _print(output, objects)
-            sys.stdout.flush()
-        return True
-    from numalign.render.text.nrt import manifests
-
-    words = shlex.split(execute)
-    if not words:
-        raise InputError("expected a command", "--exec")
-    try:
-        done = subprocess.run(words, input=json.dumps(manifests(objects)).encode(), check=False)  # noqa: S603 (asked for)
-    except OSError as error:
-        raise InputError(f"cannot be run: {error.strerror or error}", f"--exec {words[0]}") from None
-    if done.returncode:
-        say(f"warning: {words[0]} ended with status {done.returncode}; it gets the same again at the next look")
-    return not done.returncode
+def _show(output: str, quiet: bool, objects: Sequence[NodeResourceTopology]) -> bool:
+    """Print new objects at once, so that whoever reads a pipe has them."""
+    if not quiet:
+        if output == "yaml":
+            print_text("---\n")
+        _print(output, objects)
+        sys.stdout.flush()
+    return True
 
 
 def _print(output: str, objects: Sequence[NodeResourceTopology]) -> None:

@@ -36,14 +36,15 @@ def _is_label(name: str) -> bool:
     return len(name) <= 63 and _LABEL.fullmatch(name) is not None
 
 
-def _is_subdomain(name: str) -> bool:
+def is_subdomain(name: str) -> bool:
+    """Tell whether an API server takes a name of a pod, a Node or another object of its own."""
     return len(name) <= 253 and _SUBDOMAIN.fullmatch(name) is not None
 
 
 def _names(manifest: Manifest, named: bool) -> Iterator[Problem]:
     metadata = manifest.get("metadata") or {}
     name = metadata.get("name")
-    if name and named and not _is_subdomain(name):
+    if name and named and not is_subdomain(name):
         yield Problem(
             "metadata.name",
             f"{shown(name)} is no name: lower-case letters, digits, '-' and '.', at most 253, ends alphanumeric",
@@ -137,7 +138,7 @@ def _resource_name(name: str, path: str) -> Iterator[Problem]:
             )
         return
     native = "kubernetes.io/" in name
-    if not (_is_subdomain(prefix) and len(rest) <= 63 and _QUALIFIED.fullmatch(rest)) or (
+    if not (is_subdomain(prefix) and len(rest) <= 63 and _QUALIFIED.fullmatch(rest)) or (
         not native and (name.startswith("requests.") or len(prefix) > 253 - len("requests."))
     ):
         yield Problem(path, f"{shown(name)} is no resource name: expected DOMAIN/NAME such as nvidia.com/gpu")

@@ -1,0 +1,121 @@
+"""`nrt export --watch`: look at nodes again and again, and hand over the objects that changed."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from types import FrameType
+from typing import Final
+
+from numalign.cli.stderr import say, tell
+from numalign.errors import InputError, Notice, NumalignError
+from numalign.exit_status import ExitStatus
+from numalign.scheduler.nrt.value import NodeResourceTopology
+from numalign.values import NamedTuple
+
+MAX_COMMAND_S: Final = 60.0
+"""Seconds after which a command that does not end is given up."""
+
+
+class Seen(NamedTuple):
+    """What one look found."""
+
+    objects: tuple[NodeResourceTopology, ...]
+    notices: tuple[Notice, ...]
+
+
+Look = Callable[[], Seen]
+Take = Callable[[Sequence[NodeResourceTopology]], bool]
+"""Takes new objects; tells whether they arrived. What did not is given again at the next look."""
+
+
+def watch(look: Look, take: Take, interval: float) -> ExitStatus:
+    """Hand over every object at first, later those that changed, until the process is told to end (SIGTERM).
+
+    A look that fails is told and tried again: a kubelet writes its files while they are read.
+
+    Args:
+        look: looks at the nodes.
+        take: takes new objects.
+        interval: seconds between two looks.
+
+    Raises:
+        NumalignError: the first look failed.
+    """
+    signal.signal(signal.SIGTERM, _end)
+    arrived: dict[str, NodeResourceTopology] = {}
+    told: set[object] = set()
+    try:
+        seen: Seen | None = look()
+        while True:
+            if seen is not None:
+                new = [notice for notice in seen.notices if notice not in told]
+                tell(new)
+                told |= {*new}
+                changed = [one for one in seen.objects if arrived.get(one.name) != one]
+                if changed and take(changed):
+                    arrived |= {one.name: one for one in changed}
+            time.sleep(interval)
+            seen = _again(look, told)
+    except _Ended:
+        return ExitStatus.DONE
+
+
+class _Ended(BaseException):
+    """The process was told to end."""
+
+
+def _end(_signal: int, _frame: FrameType | None) -> None:
+    """Take SIGTERM also as the first process of a container, which nobody else ends."""
+    raise _Ended
+
+
+def _again(look: Look, told: set[object]) -> Seen | None:
+    """Look once more; None: it failed, which is said once until it succeeds or fails in another way."""
+    try:
+        seen = look()
+    except NumalignError as error:
+        if str(error) not in told:
+            say(f"warning: {error}; what was handed over last stands")
+        told.add(str(error))
+        return None
+    told.difference_update([one for one in told if isinstance(one, str)])
+    return seen
+
+
+def command(text: str) -> Take:
+    """Make what hands objects to a command, as JSON on its standard input.
+
+    Raises:
+        InputError: there is no such command.
+    """
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise InputError(f"cannot be taken apart into words: {error}", f"--exec {text}") from None
+    if not words:
+        raise InputError("expected a command", "--exec")
+
+    def take(objects: Sequence[NodeResourceTopology]) -> bool:
+        from numalign.render.text.nrt import manifests
+
+        written = json.dumps(manifests(objects)).encode()
+        try:
+            done = subprocess.run(words, input=written, check=False, timeout=MAX_COMMAND_S)  # noqa: S603 (asked for)
+        except subprocess.TimeoutExpired:
+            ended = f"was ended after {MAX_COMMAND_S:g} s"
+        except OSError as error:
+            raise InputError(f"cannot be run: {error.strerror or error}", f"--exec {words[0]}") from None
+        else:
+            if not done.returncode:
+                return True
+            how = "with status" if done.returncode > 0 else "by signal"
+            ended = f"ended {how} {abs(done.returncode)}"
+        say(f"warning: {words[0]} {ended}; it gets the same again at the next look")
+        return False
+
+    return take
