@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 import yaml
 
+from tests.api_server import structural_faults, validator
 from tests.cli.running import ROOT, in_process
 
 DEPLOY = ROOT / "deploy"
@@ -20,22 +20,40 @@ def definition() -> dict[str, Any]:
     return found
 
 
-def validator(version: str) -> jsonschema.Draft202012Validator:
-    """Judge as an API server does: an `x-kubernetes-int-or-string` has its pattern only where it is text."""
+def schema_of(version: str) -> dict[str, Any]:
     versions = {one["name"]: one["schema"]["openAPIV3Schema"] for one in definition()["spec"]["versions"]}
-    schema = closed(versions[version])
-    jsonschema.Draft202012Validator.check_schema(schema)
-    return jsonschema.Draft202012Validator(schema)
+    found: dict[str, Any] = versions[version]
+    return found
 
 
-def closed(schema: Any) -> Any:
-    """Refuse keys that the schema does not name, as `kubectl apply --validate=strict` does."""
-    if isinstance(schema, list):
-        return [closed(one) for one in schema]
-    if not isinstance(schema, dict):
-        return schema
-    result = {key: closed(value) for key, value in schema.items()}
-    return {**result, "additionalProperties": False} if "properties" in schema else result
+def refusals(version: str, thing: object) -> list[str]:
+    """Say why an API server would refuse an object."""
+    return [f"{error.json_path}: {error.message}" for error in validator(schema_of(version)).iter_errors(thing)]
+
+
+@pytest.mark.parametrize("version", ["v1alpha1", "v1alpha2"])
+def test_the_schema_is_structural(version: str) -> None:
+    assert structural_faults(schema_of(version)) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"type": "array"}, ": expected items, one schema"),
+        ({"properties": {"x": {}}}, ".x: expected a type, or x-kubernetes-int-or-string"),
+        (
+            {"properties": {"metadata": {"type": "object", "properties": {"uid": {"type": "string"}}}}},
+            ".metadata: only",
+        ),
+        ({"additionalProperties": False}, ": additionalProperties beside properties, or false"),
+        ({"anyOf": [{"type": "object"}]}, ".anyOf: type stands inside"),
+        ({"required": ["colour"]}, ": colour is required and not described"),
+        ({"$ref": "#/x"}, ": $ref is forbidden"),
+    ],
+    ids=str,
+)
+def test_a_schema_that_is_not_structural_is_found(change: dict[str, Any], fault: str) -> None:
+    assert any(found.startswith(fault) for found in structural_faults(schema_of("v1alpha2") | change))
 
 
 def test_the_definition_is_one_that_an_api_server_takes() -> None:
@@ -57,7 +75,15 @@ def test_the_definition_is_one_that_an_api_server_takes() -> None:
 )
 def test_every_export_is_valid(machine: str, more: tuple[str, ...]) -> None:
     done = in_process("nrt", "export", "--machine", machine, "--policy", "restricted", *more)
-    validator("v1alpha2").validate(yaml.safe_load(done.out))
+    assert refusals("v1alpha2", yaml.safe_load(done.out)) == []
+
+
+@pytest.mark.parametrize("source", ["cluster.yaml", "reserved.yaml"])
+@pytest.mark.parametrize("like", ["numalign", "rte", "nfd"])
+def test_every_export_of_a_cluster_is_valid(source: str, like: str) -> None:
+    done = in_process("nrt", "export", "--cluster", f"docs/examples/cluster/{source}", "--like", like, "-o", "json")
+    objects = done.json["items"] if done.json["kind"] == "List" else [done.json]
+    assert [refusals("v1alpha2", one) for one in objects] == [[]] * len(objects)
 
 
 @pytest.mark.parametrize("file", OBJECTS, ids=lambda path: path.name)
@@ -65,13 +91,54 @@ def test_public_objects_are_valid(file: Path) -> None:
     document = yaml.safe_load(file.read_text())
     for one in document["items"] if document["kind"] == "List" else [document]:
         version = one["apiVersion"].partition("/")[2]
-        validator(version if version == "v1alpha1" else "v1alpha2").validate(one)
+        assert refusals(version if version == "v1alpha1" else "v1alpha2", one) == []
 
 
-@pytest.mark.parametrize("broken", [{"zones": [{"name": "node-0"}]}, {}, {"zones": [], "colour": 1}])
-def test_what_is_no_object_is_refused(broken: dict[str, Any]) -> None:
-    with pytest.raises(jsonschema.ValidationError):
-        validator("v1alpha2").validate(broken)
+def exported(**change: object) -> dict[str, Any]:
+    resource = {"name": "cpu", "capacity": 4, "allocatable": "4", "available": "3500m"} | change
+    return {
+        "apiVersion": "topology.node.k8s.io/v1alpha2",
+        "kind": "NodeResourceTopology",
+        "metadata": {"name": "n"},
+        "zones": [
+            {
+                "name": "node-0",
+                "type": "Node",
+                "costs": [{"name": "node-0", "value": 10}],
+                "resources": [{key: value for key, value in resource.items() if value is not None}],
+            }
+        ],
+    }
+
+
+@pytest.mark.parametrize(
+    ("thing", "said"),
+    [
+        (exported(), None),
+        (exported(capacity="1e3", available="-1", allocatable=".5Gi"), None),
+        (exported(available=None), "'available' is a required property"),
+        (exported(available="4 CPUs"), "'4 CPUs' does not match"),
+        (exported(available=3.5), "3.5 is not valid under any"),
+        (exported(colour="red"), "'colour' was unexpected"),
+        (exported() | {"zones": [{"name": "node-0"}]}, "'type' is a required property"),
+        (exported() | {"zones": None}, "not nullable"),
+        (exported() | {"attributes": [{"name": "x", "value": 8}]}, "8 is not of type 'string'"),
+        (
+            exported() | {"zones": [{"name": "a", "type": "b", "costs": [{"name": "a", "value": 2**63}]}]},
+            "not a 'int64'",
+        ),
+        ({"kind": "NodeResourceTopology"}, "'zones' is a required property"),
+    ],
+)
+def test_what_an_api_server_refuses(thing: dict[str, Any], said: str | None) -> None:
+    found = refusals("v1alpha2", thing)
+    assert (not found) if said is None else any(said in one for one in found)
+
+
+def test_the_older_version_wants_the_old_list_of_policies() -> None:
+    older = exported() | {"apiVersion": "topology.node.k8s.io/v1alpha1"}
+    assert refusals("v1alpha1", older) == ["$: 'topologyPolicies' is a required property"]
+    assert refusals("v1alpha1", older | {"topologyPolicies": ["None"]}) == []
 
 
 def test_the_exporter_runs_a_command_that_exists_with_flags_that_exist() -> None:
