@@ -22,21 +22,25 @@ class Causes:
 
     def find(self, pod: PodRecord, machine: SimulatedMachine, *, passed: bool) -> str:
         """Name the cause of a disagreement: the scheduler said `passed`, the machine's kubelet says the opposite."""
-        sight = pod.sight or machine.sight(self._config.kind, self._config.cache)
-        key = (pod.shape.number, sight.bag, sight.zones, machine.free, passed)
+        if pod.sight is None:
+            free, fresh = machine.view(self._config.kind, self._config.cache)
+        else:
+            free, fresh = pod.sight.free, pod.sight.fresh
+        state = (machine.kind.number, machine.used, machine.pods, machine.free)
+        key = (pod.shape.number, state, free, fresh, passed)
         found = self._known.get(key)
         if found is None:
-            seen = nrt_of(machine.kind, sight.free)
+            seen = nrt_of(machine.kind, free)
             waiting: Distrust = "reserved" if self._config.cache.mode == "discard_reserved" else "foreign"
             case = Case(
                 node=ClusterNode(machine.name, machine.node_totals, machine.session, "exact", seen),
                 pod=pod.pod,
                 request=pod.shape.request,
                 nrt=seen,
-                kai=kai_view(machine.kind, sight.free),
+                kai=kai_view(machine.kind, free),
                 passes=passed,
                 admits=not passed,
-                distrust="" if sight.fresh else waiting,
+                distrust="" if fresh else waiting,
             )
             found = self._known[key] = cause(self._config.kind, case).code
         return found

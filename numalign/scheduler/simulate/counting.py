@@ -49,6 +49,8 @@ class Counts:
         self._fragmentation = FragmentationOverTime(machines)
         self._peak = PeakRate()
         self._reasons: Counter[str] = Counter()
+        self.rejections = 0
+        """How many pods the kubelets refused."""
         self._waits: list[float] = []
         self._ages: list[float] = []
         self._binds = 0
@@ -68,11 +70,6 @@ class Counts:
         """The scheduler's settings."""
         return self._settings.fleet.scheduler
 
-    @property
-    def rejections(self) -> int:
-        """How many pods the kubelets refused."""
-        return self._reasons.total()
-
     def start(self, workloads: list[WorkloadRun]) -> None:
         """Know what will be asked."""
         weights: Counter[int] = Counter()
@@ -80,8 +77,7 @@ class Counts:
         for one in workloads:
             weights[one.shape.number] += one.workload.replicas
             shapes[one.shape.number] = one.shape
-        for number, shape in sorted(shapes.items()):
-            self._fragmentation.probe(shape.request, weights[number])
+        self._fragmentation.start([(shape.reserved, weights[number]) for number, shape in sorted(shapes.items())])
         if self._settings.audit:
             self._audit_every = max(weights.total() // self._settings.audit, 1)
 
@@ -132,7 +128,7 @@ class Counts:
         workload.running += 1
         if workload.running == len(workload.slots) and workload.all_running_at is None:
             workload.all_running_at = now
-        self._utilisation.pod(pod.shape.request, 1, now)
+        self._utilisation.pod(pod.shape.asked, 1, now)
         for held in truth.held(outcome):
             self._containers += 1
             self._aligned += held.nodes.bit_count() <= 1
@@ -142,6 +138,7 @@ class Counts:
 
     def rejected(self, pod: PodRecord, now: int) -> None:
         """A kubelet refused a pod."""
+        self.rejections += 1
         self._reasons[pod.reason] += 1
         self._peak.add(now)
         pod.slot.in_a_row += 1
@@ -150,7 +147,7 @@ class Counts:
 
     def left(self, pod: PodRecord, now: int) -> None:
         """A running pod ended."""
-        self._utilisation.pod(pod.shape.request, -1, now)
+        self._utilisation.pod(pod.shape.asked, -1, now)
         self._running -= 1
         self._ended += 1
         if pod.state != "finished":

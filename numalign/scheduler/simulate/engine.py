@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Iterable
 from numalign.errors import InputError
 from numalign.kubelet import admission
 from numalign.kubelet.admission import Outcome
+from numalign.model.pod import Pod
 from numalign.scheduler.node import ClusterNode
 from numalign.scheduler.request import read
 from numalign.scheduler.simulate import truth
@@ -47,6 +48,7 @@ class Run:
         """Start the kubelets and put the trace on the agenda."""
         self.settings = settings
         timing = settings.fleet.timing
+        self._most_failed = timing.max_failed_pods
         self._bind_time = microseconds(timing.bind_to_admit_s)
         self._controller_delay = microseconds(timing.controller_delay_s)
         self.now = 0
@@ -94,14 +96,12 @@ class Run:
 
     def _read(self, trace: Iterable[Workload]) -> list[WorkloadRun]:
         shapes: dict[object, Shape] = {}
+        templates: dict[int, Shape] = {}  # by the identity of a template: generated workloads share theirs
         runs = []
         for number, workload in enumerate(trace):
-            request = read(workload.pod)
-            selector = workload.pod.spec.get("nodeSelector") or {}
-            key = (request, tuple(sorted(selector.items())))
-            shape = shapes.get(key)
+            shape = templates.get(id(workload.pod))
             if shape is None:
-                shape = shapes[key] = Shape(len(shapes), request, selector, len(self.machines))
+                shape = templates[id(workload.pod)] = self._shape(workload.pod, shapes)
             if workload.machine is not None and workload.machine not in self._by_name:
                 raise InputError(f"there is no node {workload.machine}", f"workload {workload.name}")
             runs.append(WorkloadRun(number, workload, shape))
@@ -110,6 +110,15 @@ class Run:
                 self._agenda.add(workload.delete_at, Kind.REMOVAL, 0, number)
         self._counts.start(runs)
         return runs
+
+    def _shape(self, pod: Pod, shapes: dict[object, Shape]) -> Shape:
+        """Give the shape of a pod; pods that ask the same share it."""
+        request = read(pod)
+        selector = pod.spec.get("nodeSelector") or {}
+        key = (request, tuple(sorted(selector.items())))
+        if key not in shapes:
+            shapes[key] = Shape(len(shapes), request, selector, len(self.machines))
+        return shapes[key]
 
     def step(self) -> bool:
         """Handle the next event; False: the run is over."""
@@ -122,7 +131,7 @@ class Run:
             return False
         self._pass_time(event[0])
         self._handlers[event[1]](event)
-        if self._counts.rejections >= self.settings.fleet.timing.max_failed_pods:
+        if self._counts.rejections >= self._most_failed:
             self.ended_by = "failed pods"
         return not self.ended_by
 

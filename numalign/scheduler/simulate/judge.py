@@ -7,7 +7,7 @@ machines share it whenever that much of them is equal.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import Final, TypeVar
+from typing import Final
 
 from numalign.scheduler import attempt, filter_nrt, node_fit, score
 from numalign.scheduler.attempt import SchedulerConfig
@@ -16,17 +16,13 @@ from numalign.scheduler.kai import evaluate as kai
 from numalign.scheduler.kai import score as kai_score
 from numalign.scheduler.kai.topology import KaiTopology
 from numalign.scheduler.nrt.value import NUMAZone, TopologyManagerConfig, manager_config, numa_zones
+from numalign.scheduler.simulate.known import Numbers, remember
 from numalign.scheduler.simulate.machines import MachineClass, Sight, SimulatedMachine, nrt_of
 from numalign.scheduler.simulate.shapes import Half, Judgement, Shape
 from numalign.scheduler.simulate.truth import Free
 from numalign.scheduler.verdict import PASS, Verdict
 
 WRONG_LABELS: Final = "node(s) didn't match Pod's node affinity/selector"
-MAX_KNOWN: Final = 50_000
-"""Answers that are remembered of a kind; then all are forgotten, which only costs time."""
-
-Answer = TypeVar("Answer")
-
 Read = tuple[TopologyManagerConfig, tuple[NUMAZone, ...]]
 
 
@@ -38,17 +34,23 @@ class Judge:
         self._config = config
         self._others: Mapping[str, KaiTopology | None] = {str(kind.number): kind.kai for kind in classes}
         self._read: dict[Hashable, Read] = {}
+        self._bags, self._looks = Numbers(), Numbers()
 
-    def judge(self, machine: SimulatedMachine, shape: Shape, sight: Sight) -> Judgement:
+    def sight(self, machine: SimulatedMachine) -> Sight:
+        """Look at a machine, if it has changed since the last time."""
+        return machine.seen or machine.sight(self._config.kind, self._config.cache, self._bags, self._looks)
+
+    def judge(self, machine: SimulatedMachine, shape: Shape) -> Judgement:
         """Filter and score one machine."""
+        sight = self.sight(machine)
         bag = shape.bags.get(sight.bag)
         if bag is None:
-            bag = _remember(shape.bags, sight.bag, self._bag(machine, shape))
+            bag = remember(shape.bags, sight.bag, self._bag(machine, shape))
         if not bag.passed:
             return Judgement(False, False, bag.message, 0, False)
         zones = shape.zones.get(sight.zones)
         if zones is None:
-            zones = _remember(shape.zones, sight.zones, self._zones(machine.kind, shape, sight.free, sight.fresh))
+            zones = remember(shape.zones, sight.zones, self._zones(machine.kind, shape, sight.free, sight.fresh))
         if not zones.passed:
             return Judgement(False, True, zones.message, 0, self._config.kind == "nrt" and sight.fresh)
         return Judgement(True, True, "", bag.score + zones.score, False)
@@ -95,7 +97,7 @@ class Judge:
         if found is None:
             nrt = nrt_of(kind, free)
             assert nrt is not None  # noqa: S101 (a machine without an object gives no free amounts)
-            found = _remember(self._read, key, (manager_config(nrt), numa_zones(nrt)))
+            found = remember(self._read, key, (manager_config(nrt), numa_zones(nrt)))
         return found
 
     def _kai(self, kind: MachineClass, shape: Shape, free: Free | None) -> Half:
@@ -105,13 +107,6 @@ class Judge:
             return Half(False, verdict.message, 0)
         name = str(kind.number)
         return Half(True, "", kai_score.score(shape.request, name, {**self._others, name: known}))
-
-
-def _remember(known: dict[Hashable, Answer], key: Hashable, answer: Answer) -> Answer:
-    if len(known) >= MAX_KNOWN:
-        known.clear()
-    known[key] = answer
-    return answer
 
 
 def kai_view(kind: MachineClass, free: Free | None) -> KaiTopology | None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 
 from numalign.scheduler.fragmentation import Fragmentation as Room
 from numalign.scheduler.fragmentation import fragmentation
-from numalign.scheduler.request import PodRequest, effective, node_level
-from numalign.scheduler.resources import is_host_level
+from numalign.scheduler.resources import Amounts, is_host_level
+from numalign.scheduler.simulate.known import remember
 from numalign.scheduler.simulate.machines import SimulatedMachine
 from numalign.scheduler.simulate.report import Share
 from numalign.scheduler.simulate.settings import SECOND
@@ -60,9 +60,9 @@ class Utilisation:
             for zone, names, row in zip(known.zones, known.names, known.allocatable, strict=True):
                 self._all_zones.update({(zone, name): amount for name, amount in zip(names, row, strict=True)})
 
-    def pod(self, request: PodRequest, sign: int, time: int) -> None:
+    def pod(self, asked: Amounts, sign: int, time: int) -> None:
         """Count a pod that was admitted (1), or ended (-1)."""
-        for name, amount in node_level(request).items():
+        for name, amount in asked.items():
             if name in self._all:
                 self._cluster.setdefault(name, OverTime()).add(sign * amount, time)
 
@@ -97,63 +97,66 @@ class FragmentationOverTime:
     """What NUMA boundaries cost for the shapes of a trace, each weighted by its number of replicas (6.4)."""
 
     def __init__(self, machines: Iterable[SimulatedMachine]) -> None:
-        """Know the machines; shapes are added later."""
+        """Know the machines; shapes come with `start`."""
         self._machines = tuple(machines)
-        self._probes: list[tuple[Mapping[str, int], int]] = []
-        self._rooms: list[list[Room]] = []
-        self._sums: list[tuple[int, int]] = []
-        self._known: dict[tuple[int, int, Free], Room] = {}
+        self._probes: Sequence[tuple[Amounts, int]] = ()
         self._weights = 0
+        self._rooms: list[tuple[Room, ...]] = []
+        """Of each machine the room for each probe."""
+        self._single: list[int] = []
+        self._total: list[int] = []
+        """Of each probe the sums over all machines."""
+        self._known: dict[tuple[int, Free], tuple[Room, ...]] = {}
         self.now = 0.0
         self._since = 0
-        self._total = 0.0
+        self._sum = 0.0
         self._most = 0.0
 
-    def probe(self, request: PodRequest, weight: int) -> None:
-        """Add a shape, before anything happens."""
-        asked = effective(request)
-        self._probes.append((asked, weight))
-        self._weights += weight
-        rooms = [self._room(len(self._probes) - 1, machine, machine.free) for machine in self._machines]
-        self._rooms.append(rooms)
-        self._sums.append((sum(one.single for one in rooms), sum(one.total for one in rooms)))
+    def start(self, probes: Sequence[tuple[Amounts, int]]) -> None:
+        """Learn the shapes and their weights, before anything happens."""
+        self._probes = probes
+        self._weights = sum(weight for _, weight in probes)
+        self._rooms = [self._room(machine, machine.free) for machine in self._machines]
+        self._single = [sum(rooms[place].single for rooms in self._rooms) for place in range(len(probes))]
+        self._total = [sum(rooms[place].total for rooms in self._rooms) for place in range(len(probes))]
 
-    def _room(self, probe: int, machine: SimulatedMachine, free: Free) -> Room:
-        key = (probe, machine.kind.number, free)
+    def _room(self, machine: SimulatedMachine, free: Free) -> tuple[Room, ...]:
+        key = (machine.kind.number, free)
         found = self._known.get(key)
         if found is None:
             layout = machine.kind.layout
             zones = [dict(zip(names, row, strict=True)) for names, row in zip(layout.names, free, strict=True)]
-            asked = self._probes[probe][0]
-            host = [name for name in asked if name not in layout.listed and is_host_level(name)]
-            found = self._known[key] = fragmentation(zones, asked, host=machine.kind.totals, host_level=host)
+            rooms = []
+            for asked, _ in self._probes:
+                host = [name for name in asked if name not in layout.listed and is_host_level(name)]
+                rooms.append(fragmentation(zones, asked, host=machine.kind.totals, host_level=host))
+            found = remember(self._known, key, tuple(rooms))
         return found
 
     def moved(self, machine: SimulatedMachine, free: Free, time: int) -> None:
         """Count that a machine's free amounts are now others."""
         self.pass_time(time)
+        before, after = self._rooms[machine.number], self._room(machine, free)
+        self._rooms[machine.number] = after
+        singles, totals = self._single, self._total
         value = 0.0
-        for probe, (_, weight) in enumerate(self._probes):
-            before = self._rooms[probe][machine.number]
-            after = self._rooms[probe][machine.number] = self._room(probe, machine, free)
-            single, total = self._sums[probe]
-            single, total = self._sums[probe] = (
-                single + after.single - before.single,
-                total + after.total - before.total,
-            )
-            value += weight * (1 - single / total) if total else 0.0
+        for place, (old, new) in enumerate(zip(before, after, strict=True)):
+            single = singles[place] = singles[place] + new[0] - old[0]
+            total = totals[place] = totals[place] + new[1] - old[1]
+            if total:
+                value += self._probes[place][1] * (1 - single / total)
         self.now = value / self._weights if self._weights else 0.0
 
     def pass_time(self, time: int) -> None:
         """Let time pass with the present value."""
-        self._total += self.now * (time - self._since)
+        self._sum += self.now * (time - self._since)
         self._since = time
         self._most = max(self._most, self.now)
 
     def share(self, end: int) -> Share:
         """Give mean and maximum."""
         self.pass_time(end)
-        return Share(self._total / end if end else self.now, self._most)
+        return Share(self._sum / end if end else self.now, self._most)
 
 
 class PeakRate:

@@ -14,8 +14,9 @@ from numalign.scheduler.kai.topology import KaiOptions, KaiTopology, topology
 from numalign.scheduler.node import ClusterNode
 from numalign.scheduler.node_fit import NodeTotals
 from numalign.scheduler.nrt.value import NodeResourceTopology
-from numalign.scheduler.request import PodRequest, node_level
+from numalign.scheduler.resources import Amounts
 from numalign.scheduler.simulate import truth
+from numalign.scheduler.simulate.known import Numbers
 from numalign.scheduler.simulate.truth import Free, Layout
 from numalign.scheduler.timing import ExporterConfig
 from numalign.values import NamedTuple
@@ -82,9 +83,9 @@ class Sample(NamedTuple):
 class Sight(NamedTuple):
     """What a scheduler sees of a machine until it changes."""
 
-    bag: Hashable
-    """All that decides about the machine as a bag of resources; the key under which machines share that judgement."""
-    zones: Hashable
+    bag: int
+    """Number of all that decides about the machine as a bag of resources: machines with one number are judged alike."""
+    zones: int
     """The same for its NUMA nodes."""
     free: Free | None
     fresh: bool
@@ -122,16 +123,17 @@ class SimulatedMachine:
         self.doubted = False
         """Marked as maybe over-reserved (O-5)."""
         self.foreign = False
-        self._sight: Sight | None = None
+        self.seen: Sight | None = None
+        """What a scheduler last saw; None: it has to look again."""
         self.answers: dict[int, bool] = {}
         """Shape -> whether the kubelet would admit it now."""
         self.placements: dict[int, Free] = {}
         """Pod -> what KAI believes it takes."""
 
-    def charge(self, request: PodRequest, sign: int) -> None:
+    def charge(self, asked: Amounts, sign: int) -> None:
         """Add a pod to the node-level use, or take it off."""
         used = list(self.used)
-        for name, amount in node_level(request).items():
+        for name, amount in asked.items():
             place = self.kind.places.get(name)
             if place is not None:
                 used[place] += sign * amount
@@ -143,17 +145,14 @@ class SimulatedMachine:
         """The machine as a bag."""
         return NodeTotals(self.kind.totals, dict(zip(self.kind.totals, self.used, strict=True)), self.pods)
 
-    def changed(self) -> None:
-        """Learn that a scheduler may see something else now."""
-        self._sight = None
-
-    def sight(self, scheduler: str, cache: CacheConfig) -> Sight:
+    def sight(self, scheduler: str, cache: CacheConfig, bags: Numbers, zones: Numbers) -> Sight:
         """Give what a scheduler sees."""
-        found = self._sight
+        found = self.seen
         if found is None:
             free, fresh = self.view(scheduler, cache)
-            number = self.kind.number
-            found = self._sight = Sight((number, self.used, self.pods), (number, free, fresh), free, fresh)
+            kind = self.kind.number
+            bag, zone = bags.of((kind, self.used, self.pods)), zones.of((kind, free, fresh))
+            found = self.seen = Sight(bag, zone, free, fresh)
         return found
 
     def view(self, scheduler: str, cache: CacheConfig) -> tuple[Free | None, bool]:

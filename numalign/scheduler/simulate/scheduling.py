@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from numalign.kubelet import admission
 from numalign.scheduler.kai import evaluate as kai
-from numalign.scheduler.request import effective, exclusive_containers
+from numalign.scheduler.request import exclusive_containers
 from numalign.scheduler.simulate import draws
 from numalign.scheduler.simulate.counting import Counts
 from numalign.scheduler.simulate.exporters import Exporters
@@ -129,8 +129,7 @@ class Scheduling:
             changed = dict.fromkeys(self._log[shape.read :])
         shape.read = len(self._log)
         for number in changed:
-            machine = self._machines[number]
-            shape.put(number, self._judge.judge(machine, shape, machine.sight(self._config.kind, self._config.cache)))
+            shape.put(number, self._judge.judge(self._machines[number], shape))
 
     def _no_machine(self, pod: PodRecord, now: int) -> None:
         self._agenda.add(self._waiting.failed(pod.number, now, pod.attempts), Kind.WAKE, 0, pod.number)
@@ -159,11 +158,11 @@ class Scheduling:
     def _bind(self, pod: PodRecord, machine: SimulatedMachine, now: int) -> None:
         """Reserve and bind (O-2); the kubelet answers a while later."""
         pod.state, pod.machine = "bound", machine.number
-        pod.sight = machine.sight(self._config.kind, self._config.cache)
-        machine.charge(pod.shape.request, 1)
+        pod.sight = self._judge.sight(machine)
+        machine.charge(pod.shape.asked, 1)
         machine.unbound += 1
         if self._over_reserves and machine.kind.empty is not None:
-            for name, amount in effective(pod.shape.request).items():
+            for name, amount in pod.shape.reserved.items():
                 machine.reserved[name] = machine.reserved.get(name, 0) + amount
         if self._config.kind == "kai":
             machine.placements[pod.number] = self._predict(pod, machine)
@@ -191,7 +190,7 @@ class Scheduling:
     # What changes
 
     def _changed(self, machine: SimulatedMachine) -> None:
-        machine.changed()
+        machine.seen = None
         self._log.append(machine.number)
 
     def settled(self, machine: SimulatedMachine, now: int) -> None:
@@ -203,7 +202,7 @@ class Scheduling:
 
     def release(self, machine: SimulatedMachine, pod: PodRecord, now: int) -> None:
         """Learn that a pod ended or was refused: its node-level use is free, what the cache reserved is not (O-4)."""
-        machine.charge(pod.shape.request, -1)
+        machine.charge(pod.shape.asked, -1)
         machine.placements.pop(pod.number, None)
         machine.answers.clear()
         self._changed(machine)
@@ -213,7 +212,7 @@ class Scheduling:
 
     def foreign(self, machine: SimulatedMachine, pod: PodRecord, now: int) -> None:
         """See a pod that somebody else bound (O-6)."""
-        machine.charge(pod.shape.request, 1)
+        machine.charge(pod.shape.asked, 1)
         self._see_foreign(machine, pod)
         self._changed(machine)
         self._go_on(now)

@@ -8,13 +8,13 @@ attempt, and machines that look alike share one answer, so thousands of equal ma
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from heapq import heappop, heappush
 
 from numalign.scheduler import choice
 from numalign.scheduler.choice import TieBreak
-from numalign.scheduler.request import PodRequest
+from numalign.scheduler.request import PodRequest, effective, node_level
 from numalign.scheduler.xxh64 import xxh64
 from numalign.values import NamedTuple
 
@@ -47,10 +47,14 @@ class Shape:
         self.number = number
         self.request = request
         self.selector = selector
-        self.bags: dict[Hashable, Half] = {}
-        """What a machine is as a bag -> the judgement of that."""
-        self.zones: dict[Hashable, Half] = {}
-        """What a scheduler sees of a machine's NUMA nodes -> the judgement of that."""
+        self.asked = node_level(request)
+        """What it takes of a machine as a bag."""
+        self.reserved = effective(request)
+        """What the plugin's cache takes off every zone for it."""
+        self.bags: dict[int, Half] = {}
+        """Number of what a machine is as a bag -> the judgement of that."""
+        self.zones: dict[int, Half] = {}
+        """Number of what a scheduler sees of a machine's NUMA nodes -> the judgement of that."""
         self.judged: list[Judgement | None] = [None] * count
         self.read = 0
         """How far the shape has read the log of changes."""
@@ -68,7 +72,8 @@ class Shape:
     def put(self, machine: int, judgement: Judgement) -> None:
         """Replace what is known of a machine."""
         old = self.judged[machine]
-        self._settle(machine, old)
+        if self._said_since[machine] != self.failed_attempts:
+            self._settle(machine, old)
         if old is not None:
             self.fitting -= old.fits
         self.judged[machine] = judgement
