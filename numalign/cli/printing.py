@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from numalign.render.escape import guarded, in_json, in_yaml, lines, printable
-from numalign.render.json.data import Data
 
 CHECKS = ("junit", "github", "gitlab", "sarif")
 """Outputs for build servers."""
@@ -17,6 +16,7 @@ CHECKS = ("junit", "github", "gitlab", "sarif")
 if TYPE_CHECKING:
     from numalign.model.machine import Machine
     from numalign.render.ci.checks import Check
+    from numalign.render.json.data import Data
     from numalign.render.page.document import Document
 
 

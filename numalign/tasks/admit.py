@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from numalign.analysis.holding import holding
-from numalign.analysis.whatif.suggested import suggested, suggested_flags
 from numalign.errors import InputError, Notice, StartError
 from numalign.kubelet import node as twin
 from numalign.kubelet.admission import Outcome, Session, admit_in_order, end, odd_from_the_start, open_session
@@ -117,6 +116,8 @@ def _opened(setup: Setup, there: Session | None, *, fit_check: bool) -> Session:
 
         return take_over(setup, there, fit_check=fit_check)
     except StartError as error:
+        from numalign.analysis.whatif.suggested import suggested, suggested_flags
+
         if suggested(setup) != setup.config:
             error.add_note(f"the machine's file suggests {suggested_flags(setup.machine)}")
         raise

@@ -16,7 +16,6 @@ from numalign.kubelet.releases.release import Kubelet, version_text
 from numalign.kubelet.releases.table import LATEST, first_with_setting
 from numalign.kubelet.setup import Base, Setup
 from numalign.kubelet.start.check import MERGE_EVICTION
-from numalign.kubelet.start.feature_gates import doubtful_gates
 from numalign.model.machine import Machine
 from numalign.model.pod import Pod
 from numalign.values import NamedTuple
@@ -128,7 +127,11 @@ def unused_settings(setup: Setup) -> Iterator[Notice]:
             f"kubelet {version_text(kubelet.version)} ignores it: it came with {since}",
             MERGE_EVICTION,
         )
-    for name in doubtful_gates(kubelet, config.feature_gates) if config.feature_gates else ():
+    if not config.feature_gates:
+        return
+    from numalign.kubelet.start.feature_gates import doubtful_gates
+
+    for name in doubtful_gates(kubelet, config.feature_gates):
         yield Notice(
             "unknown-gate",
             f"{name}: a kubelet {version_text(kubelet.version)} that does not know it crashes at its start",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numalign.kubelet.cpu.distributed import take_distributed
 from numalign.kubelet.cpu.options import CPUPolicyOptions
 from numalign.kubelet.cpu.packed import take_packed
 from numalign.kubelet.cpu.topology import CPUTopology
@@ -30,6 +29,8 @@ def take(
         KubeletHangError: the kubelet would search for ever (8.31).
     """
     if options.distribute_cpus_across_numa:
+        from numalign.kubelet.cpu.distributed import take_distributed
+
         group = topology.cpus_per_core if options.full_pcpus_only else 1
         return take_distributed(topology, free, n, group)
     return take_packed(

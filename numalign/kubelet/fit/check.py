@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.demand import of_node
-from numalign.kubelet.fit import predicates, preemption
+from numalign.kubelet.fit import predicates
 from numalign.kubelet.fit.predicates import Refusal
 from numalign.kubelet.start.allocatable import allocatable
 from numalign.kubelet.start.reservation import Reservation
@@ -111,6 +111,8 @@ def _report(pod: Pod, others: Sequence[Pod], shortages: list[Shortage], refusals
     failures: tuple[Shortage | Refusal, ...] = tuple(shortages) + tuple(refusals)
     if not failures:
         return FitResult(True)
+    from numalign.kubelet.fit import preemption
+
     if not preemption.is_critical(pod):
         told = shortages[0].refusal if shortages else refusals[0]
         return FitResult(False, *told, failures=failures)
@@ -209,6 +211,6 @@ def _refusals(pod: Pod, others: Sequence[Pod], node: NodeView, notes: list[str])
         result.append(predicates.NODE_NAME)
     if predicates.ports_taken(pod, others):
         result.append(predicates.NODE_PORTS)
-    if not preemption.is_static(pod) and not predicates.tolerates(pod, node.taints):
+    if not predicates.is_static(pod) and not predicates.tolerates(pod, node.taints):
         result.append(predicates.TAINT_TOLERATION)
     return result

@@ -32,6 +32,11 @@ TAINT_TOLERATION = Refusal(
 )
 
 
+def is_static(pod: Pod) -> bool:
+    """Tell whether the kubelet itself read the pod, from a file or a URL (1.6)."""
+    return pod.annotations.get("kubernetes.io/config.source", "api") != "api"
+
+
 def wrong_system(pod: Pod) -> Refusal | None:
     """Check that the pod is for Linux (4.1); this comes before everything else."""
     if pod.labels.get(OS_LABEL, "linux") != "linux":

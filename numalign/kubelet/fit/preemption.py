@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from numalign.kubelet.fit.predicates import is_static
 from numalign.model.pod import Pod
 from numalign.model.resources import whole
 
@@ -12,11 +13,6 @@ CLASS_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-criti
 
 Needs = Mapping[str, int]
 """Resource -> how much is missing: CPU in milli-CPUs, others in whole units; in the order of the failures."""
-
-
-def is_static(pod: Pod) -> bool:
-    """Tell whether the kubelet itself read the pod, from a file or a URL (1.6)."""
-    return pod.annotations.get("kubernetes.io/config.source", "api") != "api"
 
 
 def is_critical(pod: Pod) -> bool:

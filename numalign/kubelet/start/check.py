@@ -19,7 +19,6 @@ from numalign.kubelet.memory.state import MemoryManager
 from numalign.kubelet.releases.release import Kubelet, version_text
 from numalign.kubelet.releases.table import first_with_setting
 from numalign.kubelet.setup import Setup
-from numalign.kubelet.start.feature_gates import check_feature_gates
 from numalign.kubelet.start.reservation import Reservation, check_capacity, reserve
 from numalign.kubelet.topology import options as topology
 from numalign.kubelet.topology.provider import StartInput
@@ -62,7 +61,10 @@ def check(setup: Setup) -> Started:
         StartError: the kubelet would not start, or would crash at the first merge (topology-manager.md 2.3).
     """
     machine, config, base, kubelet = setup
-    check_feature_gates(kubelet, config.feature_gates)
+    if config.feature_gates:
+        from numalign.kubelet.start.feature_gates import check_feature_gates
+
+        check_feature_gates(kubelet, config.feature_gates)
     _check_settings(config, kubelet)
     if MERGE_EVICTION not in kubelet.settings:
         config = config._replace(merge_default_eviction_settings=False)

@@ -24,8 +24,6 @@ def check_feature_gates(kubelet: Kubelet, given: Mapping[str, bool]) -> None:
     Raises:
         StartPanicError: the kubelet would crash; the text is its own.
     """
-    if not given:
-        return
     problems = [*_each(kubelet, given)] or [*_unmet(kubelet, given)]
     if problems:
         cause = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from numalign.kubelet.releases.release import version_text
 from numalign.model.cpuset import format_set, ids
-from numalign.render.json.data import Data
 
 if TYPE_CHECKING:
     from numalign.analysis.holding import Holding
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     from numalign.kubelet.config import KubeletConfig
     from numalign.kubelet.memory import Block
     from numalign.kubelet.topology.hints import TopologyHint
+    from numalign.render.json.data import Data
     from numalign.results.admit import AdmitResult, ContainerResult, Gang, PodResult
     from numalign.results.claimed import NodeClaims
 

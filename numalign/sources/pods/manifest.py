@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from numalign.errors import InputError, Notice
 from numalign.model.path import child
@@ -12,10 +12,12 @@ from numalign.model.pod import Pod
 from numalign.sources.pods import files
 from numalign.sources.pods.notes import no_pod_in, notes_of, podless
 from numalign.sources.pods.pod_objects import Carrier, Found, owner_name, search
-from numalign.sources.pods.roles import Fields
 from numalign.sources.pods.shapes import Template
 from numalign.sources.text.yaml import Document, FilePath, load_file
 from numalign.values import NamedTuple
+
+if TYPE_CHECKING:
+    from numalign.sources.pods.roles import Fields
 
 FINISHED: Final = ("Succeeded", "Failed")
 """Phases of pods that have ended."""

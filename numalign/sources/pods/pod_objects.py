@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from numalign.errors import InputError
 from numalign.model.apiserver.defaulting import read_pod
@@ -11,11 +11,12 @@ from numalign.model.apiserver.types import Problem, misfits
 from numalign.model.apiserver.validation import validate
 from numalign.model.path import child
 from numalign.model.pod import Pod
-from numalign.sources.pods.counts import CountError, wanted_pods
-from numalign.sources.pods.roles import Fields, Step
 from numalign.sources.pods.shapes import Template, joined
 from numalign.sources.text.yaml import Document
 from numalign.values import NamedTuple
+
+if TYPE_CHECKING:
+    from numalign.sources.pods.roles import Fields
 
 MAX_CONTAINERS: Final = 5_000
 """Most containers of a pod: an object of an API server has 3 MiB at most."""
@@ -140,6 +141,8 @@ def carriers_of(thing: Thing, *, check: bool) -> list[Carrier]:
     if kind == "Pod":
         template = Template(path, data)
         return [Carrier(document, data, "Pod", template, _checked(document, template, check, named=True))]
+    from numalign.sources.pods.counts import CountError
+
     try:
         templates = list(_templates(data, kind, path))
     except CountError as error:
@@ -173,6 +176,9 @@ def _templates(thing: Fields, kind: str, path: str) -> Iterator[Template]:
 
 
 def _own_template(thing: Fields, kind: str, path: str) -> Template:
+    from numalign.sources.pods.counts import wanted_pods
+    from numalign.sources.pods.roles import Step
+
     keys = {"CronJob": ("spec", "jobTemplate", "spec", "template"), "PodTemplate": ("template",)}
     steps = []
     value: object = thing
@@ -182,7 +188,7 @@ def _own_template(thing: Fields, kind: str, path: str) -> Template:
         place = child(place, key)
         steps.append(Step(key, value))
     wanted = wanted_pods(thing, kind, path, steps)
-    return Template(place, cast(Fields, value if value is not None else {}), wanted=wanted)
+    return Template(place, cast("Fields", value if value is not None else {}), wanted=wanted)
 
 
 def _is_workload(thing: Fields, kind: str) -> bool:

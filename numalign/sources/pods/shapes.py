@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from numalign.sources.pods.roles import Fields
+from typing import TYPE_CHECKING
+
 from numalign.values import NamedTuple
+
+if TYPE_CHECKING:
+    from numalign.sources.pods.roles import Fields
 
 
 class Place(NamedTuple):
