@@ -11,6 +11,20 @@ import pytest
 from tests.cli.running import ENVIRONMENT, PODS, ROOT
 
 HEAVY = {"rich", "psutil", "pathlib", "importlib.metadata", "importlib.resources", "dataclasses", "asyncio", "hashlib"}
+SELDOM = {
+    "numalign.analysis.refusal",
+    "numalign.kubelet.cpu.distributed",
+    "numalign.kubelet.fit.preemption",
+    "numalign.kubelet.proposals.table",
+    "numalign.kubelet.releases.gate_names",
+    "numalign.kubelet.releases.until_1_31",
+    "numalign.sources.kubelet.configuration",
+    "numalign.sources.pods.counts",
+    "numalign.sources.pods.templates",
+}
+"""What few pods or configurations need."""
+MAX_MODULES = 135
+"""Modules of numalign that one admission may import; each costs a tenth of a millisecond or more."""
 POD = str(PODS / "announcement.yaml")
 
 
@@ -61,3 +75,9 @@ def test_listing_the_commands_imports_none() -> None:
 
 def test_replay_reads_no_yaml() -> None:
     assert "yaml" not in imported("replay", "/dev/null")
+
+
+def test_an_admission_imports_what_it_needs() -> None:
+    found = imported("admit", POD, "-m", "figure-1", "--policy", "single-numa-node", "-o", "json")
+    assert found & SELDOM == set()
+    assert len([name for name in found if name.startswith("numalign")]) <= MAX_MODULES

@@ -61,10 +61,7 @@ def check(setup: Setup) -> Started:
         StartError: the kubelet would not start, or would crash at the first merge (topology-manager.md 2.3).
     """
     machine, config, base, kubelet = setup
-    if config.feature_gates:
-        from numalign.kubelet.start.feature_gates import check_feature_gates
-
-        check_feature_gates(kubelet, config.feature_gates)
+    _check_gates(config, kubelet)
     _check_settings(config, kubelet)
     if MERGE_EVICTION not in kubelet.settings:
         config = config._replace(merge_default_eviction_settings=False)
@@ -106,6 +103,14 @@ def check(setup: Setup) -> Started:
         memory=memory,
         reservation=reservation,
     )
+
+
+def _check_gates(config: KubeletConfig, kubelet: Kubelet) -> None:
+    """Refuse feature gates that the kubelet does not survive; few configurations set any."""
+    if config.feature_gates:
+        from numalign.kubelet.start.feature_gates import check_feature_gates
+
+        check_feature_gates(kubelet, config.feature_gates)
 
 
 def _check_settings(config: KubeletConfig, kubelet: Kubelet) -> None:
