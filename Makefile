@@ -28,6 +28,7 @@ lint: $(STAMP)
 	$(BIN)/mypy
 
 site: $(STAMP)
+	$(BIN)/python -m manual docs/commands.md
 	$(BIN)/zensical build --clean --strict
 
 release: $(STAMP)

@@ -106,4 +106,5 @@ def test_the_image_runs_without_root_and_copies_only_what_is_there() -> None:
     (user,) = [line[1] for line in words if line[0] == "USER"]
     assert user.split(":")[0] not in ("0", "root")
     # What the build needs is what the wheel is made of.
-    assert {"pyproject.toml", "README.md", "LICENSE", "numalign", "machines"} == set(copied)
+    needed = {"pyproject.toml", "hatch_build.py", "README.md", "LICENSE", "numalign", "machines", "manual"}
+    assert needed == set(copied)

@@ -15,7 +15,10 @@ GROUPS: Mapping[str, Sequence[str]] = {
         *("files", "beside", "replicas", "gang", "node_name", "started", "started_pods", "allow_missing", "slices"),
         *("only", "without", "amounts"),
     ),
-    "Machine and node": ("machine", "node", "ignore_checksums", "state", "sysfs_root", "device_rules", "requested"),
+    "Machine and node": (
+        *("machine", "devices", "hugepages", "memory"),
+        *("node", "ignore_checksums", "state", "sysfs_root", "device_rules", "requested"),
+    ),
     "Kubelet": (
         *("kubelet_config", "config_dir", "topology_manager_policy", "topology_manager_scope"),
         *("topology_manager_policy_options", "cpu_manager_policy", "cpu_manager_policy_options"),
@@ -37,18 +40,22 @@ def grouped(command: click.Command) -> click.Command:
         return command
 
     def format_options(ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        records: dict[str, list[tuple[str, str]]] = {heading: [] for heading in GROUPS}
-        for parameter in command.get_params(ctx):
-            record = parameter.get_help_record(ctx)
-            if record is not None:
-                records[_heading(parameter)].append(_with_variable(parameter, record))
-        for heading, rows in records.items():
-            if rows:
-                with formatter.section(heading):
-                    formatter.write_dl(rows)
+        for heading, rows in flags(command, ctx).items():
+            with formatter.section(heading):
+                formatter.write_dl(rows)
 
     command.format_options = format_options  # type: ignore[method-assign]  # click offers no other place for one command
     return command
+
+
+def flags(command: click.Command, ctx: click.Context) -> Mapping[str, Sequence[tuple[str, str]]]:
+    """Tell a command's flags: heading -> flag and what it does, headings without a flag left out."""
+    records: dict[str, list[tuple[str, str]]] = {heading: [] for heading in GROUPS}
+    for parameter in command.get_params(ctx):
+        record = parameter.get_help_record(ctx)
+        if record is not None and record[1]:  # an argument has no text: the usage line and the first sentence name it
+            records[_heading(parameter)].append(_with_variable(parameter, record))
+    return {heading: rows for heading, rows in records.items() if rows}
 
 
 def _heading(parameter: click.Parameter) -> str:

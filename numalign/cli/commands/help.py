@@ -17,7 +17,8 @@ What the exit status says, for every command:
     3    the host or the node could not be read
     4    the kubelet would refuse to start, or crash, with this configuration on this machine
     70   a bug in numalign; --debug shows the traceback
-    130  interrupted        141  the reader of our pipe went away
+    130  interrupted
+    141  the reader of our pipe went away
 """,
     "formats": """\
 -o names how a result is printed; each command's --help lists its own:
