@@ -273,7 +273,7 @@ class ExplainedPod(_ExplainedPod):
     @property
     def advice(self) -> tuple[str, ...]:
         """Each of `changes` in words, the nearest first; each was tried."""
-        from numalign.render.text.explain import change_text
+        from numalign.render.text.changes import change_text
 
         return tuple(change_text(change, self.setup.config, self.containers) for change in self.changes)
 

@@ -14,6 +14,7 @@ from numalign.kubelet.admission import Outcome
 from numalign.kubelet.cpu.allocate import SMT_ALIGNMENT_ERROR
 from numalign.kubelet.demand import ContainerDemand
 from numalign.kubelet.fit.check import Shortage
+from numalign.kubelet.memory.state import STATIC
 from numalign.kubelet.node import Node, NodeState
 from numalign.model.pod import ContainerKind
 from numalign.model.quantity import NANO
@@ -56,14 +57,22 @@ class Sum(NamedTuple):
     """(container, amount) pairs: CPUs, devices or bytes."""
 
 
+class Shares(NamedTuple):
+    """Who asks for a resource of which the node as a whole has too little."""
+
+    resource: str
+    parts: tuple[tuple[str, int], ...]
+    """(container, amount) pairs, in billionths; they add up to what the pod asks for."""
+
+
 class Loose(NamedTuple):
     """Devices of a resource that lie on no NUMA node of the machine, or on several."""
 
     resource: str
     nowhere: tuple[int, int]
     """(free, all) of those on no node."""
-    several: tuple[int, int]
-    """(free, all) of those on several nodes; each of them is counted on every one."""
+    places: tuple[tuple[int, int, int], ...]
+    """(mask of nodes, free, all) of those on nodes, each device once: those on several nodes apart from the others."""
     placed: int
     """How many free ones lie on a node: only these count where the policy asks for nodes."""
     total: int
@@ -105,8 +114,11 @@ class Circumstances(NamedTuple):
 
     own: tuple[Own, ...] = ()
     sums: tuple[Sum, ...] = ()
+    shares: tuple[Shares, ...] = ()
     loose: tuple[Loose, ...] = ()
     groups: tuple[Group, ...] = ()
+    joined: tuple[int, ...] = ()
+    """With `groups`: masks of the nodes that may hold one container's memory together, as large as they can be."""
     chosen: int | None = None
     """The mask of the nodes that had been chosen for the container when a manager failed; None: none were."""
     cores: Cores | None = None
@@ -121,8 +133,10 @@ def circumstances(outcome: Outcome, rows: Sequence[Row]) -> Circumstances:
     return Circumstances(
         own=tuple(one for one in _own(outcome) if one.resource in names),
         sums=tuple(_sums(outcome)),
+        shares=tuple(_shares(outcome)),
         loose=tuple(_loose(node, outcome.after, name) for name in names if name in node.device.resources),
         groups=tuple(_groups(outcome)) if any(map(is_memory, names)) else (),
+        joined=_joined(outcome) if any(map(is_memory, names)) else (),
         chosen=hint.numa_affinity if hint else None,
         cores=_cores(outcome) if outcome.reason == SMT_ALIGNMENT_ERROR else None,
         unreadable=_unreadable(outcome),
@@ -215,6 +229,19 @@ def _sums(outcome: Outcome) -> Iterator[Sum]:
             yield Sum(name, sum(each.values()), total, tuple(each.items()))
 
 
+def _shares(outcome: Outcome) -> Iterator[Shares]:
+    """Tell containers' parts where several add up to what the node has too little of."""
+    for short in outcome.fit.failures if outcome.fit else ():
+        if isinstance(short, Shortage):
+            asked = [
+                (one.name, one.requests.get(short.resource)) for one in outcome.pod.containers if one.kind != "init"
+            ]
+            parts = tuple((name, amount.nano) for name, amount in asked if amount is not None and amount.nano)
+            unit = MILLI if short.resource == "cpu" else NANO
+            if len(parts) > 1 and sum(nano for _, nano in parts) == short.requested * unit:
+                yield Shares(short.resource, parts)
+
+
 def _of_container(container: ContainerDemand) -> Iterator[tuple[str, int]]:
     yield "cpu", container.cpus
     yield from container.memory or ()
@@ -223,7 +250,6 @@ def _of_container(container: ContainerDemand) -> Iterator[tuple[str, int]]:
 
 def _loose(node: Node, state: NodeState, name: str) -> Loose:
     resource = node.device.resources[name]
-    spread = sum(bit for bit, _ in resource.spanning)
     homeless = resource.no_topology | resource.nowhere
     taken = state.device.allocated.get(name, 0)
 
@@ -231,8 +257,13 @@ def _loose(node: Node, state: NodeState, name: str) -> Loose:
         healthy = devices & resource.healthy
         return (healthy & ~taken).bit_count(), healthy.bit_count()
 
+    spans = dict(resource.spanning)
+    there: dict[int, int] = {1 << numa: resource.on_node[numa] for numa in range(len(resource.on_node))}
+    for bit, span in spans.items():
+        there[span] = there.get(span, 0) | bit
+    places = tuple((mask, *count(devices)) for mask, devices in there.items() if devices)
     placed = (resource.healthy & ~homeless & ~taken).bit_count()
-    return Loose(name, count(homeless), count(spread), placed, resource.healthy.bit_count())
+    return Loose(name, count(homeless), places, placed, resource.healthy.bit_count())
 
 
 def _groups(outcome: Outcome) -> Iterator[Group]:
@@ -248,6 +279,16 @@ def _groups(outcome: Outcome) -> Iterator[Group]:
                     there.append(names[uid])
     for mask in sorted(seen):
         yield Group(mask, tuple(seen[mask]))
+
+
+def _joined(outcome: Outcome) -> tuple[int, ...]:
+    """List which nodes may be used together (docs/rules/memory-manager.md 23): held ones only as they are held."""
+    manager, state = outcome.before.node.memory, outcome.after.memory
+    if manager.policy != STATIC:
+        return ()
+    untouched = sum(1 << numa for numa in manager.node_ids if not state.counts[numa])
+    held = {state.groups[numa] for numa in manager.node_ids if state.counts[numa]}
+    return tuple(sorted({*held, untouched} - {0}))
 
 
 def _cores(outcome: Outcome) -> Cores | None:

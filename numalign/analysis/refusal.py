@@ -94,11 +94,11 @@ class Refusal(NamedTuple):
 
 def refusal(outcome: Outcome) -> Refusal:
     """Take the refusal of a pod apart."""
-    now = _taken_apart(outcome)
+    now = taken_apart(outcome)
     alone = admit(outcome.before.empty(), outcome.pod)
     if alone.admit:
         return now
-    empty = _taken_apart(alone)
+    empty = taken_apart(alone)
     return now._replace(never=True, empty=None if _alike(now, empty) and now.lasting else empty)
 
 
@@ -108,7 +108,8 @@ def _alike(one: Refusal, other: Refusal) -> bool:
     return one.stage == other.stage and resources[0] == resources[1]
 
 
-def _taken_apart(outcome: Outcome) -> Refusal:
+def taken_apart(outcome: Outcome) -> Refusal:
+    """Take a refusal apart as it is now, without asking whether an empty machine would refuse, too."""
     result = outcome.result
     table = refused_at(outcome)
     blocking = culprits(outcome, table)

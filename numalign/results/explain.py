@@ -31,6 +31,8 @@ class ExplainedPod(NamedTuple):
     refusal: Refusal | None
     changes: tuple[Change, ...]
     """Of a refused pod: what would admit it, the nearest first."""
+    after: tuple[PodResult | None, ...]
+    """For each change, what the pod would get."""
     placements: tuple[Placement, ...]
     """Of an admitted pod: where its containers are."""
     unpinned: tuple[Unpinned, ...] = ()

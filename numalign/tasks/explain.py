@@ -126,6 +126,7 @@ def _told(told: Explanation, *, details: bool, all_alternatives: bool) -> Explai
         matrices=told.matrices,
         refusal=told.refusal,
         changes=told.changes,
+        after=tuple(change.tried and pod_result(change.tried) for change in told.changes),
         placements=told.placements,
         unpinned=told.unpinned,
         details=tuple(merging(node, decision) for decision, _ in pairs) if details else None,

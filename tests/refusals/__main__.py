@@ -26,7 +26,7 @@ def main() -> int:
 
 def _wrong(found: list[Judged]) -> Iterator[str]:
     for one in found:
-        if one.unnamed or one.unsaid or one.false or one.false_never or one.stuck:
+        if one.wrong:
             yield str(one)
 
 

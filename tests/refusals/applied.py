@@ -35,6 +35,10 @@ def with_change(data: dict[str, Any], index: int, change: Change) -> tuple[dict[
         if flag == "feature-gates":
             value = {name: on == "true" for name, on in value.items()}
         data["kubelet"][FIELDS[flag]] = value
+    for flag, text in change.hardware:
+        what, _, amount = text.rpartition("=")
+        name, _, node = what.partition("@")
+        write_hardware(data, flag, name, int(amount), int(node) if node else None)
     spec = data["steps"][-1]["pod"]["spec"]
     for container in (*(spec.get("initContainers") or ()), *spec["containers"]):
         write_amounts(container.get("resources") or {}, container["name"], change)
@@ -56,3 +60,17 @@ def write_amounts(resources: dict[str, Any], container: str, change: Change) -> 
             limits[resource] = text
         if requests is not None and resource in requests:
             requests[resource] = text
+
+
+def write_hardware(data: dict[str, Any], flag: str, name: str, amount: int, node: int | None) -> None:
+    """Write huge pages (bytes) or devices of a node, None: every one, into the scenario's machine."""
+    if flag == "hugepages":
+        for numa in data["machine"]["numaNodes"]:
+            if numa["id"] == node or (node is None and numa.get("memory")):
+                numa["hugepages"] = {**(numa.get("hugepages") or {}), name: amount}
+        return
+    assert node is not None, "devices are always asked for on a node"
+    stay = [one for one in data["devices"].get(name, ()) if set(one.get("numaNodes") or [node]) != {node}]
+    more = [{"id": f"more-{number}", "numaNodes": [node]} for number in range(amount)]
+    data["devices"] = {**data["devices"], name: [*stay, *more]}
+    (data.get("preferredAllocation") or {}).pop(name, None)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from numalign.analysis.matrix import matrix
 from numalign.analysis.refusal import Refusal, decisions, refusal
+from numalign.analysis.whatif.change import Change
 from numalign.analysis.whatif.changes import changes
 from numalign.analysis.whatif.situation import Event, Situation
 from numalign.errors import StartError
@@ -22,6 +23,7 @@ from numalign.kubelet.setup import Setup
 from numalign.model.pod import Pod
 from numalign.render.text.refusal import why
 from numalign.sources.recorded import scenario
+from numalign.tasks.hardware import with_what_lacks
 from tests.conftest import VECTORS
 from tests.refusals.applied import with_change
 
@@ -44,6 +46,15 @@ class Judged(NamedTuple):
     """An empty machine would admit it although never is said, or the other way round."""
     stuck: bool
     """There is no way out."""
+    machine: int
+    """How many changes are about what the machine would have to have."""
+    unexplained: tuple[str, ...]
+    """Changes of several parts of which one has no reason."""
+
+    @property
+    def wrong(self) -> bool:
+        """Whether anything is."""
+        return bool(self.unnamed or self.unsaid or self.false or self.false_never or self.stuck or self.unexplained)
 
 
 def scenarios(every: int = 1, first: int = 0) -> Iterator[dict[str, Any]]:
@@ -85,7 +96,7 @@ def refusals(data: dict[str, Any]) -> Iterator[tuple[int, Situation, Outcome]]:
 
 def _judge(data: dict[str, Any], index: int, situation: Situation, outcome: Outcome) -> Judged:
     found = refusal(outcome)
-    ways = changes(situation, outcome)
+    ways = changes(situation, outcome, altered=with_what_lacks(situation, outcome))
     alone = {**data, "steps": [data["steps"][index]]}
     return Judged(
         data["id"],
@@ -96,7 +107,14 @@ def _judge(data: dict[str, Any], index: int, situation: Situation, outcome: Outc
         false=tuple(str(way) for way in ways if not _last_admitted(*with_change(data, index, way))),
         false_never=found.never == _last_admitted(alone, 0),
         stuck=not ways,
+        machine=sum(bool(way.hardware) for way in ways),
+        unexplained=tuple(str(way) for way in ways if not _explained(way)),
     )
+
+
+def _explained(way: Change) -> bool:
+    """Tell whether each part of a change of several parts has a reason, with which the pod is refused."""
+    return len(way.parts) < 2 or all(part.otherwise is not None and list(why(part.otherwise)) for part in way.parts)
 
 
 def _named(outcome: Outcome, found: Refusal) -> bool:
@@ -134,8 +152,10 @@ def shares(every: Iterable[Judged]) -> Iterator[str]:
     for text, wrong in (
         ("name what is in the way, with amounts", sum(one.unnamed for one in found)),
         ("say it in words", sum(one.unsaid for one in found)),
+        ("have a reason for each part of a change", sum(bool(one.unexplained) for one in found)),
         ("have a change that was applied and admits the pod", sum(one.stuck or bool(one.false) for one in found)),
     ):
         yield f"{100 * (count - wrong) / max(count, 1):6.2f} % {text} ({wrong} do not)"
     false, never = sum(len(one.false) for one in found), sum(one.false_never for one in found)
     yield f"{false} false suggestions, {never} false never"
+    yield f"{sum(one.machine for one in found)} of the suggestions give the machine devices or huge pages"

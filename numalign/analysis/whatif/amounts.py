@@ -43,6 +43,11 @@ class OtherRequest(NamedTuple):
         """How much of the request is left, of the resource that changes most; at most 1."""
         return min([1.0, *(amount / self.asked[key] for key, amount in self.amounts.items())])
 
+    @property
+    def grown(self) -> float:
+        """How much of the request is new, of the resource that grows most; 0: nothing grows."""
+        return max([0.0, *(1 - self.asked[key] / amount for key, amount in self.amounts.items() if amount)])
+
 
 def other_requests(outcome: Outcome) -> Iterator[OtherRequest]:
     """Yield for each resource the largest smaller request that passes; of a device or huge pages it may be none."""

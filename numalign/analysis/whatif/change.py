@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from numalign.analysis.refusal import Refusal
 from numalign.analysis.whatif.cuts import is_device
+from numalign.kubelet.admission import Outcome
 from numalign.model.pod import Pod
 from numalign.values import NamedTuple
 
@@ -40,6 +42,10 @@ class Change(NamedTuple):
     """What the machine would have to have."""
     example: bool = False
     """Nobody asked about this machine: it is one of those that would do."""
+    tried: Outcome | None = None
+    """The pod, admitted after the change."""
+    parts: tuple[Part, ...] = ()
+    """What it consists of, and why each part is needed; empty: it was not asked."""
 
     @property
     def keeps_devices(self) -> bool:
@@ -47,3 +53,14 @@ class Change(NamedTuple):
         return not any(
             is_device(name) and nano < self.asked[key] for key, nano in self.amounts.items() for name in key[1:]
         )
+
+
+class Part(NamedTuple):
+    """One part of a change: one request, one setting, the pods to move, or what the machine would have to have."""
+
+    change: Change
+    """This part alone."""
+    otherwise: Refusal | None
+    """How the pod is refused with all the other parts; of a cut request, with the next larger amount."""
+    larger: bool = False
+    """`otherwise` is about the next larger amount."""

@@ -10,6 +10,7 @@ from numalign.analysis.whatif.amounts import other_requests, wider_requests
 from numalign.analysis.whatif.change import Change, Hardware
 from numalign.analysis.whatif.combinations import cut_and_move, cut_now, setting_and_cut, two_settings
 from numalign.analysis.whatif.moving import moved, without
+from numalign.analysis.whatif.needed import covers, reasons, without_needless
 from numalign.analysis.whatif.settings import (
     MEMORY_POLICY,
     POLICY,
@@ -76,11 +77,21 @@ def changes(
     if all(change.amounts for change in found):
         found += islice(_altered_machine(outcome, altered), 1)
         found += islice(_known_machines(outcome, known), MAX_BUNDLED)
+    return tuple(reasons(situation, outcome, _nearest(situation, outcome, found, most)))
+
+
+def _nearest(situation: Situation, outcome: Outcome, found: Iterable[Change], most: int) -> list[Change]:
+    """Take the first ones, few of a kind; of those of several parts only the parts that are needed."""
     kept: list[Change] = []
     for change in found:
-        if sum(1 for other in kept if other.kind == change.kind) < MAX_OF_A_KIND:
-            kept.append(change)
-    return tuple(kept[:most])
+        if sum(1 for other in kept if other.kind == change.kind) >= MAX_OF_A_KIND:
+            continue
+        needed = without_needless(situation, outcome, change)
+        if not any(covers(needed, other) for other in kept):
+            kept.append(needed)
+            if len(kept) == most:
+                break
+    return kept
 
 
 def _combinations(situation: Situation, outcome: Outcome, *, only_keeping: bool) -> list[Change]:
@@ -102,7 +113,7 @@ def _altered_machine(outcome: Outcome, altered: Iterable[tuple[Hardware, Situati
     for hardware, situation in altered:
         tried = _tried(situation, outcome)
         if tried is not None:
-            yield Change("machine", MORE_HARDWARE, aligned(tried), hardware=hardware)
+            yield Change("machine", MORE_HARDWARE, aligned(tried), hardware=hardware, tried=tried)
 
 
 def _known_machines(outcome: Outcome, known: Machines) -> Iterator[Change]:
@@ -118,26 +129,28 @@ def _machines(outcome: Outcome, others: Machines) -> Iterator[Change]:
     for name, situation in others:
         tried = _tried(situation, outcome)
         if tried is not None:
-            yield Change("machine", 0.5, aligned(tried), machine=name)
+            yield Change("machine", 0.5, aligned(tried), machine=name, tried=tried)
 
 
 def _pods(outcome: Outcome) -> Iterator[Change]:
     found = moved(outcome.before, outcome.pod) if outcome.before.pods else None
     if found is not None:
         tried = admit(without(outcome.before, found.pods), outcome.pod)
-        yield Change("pods", len(found.pods), aligned(tried), pods=found.pods, fewest=found.fewest)
+        yield Change("pods", len(found.pods), aligned(tried), pods=found.pods, fewest=found.fewest, tried=tried)
 
 
 def _requests(outcome: Outcome) -> Iterator[Change]:
-    for other in (*wider_requests(outcome), *other_requests(outcome)):
+    wider = tuple(wider_requests(outcome))
+    for other in (*wider, *other_requests(outcome)):
         tried = admit(outcome.before, with_amounts(outcome.pod, other.amounts))
-        cost = len(other.amounts) + 8 * abs(1 - other.kept)
+        cost = len(other.amounts) + 8 * (other.grown if other in wider else 1 - other.kept)
         yield Change(
             "request" if len(other.amounts) == 1 else "combination",
             cost,
             aligned(tried),
             amounts=other.amounts,
             asked=other.asked,
+            tried=tried,
         )
 
 
@@ -151,7 +164,7 @@ def _settings(situation: Situation, outcome: Outcome) -> Iterator[Change]:
         tried = _tried(situation._replace(setup=situation.setup._replace(config=config)), outcome)
         if tried is not None:
             policy_found = policy_found or POLICY in flags
-            yield Change("setting", _cost(flags), aligned(tried), flags=flags)
+            yield Change("setting", _cost(flags), aligned(tried), flags=flags, tried=tried)
 
 
 def _cost(flags: Flags) -> float:

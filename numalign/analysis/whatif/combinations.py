@@ -63,7 +63,8 @@ def two_settings(situation: Situation, outcome: Outcome) -> Iterator[Change]:
     for flags, session in _elsewhere(situation, outcome, pairs):
         tried = admit(session, outcome.pod)
         if tried.admit:
-            yield Change("combination", COMBINED + 2 * SETTING + 2 * (POLICY in flags), aligned(tried), flags=flags)
+            cost = COMBINED + 2 * SETTING + 2 * (POLICY in flags)
+            yield Change("combination", cost, aligned(tried), flags=flags, tried=tried)
 
 
 def setting_and_cut(situation: Situation, outcome: Outcome) -> Iterator[Change]:
@@ -95,6 +96,7 @@ def _change(session: Session, pod: Pod, cut: Cut) -> Change:
         aligned(tried),
         amounts=amounts,
         asked={key: asked[key] for key in amounts},
+        tried=tried,
     )
 
 

@@ -92,8 +92,8 @@ def cuts(session: Session, pod: Pod, *, thorough: bool = True) -> Iterator[Cut]:
     asked = {(one.name, name): each.nano for one in containers for name, each in one.requests.items() if each.nano > 0}
     if not asked:
         return
-    steps = _steps(session, asked)
-    request = _Request(session, pod, asked, _wanted(asked, steps), steps, {})
+    sizes = steps(session, asked)
+    request = _Request(session, pod, asked, _wanted(asked, sizes), sizes, {})
     if request.wanted != asked and request.admits(request.wanted):
         yield request.cut(request.wanted)
         return
@@ -118,20 +118,20 @@ def _wanted(asked: Mapping[Key, int], steps: Mapping[Key, int]) -> dict[Key, int
     }
 
 
-def _steps(session: Session, asked: Mapping[Key, int]) -> dict[Key, int]:
+def steps(session: Session, asked: Mapping[Key, int]) -> dict[Key, int]:
     """In which steps an amount is cut: whole cores where only they are given out, whole pages, MiB, thousandths."""
     manager = session.node.cpu
     cores = manager.topology.cpus_per_core if manager.static and manager.options.full_pcpus_only else 1
-    steps = {}
+    found = {}
     for key, amount in asked.items():
         resource = key[1]
         if resource == "cpu":
-            steps[key] = cores * NANO if amount % NANO == 0 else NANO // 1000
+            found[key] = cores * NANO if amount % NANO == 0 else NANO // 1000
         elif is_hugepages(resource):
-            steps[key] = value(parse(page_size(resource))) * NANO
+            found[key] = value(parse(page_size(resource))) * NANO
         else:
-            steps[key] = MEBI * NANO if is_memory(resource) else NANO
-    return steps
+            found[key] = MEBI * NANO if is_memory(resource) else NANO
+    return found
 
 
 def _floors(request: _Request) -> Iterator[dict[Key, int]]:

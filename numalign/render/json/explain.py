@@ -11,8 +11,8 @@ from numalign.model.quantity import NANO
 from numalign.render.json.admit import claims_of, pod_json, settings_json
 from numalign.render.json.data import Data
 from numalign.render.text.alignment import cause_text
+from numalign.render.text.changes import Advice, because, change_text, quantity_text, unaligned, what_text
 from numalign.render.text.details import alternatives_json, merging_json
-from numalign.render.text.explain import Advice, change_text, quantity_text
 from numalign.render.text.refusal import why
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numalign.errors import Notice, StartError
     from numalign.kubelet.config import KubeletConfig
     from numalign.kubelet.setup import Setup
-    from numalign.results.admit import ContainerResult
+    from numalign.results.admit import ContainerResult, PodResult
     from numalign.results.explain import ExplainedPod, ExplainResult
 
 
@@ -54,7 +54,8 @@ def _pod(config: KubeletConfig, told: ExplainedPod, advice: Advice) -> Data:
         "decisions": [matrix_json(table) for table in told.matrices],
         "refusal": None if told.refusal is None else _refusal(told.refusal),
         "changes": [
-            _change(config, change, command) for change, command in zip(told.changes, advice.changes, strict=True)
+            _change(config, told, change, after, command)
+            for change, after, command in zip(told.changes, told.after, advice.changes, strict=True)
         ],
         "placements": [_placement(*both) for both in zip(told.pod.containers, told.placements, strict=False)],
         "unpinned": [_unpinned(one, told.pod.qos) for one in told.unpinned],
@@ -138,11 +139,19 @@ def _number(nano: int) -> int | float:
     return nano // NANO if nano % NANO == 0 else nano / NANO
 
 
-def _change(config: KubeletConfig, change: Change, command: str) -> Data:
+def _change(config: KubeletConfig, told: ExplainedPod, change: Change, after: PodResult | None, command: str) -> Data:
     return {
         "kind": change.kind,
         "text": change_text(change, config),
+        "parts": [
+            {
+                "text": what_text(part.change, config, told.containers),
+                "because": because(part, told.refusal),
+            }
+            for part in change.parts
+        ],
         "aligned": change.aligned,
+        "notAligned": list(unaligned(change, after)),
         "pods": [pod.name for pod in change.pods],
         "fewest": change.fewest,
         "requests": [

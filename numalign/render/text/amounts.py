@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import takewhile
 
 from numalign.model.cpuset import format_set
@@ -37,7 +38,7 @@ Written = Callable[[int], str]
 """How the amounts of one sentence are written."""
 
 _DECIMALS = 3
-"""Most decimals of an amount; where two amounts still look alike both are written out."""
+"""Most decimals of an amount; where two amounts still look alike all are written in a smaller unit."""
 
 
 def written(resource: str, amounts: Iterable[int]) -> Written:
@@ -51,11 +52,15 @@ def written(resource: str, amounts: Iterable[int]) -> Written:
     for decimals in range(1, _DECIMALS + 1):
         if len({_rounded(amount, decimals) for amount in every}) == len(every):
             return lambda amount: _rounded(amount, decimals)
-    return lambda amount: bytes_text(amount) if amount % 1024 == 0 else f"{amount} bytes"
+    for unit, decimals in ((2, 2), (1, 1)):
+        if len({_rounded(amount, decimals, unit) for amount in every}) == len(every):
+            return partial(_rounded, decimals=decimals, unit=unit)
+    return lambda amount: f"{amount} bytes"
 
 
-def _rounded(amount: int, decimals: int) -> str:
-    unit = sum(1 for _ in takewhile(lambda power: abs(amount) >= 1 << 10 * power, range(1, len(_UNITS))))
+def _rounded(amount: int, decimals: int, unit: int | None = None) -> str:
+    if unit is None:
+        unit = sum(1 for _ in takewhile(lambda power: abs(amount) >= 1 << 10 * power, range(1, len(_UNITS))))
     text = f"{amount / (1 << 10 * unit):.{decimals}f}"
     return f"{text.rstrip('0').rstrip('.')}{_UNITS[unit]}"
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from numalign.analysis.whatif.settings import POLICY, SCOPE
 from numalign.errors import CrashError
-from numalign.model.quantity import NANO, Quantity, canonical
 from numalign.model.resources import CPU
 from numalign.render.page.document import Cell, Document, Line, Table
 from numalign.render.text.admit import header, machine_line
 from numalign.render.text.alignment import cause_text, reason_of
-from numalign.render.text.amounts import bytes_text, nodes_text
+from numalign.render.text.amounts import nodes_text
+from numalign.render.text.changes import Advice, changes_lines
 from numalign.render.text.details import alternatives_lines, details
 from numalign.render.text.matrix import matrix_table
 from numalign.render.text.refusal import why
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from numalign.analysis.placement import Placement
     from numalign.analysis.refusal import Refusal
     from numalign.analysis.verdict import Verdict
-    from numalign.analysis.whatif.change import Change
     from numalign.errors import StartError
     from numalign.kubelet.config import KubeletConfig
     from numalign.model.machine import Machine
@@ -34,15 +32,6 @@ VERDICTS = {
     True: "never on this machine with these settings: an empty machine refuses it, too",
     False: "not now: an empty machine would admit it",
 }
-
-
-class Advice(NamedTuple):
-    """What to type next."""
-
-    changes: Sequence[str]
-    """For each change, the command that shows it."""
-    otherwise: str
-    """The command where no change was found."""
 
 
 def explain_document(result: ExplainResult, origin: str, advice: Sequence[Advice]) -> Document:
@@ -95,7 +84,7 @@ def explanation(config: KubeletConfig, told: ExplainedPod, advice: Advice) -> Do
         *(Line(f"  {text}", "bold") for text in why(told.refusal)),
         Line(f"  {_kubelet_says(told.refusal)}"),
         *_matrices(told),
-        *_changes(config, told, advice),
+        *changes_lines(config, told, advice),
     ]
 
 
@@ -135,95 +124,6 @@ def _matrices(told: ExplainedPod) -> Iterator[Line | Table]:
 
 def _whom(container: str | None) -> str:
     return "the whole pod" if container is None else f"container {container}"
-
-
-def _changes(config: KubeletConfig, told: ExplainedPod, advice: Advice) -> Iterator[Line]:
-    yield Line()
-    if not told.changes:
-        yield Line(
-            "  Nothing that was tried admits it: pods moved away, other requests, settings, nor two of these together."
-        )
-        yield Line("  To see it under every policy and scope:")
-        yield Line(f"     {advice.otherwise}", "dim")
-        return
-    yield Line("  Each of these admits it (tried, the nearest first):")
-    for number, (change, command) in enumerate(zip(told.changes, advice.changes, strict=True), start=1):
-        yield Line(f"  {number}. {change_text(change, config, told.containers)}")
-        yield Line(f"     {command}", "dim")
-
-
-def change_text(change: Change, config: KubeletConfig, containers: int = 1) -> str:
-    """Say what to change, and whether the pod is aligned then."""
-    return f"{_what(change, config, containers)}{ALIGNED[change.aligned]}"
-
-
-ALIGNED: Mapping[bool | None, str] = {
-    True: "; it is aligned then",
-    False: "; it is NOT aligned then",
-    None: "",
-}
-
-
-def _what(change: Change, config: KubeletConfig, containers: int) -> str:
-    parts: list[str] = []
-    if change.machine:
-        parts.append(f"run it on {'a machine such as' if change.example else 'machine'} {change.machine}")
-    parts += [_hardware(flag, text) for flag, text in change.hardware]
-    if change.flags:
-        parts += _settings(change, config)
-    if change.amounts:
-        parts += _requests(change, containers)
-    if change.pods:
-        names = ", ".join(pod.name for pod in change.pods)
-        many = len(change.pods) != 1
-        size = "no fewer will do" if change.fewest else "one set that will do; there may be a smaller one"
-        parts.append(f"move {len(change.pods)} pod{'s' * many} away: {names}" + (f" ({size})" if many else ""))
-    return ", and ".join(parts)
-
-
-def _hardware(flag: str, text: str) -> str:
-    """Say what the machine would have to have: `RESOURCE[@NODE]=N`, `SIZE[@NODE]=BYTES`."""
-    what, _, amount = text.rpartition("=")
-    name, _, node = what.partition("@")
-    where = f"node {node}" if node else "every node"
-    if flag == "hugepages":
-        return f"set {bytes_text(int(amount))} aside in {name} pages on {where} at boot"
-    return f"have {amount} {name} on {where}"
-
-
-def _requests(change: Change, containers: int) -> Iterator[str]:
-    """Say what to ask for instead, and what to leave out."""
-    less, left_out = [], []
-    for (container, resource), nano in change.amounts.items():
-        where = f" in container {container}" if containers > 1 else ""
-        asked = change.asked[container, resource]
-        if nano:
-            most = "at most " * (nano < asked)
-            less.append(f"{most}{quantity_text(nano)} {resource} instead of {quantity_text(asked)}{where}")
-        else:
-            left_out.append(f"{resource}{where}")
-    if less:
-        yield "ask for " + " and ".join(less)
-    if left_out:
-        yield "leave out " + " and ".join(left_out)
-
-
-def _settings(change: Change, config: KubeletConfig) -> Iterator[str]:
-    flags = dict(change.flags)
-    policy, scope = flags.pop(POLICY, None), flags.pop(SCOPE, None)
-    if policy is not None:
-        yield f"policy {policy} instead of {config.topology_manager_policy}"
-    if scope is not None:
-        yield f"scope {scope} instead of {config.topology_manager_scope}"
-    if flags:
-        yield "set " + " ".join(f"--{flag} {value}" for flag, value in flags.items())
-
-
-def quantity_text(nano: int) -> str:
-    """Write an amount as a manifest would."""
-    whole = nano // NANO
-    binary = nano % NANO == 0 and whole >= 1 << 20 and whole % 1024 == 0
-    return canonical(Quantity(nano, "BinarySI" if binary else "DecimalSI", None))
 
 
 def _placements(told: ExplainedPod) -> Iterator[Line | Table]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING
 
 from numalign.kubelet.cpu.allocate import SMT_ALIGNMENT_ERROR
 from numalign.kubelet.fit.check import Shortage
-from numalign.model.quantity import parse, readable_near, value, with_decimals
-from numalign.model.resources import NATIVE, is_hugepages, page_size
+from numalign.model.quantity import NANO, parse, readable_near, value, with_decimals
+from numalign.model.resources import CPU, NATIVE, is_bytes, is_hugepages, page_size
 from numalign.render.text.amounts import Written, amount_text, nodes_text, written
 from numalign.render.text.matrix import mask_of
 
@@ -65,11 +67,31 @@ def _first(refusal: Refusal) -> Iterator[str]:
         yield from _never_meet(rows, table, around)
     else:
         for row in rows:
-            yield _too_little(row, table, refusal)
+            yield from _too_little(row, table, refusal)
+        yield from _memory_apart(refusal)
+
+
+def in_short(refusal: Refusal) -> list[str]:
+    """Say why one part of a change is needed, a sentence a line: no more than it takes to follow the amounts."""
+    sums = list(_sums(refusal))
+    if sums:
+        return sums
+    return [*_first(refusal), *(text for text in _beside(refusal) if text.startswith(TAKEN_OVER))]
 
 
 def _beside(refusal: Refusal) -> Iterator[str]:
     """Say what the pod's own containers have to do with it."""
+    yield from _sums(refusal)
+    told = {one.resource for one in refusal.around.sums}
+    nodes = refusal.matrix.nodes if refusal.matrix else ()
+    for row in refusal.culprits:
+        if row.resource not in told and not refusal.too_large(row) and not refusal.odd_cores:
+            own = [one for one in refusal.around.own if one.resource == row.resource]
+            if own and not (row.resource == CPU and _tied_to(refusal) is not None):
+                yield from _held_by_itself(own, row, nodes)
+
+
+def _sums(refusal: Refusal) -> Iterator[str]:
     for one in refusal.around.sums:
         say = written(one.resource, [one.requested, one.capacity, *(amount for _, amount in one.parts)])
         parts = " + ".join(f"{name} {say(amount)}" for name, amount in one.parts)
@@ -77,26 +99,28 @@ def _beside(refusal: Refusal) -> Iterator[str]:
             f"{one.resource}: the pod's containers together ask for {say(one.requested)} ({parts}), and the machine "
             f"never has more than {say(one.capacity)}"
         )
-    told = {one.resource for one in refusal.around.sums}
-    for row in refusal.culprits:
-        if row.resource not in told and not refusal.too_large(row) and not refusal.odd_cores:
-            yield from _held_by_itself([one for one in refusal.around.own if one.resource == row.resource])
 
 
-def _held_by_itself(own: Sequence[Own]) -> Iterator[str]:
-    """Say what the pod's earlier containers hold of a resource, and which of it the next ones must take over."""
-    if not own:
-        return
+TAKEN_OVER = "cpu: what "
+"""How the sentence begins that says which CPUs a container takes over."""
+
+
+def _held_by_itself(own: Sequence[Own], row: Row, every: Sequence[int]) -> Iterator[str]:
+    """Say what the pod's earlier containers hold of a resource, and which of it the next ones take over."""
     resource = own[0].resource
     say = written(resource, [one.amount for one in own])
     held = ", ".join(f"{one.container} {say(one.amount)} on {nodes_text(one.nodes)}" for one in own)
     yield f"{resource}: the pod's own earlier containers hold some of it: {held}"
-    for one in own:
-        if one.kind == "init" and one.nodes:
-            yield (
-                f"{resource}: what init container {one.container} held goes to the containers after it, so "
-                f"{nodes_text(one.nodes)} must be among their nodes"
-            )
+    leaving = [one for one in own if one.kind == "init" and one.nodes]
+    if not leaving or len(every) < 2:
+        return
+    nodes = reduce(or_, (one.nodes for one in leaving))
+    names = ", ".join(dict.fromkeys(one.container for one in leaving))
+    if resource == CPU:
+        there = f" ({_of(row, every.index(nodes.bit_length() - 1))})" if nodes.bit_count() == 1 else ""
+        yield f"{TAKEN_OVER}{names} held goes to the containers after it: they must use {nodes_text(nodes)}, too{there}"
+    elif is_bytes(resource):
+        yield f"{resource}: what {names} held counts as free for containers after it on exactly the same nodes"
 
 
 def _alone_somewhere(row: Row) -> bool:
@@ -119,19 +143,23 @@ def _asked(row: Row) -> str:
     return f"{row.resource}: {_say(row)(row.requested)} asked"
 
 
-def _too_little(row: Row, table: Matrix, refusal: Refusal) -> str:
+def _too_little(row: Row, table: Matrix, refusal: Refusal) -> Iterator[str]:
     """Not enough on the whole machine, or not where it may be used."""
     say = _say(row)
     loose = _loose(row, refusal.around)
     total = max(sum(cell.total for cell in row.cells), row.free) if loose is None else loose.total
     if total == 0:
-        return f"{_asked(row)}, and this machine has none to give on any node{_how_to_add(row.resource, row.requested)}"
+        yield f"{_asked(row)}, and this machine has none to give on any node{_how_to_add(row.resource, row.requested)}"
+        return
     each = _each(row, table, loose)
     if row.free >= row.requested:
-        because = _cannot_be_used(row, refusal, loose)
-        return f"{_asked(row)}, {say(row.free)} free in all ({each}), but {because}"
-    least = f", and never has more than {say(total)}" if total < row.requested else ""
-    return f"{_asked(row)}, the whole machine has {say(row.free)} free{least} ({each})"
+        yield f"{_asked(row)}, {say(row.free)} free in all ({each})"
+        yield from _cannot_be_used(row, refusal, loose)
+    elif total < row.requested:
+        free = "" if row.free == total else f", and has {say(row.free)} free now"
+        yield f"{_asked(row)}, the whole machine never has more than {say(total)}{free} ({each})"
+    else:
+        yield f"{_asked(row)}, the whole machine has {say(row.free)} free ({each})"
 
 
 def _how_to_add(resource: str, amount: int) -> str:
@@ -143,25 +171,46 @@ def _how_to_add(resource: str, amount: int) -> str:
     return "" if resource in NATIVE else " (a device plugin has to offer healthy ones)"
 
 
-def _cannot_be_used(row: Row, refusal: Refusal, loose: Loose | None) -> str:
-    """Say why what is free does not count."""
-    around = refusal.around
-    if loose is not None:
-        if loose.nowhere[1] and loose.placed < row.requested:
-            return (
-                f"policy {refusal.policy} counts only devices whose plugin tells a NUMA node, and of these "
-                f"{loose.placed} {'is' if loose.placed == 1 else 'are'} free"
-            )
-        return "not where the container's other resources have to be"
-    if row.resource == "cpu":
-        return "not where the container's other resources have to be"
-    chosen = "" if around.chosen is None else f" with {nodes_text(around.chosen)}, which had been chosen for it,"
-    if not around.groups:
-        return f"no set of nodes{chosen} has all of it" if chosen else "not together on nodes that have the rest of it"
-    return (
-        f"not on nodes that may be used together{chosen.rstrip(',')}: a node whose memory pods hold alone stays alone, "
-        f"and nodes held together stay together ({_groups(around)})"
-    )
+def _cannot_be_used(row: Row, refusal: Refusal, loose: Loose | None) -> Iterator[str]:
+    """Say why what is free does not count; memory that is held has sentences of its own."""
+    if loose is not None and loose.nowhere[1] and loose.placed < row.requested:
+        yield (
+            f"{row.resource}: policy {refusal.policy} takes only devices whose plugin tells their NUMA node, and of "
+            f"these {loose.placed} {'is' if loose.placed == 1 else 'are'} free"
+        )
+    elif not refusal.around.groups:
+        yield f"{row.resource}: but it is not free on the nodes where the container's other resources have to be"
+
+
+def _memory_apart(refusal: Refusal) -> Iterator[str]:
+    """Say which nodes' memory may be used together, and what that leaves."""
+    around, table = refusal.around, refusal.matrix
+    rows = [row for row in refusal.culprits if is_bytes(row.resource)]
+    if table is None or not around.groups or not any(row.free >= row.requested for row in rows):
+        return
+    yield f"nodes whose memory is held are used only as they are: {_groups(around)}"
+    sets = [(mask, [_sum(row, table, mask) for row in rows]) for mask in around.joined]
+    sets.sort(key=lambda one: (-one[1][0], one[0]))
+    places = [f"{nodes_text(mask)} ({', '.join(map(_amount_of, rows, free))})" for mask, free in sets[:MAX_NODES_NAMED]]
+    yield f"so what is asked has to be free on one of: {', '.join(places)}{', …' * (len(sets) > MAX_NODES_NAMED)}"
+    fits = [mask for mask, free in sets if all(map(_enough, rows, free))]
+    if fits and around.chosen is not None:
+        yield (
+            f"{nodes_text(fits[0])} would do, but before the memory {nodes_text(around.chosen)} had been chosen for "
+            "everything the container asks for, and memory is taken from there"
+        )
+
+
+def _sum(row: Row, table: Matrix, mask: int) -> int:
+    return sum(cell.free for numa, cell in zip(table.nodes, row.cells, strict=True) if mask >> numa & 1)
+
+
+def _amount_of(row: Row, free: int) -> str:
+    return f"{written(row.resource, [row.requested, free])(free)} {row.resource}"
+
+
+def _enough(row: Row, free: int) -> bool:
+    return free >= row.requested
 
 
 def _groups(around: Circumstances) -> str:
@@ -169,25 +218,34 @@ def _groups(around: Circumstances) -> str:
     for one in around.groups[:MAX_NODES_NAMED]:
         names = ", ".join(one.pods[:MAX_PODS_NAMED]) or "ended pods"
         more = f" and {len(one.pods) - MAX_PODS_NAMED} more" if len(one.pods) > MAX_PODS_NAMED else ""
-        texts.append(
-            f"{nodes_text(one.nodes)} {'alone' if one.nodes & (one.nodes - 1) == 0 else 'only together'}: {names}{more}"
-        )
-    return "; ".join(texts) + ("; …" if len(around.groups) > MAX_NODES_NAMED else "")
+        how = "alone" if one.nodes & (one.nodes - 1) == 0 else "together"
+        texts.append(f"{nodes_text(one.nodes)} {how} (by {names}{more})")
+    return ", ".join(texts) + (", …" if len(around.groups) > MAX_NODES_NAMED else "")
 
 
 def _each(row: Row, table: Matrix, loose: Loose | None = None) -> str:
-    """List what the nodes have, and what lies on none or on several."""
+    """List what the nodes have; devices that lie on none or on several nodes apart, so that the amounts add up."""
+    if loose is not None and (loose.nowhere[1] or any(mask & (mask - 1) for mask, _, _ in loose.places)):
+        return _each_device(loose)
     if len(table.nodes) <= MAX_NODES_NAMED:
-        text = ", ".join(f"node {numa}: {_of(row, place)}" for place, numa in enumerate(table.nodes))
-    elif not any(cell.total for cell in row.cells):
-        text = "no node has any"
-    else:
-        text = f"most of it on {_best(row, table)}"
-    if loose is not None and loose.nowhere[1]:
-        text += f", on no known node: {loose.nowhere[0]} of {loose.nowhere[1]}"
-    if loose is not None and loose.several[1]:
-        text += f"; {loose.several[1]} of them on several nodes, counted on each"
-    return text
+        return ", ".join(f"node {numa}: {_of(row, place)}" for place, numa in enumerate(table.nodes))
+    if not any(cell.total for cell in row.cells):
+        return "no node has any"
+    return f"most on {_best(row, table)}"
+
+
+def _each_device(loose: Loose) -> str:
+    """List where the devices are, each once."""
+    places = sorted((one for one in loose.places if one[2]), key=lambda one: -one[1])
+    texts = [
+        f"{'between ' * bool(mask & (mask - 1))}{nodes_text(mask)}: {free} of {total}"
+        for mask, free, total in sorted(places[:MAX_NODES_NAMED])
+    ]
+    if len(places) > MAX_NODES_NAMED:
+        texts.append("…")
+    if loose.nowhere[1]:
+        texts.append(f"on no known node: {loose.nowhere[0]} of {loose.nowhere[1]}")
+    return ", ".join(texts)
 
 
 def _of(row: Row, place: int) -> str:
@@ -232,19 +290,52 @@ def _differ_in_width(rows: Sequence[Row], policy: str) -> Iterator[str]:
         yield f"{_asked(row)}: " + (
             f"fits one node, which {most}" if row.width == 1 else f"takes {row.width} nodes, as one {most}"
         )
-    yield f"policy {policy} takes all of them from the same nodes, so on such nodes they never go together"
+    yield f"policy {policy} wants each on as few nodes as it could do with, and all of them on the same nodes"
 
 
 def _never_meet(rows: Sequence[Row], table: Matrix, around: Circumstances) -> Iterator[str]:
     """Each resource could be had, but not where the others are."""
+    numa = _left_by_init(rows, table, around)
+    if numa is not None:
+        yield from _bound_by_cpus(rows, table, around, numa)
+        return
+    anywhere = [row for row in rows if all(cell.verdict == "enough" for cell in row.cells)]
+    if len(rows) - len(anywhere) > 1:
+        rows = [row for row in rows if row not in anywhere]
     for row in rows:
         each = _each(row, table, _loose(row, around))
         alone = [place for place, cell in enumerate(row.cells) if cell.verdict == "enough"]
         if alone:
-            yield f"{_asked(row)}: only {nodes_text(mask_of(table, alone))} could give it ({each})"
+            which = f"only {nodes_text(mask_of(table, alone))}" if len(alone) < len(row.cells) else "any node"
+            yield f"{_asked(row)}: {which} could give it ({each})"
         else:
             yield f"{_asked(row)}: takes several nodes together ({each})"
     yield "each could be had alone, but not from the same nodes"
+
+
+def _left_by_init(rows: Sequence[Row], table: Matrix, around: Circumstances) -> int | None:
+    """Give the one node to which an init container's CPUs tie a container that needs one node, and has too little."""
+    left = reduce(or_, (one.nodes for one in around.own if one.resource == CPU and one.kind == "init"), 0)
+    if rows[0].resource != CPU or left.bit_count() != 1 or any(row.width > 1 for row in rows):
+        return None
+    numa = left.bit_length() - 1
+    place = table.nodes.index(numa)
+    return None if any(row.cells[place].verdict in ("enough", "any") for row in rows[1:]) else numa
+
+
+def _tied_to(refusal: Refusal) -> int | None:
+    """Give that node where it is what a refusal is about."""
+    if refusal.matrix is None or not refusal.culprits or refusal.stage != "merge":
+        return None
+    return _left_by_init(refusal.culprits, refusal.matrix, refusal.around)
+
+
+def _bound_by_cpus(rows: Sequence[Row], table: Matrix, around: Circumstances, numa: int) -> Iterator[str]:
+    """CPUs left by an init container fix the node, and what else is asked is not there."""
+    yield f"{_asked(rows[0])}: init containers leave CPUs of node {numa} to it, so it must use node {numa}"
+    for row in rows[1:]:
+        each = _each(row, table, _loose(row, around))
+        yield f"{_asked(row)}, and node {numa} cannot give it; what other nodes have does not help ({each})"
 
 
 def _whole_cores(cores: Cores) -> str:
@@ -269,7 +360,21 @@ def _no_whole_bytes(one: Unreadable) -> str:
 def _node_too_small(refusal: Refusal) -> Iterator[str]:
     """The managers would, but the node as a whole has too little, or does not want the pod."""
     for one in refusal.shortages:
-        yield shortage_text(one) if isinstance(one, Shortage) else f"{one.reason}: {one.message}"
+        yield _short(one, refusal.around) if isinstance(one, Shortage) else f"{one.reason}: {one.message}"
+
+
+def _short(short: Shortage, around: Circumstances) -> str:
+    """Say what the node lacks, and which container asks for how much of it."""
+    text = shortage_text(short)
+    for one in around.shares:
+        if one.resource == short.resource:
+            say = written(one.resource, [amount // NANO for _, amount in one.parts])
+            parts = " + ".join(
+                f"{name} {_cores_text(nano * 1000 // NANO) if one.resource == CPU else say(nano // NANO)}"
+                for name, nano in one.parts
+            )
+            text = text.replace(" asked,", f" asked ({parts}),", 1)
+    return text
 
 
 def shortage_text(short: Shortage) -> str:

@@ -35,10 +35,11 @@ def with_gpus(*devices: Device) -> Machine:
             (),
             with_gpus(Device("a", (0,)), Device("b"), Device("c")),
             [
+                f"{GPU}: 2 asked, 3 free in all (node 0: 1 of 1, on no known node: 2 of 2)",
                 (
-                    f"{GPU}: 2 asked, 3 free in all (node 0: 1 of 1, node 1: 0 of 0, on no known node: 2 of 2), "
-                    "but policy restricted counts only devices whose plugin tells a NUMA node, and of these 1 is free"
-                )
+                    f"{GPU}: policy restricted takes only devices whose plugin tells their NUMA node, and of these "
+                    "1 is free"
+                ),
             ],
             id="devices whose node nobody tells do not count",
         ),
@@ -47,13 +48,8 @@ def with_gpus(*devices: Device) -> Machine:
             pod("p", 1, gpu=3),
             (),
             with_gpus(Device("a", (0, 1)), Device("b", (1,))),
-            [
-                (
-                    f"{GPU}: 3 asked, the whole machine has 2 free, and never has more than 2 "
-                    "(node 0: 1 of 1, node 1: 2 of 2; 1 of them on several nodes, counted on each)"
-                )
-            ],
-            id="a device of two nodes is counted on both and said so",
+            [(f"{GPU}: 3 asked, the whole machine never has more than 2 (node 1: 1 of 1, between nodes 0-1: 1 of 1)")],
+            id="a device of two nodes is told apart, so that the amounts add up",
         ),
         pytest.param(
             config("none", **FULL),
@@ -122,7 +118,17 @@ def with_gpus(*devices: Device) -> Machine:
             pod("p", 1, "16Gi"),
             (pod("a", 1, "6Gi"), pod("b", 4, "6Gi")),
             FIGURE,
-            None,
+            [
+                "memory: 16Gi asked, 17Gi free in all (node 0: 8Gi of 14Gi, node 1: 9Gi of 15Gi)",
+                "nodes whose memory is held are used only as they are: node 0 alone (by a), node 1 alone (by b)",
+                "so what is asked has to be free on one of: node 1 (9Gi memory), node 0 (8Gi memory)",
+                "on an empty machine: cpu: 1 asked: fits one node, which has 4 at most",
+                "on an empty machine: memory: 16Gi asked: takes 2 nodes, as one has 15Gi at most",
+                (
+                    "on an empty machine: policy restricted wants each on as few nodes as it could do with, and all of "
+                    "them on the same nodes"
+                ),
+            ],
             id="memory is there, but its nodes are bound by who holds it",
         ),
         pytest.param(
@@ -144,23 +150,35 @@ def with_gpus(*devices: Device) -> Machine:
     ],
 )
 def test_a_cause_in_words(
-    settings: KubeletConfig, asked: Pod, before: tuple[Pod, ...], on: Machine, expected: list[str] | None
+    settings: KubeletConfig, asked: Pod, before: tuple[Pod, ...], on: Machine, expected: list[str]
 ) -> None:
-    found = words(settings, asked, *before, on=on)
-    if expected is None:
-        assert "nodes held together stay together (node 0 alone: a; node 1 alone: b)" in found[0]
-    else:
-        assert found == expected
+    assert words(settings, asked, *before, on=on) == expected
 
 
 def test_what_an_init_container_held_is_taken_over() -> None:
     """Two CPUs of node 0 go to the next container; node 0 has one more, and three are asked from one node."""
     asked = pod_of("p", init=limits(1), app=limits(4))
     found = words(config("single-numa-node"), asked, pod("there", 1), on=FIGURE)
-    assert (
-        found[-1]
-        == "cpu: what init container init held goes to the containers after it, so node 0 must be among their nodes"
-    )
+    assert found[-1] == "cpu: what init held goes to the containers after it: they must use node 0, too (2 of 4)"
+
+
+def test_what_is_taken_over_ties_a_container_to_a_node() -> None:
+    """The init container took CPUs of node 0, whose only device is gone: what is free on node 1 does not help."""
+    asked = pod_of("p", init=limits(1), app=limits(1, gpu=1))
+    found = words(config("single-numa-node"), asked, pod("there", 1, gpu=1))
+    assert found == [
+        "cpu: 1 asked: init containers leave CPUs of node 0 to it, so it must use node 0",
+        (
+            f"{GPU}: 1 asked, and node 0 cannot give it; what other nodes have does not help "
+            "(node 0: 0 of 1, node 1: 1 of 1)"
+        ),
+    ]
+
+
+def test_a_node_that_is_too_small_names_who_asks_for_how_much() -> None:
+    assert words(config("none"), pod_of("p", one=limits(2, "20Gi"), two=limits(1, "20Gi"))) == [
+        "memory: 40Gi asked (one 20Gi + two 20Gi), and the node has 30Gi"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -170,7 +188,9 @@ def test_what_an_init_container_held_is_taken_over() -> None:
         ((514 << 20, 256 << 20), ["514Mi", "256Mi"]),
         ((200 << 20, 16 << 30, 0), ["200Mi", "16Gi", "0"]),
         ((15 << 30, (15 << 30) + (1 << 20)), ["15Gi", "15.001Gi"]),
-        ((15 << 30, (15 << 30) + 1), ["15Gi", f"{(15 << 30) + 1} bytes"]),
+        ((15 << 30, (15 << 30) + (1 << 16)), ["15360Mi", "15360.06Mi"]),
+        ((15 << 30, (15 << 30) + (1 << 10)), ["15728640Ki", "15728641Ki"]),
+        ((15 << 30, (15 << 30) + 1), [f"{15 << 30} bytes", f"{(15 << 30) + 1} bytes"]),
     ],
 )
 def test_amounts_beside_each_other_can_be_compared(amounts: tuple[int, ...], expected: list[str]) -> None:

@@ -1,0 +1,143 @@
+"""Why each part of a change is needed: the same change without that part, or with a little more, tried on the twin.
+
+A part without which the pod is admitted, too, is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from numalign.analysis.alignment import aligned
+from numalign.analysis.refusal import taken_apart
+from numalign.analysis.whatif.change import Change, Part
+from numalign.analysis.whatif.cuts import steps
+from numalign.analysis.whatif.moving import without
+from numalign.analysis.whatif.settings import apply
+from numalign.analysis.whatif.situation import Situation, with_amounts
+from numalign.errors import CrashError, StartError
+from numalign.kubelet.admission import Outcome, Session, admit
+
+
+class _Tries(NamedTuple):
+    """What changes are tried against."""
+
+    situation: Situation
+    outcome: Outcome
+    """The refusal."""
+    elsewhere: dict[tuple[tuple[str, str], ...], Session | None]
+    """Settings -> the same past under them; None: the kubelet does not come that far."""
+
+    def attempt(self, change: Change) -> Outcome | None:
+        """Try a change of requests, pods and settings; None: the past cannot be replayed under its settings."""
+        session = self._session(change)
+        if session is None:
+            return None
+        return admit(without(session, change.pods), with_amounts(self.outcome.pod, change.amounts))
+
+    def _session(self, change: Change) -> Session | None:
+        if not change.flags:
+            return self.outcome.before
+        key = tuple(change.flags.items())
+        if key not in self.elsewhere:
+            setup = self.situation.setup
+            config = apply(setup.config, change.flags)
+            try:
+                found = self.situation._replace(setup=setup._replace(config=config)).session()
+            except (StartError, CrashError):
+                self.elsewhere[key] = None
+            else:
+                self.elsewhere[key] = found
+        return self.elsewhere[key]
+
+
+def without_needless(situation: Situation, outcome: Outcome, change: Change) -> Change:
+    """Leave out of a combination what is not needed."""
+    if change.kind != "combination":
+        return change
+    tries = _Tries(situation, outcome, {})
+    for part in _parts(change):
+        rest = _rest(change, part)
+        if not _count(rest):
+            continue
+        tried = tries.attempt(rest)
+        if tried is not None and tried.admit:
+            change = rest._replace(tried=tried, aligned=aligned(tried))
+    return change if _count(change) > 1 else change._replace(kind=_parts(change)[0].kind)
+
+
+def covers(change: Change, other: Change) -> bool:
+    """Tell whether a change does all that another does, and no better: who knows the other does not need it."""
+    if (change.machine, change.hardware) != (other.machine, other.hardware) or (change.aligned and not other.aligned):
+        return False
+    return (
+        other.flags.items() <= change.flags.items()
+        and {pod.uid for pod in other.pods} <= {pod.uid for pod in change.pods}
+        and all(
+            key in change.amounts and (nano - change.asked[key]) * (change.amounts[key] - nano) >= 0
+            for key, nano in other.amounts.items()
+        )
+    )
+
+
+def reasons(situation: Situation, outcome: Outcome, changes: Iterable[Change]) -> Iterator[Change]:
+    """Say of each part of changes why it is needed."""
+    for change in changes:
+        tries = _Tries(situation, outcome, {})
+        yield change._replace(parts=tuple([_reason(tries, change, part) for part in _parts(change)]))
+
+
+def _reason(tries: _Tries, change: Change, part: Change) -> Part:
+    """Try a change without one part; of a cut request with the next larger amount."""
+    if part.machine or part.hardware:
+        return Part(part, None)
+    more = _with_more(tries.outcome, change, part)
+    tried = tries.attempt(more) if more else None
+    if tried is not None and not tried.admit:
+        return Part(part, taken_apart(tried), larger=True)
+    if _count(change) == 1:
+        return Part(part, None)  # without it there is the refusal itself
+    tried = tries.attempt(_rest(change, part))
+    return Part(part, None if tried is None or tried.admit else taken_apart(tried))
+
+
+def _with_more(outcome: Outcome, change: Change, part: Change) -> Change | None:
+    """Ask for one CPU, device, page or MiB more than a cut leaves; None: the part is no such cut."""
+    for key, nano in part.amounts.items():
+        asked = part.asked[key]
+        step = steps(outcome.before, {key: asked})[key]
+        if nano > 0 and nano + step < asked:
+            return change._replace(amounts={**change.amounts, key: nano + step})
+    return None
+
+
+def _parts(change: Change) -> list[Change]:
+    """Take a change apart: the machine, each setting, each request, the pods."""
+    nothing = Change(change.kind, change.cost, change.aligned)
+    found = []
+    if change.machine or change.hardware:
+        found.append(
+            nothing._replace(kind="machine", machine=change.machine, hardware=change.hardware, example=change.example)
+        )
+    found += [nothing._replace(kind="setting", flags={flag: text}) for flag, text in change.flags.items()]
+    found += [
+        nothing._replace(kind="request", amounts={key: nano}, asked={key: change.asked[key]})
+        for key, nano in change.amounts.items()
+    ]
+    if change.pods:
+        found.append(nothing._replace(kind="pods", pods=change.pods, fewest=change.fewest))
+    return found
+
+
+def _rest(change: Change, part: Change) -> Change:
+    """Give a change without one of its parts."""
+    return change._replace(
+        flags={flag: text for flag, text in change.flags.items() if flag not in part.flags},
+        amounts={key: nano for key, nano in change.amounts.items() if key not in part.amounts},
+        asked={key: nano for key, nano in change.asked.items() if key not in part.amounts},
+        pods=() if part.pods else change.pods,
+    )
+
+
+def _count(change: Change) -> int:
+    return len(_parts(change))
