@@ -6,7 +6,6 @@ A part without which the pod is admitted, too, is left out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from numalign.analysis.alignment import aligned
 from numalign.analysis.refusal import taken_apart
@@ -17,6 +16,7 @@ from numalign.analysis.whatif.settings import apply
 from numalign.analysis.whatif.situation import Situation, with_amounts
 from numalign.errors import CrashError, StartError
 from numalign.kubelet.admission import Outcome, Session, admit
+from numalign.values import NamedTuple
 
 
 class _Tries(NamedTuple):

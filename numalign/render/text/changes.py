@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from numalign.analysis.whatif.settings import CPU_POLICY_OPTIONS, MEMORY_POLICY, POLICY, SCOPE, TOPOLOGY_POLICY_OPTIONS
 from numalign.model.quantity import NANO, Quantity, canonical
@@ -12,6 +12,7 @@ from numalign.render.page.document import Line
 from numalign.render.text.alignment import reason_of
 from numalign.render.text.amounts import bytes_text
 from numalign.render.text.refusal import in_short, why
+from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.analysis.refusal import Refusal

@@ -15,7 +15,6 @@ from numalign.render.text.changes import Advice, changes_lines
 from numalign.render.text.details import alternatives_lines, details
 from numalign.render.text.matrix import matrix_table
 from numalign.render.text.refusal import why
-from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.analysis.closeness import Closeness
