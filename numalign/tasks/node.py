@@ -71,7 +71,7 @@ def load_node(request: NodeRequest, machine: str | None, kubelet: KubeletRequest
         files, wrong = resealed(files, on.setup.kubelet.version)
         on = on._replace(notices=(*on.notices, *(checksum_ignored(one, facts.root) for one in wrong)))
     try:
-        there = occupied(facts._replace(files=files), on, request)
+        there = occupied(facts._replace(files=files), on)
     except StartError as error:
         for note in what_to_do(facts, on.setup, ignored=request.ignore_checksums):
             error.add_note(note)
@@ -80,15 +80,23 @@ def load_node(request: NodeRequest, machine: str | None, kubelet: KubeletRequest
 
 
 def load_facts(request: NodeRequest) -> NodeFacts:
-    """Read what a source tells of a node.
+    """Read what a source tells of a node, and its pods where a file has them as the API server does.
 
     Raises:
-        InputError: nothing.
+        InputError: nothing; or the file of pods cannot be read.
         HostError: it may not be read.
     """
     from numalign.sources.node import source
 
-    return source.load(request.source, request.node_name or "")
+    facts = source.load(request.source, request.node_name or "")
+    if request.beside is None:
+        return facts
+    from numalign.sources.node.containers import of_statuses
+    from numalign.sources.pods.beside import read_beside
+
+    found = read_beside(request.beside, request.node_name)
+    containers = {**facts.containers, **of_statuses(found.objects)}
+    return facts._replace(pods=found.pods, containers=containers, notices=(*facts.notices, *found.notices))
 
 
 def kept_node(source: str, machine: str | None, kubelet: KubeletRequest) -> LoadedNode | None:
@@ -249,24 +257,22 @@ def _answered(facts: NodeFacts) -> Iterable[Mapping[str, Mapping[str, tuple[int,
             yield container.devices
 
 
-def occupied(facts: NodeFacts, on: LoadedSetup, request: NodeRequest) -> Session:
+def occupied(facts: NodeFacts, on: LoadedSetup) -> Session:
     """Start the node's kubelet with what its pods hold.
 
     Args:
         facts: what was found.
         on: its kubelet.
-        request: a file with the pods that are there, as the API server has them, in place of those of the source.
 
     Raises:
         StartError: the kubelet would not come up with the files.
-        InputError: the file of pods cannot be read.
     """
     session = open_session(on.setup)
     if facts.files == StateFiles() and facts.podresources.pods is not None:
         state = reported.state_of(session.node, _reported(facts))
     else:
         state = restore(session.node, facts.files, containers=facts.containers, root=facts.root)
-    pods = keepers(facts, state, request)
+    pods = keepers(facts, state)
     seen = [session.node.read_pod(pod) for pod in pods]
     settled = settle(state, {pod.uid: demand for pod, demand in seen})
     return session._replace(state=settled, pods=tuple([pod for pod, _ in seen]))
@@ -282,12 +288,8 @@ def _reported(facts: NodeFacts) -> Iterable[Reported]:
             yield Reported(uid, one.name, from_ids(one.cpus), blocks, devices)
 
 
-def keepers(facts: NodeFacts, state: NodeState, request: NodeRequest) -> tuple[Pod, ...]:
+def keepers(facts: NodeFacts, state: NodeState) -> tuple[Pod, ...]:
     """List the active pods: as the API server has them, else as far as their holdings tell."""
-    if request.beside is not None:
-        from numalign.sources.pods.beside import read_beside
-
-        return read_beside(request.beside, request.node_name, ()).pods
     if facts.pods is not None:
         return facts.pods
     names = named(facts, state)

@@ -55,11 +55,11 @@ def open_node(request: NodeRequest, machine: str | None, kubelet: KubeletRequest
     facts = load_facts(request)
     on = node_setup(facts, machine, kubelet)
     try:
-        return Opened(on, occupied(facts, on, request), facts)
+        return Opened(on, occupied(facts, on), facts)
     except StartError as error:
         session = open_session(on.setup)
         state = as_written(session.node, facts.files)
-        pods = keepers(facts, state, request)
+        pods = keepers(facts, state)
         seen = [session.node.read_pod(pod) for pod in pods]
         settled = settle(state, {pod.uid: demand for pod, demand in seen})
         there = session._replace(state=settled, pods=tuple([pod for pod, _ in seen]))

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from numalign.model.cpuset import format_set, ids, parse
 
-RUNTIMES = ("containerd", "cri-o", "cri-o with crun")
+RUNTIMES = ("containerd", "cri-o", "cri-o with crun", "cri-dockerd")
 DRIVERS = ("systemd", "cgroupfs")
 
 
@@ -45,6 +45,11 @@ class FakeContainer(NamedTuple):
     memory: Mapping[int, int] = {}
     """NUMA node -> bytes."""
     numa_maps: str = ""
+
+
+def identity_of(one: FakeContainer) -> str:
+    """Give the id that a container has with its runtime."""
+    return hashlib.sha256(f"{one.uid}/{one.name}".encode()).hexdigest()
 
 
 class FakeRoot:
@@ -103,7 +108,7 @@ class FakeRoot:
 
     def run(self, one: FakeContainer) -> str:
         """Run a container; returns the path of its group."""
-        identity = hashlib.sha256(f"{one.uid}/{one.name}".encode()).hexdigest()
+        identity = identity_of(one)
         path = f"{self._pod_folder(one)}/{self._container_folder(identity)}"
         self._group(path, one)
         inner = f"{path}/container" if self.layout.runtime == "cri-o with crun" else path
@@ -149,12 +154,18 @@ class FakeRoot:
         return f"{self._groups}/{prefix}.slice{middle}/{dashed}-pod{one.uid.replace('-', '_')}.slice"
 
     def _container_folder(self, identity: str) -> str:
-        prefix = {"containerd": "cri-containerd-"}.get(self.layout.runtime, "crio-")
+        prefix = {"containerd": "cri-containerd-", "cri-dockerd": "docker-"}.get(self.layout.runtime, "crio-")
         if self.layout.driver == "systemd":
             return f"{prefix}{identity}.scope"
-        return identity if self.layout.runtime == "containerd" else f"crio-{identity}"
+        return f"crio-{identity}" if prefix == "crio-" else identity
 
     def _bundle(self, identity: str, uid: str, name: str, *, sandbox: bool = False) -> None:
+        if self.layout.runtime == "cri-dockerd":
+            place = f"var/lib/docker/containers/{identity}/config.v2.json"
+            kind = "podsandbox" if sandbox else "container"
+            told = {"io.kubernetes.container.name": name, "io.kubernetes.docker.type": kind}
+            self.write(place, json.dumps({"Config": {"Env": ["TOKEN=secret"], "Labels": told}}))
+            return
         if self.layout.runtime == "containerd":
             place = f"run/containerd/io.containerd.runtime.v2.task/k8s.io/{identity}/config.json"
             annotations = {

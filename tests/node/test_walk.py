@@ -133,6 +133,7 @@ def test_a_snapshot_has_no_names_of_programs_and_no_command_line(elsewhere: Path
         "kubeletVersion",
         "kubeletFlags",
         "pods",
+        "containers",
         "podResources",
         "unreadable",
     }

@@ -1,4 +1,4 @@
-"""The control groups of a node's containers (docs/rules/verify.md W-1 to W-4).
+"""The control groups of a node's containers (docs/rules/verify.md W-1 to W-3).
 
 Paths are not built: a node inside a container, another root or driver put prefixes in front. The tree is walked once,
 and the last part of each path tells pods and containers.
@@ -6,7 +6,6 @@ and the last part of each path tells pods and containers.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -27,15 +26,6 @@ _FILES = re.compile(
     r"perf_event)\..*|tasks|notify_on_release|release_agent"
 )
 """Files of a group, so that nobody tries to list them."""
-_BUNDLES = (
-    ("run/containerd/io.containerd.runtime.v2.task/k8s.io/{}/config.json", "io.kubernetes.cri."),
-    ("var/lib/containers/storage/overlay-containers/{}/userdata/config.json", "io.kubernetes."),
-)
-"""Where the runtimes keep what a container is, and how their annotations begin."""
-
-
-_KINDS = ("io.kubernetes.cri.container-type", "io.kubernetes.cri-o.ContainerType")
-"""Annotations that tell a sandbox."""
 
 
 class Folder(NamedTuple):
@@ -45,13 +35,6 @@ class Folder(NamedTuple):
     id: str
     path: str
     pids: tuple[int, ...]
-
-
-class Identity(NamedTuple):
-    """Who a container is, as its runtime says."""
-
-    name: str
-    sandbox: bool
 
 
 def version(tree: Tree) -> int:
@@ -127,16 +110,3 @@ def memory(tree: Tree, folder: str, kind: int) -> Mapping[int, int] | None:
                     for node, size in hugetlb_stat(tree.read(f"{folder}/{name}")).items():
                         total[node] = total.get(node, 0) + size
     return total
-
-
-def identity(tree: Tree, container: str) -> Identity | None:
-    """Ask the runtime's files who a container is; None: they do not say (W-4)."""
-    for place, prefix in _BUNDLES:
-        try:
-            annotations = json.loads(tree.read(place.format(container))).get("annotations") or {}
-        except (OSError, ValueError, AttributeError, RecursionError):
-            continue
-        kinds = {annotations.get(key) for key in _KINDS}
-        name = annotations.get(f"{prefix}container-name") or annotations.get("io.kubernetes.container.name") or ""
-        return Identity(str(name), "sandbox" in kinds or name == "POD")
-    return None

@@ -11,6 +11,7 @@ from contextlib import suppress
 from numalign.analysis.verify.observed import Group, Observed, Process
 from numalign.model import cpuset
 from numalign.sources.node import cgroups, threads
+from numalign.sources.node.containers import Identity, identities
 from numalign.sources.node.facts import CPU_FILE, NodeFacts
 from numalign.sources.tree.folder import Tree
 
@@ -29,7 +30,9 @@ def observe(tree: Tree, facts: NodeFacts, devices: Iterable[str], *, deep: bool 
     """
     kind = cgroups.version(tree)
     left_out = [] if kind else ["control groups: /sys/fs/cgroup is not in it"]
-    groups = [_group(tree, one, kind, facts, deep=deep) for one in cgroups.folders(tree, kind)] if kind else []
+    found = list(cgroups.folders(tree, kind)) if kind else []
+    names = identities(tree, (one.id for one in found), facts.containers)
+    groups = [_group(tree, one, kind, names.get(one.id), deep=deep) for one in found]
     known = {process.pid for group in groups for process in group.processes}
     rest = tuple(threads.others(tree, known))
     if not rest and not known:
@@ -48,15 +51,13 @@ def observe(tree: Tree, facts: NodeFacts, devices: Iterable[str], *, deep: bool 
     )
 
 
-def _group(tree: Tree, found: cgroups.Folder, kind: int, facts: NodeFacts, *, deep: bool) -> Group:
-    known = facts.containers.get(found.id)
-    who = None if known else cgroups.identity(tree, found.id)
+def _group(tree: Tree, found: cgroups.Folder, kind: int, who: Identity | None, *, deep: bool) -> Group:
     processes = [one for pid in found.pids if (one := threads.process(tree, pid, deep=deep)) is not None]
     effective = "effective" if kind == 2 else ""
     return Group(
         uid=found.uid,
         id=found.id,
-        name=known[1] if known else who.name if who else "",
+        name=who.name if who else "",
         path=f"/{found.path}",
         cpus=cgroups.members(tree, f"{found.path}/cpuset.cpus"),
         effective_cpus=cgroups.members(
@@ -68,7 +69,7 @@ def _group(tree: Tree, found: cgroups.Folder, kind: int, facts: NodeFacts, *, de
         ),
         memory=cgroups.memory(tree, found.path, kind),
         processes=tuple(processes),
-        sandbox=who.sandbox if who else not known and _is_pause(tree, found.pids),
+        sandbox=who.sandbox if who else _is_pause(tree, found.pids),
     )
 
 

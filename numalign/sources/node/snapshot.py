@@ -22,7 +22,7 @@ from numalign.kubelet.device import checkpoint as device_file
 from numalign.kubelet.memory import checkpoint as memory_file
 from numalign.sources.host.capture import capture
 from numalign.sources.kubelet.flags import known_flags
-from numalign.sources.node import source
+from numalign.sources.node import containers, source
 from numalign.sources.node.facts import CPU_FILE, DEVICE_FILE, FURTHER_FILES, MEMORY_FILE, NodeFacts
 from numalign.sources.node.kubelet_folder import KubeletCommand, kubelet_configuration
 from numalign.sources.node.observe import observe
@@ -35,12 +35,8 @@ _PLACES = ("root-dir", "config", "config-dir")
 """Flags that say where things are."""
 _NAMED = re.compile(r"(?:.*/)?(?:pods|task)|var/log/pods")
 _STATUS = re.compile(r"^(?:Cpus|Mems)_allowed_list:.*\n", re.M)
-_ANNOTATIONS = (
-    "io.kubernetes.cri.container-name",
-    "io.kubernetes.cri.container-type",
-    "io.kubernetes.container.name",
-    "io.kubernetes.cri-o.ContainerType",
-)
+_BUNDLE_FILES = {place.partition("{}")[0]: keys for place, keys in containers.BUNDLES}
+"""Folder of a runtime's files -> the keys under which they say what a container is."""
 _DROPPED = re.compile(r"proc/\d+/(?:cmdline|numa_maps|environ)|etc/hostname")
 
 _MEASURED = re.compile(r"proc/\d+/|proc/irq/|proc/driver/nvidia/|sys/bus/pci/devices/[^/]+/(?:numa_node|msi_irqs)")
@@ -78,7 +74,7 @@ def take(tree: Tree, command: KubeletCommand | None, version: str, answer: objec
     notes = NotingTree(tree, lambda path: _NAMED.fullmatch(path) is not None)
     facts = source.of_host(notes, "snapshot")
     devices = _held(facts)
-    observe(notes, facts, devices)
+    measured = observe(notes, facts, devices)
     name: Name = _hashed if redact else _as_it_is
     entries: dict[str, Entry] = dict(hardware)
     for path, entry in notes.entries.items():
@@ -93,6 +89,11 @@ def take(tree: Tree, command: KubeletCommand | None, version: str, answer: objec
         "pods": {
             uid: {"namespace": name("namespace", one.namespace), "name": name("pod", one.name)}
             for uid, one in sorted(facts.names.items())
+        },
+        "containers": {
+            one.id: [one.uid, name("container", one.name)]
+            for one in sorted(measured.groups, key=lambda one: one.id)
+            if one.name and not one.sandbox
         },
         "podResources": _renamed(answer, name),
         "unreadable": sorted(f"/{path} (may not be read)" for path in notes.unreadable),
@@ -155,8 +156,9 @@ def _kept(path: str, entry: Entry, root: str, name: Name, *, redact: bool) -> tu
         head, _, tail = entry.rpartition(")")
         program = "pause" if head.endswith("(pause") else "-"
         return path, f"{head.partition(' ')[0]} ({program}){tail}"
-    if path.endswith("config.json") and path.startswith(("run/", "var/lib/containers/")):
-        return path, _bundle(entry, name)
+    for folder, keys in _BUNDLE_FILES.items():
+        if path.startswith(folder):
+            return path, _bundle(entry, keys, name)
     if redact:
         return _redacted(path, entry, root, name)
     return path, entry
@@ -171,16 +173,19 @@ def _is_wanted(path: str, entry: Entry) -> bool:
     return not path.startswith(("sys/", "proc/", "dev/")) or _MEASURED.match(path) is not None
 
 
-def _bundle(text: str, name: Name) -> str:
+def _bundle(text: str, keys: tuple[str, ...], name: Name) -> str:
     """Keep of a container's bundle who it is."""
-    with suppress(ValueError, AttributeError, RecursionError):
-        found = json.loads(text).get("annotations") or {}
-        kept = {key: found[key] for key in _ANNOTATIONS if key in found}
-        for key in ("io.kubernetes.cri.container-name", "io.kubernetes.container.name"):
-            if kept.get(key) not in (None, "POD"):
-                kept[key] = name("container", str(kept[key]))
-        return json.dumps({"annotations": kept}, sort_keys=True)
-    return "{}"
+    kept: object = {}
+    with suppress(ValueError, RecursionError):
+        found = containers.labels(json.loads(text), keys)
+        kept = {
+            key: name("container", str(found[key])) if key in containers.NAMES and found[key] != "POD" else found[key]
+            for key in (*containers.NAMES, *containers.KINDS)
+            if found.get(key)
+        }
+    for key in reversed(keys):
+        kept = {key: kept}
+    return json.dumps(kept, sort_keys=True)
 
 
 def _redacted(path: str, text: str, root: str, name: Name) -> tuple[str, Entry] | None:

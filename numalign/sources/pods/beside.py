@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from numalign.errors import InputError, Notice
-from numalign.model.pod import Pod
+from numalign.model.pod import Manifest, Pod
 from numalign.sources.pods.files import shown_name
 from numalign.sources.pods.manifest import has_ended, pods_of
 from numalign.sources.pods.pod_objects import Carrier, search
@@ -23,6 +23,8 @@ class Beside(NamedTuple):
     finished: int = 0
     elsewhere: int = 0
     """Pods bound to other nodes, or to none where others are."""
+    objects: tuple[Manifest, ...] = ()
+    """The pods that count, as they are written."""
 
     @property
     def notices(self) -> tuple[Notice, ...]:
@@ -65,6 +67,7 @@ def read_beside(name: FilePath, node: str | None = None, machine: Sequence[str] 
         pods=tuple(sorted(pods_of(here), key=lambda pod: pod.created)),
         finished=len(carriers) - len(active),
         elsewhere=len(active) - len(here),
+        objects=tuple([one.object for one in here]),
     )
 
 
