@@ -2,6 +2,9 @@
 
 What the API server would never let through is refused with its field path; what only a future API may have is kept as
 the allocator would see it (a selector that is no CEL, a mode it does not know), since that is where it is refused.
+
+`v1beta2` has the fields of `v1`. `v1beta1` has those of `exactly` in the request itself, and those of a device below
+`basic`.
 """
 
 from __future__ import annotations
@@ -162,7 +165,7 @@ def read_slice(data: Object, path: str = "") -> Slice:
         slice_count=pool.number("resourceSliceCount", 1),
         placement=_placement(spec),
         per_device=spec.flag("perDeviceNodeSelection"),
-        devices=spec.each("devices", _device),
+        devices=spec.each("devices", _basic_device if _is_v1beta1(whole) else _device),
         counters=spec.each("sharedCounters", _counter_set),
     )
 
@@ -182,8 +185,7 @@ def read_class(data: Object, path: str = "") -> DeviceClass:
 def read_claim(data: Object, path: str = "") -> Claim:
     """Read a ResourceClaim; errors as `read_slice`."""
     whole = Fields(data, path)
-    metadata = whole.inner("metadata")
-    claim = read_claim_spec(whole.inner("spec"), metadata.text("name", ""), metadata.text("namespace", ""))
+    claim = _claim(whole, whole.inner("spec"))
     status = whole.inner("status")
     if status.data.get("allocation") is None:
         return claim
@@ -193,18 +195,16 @@ def read_claim(data: Object, path: str = "") -> Claim:
 def read_template(data: Object, path: str = "") -> Claim:
     """Read a ResourceClaimTemplate as the claim it would become, under the template's own name."""
     whole = Fields(data, path)
-    metadata = whole.inner("metadata")
-    spec = whole.inner("spec").inner("spec")
-    return read_claim_spec(spec, metadata.text("name", ""), metadata.text("namespace", ""))
+    return _claim(whole, whole.inner("spec").inner("spec"))
 
 
-def read_claim_spec(spec: Fields, name: str, namespace: str) -> Claim:
-    """Read what a claim asks for."""
-    devices = spec.inner("devices")
+def _claim(whole: Fields, spec: Fields) -> Claim:
+    """Read what a claim, or the claim of a template, asks for."""
+    metadata, devices = whole.inner("metadata"), spec.inner("devices")
     return Claim(
-        name=name,
-        namespace=namespace,
-        requests=devices.each("requests", _request),
+        name=metadata.text("name", ""),
+        namespace=metadata.text("namespace", ""),
+        requests=devices.each("requests", _request_in_one if _is_v1beta1(whole) else _request),
         constraints=devices.each("constraints", _constraint),
         config=devices.each("config", _config),
     )
@@ -238,10 +238,18 @@ def _requirement(fields: Fields) -> Requirement:
     return Requirement(fields.text("key"), fields.text("operator"), fields.texts("values"))
 
 
+def _basic_device(fields: Fields) -> Device:
+    return _named_device(fields.inner("basic"), fields.text("name"))
+
+
 def _device(fields: Fields) -> Device:
+    return _named_device(fields, fields.text("name"))
+
+
+def _named_device(fields: Fields, name: str) -> Device:
     attributes, capacity = fields.inner("attributes"), fields.inner("capacity")
     return Device(
-        name=fields.text("name"),
+        name=name,
         attributes={key: _attribute(attributes.inner(key)) for key in attributes.names()},
         capacity={key: _capacity(capacity.inner(key)) for key in capacity.names()},
         consumes=fields.each("consumesCounters", _counter_use),
@@ -332,6 +340,18 @@ def _selector(fields: Fields) -> str | None:
 
 def _config(fields: Fields) -> Config:
     return Config(fields.texts("requests"), {key: value for key, value in fields.data.items() if key != "requests"})
+
+
+def _is_v1beta1(whole: Fields) -> bool:
+    return str(whole.data.get("apiVersion")).endswith("/v1beta1")
+
+
+def _request_in_one(fields: Fields) -> Request:
+    """Read a request of `v1beta1`: without alternatives it is what `exactly` became."""
+    if fields.data.get("firstAvailable") is not None:
+        return _request(fields)
+    name = fields.text("name")
+    return Request(name=name, exactly=_device_request(fields, name))
 
 
 def _request(fields: Fields) -> Request:

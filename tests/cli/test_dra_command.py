@@ -169,7 +169,11 @@ def claim_of(**exactly: object) -> dict[str, object]:
 
 
 OBJECTS = [
-    ("an old API", {"apiVersion": "resource.k8s.io/v1alpha3", "kind": "ResourceClaim"}, "expected v1 or v1beta2"),
+    (
+        "an old API",
+        {"apiVersion": "resource.k8s.io/v1alpha3", "kind": "ResourceClaim"},
+        "expected one of v1, v1beta2, v1beta1",
+    ),
     ("a class that is no text", claim_of(deviceClassName=3), "requests[0].exactly.deviceClassName: expected text"),
     ("an amount that is none", claim_of(capacity={"requests": {"m": "x"}}), "no quantity"),
 ]

@@ -20,7 +20,12 @@ from numalign.model.resources import NATIVE, is_extended, is_hugepages, page_siz
 
 
 def validate(manifest: Manifest, *, named: bool = True) -> tuple[Problem, ...]:
-    """Collect what the API server would refuse; `named` is False for a template, whose pods get their names later."""
+    """Collect what the API server would refuse.
+
+    Args:
+        manifest: a pod, or a template.
+        named: False for a template, whose pods get their names later, and their namespace from its owner.
+    """
     problems = tuple(misfits(manifest))
     return problems or (*_names(manifest, named), *_containers(manifest["spec"]), *_claims(manifest["spec"]))
 
@@ -51,7 +56,7 @@ def _names(manifest: Manifest, named: bool) -> Iterator[Problem]:
         )
     elif not name and named and not metadata.get("generateName"):
         yield Problem("metadata.name", "missing; a pod needs a name or a generateName")
-    if metadata.get("namespace") and not _is_label(metadata["namespace"]):
+    if metadata.get("namespace") and named and not _is_label(metadata["namespace"]):
         yield Problem("metadata.namespace", f"{shown(metadata['namespace'])} is no name: {_LABEL_RULE}")
     given = (manifest.get("status") or {}).get("qosClass")
     if given and given not in ("Guaranteed", "Burstable", "BestEffort"):

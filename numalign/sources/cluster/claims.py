@@ -16,8 +16,7 @@ from numalign.values import NamedTuple
 T = TypeVar("T")
 
 _GROUP: Final = "resource.k8s.io/"
-_VERSIONS: Final = ("v1", "v1beta2")
-"""Versions whose fields are the ones that are read; `v1beta1` has a request's fields one level higher."""
+_VERSIONS: Final = ("v1", "v1beta2", "v1beta1")
 
 
 class Placed(NamedTuple):
@@ -87,7 +86,7 @@ class _Collected:
     def _add_resource(self, thing: Thing, kind: str, version: str) -> None:
         if version and version not in _VERSIONS:
             raise thing.document.error(
-                f"{kind} of resource.k8s.io/{version}: expected {' or '.join(_VERSIONS)} "
+                f"{kind} of resource.k8s.io/{version}: expected one of {', '.join(_VERSIONS)} "
                 "(kubectl get KIND.v1.resource.k8s.io prints it so)",
                 f"{thing.path}.apiVersion".lstrip("."),
             )

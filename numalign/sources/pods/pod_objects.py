@@ -230,9 +230,9 @@ def _checked(document: Document, template: Template, check: bool, named: bool) -
         first = problems[0]
         if first.path.endswith('["$patch"]'):
             raise document.error("a kustomize patch, not a whole manifest", template.place(first.path))
-        more = f" (and {len(problems) - 1} more problems)" if len(problems) > 1 else ""
-        message = first.message + more.replace("1 more problems", "1 more problem")
-        raise document.error(message, template.place(first.path))
+        others = len(problems) - 1
+        more = f" (and {others} more problem{'s' * (others > 1)})" if others else ""
+        raise document.error(first.message + more, template.place(first.path))
     try:
         pod = read_pod(manifest)
     except InputError as error:

@@ -180,6 +180,14 @@ def test_a_template_needs_no_name() -> None:
     assert validate({"spec": {"containers": [{"name": "c"}]}}, named=False) == ()
 
 
+def test_what_a_template_calls_itself_is_not_judged() -> None:
+    """Its pods are named by the owner, in the owner's namespace."""
+    manifest = {"metadata": {"name": "Any_Name", "namespace": "Any_Namespace"}, "spec": {"containers": [{"name": "c"}]}}
+
+    assert validate(manifest, named=False) == ()
+    assert [problem.path for problem in validate(manifest)] == ["metadata.name", "metadata.namespace"]
+
+
 def test_all_problems_are_collected() -> None:
     manifest = pod({"limits": {"cpu": "-1", "gpu": 1}}, {"limits": {GPU: "1.5"}})
 

@@ -237,11 +237,14 @@ def test_what_is_wrong_is_said_with_file_line_and_field(
     assert refusal("f.yaml") == message.removesuffix(" (and 0 more problems)")
 
 
-def test_more_problems_are_counted(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("wrong", "told"), [(2, "(and 1 more problem)"), (3, "(and 2 more problems)"), (12, "(and 11 more problems)")]
+)
+def test_more_problems_are_counted(tmp_path: Path, wrong: int, told: str) -> None:
     bad = pod("a")
-    bad["spec"] = {"containers": [{"name": "C"}, {"name": "D"}, {"name": "c", "restartPolicy": "Always"}]}
+    bad["spec"] = {"containers": [{"name": f"C{number}"} for number in range(wrong)]}
 
-    assert refusal(write(tmp_path, bad)).endswith("(and 2 more problems)")
+    assert refusal(write(tmp_path, bad)).endswith(told)
 
 
 def test_inputs_that_are_not_there_are_named(tmp_path: Path) -> None:
