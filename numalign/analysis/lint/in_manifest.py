@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from numalign.analysis.lint.finding import Finding
 from numalign.analysis.lint.subject import Part, Subject
@@ -104,7 +104,7 @@ def injected_proxy(subject: Subject) -> Iterator[Finding]:
     injected = {**pod.labels, **pod.annotations}.get("sidecar.istio.io/inject") == "true"
     if not injected or any(part.container.name == PROXY for part in subject.parts):
         return
-    pairs = [(f"{ISTIO}proxy{what}", f"{ISTIO}proxy{what}Limit") for what in ("CPU", "Memory")]
+    pairs = _KNOBS[PROXY].values()
     if all(pod.annotations.get(one) and pod.annotations.get(one) == pod.annotations.get(other) for one, other in pairs):
         return
     yield Finding(
@@ -117,14 +117,23 @@ def injected_proxy(subject: Subject) -> Iterator[Finding]:
 
 PROXY = "istio-proxy"
 ISTIO = "sidecar.istio.io/"
-_KNOBS = {"cpu": "proxyCPU", "memory": "proxyMemory"}
+_ISTIO = {"cpu": "CPU", "memory": "Memory"}
+_KNATIVE = "queue.sidecar.serving.knative.dev/"
+_KNOBS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
+    PROXY: {name: (f"{ISTIO}proxy{what}", f"{ISTIO}proxy{what}Limit") for name, what in _ISTIO.items()},
+    "queue-proxy": {
+        name: (f"{_KNATIVE}{name}-resource-request", f"{_KNATIVE}{name}-resource-limit") for name in ("cpu", "memory")
+    },
+}
+"""Container that an injector adds -> resource -> the annotations that set its request and its limit."""
 
 
 def _knob(part: Part, name: str, amount: str) -> str:
     """Say how the injector of a container is told to ask for an amount; empty where nobody injected it."""
-    if part.container.name != PROXY:
+    if part.container.name not in _KNOBS:
         return ""
-    return f'annotate the pod with {ISTIO}{_KNOBS[name]}: "{amount}" and {ISTIO}{_KNOBS[name]}Limit: "{amount}"'
+    request, limit = _KNOBS[part.container.name][name]
+    return f'annotate the pod with {request}: "{amount}" and {limit}: "{amount}"'
 
 
 def _is_whole(nano: int) -> bool:

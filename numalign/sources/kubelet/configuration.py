@@ -83,7 +83,9 @@ def _found(path: FilePath) -> Found:
             return wrappers.find(documents, name)
         refusal: InputError | None = None
     except InputError as error:
-        documents, refusal = [], error
+        from numalign.sources.text.templates import explained
+
+        documents, refusal = [], explained(error, name)
     flags = flags_of_file(str(path))
     if flags:
         return wrappers.Found({}, lambda field: f"{name}: {field}", flags)
@@ -267,21 +269,22 @@ _PASSED_OVER = """
 address allowedUnsafeSysctls apiVersion authentication authorization cgroupDriver cgroupRoot cgroupsPerQOS
 clusterDNS clusterDomain configMapAndSecretChangeDetectionStrategy containerLogMaxFiles containerLogMaxSize
 containerLogMaxWorkers containerLogMonitorInterval containerRuntimeEndpoint contentType cpuCFSQuota
-cpuCFSQuotaPeriod cpuManagerReconcilePeriod crashLoopBackOff enableContentionProfiling enableControllerAttachDetach
-enableDebugFlagsHandler enableDebuggingHandlers enableProfilingHandler enableServer enableSystemLogHandler
-enableSystemLogQuery enforceNodeAllocatable eventBurst eventRecordQPS evictionMaxPodGracePeriod
-evictionMinimumReclaim evictionPressureTransitionPeriod evictionSoft evictionSoftGracePeriod failSwapOn
-fileCheckFrequency hairpinMode healthzBindAddress healthzPort httpCheckFrequency imageGCHighThresholdPercent
-imageGCLowThresholdPercent imageMaximumGCAge imageMinimumGCAge imageServiceEndpoint iptablesDropBit
-iptablesMasqueradeBit kernelMemcgNotification kind kubeAPIBurst kubeAPIQPS kubeletCgroups logging
-makeIPTablesUtilChains maxOpenFiles maxParallelImagePulls memorySwap memoryThrottlingFactor nodeLeaseDurationSeconds
-nodeStatusMaxImages nodeStatusReportFrequency nodeStatusUpdateFrequency oomScoreAdj podCIDR podLogsDir podPidsLimit
-port protectKernelDefaults providerID qosReserved readOnlyPort registerNode registerWithTaints registryBurst
-registryPullQPS resolvConf rotateCertificates runOnce runtimeRequestTimeout seccompDefault serializeImagePulls
-serverTLSBootstrap showHiddenMetricsForVersion shutdownGracePeriod shutdownGracePeriodByPodPriority
-shutdownGracePeriodCriticalPods staticPodPath staticPodURL staticPodURLHeader streamingConnectionIdleTimeout
-syncFrequency systemCgroups tlsCertFile tlsCipherSuites tlsMinVersion tlsPrivateKeyFile tracing volumePluginDir
-volumeStatsAggPeriod imagePullCredentialsVerificationPolicy preloadedImagesVerificationAllowlist userNamespaces
+cpuCFSQuotaPeriod cpuManagerReconcilePeriod crashLoopBackOff enableContentionProfiling
+enableControllerAttachDetach enableDebugFlagsHandler enableDebuggingHandlers enableProfilingHandler enableServer
+enableSystemLogHandler enableSystemLogQuery enforceNodeAllocatable eventBurst eventRecordQPS
+evictionMaxPodGracePeriod evictionMinimumReclaim evictionPressureTransitionPeriod evictionSoft
+evictionSoftGracePeriod failSwapOn fileCheckFrequency hairpinMode healthzBindAddress healthzPort
+httpCheckFrequency imageGCHighThresholdPercent imageGCLowThresholdPercent imageMaximumGCAge imageMinimumGCAge
+imageServiceEndpoint iptablesDropBit iptablesMasqueradeBit kernelMemcgNotification kind kubeAPIBurst kubeAPIQPS
+kubeletCgroups logging makeIPTablesUtilChains maxOpenFiles maxParallelImagePulls memoryReservationPolicy
+memorySwap memoryThrottlingFactor nodeLeaseDurationSeconds nodeStatusMaxImages nodeStatusReportFrequency
+nodeStatusUpdateFrequency oomScoreAdj podCIDR podLogsDir podPidsLimit port protectKernelDefaults providerID
+qosReserved readOnlyPort registerNode registerWithTaints registryBurst registryPullQPS resolvConf
+rotateCertificates runOnce runtimeRequestTimeout seccompDefault serializeImagePulls serverTLSBootstrap
+showHiddenMetricsForVersion shutdownGracePeriod shutdownGracePeriodByPodPriority shutdownGracePeriodCriticalPods
+staticPodPath staticPodURL staticPodURLHeader streamingConnectionIdleTimeout syncFrequency systemCgroups
+tlsCertFile tlsCipherSuites tlsMinVersion tlsPrivateKeyFile tracing volumePluginDir volumeStatsAggPeriod
+imagePullCredentialsVerificationPolicy preloadedImagesVerificationAllowlist userNamespaces
 """
 _NO_INFLUENCE = frozenset(_PASSED_OVER.split())
 """Fields that decide nothing numalign looks at: known, and passed over."""

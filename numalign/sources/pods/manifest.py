@@ -13,6 +13,7 @@ from numalign.sources.pods import files
 from numalign.sources.pods.notes import no_pod_in, notes_of, podless
 from numalign.sources.pods.pod_objects import Carrier, Found, owner_name, search
 from numalign.sources.pods.shapes import Template
+from numalign.sources.text.templates import explained
 from numalign.sources.text.yaml import Document, FilePath, load_file
 from numalign.values import NamedTuple
 
@@ -188,8 +189,8 @@ def _read_all(names: Sequence[FilePath]) -> _Reading:
                 reading.take(search(document, check=True, refused=reading.broken.append if several else None))
         except InputError as error:
             if not several:
-                raise files.explained(error, file) from None
-            reading.broken.append(files.explained(error, file))
+                raise explained(error, file) from None
+            reading.broken.append(explained(error, file))
     return reading
 
 

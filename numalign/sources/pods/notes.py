@@ -21,6 +21,7 @@ _ELSEWHERE: Final[Mapping[str, str]] = {
     "PerformanceProfile": "a kubelet's settings go with --kubelet-config",
     "Machine": "a machine goes with --machine",
     "Kustomization": "`kubectl kustomize FOLDER` prints what it makes",
+    "Helm values": "`helm template CHART` prints what the chart makes of them",
 }
 """Kinds that belong somewhere else, and where."""
 
@@ -63,7 +64,7 @@ def notes_of(carriers: Sequence[Carrier], partly: Sequence[Carrier], finished: i
         place = f"{carrier.document.name}:{carrier.document.line(carrier.path)}"
         yield Notice("approximation", carrier.template.approximation, place)
     if len(said) > _MAX_EACH:
-        yield Notice("approximation", f"{len(said) - _MAX_EACH} more objects are approximated in the same way")
+        yield Notice("approximation", f"approximated are also {_more(len(said) - _MAX_EACH)}")
 
 
 def _partly(carriers: Sequence[Carrier]) -> Iterator[Notice]:
@@ -71,8 +72,12 @@ def _partly(carriers: Sequence[Carrier]) -> Iterator[Notice]:
     for group in objects[:_MAX_EACH]:
         yield Notice("replicas", _partly_line(group))
     if len(objects) > _MAX_EACH:
-        text = f"{len(objects) - _MAX_EACH} more objects ask for more than one pod of a template; --replicas N tries N"
-        yield Notice("replicas", text)
+        others = _more(len(objects) - _MAX_EACH)
+        yield Notice("replicas", f"more than one pod of a template is asked for by {others}; --replicas N tries N")
+
+
+def _more(number: int) -> str:
+    return f"{number} more object{'s' * (number > 1)}"
 
 
 def _partly_line(carriers: Sequence[Carrier]) -> str:

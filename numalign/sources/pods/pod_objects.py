@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -22,6 +23,7 @@ MAX_CONTAINERS: Final = 5_000
 """Most containers of a pod: an object of an API server has 3 MiB at most."""
 NO_KIND: Final = ""
 """The kind of a document that has none."""
+HELM_VALUES: Final = "Helm values"
 
 
 class Carrier(NamedTuple):
@@ -105,8 +107,28 @@ def search(document: Document, *, check: bool, refused: Callable[[InputError], N
             continue
         found.carriers.extend(carriers)
         if not carriers:
-            found.without_pod.append(thing.kind)
+            found.without_pod.append(_described(thing))
     return found
+
+
+def _described(thing: Thing) -> str:
+    """Say what an object without a pod is."""
+    if not thing.kind:
+        return _kind_of_file(thing.document.name)
+    from numalign.sources.pods.operated import makes_pods
+
+    made = not _carries_none(thing.data) and makes_pods(thing.data)
+    return f"{thing.kind} (its operator makes the pods)" if made else thing.kind
+
+
+def _carries_none(data: object) -> bool:
+    return not isinstance(data, Mapping) or str(data.get("apiVersion")).startswith(_NO_PODS)
+
+
+def _kind_of_file(name: str) -> str:
+    """Tell what a file without kinds is by its name."""
+    words = os.path.basename(name).replace("-", ".").replace("_", ".").split(".")
+    return HELM_VALUES if "values" in words else NO_KIND
 
 
 def _items(thing: object) -> list[object] | None:
@@ -136,7 +158,7 @@ def carriers_of(thing: Thing, *, check: bool) -> list[Carrier]:
         InputError: a pod is one the API server would refuse.
     """
     document, data, path, kind = thing
-    if not isinstance(data, Mapping) or str(data.get("apiVersion")).startswith(_NO_PODS):
+    if not isinstance(data, Mapping) or _carries_none(data):
         return []
     if kind == "Pod":
         template = Template(path, data)
@@ -167,9 +189,9 @@ def _templates(thing: Fields, kind: str, path: str) -> Iterator[Template]:
     if _is_workload(thing, kind):
         yield _own_template(thing, kind, path)
         return
-    from numalign.sources.pods import argo, kubevirt, spark, templates
+    from numalign.sources.pods import argo, kubevirt, operated, spark, templates
 
-    yield from templates.templates_of(thing, kind, path)
+    yield from operated.templates_of(thing, kind, path, lambda: templates.templates_of(thing, kind, path))
     yield from argo.templates_of(thing, path, _templates)
     yield from kubevirt.templates_of(thing, kind, path)
     yield from spark.templates_of(thing, kind, path)

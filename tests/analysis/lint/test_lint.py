@@ -348,3 +348,16 @@ def test_the_manual_page_has_every_rule_word_for_word() -> None:
     assert set(PAGES) == set(CODES)
     for code, (effects, found, why, instead) in PAGES.items():
         assert f"| `{code}` | {effects} | {found} | {why} | {instead} |" in page
+
+
+def test_queue_proxy_is_advised_through_knatives_annotations() -> None:
+    containers: list[dict[str, Any]] = [
+        {"name": "user-container"},
+        {"name": "queue-proxy", "resources": {"requests": {"cpu": "25m"}}},
+    ]
+    containers[0]["resources"] = {"limits": {"cpu": 2, "memory": "1Gi"}}
+    found = lint(read_pod({"metadata": {"name": "p"}, "spec": {"containers": containers}})).findings
+
+    advice = next(one.advice for one in found if one.container == "queue-proxy")
+    assert "queue.sidecar.serving.knative.dev/cpu-resource-request" in advice
+    assert "queue.sidecar.serving.knative.dev/memory-resource-limit" in advice
