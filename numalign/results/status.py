@@ -25,6 +25,18 @@ class ContainerStatus(NamedTuple):
     alignment: Alignment
 
 
+class ClaimStatus(NamedTuple):
+    """A device that a pod holds by claim."""
+
+    claim: str
+    namespace: str
+    driver: str
+    pool: str
+    device: str
+    share: str
+    """The id of its share, where several hold the device."""
+
+
 class PodStatus(NamedTuple):
     """One pod of the node."""
 
@@ -36,6 +48,8 @@ class PodStatus(NamedTuple):
     """False: it is gone, and what it holds is left over."""
     containers: tuple[ContainerStatus, ...]
     """Those that hold CPUs, memory or devices."""
+    claims: tuple[ClaimStatus, ...] = ()
+    """Devices that it holds by claim."""
 
     @property
     def full_name(self) -> str:

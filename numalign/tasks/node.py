@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from numalign.model.machine import Machine
     from numalign.model.pod import Pod
     from numalign.sources.node.facts import NodeFacts, PodName
+    from numalign.sources.node.podresources import ClaimedDevice
     from numalign.tasks.requests import KubeletRequest, NodeRequest
 
 
@@ -282,7 +283,7 @@ def _reported(facts: NodeFacts) -> Iterable[Reported]:
     by_name = {(pod.namespace, pod.name): uid for uid, pod in facts.names.items()}
     for pod in facts.podresources.pods or ():
         uid = by_name.get((pod.namespace, pod.name), f"{pod.namespace}/{pod.name}")
-        for one in pod.containers:
+        for one in (*pod.containers, pod.shared):
             blocks = tuple([memory_file.block(nodes, kind, size) for kind, size, nodes in one.memory])
             devices = {resource: frozenset(held) for resource, held in one.devices.items()}
             yield Reported(uid, one.name, from_ids(one.cpus), blocks, devices)
@@ -293,19 +294,34 @@ def keepers(facts: NodeFacts, state: NodeState) -> tuple[Pod, ...]:
     if facts.pods is not None:
         return facts.pods
     names = named(facts, state)
-    there = dict.fromkeys((*holders(state), *sorted(facts.active or ())))
+    there = dict.fromkeys((*holders(state), *sorted(facts.active or {*facts.granted, *facts.claims})))
     if facts.files == StateFiles():
         reported_pods = (f"{pod.namespace}/{pod.name}" for pod in facts.podresources.pods or ())
         there |= dict.fromkeys(uid for uid in reported_pods if uid not in there)
     active = [uid for uid in there if facts.active is None or uid in facts.active]
-    return tuple([_pod(state, uid, names.get(uid)) for uid in active])
+    return tuple([_pod(facts, state, uid, names.get(uid)) for uid in active])
 
 
-def _pod(state: NodeState, uid: str, name: PodName | None) -> Pod:
+def _pod(facts: NodeFacts, state: NodeState, uid: str, name: PodName | None) -> Pod:
     if name is None and "/" in uid:
         namespace, _, plain = uid.partition("/")
         return held_pod(state, uid, plain, namespace)
-    return held_pod(state, uid, name.name if name else uid, name.namespace if name else "")
+    granted = facts.granted.get(uid)
+    return held_pod(state, uid, name.name if name else uid, name.namespace if name else "", granted)
+
+
+def claims_of(facts: NodeFacts, names: Mapping[str, PodName]) -> dict[str, tuple[ClaimedDevice, ...]]:
+    """Say which devices pods hold by claim, by UID: as the kubelet's file tells, else the PodResources API."""
+    found = dict(facts.claims)
+    by_name = {name: uid for uid, name in names.items()}
+    from numalign.sources.node.facts import PodName
+
+    for pod in facts.podresources.pods or ():
+        uid = by_name.get(PodName(pod.namespace, pod.name), f"{pod.namespace}/{pod.name}")
+        devices = dict.fromkeys(device for one in pod.containers for device in one.claimed)
+        if devices:
+            found.setdefault(uid, tuple(devices))
+    return found
 
 
 def named(facts: NodeFacts, state: NodeState) -> Mapping[str, PodName]:

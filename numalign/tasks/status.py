@@ -19,15 +19,16 @@ from numalign.kubelet.start.restore import as_written, refused, settle
 from numalign.model.cpuset import format_set, from_ids
 from numalign.results.admit import AdmitResult
 from numalign.results.config import ConfigCheckResult, NodeCheck
-from numalign.results.status import ContainerStatus, PodStatus, StatusResult
+from numalign.results.status import ClaimStatus, ContainerStatus, PodStatus, StatusResult
 from numalign.tasks.admit import occupants_of
 from numalign.tasks.config import check_config
-from numalign.tasks.node import keepers, kept_node, load_facts, named, node_setup, occupied
+from numalign.tasks.node import claims_of, keepers, kept_node, load_facts, named, node_setup, occupied
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.kubelet.node import NodeState
     from numalign.sources.node.facts import NodeFacts
+    from numalign.sources.node.podresources import ClaimedDevice
     from numalign.tasks.requests import KubeletRequest, NodeRequest
     from numalign.tasks.setup import LoadedSetup
 
@@ -75,7 +76,7 @@ def status(request: NodeRequest, machine: str | None, kubelet: KubeletRequest) -
     opened = open_node(request, machine, kubelet)
     on, there, facts, error = opened
     found = rooms(there)
-    pods = tuple(_pods(there))
+    pods = tuple(_pods(there, claims_of(facts, named(facts, there.state)) if facts else {}))
     odd = tuple(findings(opened))
     return StatusResult(
         setup=on.setup,
@@ -164,11 +165,11 @@ def _answered_otherwise(facts: NodeFacts, state: NodeState, names: Mapping[str, 
                 yield NodeFinding("podresources-differ", "warning", f"{facts.root}/{CPU}", text, "read both again")
 
 
-def _pods(there: Session) -> Iterator[PodStatus]:
+def _pods(there: Session, claims: Mapping[str, tuple[ClaimedDevice, ...]]) -> Iterator[PodStatus]:
     """List the pods that hold something, by name; what is left over comes last."""
     known = {pod.uid: pod for pod in there.pods}
     found = []
-    for uid in holders(there.state):
+    for uid in dict.fromkeys((*holders(there.state), *claims)):
         pod = known.get(uid)
         containers = tuple(
             ContainerStatus(asked.name, held, alignment(there.node, held, asked))
@@ -176,7 +177,8 @@ def _pods(there: Session) -> Iterator[PodStatus]:
             if any((held := holding(there.node, there.state, uid, asked))[:3])
         )
         name, namespace = (pod.name, pod.namespace) if pod and pod.name != uid else (uid, "")
-        found.append(PodStatus(name, namespace, uid, pod is not None, containers))
+        claimed = tuple([ClaimStatus(*one) for one in claims.get(uid, ())])
+        found.append(PodStatus(name, namespace, uid, pod is not None, containers, claimed))
     yield from sorted(found, key=lambda one: (not one.active, one.namespace, one.name))
 
 

@@ -9,17 +9,34 @@ from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.pod import Pod
 
 
-def held_pod(state: NodeState, uid: str, name: str, namespace: str) -> Pod:
-    """Describe a pod by what it holds: whole CPUs, pinned memory, devices.
+def held_pod(
+    state: NodeState,
+    uid: str,
+    name: str,
+    namespace: str,
+    granted: Mapping[str, Mapping[str, Mapping[str, str]]] | None = None,
+) -> Pod:
+    """Describe a pod by what it was granted, else by what it holds: whole CPUs, pinned memory, devices.
 
-    What a container asks of the shared pool is in no file, so a pod may ask for more than is said here.
+    What a container that was granted nothing asks of the shared pool is in no file, so it may ask for more.
+
+    Args:
+        state: who holds what.
+        uid: the pod.
+        name: its name, or its UID.
+        namespace: its namespace; empty: not known.
+        granted: container -> `requests` and `limits` that the kubelet agreed to; plain init containers are not in it.
     """
     cpus = state.cpu.assignments.get(uid, {})
     blocks = state.memory.entries.get(uid, {})
     devices = state.device.holdings.get(uid, {})
-    ended = _ended(cpus, blocks)
+    agreed = granted or {}
+    ended = {*cpus, *blocks, *devices} - set(agreed) if agreed else _ended(cpus, blocks)
     kinds: dict[str, list[dict[str, object]]] = {"containers": [], "initContainers": []}
-    for container in sorted({*cpus, *blocks, *devices}) or ["unknown"]:
+    for container in sorted({*cpus, *blocks, *devices, *agreed}) or ["unknown"]:
+        if container in agreed:
+            kinds["containers"].append({"name": container, "resources": agreed[container]})
+            continue
         limits: dict[str, str] = {}
         if container in cpus:
             limits["cpu"] = str(cpus[container].bit_count())

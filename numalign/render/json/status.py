@@ -63,6 +63,7 @@ def _pod(pod: PodStatus) -> Data:
             }
             for one in pod.containers
         ],
+        "claims": [one._asdict() for one in pod.claims],
     }
 
 

@@ -32,6 +32,7 @@ def status_document(result: StatusResult, *, wide: bool) -> Document:
     rows = [row for pod in result.pods for row in _rows(pod, wide=wide)]
     if rows:
         parts.append(Table(COLUMNS, tuple(rows)))
+    parts += [Line(text) for pod in result.pods for text in _claims(pod)]
     if result.others:
         many = "s" * (result.others != 1)
         parts.append(Line(f"{result.others} other pod{many} with nothing of their own", "dim"))
@@ -58,6 +59,16 @@ def _rows(pod: PodStatus, *, wide: bool) -> Iterable[tuple[Cell, ...]]:
             memory_text(container.holding),
             verdict_cell(container.alignment),
         )
+
+
+def _claims(pod: PodStatus) -> Iterable[str]:
+    """Say which devices a pod holds by claim, a line for each claim."""
+    by_claim: dict[str, list[str]] = {}
+    for one in pod.claims:
+        share = f" (share {one.share})" if one.share else ""
+        by_claim.setdefault(one.claim, []).append(f"{one.driver} {one.pool}/{one.device}{share}")
+    for claim, devices in by_claim.items():
+        yield f"{pod.full_name} holds by claim {claim}: {', '.join(devices)}"
 
 
 def _room_columns(result: StatusResult, *, wide: bool) -> tuple[str, ...]:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from numalign.errors import Notice
 from numalign.kubelet.start.restore import ROOT, StateFiles
-from numalign.sources.node.podresources import NOTHING, PodResources
+from numalign.sources.node.further import Resources
+from numalign.sources.node.podresources import NOTHING, ClaimedDevice, PodResources
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
@@ -55,6 +56,10 @@ class NodeFacts(NamedTuple):
     files: StateFiles = StateFiles()
     further: Mapping[str, str] = {}
     """Name -> text of those of `FURTHER_FILES` that are there."""
+    granted: Mapping[str, Mapping[str, Resources]] = {}
+    """Pod UID -> container -> the requests and limits that the kubelet agreed to, as far as its files tell."""
+    claims: Mapping[str, tuple[ClaimedDevice, ...]] = {}
+    """Pod UID -> devices that it holds by claim, as far as the kubelet's file tells."""
     active: frozenset[str] | None = None
     """UIDs of the pods that are there; None: not known."""
     names: Mapping[str, PodName] = {}

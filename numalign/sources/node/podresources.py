@@ -24,6 +24,8 @@ class ClaimedDevice(NamedTuple):
     driver: str
     pool: str
     device: str
+    share: str = ""
+    """The id of its share of a device that several hold (1.35)."""
 
 
 class ContainerResources(NamedTuple):
@@ -39,6 +41,10 @@ class ContainerResources(NamedTuple):
     claimed: tuple[ClaimedDevice, ...] = ()
 
 
+SHARED = "(shared by the pod)"
+"""Stands for the part of a pod that its containers share; no container can have such a name."""
+
+
 class PodHoldings(NamedTuple):
     """What the containers of one pod hold."""
 
@@ -47,6 +53,19 @@ class PodHoldings(NamedTuple):
     containers: tuple[ContainerResources, ...]
     cpus: frozenset[int] = frozenset()
     """CPUs of the pod as a whole (1.37); those of its containers are among them (16c)."""
+    memory: tuple[tuple[str, int, Nodes], ...] = ()
+    """Memory of the pod as a whole, likewise."""
+
+    @property
+    def shared(self) -> ContainerResources:
+        """What the pod holds and none of its containers by itself (16c)."""
+        own = frozenset[int]().union(*(one.cpus for one in self.containers))
+        taken: dict[tuple[str, Nodes], int] = {}
+        for one in self.containers:
+            for kind, size, nodes in one.memory:
+                taken[kind, nodes] = taken.get((kind, nodes), 0) + size
+        rest = [(kind, size - taken.get((kind, nodes), 0), nodes) for kind, size, nodes in self.memory]
+        return ContainerResources(SHARED, self.cpus - own, tuple([one for one in rest if one[1] > 0]), {})
 
 
 class Allocatable(NamedTuple):
@@ -178,6 +197,7 @@ def _pod(data: object, where: str) -> PodHoldings:
         _text(fields, "namespace", where),
         tuple([_container(one, f"{where}.containers[{index}]") for index, one in enumerate(containers)]),
         _numbers(fields.get("cpuids"), where),
+        _memory(fields.get("memory"), where),
     )
 
 
@@ -236,5 +256,5 @@ def _claimed(value: object, where: str) -> Iterable[ClaimedDevice]:
         claim, namespace = _text(fields, "claimname", where), _text(fields, "claimnamespace", where)
         for resource in _list(fields.get("claimresources"), where):
             inner = _fields(resource)
-            parts = (_text(inner, key, where) for key in ("drivername", "poolname", "devicename"))
+            parts = (_text(inner, key, where) for key in ("drivername", "poolname", "devicename", "shareid"))
             yield ClaimedDevice(claim, namespace, *parts)

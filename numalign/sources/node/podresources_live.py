@@ -46,6 +46,7 @@ _CLAIM_RESOURCE: Fields = {
     2: ("driver_name", "text", False, None),
     3: ("pool_name", "text", False, None),
     4: ("device_name", "text", False, None),
+    5: ("share_id", "text", False, None),
 }
 _DYNAMIC: Fields = {
     2: ("claim_name", "text", False, None),

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from numalign.errors import HostError, InputError, Notice
-from numalign.sources.node import kubelet_folder, podresources
+from numalign.sources.node import further, kubelet_folder, podresources
 from numalign.sources.node.facts import CPU_FILE, DEVICE_FILE, MEMORY_FILE, KubeletSettings, NodeFacts, PodName
 from numalign.sources.node.kubelet_folder import KubeletCommand
 from numalign.sources.tree.folder import FolderTree, LiveTree, Tree
@@ -125,6 +125,8 @@ def _of_kubelet(tree: Tree, root: str, devices: str, facts: NodeFacts) -> NodeFa
     return facts._replace(
         files=found.files,
         further=found.further,
+        granted=further.granted(found.further),
+        claims=further.claimed(found.further),
         active=kubelet_folder.active_pods(tree, root),
         notices=(*facts.notices, *notices),
     )
