@@ -31,8 +31,9 @@ KINDS: Mapping[str, Kind] = {
     "machines": Kind("MachineList", ("items",)),
     "status": Kind("StatusResult", ("pods",)),
     "schedule": Kind("ScheduleResult", ("pods",)),
-    "capacity": Kind("CapacityResult", ()),
-    "simulate": Kind("SimulateResult", ()),
+    "capacity": Kind("CapacityResult", ("shapes",)),
+    "simulate": Kind("SimulateResult", ("runs",)),
+    "nrt check": Kind("NRTCheckResult", ("objects",)),
     "verify": Kind("VerifyResult", ()),
 }
 """Command -> its document. Other commands print none where they fail."""
@@ -62,7 +63,7 @@ def print_failure(arguments: Sequence[str], error: Exception) -> None:
 
 def _command(arguments: Sequence[str]) -> str:
     words = [word for word in arguments if not word.startswith("-")]
-    return " ".join(words[:2]) if words[:1] == ["config"] else "".join(words[:1])
+    return " ".join(words[:2]) if words[:1] in (["config"], ["nrt"]) else "".join(words[:1])
 
 
 def _output(arguments: Sequence[str]) -> Literal["json", "yaml"] | None:

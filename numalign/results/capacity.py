@@ -41,10 +41,13 @@ class NodeCapacity(NamedTuple):
     now: int | None
     """Copies that its kubelet admits one after another; None: nobody knows what the node is made of."""
     aligned: int | None
-    """How many of them are aligned, or have nothing to align."""
+    """How many of them are aligned."""
     empty: int | None
     """The same on the empty node."""
     empty_aligned: int | None
+    nothing: int
+    """How many of `now` have nothing to align: they ask for nothing that is ever placed."""
+    empty_nothing: int
     blind: int
     """Copies that somebody promises who sees the node as one bag of resources."""
     blind_empty: int
@@ -81,6 +84,16 @@ class ShapeCapacity(NamedTuple):
     def aligned(self) -> int:
         """Copies that fit now and are aligned."""
         return _sum(one.aligned for one in self.nodes)
+
+    @property
+    def nothing(self) -> int:
+        """Copies that fit now and have nothing to align."""
+        return sum(one.nothing for one in self.nodes)
+
+    @property
+    def empty_nothing(self) -> int:
+        """Copies that fit the empty cluster and have nothing to align."""
+        return sum(one.empty_nothing for one in self.nodes)
 
     @property
     def empty(self) -> int:
@@ -124,6 +137,8 @@ def _sum(counts: Iterable[int | None]) -> int:
 class RightSize(NamedTuple):
     """The best shape of which all of so many copies are aligned."""
 
+    shape: str
+    """The shape that was sized: the first one."""
     replicas: int
     container: str
     """The container whose requests were changed: the one with the most CPUs."""

@@ -7,14 +7,14 @@ look (`Candidate.look`), so a cluster of thousands of equal machines costs littl
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Literal
+from typing import Final, Literal
 
 from numalign.scheduler import choice, filter_kep, filter_nrt, node_fit, score
 from numalign.scheduler.cache import CacheConfig, View
 from numalign.scheduler.filter_kep import SeedMemory
 from numalign.scheduler.kai.topology import KaiOptions
 from numalign.scheduler.node_fit import NodeStrategy, NodeTotals
-from numalign.scheduler.nrt.value import NodeResourceTopology
+from numalign.scheduler.nrt.value import FINGERPRINT, PLACEMENT_METADATA, NodeResourceTopology
 from numalign.scheduler.preemption import Mode
 from numalign.scheduler.request import PodRequest
 from numalign.scheduler.resources import Amounts
@@ -169,4 +169,9 @@ def nrt_key(nrt: NodeResourceTopology | None) -> Hashable:
             for zone in nrt.zones
         ]
     )
-    return nrt.attributes, nrt.topology_policies, zones
+    attributes = tuple([one for one in nrt.attributes if one[0] not in _OF_PODS])
+    return attributes, nrt.topology_policies, zones
+
+
+_OF_PODS: Final = (FINGERPRINT, PLACEMENT_METADATA)
+"""Attributes that name pods; they decide whether an object is fresh, not what is in it."""

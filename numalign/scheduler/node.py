@@ -86,9 +86,11 @@ def _refreshed(old: NodeResourceTopology, new: NodeResourceTopology) -> NodeReso
 
 
 def look(node: ClusterNode) -> Hashable:
-    """Make a key of all that decides about the next pod on a node, but for its name and the object it publishes.
+    """Make a key of all that decides about the next pod on a node, but for name, labels and the object it publishes.
 
-    Nodes with equal keys get equal answers, so work on one of them does for all (`needs_name` tells for which pods).
+    Nodes with equal keys get equal answers, so work on one of them does for all: where the pod asks for no name
+    (`needs_name`), and selects both or none of the nodes by their labels (`predicates.matches_node`). Real nodes
+    always differ in some label.
     """
     totals = node.totals
     return (
@@ -96,7 +98,6 @@ def look(node: ClusterNode) -> Hashable:
         tuple(sorted(totals.used.items())),
         totals.pods,
         totals.unjudged,
-        tuple(sorted(node.labels.items())),
         node.taints,
         node.unschedulable,
         _state_key(node.session),

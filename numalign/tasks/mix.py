@@ -26,19 +26,19 @@ class Place(NamedTuple):
     session: Session | None
     totals: NodeTotals | None
 
-    def take(self, pod: Pod, request: PodRequest) -> tuple[Place, bool] | None:
-        """Take a pod; tells whether it is aligned, or has nothing to align. None: it is refused."""
+    def take(self, pod: Pod, request: PodRequest) -> tuple[Place, str] | None:
+        """Take a pod; gives its verdict of alignment, in a bag none. None: it is refused."""
         if not node_filters.allows(self.node, pod).passed:
             return None
         if self.totals is not None:
             fits = node_fit.check(self.totals, request).passed
-            return (self._replace(totals=self.totals.with_pod(request)), True) if fits else None
+            return (self._replace(totals=self.totals.with_pod(request)), "") if fits else None
         if self.session is None:
             return None
         outcome = admission.admit(self.session, pod)
         if not outcome.admit:
             return None
-        return self._replace(session=outcome.then), alignment.aligned(outcome) is not False
+        return self._replace(session=outcome.then), alignment.verdict_of(outcome)
 
 
 class Filled(NamedTuple):
@@ -47,6 +47,8 @@ class Filled(NamedTuple):
     rounds: int
     counts: tuple[int, ...]
     aligned: tuple[int, ...]
+    nothing: tuple[int, ...]
+    """Pods that have nothing to align."""
     places: tuple[Place, ...]
 
 
@@ -69,13 +71,13 @@ def fill(places: Sequence[Place], pods: Sequence[Pod]) -> Filled:
     A node that refused a pod is not asked for a copy of it again: nodes only get fuller.
     """
     now = list(places)
-    counts, aligned = [0] * len(now), [0] * len(now)
+    counts, aligned, nothing = ([0] * len(now) for _ in range(3))
     shapes = {id(pod.containers): place for place, pod in reversed(list(enumerate(pods)))}
     first = [0] * len(pods)
     requests = [read_request(pod) for pod in pods]
     for rounds in range(MAX_ROUNDS):
         before: dict[int, Place] = {}
-        taken: list[tuple[int, bool]] = []
+        taken: list[tuple[int, str]] = []
         for number, pod in enumerate(pods):
             shape = shapes[id(pod.containers)]
             named = pod._replace(name=f"copy-{rounds}-{number}", uid=f"copy-{rounds}-{number}")
@@ -88,11 +90,12 @@ def fill(places: Sequence[Place], pods: Sequence[Pod]) -> Filled:
             if found is None:
                 for place, old in before.items():
                     now[place] = old
-                return Filled(rounds, tuple(counts), tuple(aligned), tuple(now))
+                return Filled(rounds, tuple(counts), tuple(aligned), tuple(nothing), tuple(now))
             before.setdefault(first[shape], now[first[shape]])
             now[first[shape]] = found[0]
             taken.append((first[shape], found[1]))
-        for place, good in taken:
+        for place, verdict in taken:
             counts[place] += 1
-            aligned[place] += good
-    return Filled(MAX_ROUNDS, tuple(counts), tuple(aligned), tuple(now))
+            aligned[place] += verdict == "aligned"
+            nothing[place] += verdict == "none"
+    return Filled(MAX_ROUNDS, tuple(counts), tuple(aligned), tuple(nothing), tuple(now))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from numalign.kubelet import admission
 from numalign.kubelet.admission import Outcome
+from numalign.kubelet.fit import predicates
 from numalign.model.pod import Pod
 from numalign.results.schedule import KubeletVerdict, NodeAnswer, ScheduledPod, ScheduleResult
 from numalign.scheduler import choice, filter_kep, filter_nrt, node_filters, node_fit, score
@@ -63,7 +64,7 @@ class _Seen(NamedTuple):
     nrt: NodeResourceTopology | None
     kai: KaiTopology | None
     look: Hashable
-    """Equal for nodes of which everybody says the same."""
+    """Equal for nodes of which everybody says the same, of pods that select both or none of them."""
 
 
 class _Desk:
@@ -137,7 +138,7 @@ class _Desk:
             answer, seen = answers[name], self._seen[name]
             if not answer.disagrees or answer.kubelet is None or answer.by_claims:
                 continue
-            key = seen.look
+            key = seen.look, answer.feasible, answer.kubelet.admitted
             if key not in known and len(known) < MAX_CAUSES:
                 case = Case(seen.node, pod, request, seen.nrt, seen.kai, answer.feasible, answer.kubelet.admitted)
                 known[key] = answer._replace(cause=cause(self.config.kind, case))
@@ -196,7 +197,8 @@ class _Asking:
 
     def answer(self, seen: _Seen) -> NodeAnswer:
         """Give all answers about a node."""
-        key = (seen.node.name, seen.look) if self._by_name else seen.look
+        node = seen.node
+        key = node.name if self._by_name else (seen.look, predicates.matches_node(self._pod, node.labels, node.name))
         known = self._known.get(key)
         if known is None:
             known = self._known[key] = self._ask(seen)

@@ -139,6 +139,7 @@ def test_a_dump_with_nodes_and_pods_is_scheduled_on(tmp_path: Path) -> None:
         (("schedule", FORWARDER, *CLUSTER, "--machine-of", "x"), 'expected LABEL=VALUE:MACHINE, got "x"'),
         (("capacity", FORWARDER, *CLUSTER, "--mix", "x=1"), '--mix: no POD is called "x"; there are forwarder'),
         (("capacity", FORWARDER, *CLUSTER, "--mix", "forwarder"), "expected forwarder=N with N from 1 to 1000"),
+        (("capacity", FORWARDER, *CLUSTER, "--mix", "forwarder=1", "--right-size", "2"), "sizes one pod"),
         (("nrt", "export", "--machine", "figure-1", *CLUSTER), "hold their own machines and pods"),
         (("nrt", "check", FORWARDER, "--machine", "figure-1"), "no Node and no NodeResourceTopology in it"),
         (("nrt", "export", "--machine", "figure-1", "--exec", "x"), "--exec goes with --watch"),
@@ -174,6 +175,53 @@ def test_capacity_is_what_the_kubelets_admit_one_by_one() -> None:
     assert bound.count("broad-") == shape["now"]
 
 
+def test_pods_that_are_never_placed_count_as_nothing_to_align() -> None:
+    """6.5 CPUs are not pinned: no copy is aligned, none is apart, and no CPU of a NUMA node can be stranded."""
+    done = in_process("capacity", f"{EXAMPLES}/fractional.yaml", *CLUSTER, "-o", "json")
+    strictly("capacity-result").validate(done.json)
+    shape = done.json["shapes"][0]
+    assert (shape["now"], shape["aligned"], shape["nothingToAlign"]) == (6, 0, 6)
+    assert (shape["empty"], shape["emptyAligned"], shape["emptyNothingToAlign"]) == (6, 0, 6)
+    assert [*shape["stranded"]] == ["memory"]
+    text = in_process("capacity", f"{EXAMPLES}/fractional.yaml", *CLUSTER).out
+    assert "fits now: 6, with nothing to align\n" in text
+
+
+def test_copies_whose_devices_lie_nobody_knows_where_are_not_called_aligned(tmp_path: Path) -> None:
+    machine = tmp_path / "machine.json"
+    devices = {"example.com/gpu": [{"id": name, "numaNodes": None} for name in ("g0", "g1")]}
+    regular = {"sockets": 2, "coresPerNumaNode": 4, "memoryPerNumaNode": "8Gi"}
+    machine.write_text(json.dumps({"name": "m", "regular": regular, "devices": devices}))
+    pod = yaml.safe_load((ROOT / FORWARDER).read_text())
+    pod["spec"]["containers"][0]["resources"]["limits"] = {"cpu": "1", "memory": "1Gi", "example.com/gpu": "1"}
+    file = tmp_path / "pod.json"
+    file.write_text(json.dumps(pod))
+    done = in_process("capacity", str(file), "--machine", str(machine), "-o", "json")
+    shape = done.json["shapes"][0]
+    assert (shape["now"], shape["aligned"], shape["nothingToAlign"]) == (2, 0, 0)
+
+
+def test_nodes_that_differ_in_their_labels_share_work_and_keep_their_answers(tmp_path: Path) -> None:
+    """Every real node has a label of its own; one without the selected label holds none, also when it is empty."""
+    exported = in_process("nrt", "export", *CLUSTER, "-o", "json").json["items"][2:]
+    total = {"cpu": "11", "memory": "60Gi", "pods": "110"}
+    items = [*exported]
+    for one in exported:
+        name = one["metadata"]["name"]
+        labels = {"kubernetes.io/hostname": name, **({"pool": "a"} if name == "broad-1" else {})}
+        metadata = {"name": name, "labels": labels}
+        items.append({"kind": "Node", "metadata": metadata, "status": {"allocatable": total, "capacity": total}})
+    pod = yaml.safe_load((ROOT / FORWARDER).read_text())
+    pod["spec"]["nodeSelector"] = {"pool": "a"}
+    dump, file = tmp_path / "dump.json", tmp_path / "pod.json"
+    dump.write_text(json.dumps({"kind": "List", "items": items}))
+    file.write_text(json.dumps(pod))
+    nodes = in_process("capacity", str(file), "--cluster", str(dump), "-o", "json").json["shapes"][0]["nodes"]
+    assert [(one["name"], one["now"], one["empty"]) for one in nodes] == [("broad-0", 0, 0), ("broad-1", 2, 2)]
+    answer = in_process("schedule", str(file), "--cluster", str(dump), "-o", "json").json["pods"][0]
+    assert (answer["node"], [one["feasible"] for one in answer["nodes"]]) == ("broad-1", [False, True])
+
+
 def test_what_is_there_leaves_less_room(tmp_path: Path) -> None:
     state = str(tmp_path / "state.json")
     schedule("forwarder", "--pods", "3", "--state", state)
@@ -203,6 +251,7 @@ def test_a_mix_is_counted_in_rounds_over_all_nodes(tmp_path: Path) -> None:
 
 def test_the_right_size_is_the_largest_of_which_so_many_are_aligned(tmp_path: Path) -> None:
     found = in_process("capacity", FORWARDER, *CLUSTER, "--right-size", "4", "-o", "json").json["rightSize"]
+    assert found.pop("shape") == "default/forwarder"
     assert found == {"replicas": 4, "container": "fwd", "cpus": 6, "memory": found["memory"]} or found["cpus"] == 5
 
     def fits(cpus: int, memory: int) -> int:

@@ -21,6 +21,9 @@ POD = PODS / "deployment.yaml"
         (("compare", "missing.yaml", "-m", "figure-1"), 2, "CompareResult", "error"),
         (("lint", "missing.yaml"), 2, "LintResult", "error"),
         (("machines", "missing"), 2, "MachineList", "error"),
+        (("schedule", POD, "--cluster", "missing"), 2, "ScheduleResult", "error"),
+        (("capacity", POD, "--cluster", "missing"), 2, "CapacityResult", "error"),
+        (("nrt", "check", "missing", "-m", "figure-1"), 2, "NRTCheckResult", "error"),
     ],
 )
 @pytest.mark.parametrize("output", [("-o", "json"), ("--output=json",), ("-ojson",)])
@@ -37,6 +40,7 @@ def test_there_is_a_document_where_there_is_no_answer(
 
 def test_yaml_too_and_nothing_where_nothing_is_asked() -> None:
     assert yaml.safe_load(in_process("admit", "missing.yaml", "-o", "yaml").out)["pods"] == []
+    assert yaml.safe_load(in_process("capacity", POD, "--cluster", "missing", "-o", "yaml").out)["shapes"] == []
     assert in_process("admit", "missing.yaml").out == ""
     assert in_process("admit", "missing.yaml", "-o", "json", "-q").out == ""
 

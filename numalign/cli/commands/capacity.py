@@ -27,8 +27,9 @@ from numalign.exit_status import ExitStatus
 from numalign.model.pod import Pod
 from numalign.results.capacity import CapacityResult
 from numalign.scheduler.node import Fleet
-from numalign.tasks.capacity import Probe, capacity
+from numalign.tasks.capacity import capacity
 from numalign.tasks.cluster import LoadedCluster, load_cluster, load_one_node, load_pods_for
+from numalign.tasks.copies import Probe
 from numalign.tasks.requests import KubeletRequest, PodsRequest
 
 
@@ -107,6 +108,8 @@ def command(
     names = (*pod, *files)
     if not names:
         raise click.UsageError("name at least one POD: a file, a folder, or - for standard input")
+    if mix is not None and right_size is not None:
+        raise click.UsageError("--right-size sizes one pod, --mix counts several together: name one of them")
     up = load_pods_for(names, Fleet(()))
     owners = [source.owner for source in up.sources]
     result = capacity(loaded.fleet, _probes(up.tried, owners, mix), right_size=right_size, jobs=jobs)

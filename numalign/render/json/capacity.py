@@ -22,6 +22,7 @@ def capacity_json(result: CapacityResult, origin: str, notices: Sequence[Notice]
         "rightSize": None
         if found is None
         else {
+            "shape": found.shape,
             "replicas": found.replicas,
             "container": found.container,
             "cpus": found.cpus,
@@ -46,6 +47,8 @@ def _shape(shape: ShapeCapacity) -> dict[str, object]:
         "aligned": shape.aligned,
         "empty": shape.empty,
         "emptyAligned": shape.empty_aligned,
+        "nothingToAlign": shape.nothing,
+        "emptyNothingToAlign": shape.empty_nothing,
         "blind": shape.blind,
         "blindEmpty": shape.blind_empty,
         "stranded": shape.stranded,
@@ -61,6 +64,8 @@ def _node(one: NodeCapacity) -> dict[str, object]:
         "aligned": one.aligned,
         "empty": one.empty,
         "emptyAligned": one.empty_aligned,
+        "nothingToAlign": one.nothing,
+        "emptyNothingToAlign": one.empty_nothing,
         "blind": one.blind,
         "blindEmpty": one.blind_empty,
         "limit": None

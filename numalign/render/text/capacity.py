@@ -63,16 +63,24 @@ def _shape(shape: ShapeCapacity, place: str, *, wide: bool) -> Iterator[Line | T
     if shape.rounds is not None:
         yield Line(f"whole rounds now: {shape.rounds.now}, on the empty {place}: {shape.rounds.empty}", "bold")
     what = "pods" if shape.rounds is not None else "fits now"
-    apart = shape.now - shape.aligned
-    alignment = f", {apart} of them not aligned" if apart else ", all aligned" if shape.now else ""
-    yield Line(f"{what}: {shape.now}{alignment}", "bold")
-    yield Line(f"on the empty {place}: {shape.empty}, {shape.empty_aligned} of them aligned")
+    yield Line(f"{what}: {_alignment(shape.now, shape.aligned, shape.nothing)}", "bold")
+    yield Line(f"on the empty {place}: {_alignment(shape.empty, shape.empty_aligned, shape.empty_nothing)}")
     yield Line(_blind(shape), "warn" if shape.blind > shape.now else "")
     yield Line(f"stranded: {amounts_text(shape.stranded)}")
     found = shape.fragmentation
     if found.total:
         lost = f"{found.single} of {found.total} copies fit one NUMA node each, counted on free amounts"
         yield Line(f"NUMA fragmentation: {float(found.share):.2f} ({lost})")
+
+
+def _alignment(count: int, aligned: int, nothing: int) -> str:
+    """Say how many copies there are, and how many of them are aligned."""
+    if not count:
+        return "0"
+    if nothing == count:
+        return f"{count}, with nothing to align"
+    rest = f", {nothing} with nothing to align" if nothing else ""
+    return f"{count}, {'all' if aligned == count else f'{aligned} of them'} aligned{rest}"
 
 
 def _blind(shape: ShapeCapacity) -> str:
@@ -88,7 +96,7 @@ def _row(group: Sequence[NodeCapacity]) -> tuple[Cell, ...]:
     return (
         names_text([one.node for one in group]),
         _count(first.now) + each,
-        _count(first.aligned),
+        "-" if first.now and first.nothing == first.now else _count(first.aligned),
         _count(first.empty),
         Styled(str(first.blind), "warn") if first.now is not None and first.blind > first.now else str(first.blind),
         limit_text(first.limit),
@@ -124,9 +132,9 @@ def amounts_text(amounts: Mapping[str, int]) -> str:
 def right_size_text(found: RightSize) -> str:
     """Say the best shape for so many copies."""
     if found.cpus is None or found.memory is None:
-        return f"no shape: {found.replicas} copies of one CPU each are not all aligned here"
+        return f"{found.shape}: no size will do, {found.replicas} copies of one CPU each are not all aligned here"
     size = f"cpu {found.cpus}, memory {bytes_text(found.memory)}"
-    return f"right size for {found.replicas} aligned copies: {found.container} with {size}"
+    return f"{found.shape}, right size for {found.replicas} aligned copies: container {found.container} with {size}"
 
 
 CSV_COLUMNS = (
@@ -136,6 +144,7 @@ CSV_COLUMNS = (
     "aligned",
     "empty",
     "emptyAligned",
+    "nothingToAlign",
     "blind",
     "blindEmpty",
     "limitResource",
@@ -156,6 +165,7 @@ def capacity_csv(result: CapacityResult) -> str:
                 one.aligned,
                 one.empty,
                 one.empty_aligned,
+                one.nothing,
                 one.blind,
                 one.blind_empty,
                 one.limit.resource if one.limit else None,
