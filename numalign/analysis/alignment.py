@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from numalign.kubelet.demand import ContainerDemand
     from numalign.kubelet.device.state import Resource
     from numalign.kubelet.node import Node
-    from numalign.model.machine import Machine, NUMANode
+    from numalign.model.hardware import PCIFunction
+    from numalign.model.machine import Device, Machine, NUMANode
 
 MAX_NODES_COMBINED = 8
 """How many NUMA nodes may have a resource near them for all sets of those nodes to be tried."""
@@ -115,7 +116,10 @@ class _Placed:
     def __init__(self, node: Node, held: Holding) -> None:
         self.node = node
         self.near: dict[int, int] = {}
+        self.functions: Mapping[str, PCIFunction] | None = None
+        """What /sys tells of PCI devices; None: it is not needed, or there is nothing of the kind."""
         if held.devices:
+            self.functions = _functions(node, held)
             self.near = {numa.id: _near(node.machine, numa) for numa in node.machine.numa_nodes if numa.id >= 0}
         self.places: dict[str, int] = {}
         self.nodes = 0
@@ -161,7 +165,7 @@ class _Placed:
         remote: dict[int, list[str]] = {}
         unknown: list[str] = []
         for device_id, device in zip(ids, own, strict=True):
-            nodes = [numa for numa in dict.fromkeys(device.numa_nodes or ()) if numa in self.near]
+            nodes = self._nodes_of(device)
             if not nodes:
                 unknown.append(device_id)
                 continue
@@ -180,6 +184,14 @@ class _Placed:
         if unknown:
             self._unknown.append(Part(name, 0, tuple(unknown)))
 
+    def _nodes_of(self, device: Device) -> list[int]:
+        """List the nodes of a device: as its plugin tells, else as /sys does; a kubelet never learns the latter."""
+        told = [numa for numa in dict.fromkeys(device.numa_nodes or ()) if numa in self.near]
+        if told or self.functions is None:
+            return told
+        function = self.functions.get(device.id)
+        return [function.numa_node] if function and function.numa_node in self.near else []
+
     def _place_wide(self, name: str, devices: Iterable[tuple[str, int]]) -> None:
         """Place devices that are near several nodes: each is where the rest is, if it can be."""
         for _, there in devices:
@@ -190,12 +202,9 @@ class _Placed:
 
     def _device_width(self, resource: Resource, amount: int) -> int:
         """Count how few nodes with CPUs have so many devices of a resource near them."""
-        if all(mask == 1 << numa for numa, mask in self.near.items()):
+        if self.functions is None and all(mask == 1 << numa for numa, mask in self.near.items()):
             return resource.width(amount)
-        masks = [
-            reduce(or_, (self.near[numa] for numa in device.numa_nodes or () if numa in self.near), 0)
-            for device in resource.devices
-        ]
+        masks = [reduce(or_, (self.near[numa] for numa in self._nodes_of(one)), 0) for one in resource.devices]
         masks = [mask for mask in masks if mask]
         bits = [1 << place for place in range(reduce(or_, masks, 0).bit_length()) if reduce(or_, masks) >> place & 1]
         if len(bits) > MAX_NODES_COMBINED:
@@ -204,6 +213,18 @@ class _Placed:
             if any(sum(bool(mask & sum(some)) for mask in masks) >= amount for some in combinations(bits, size)):
                 return size
         return max(len(bits), 1)
+
+
+def _functions(node: Node, held: Holding) -> Mapping[str, PCIFunction] | None:
+    """Find the PCI devices by name, where a plugin does not tell all nodes of what a container holds."""
+    machine = node.machine
+    if not (machine.hardware and machine.hardware.pci):
+        return None
+    if all(one.numa_nodes for each in held.devices for one in node.device.resources[each.resource].devices):
+        return None
+    from numalign.analysis.closeness import functions
+
+    return functions(machine)
 
 
 def _near(machine: Machine, numa: NUMANode) -> int:

@@ -1,7 +1,8 @@
-"""How close two devices of a container are on the PCI bus: below one switch a GPU and a NIC talk without the CPU."""
+"""How close two devices are on the PCI bus: below one switch a GPU and a NIC talk without the CPU."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import TYPE_CHECKING, Literal
 
@@ -12,13 +13,19 @@ if TYPE_CHECKING:
     from numalign.model.hardware import PCIFunction
     from numalign.model.machine import Machine
 
-Closeness = Literal["same switch", "same root", "same node", "other node"]
+Closeness = Literal["same switch", "same root", "same node", "other node", "unknown"]
 
-NEAREST_FIRST: tuple[Closeness, ...] = ("same switch", "same root", "same node", "other node")
+NEAREST_FIRST: tuple[Closeness, ...] = ("same switch", "same root", "same node", "unknown", "other node")
+
+NETWORK = "02"
+"""PCI class of network controllers."""
+DISPLAY = "03"
+ACCELERATORS = ("0302", "12", "0b40")
+"""PCI classes of GPUs without a screen, of accelerators and of co-processors."""
 
 
 class Neighbours(NamedTuple):
-    """A device of one resource, and the nearest of another that the same container holds."""
+    """Two devices that a container holds, of which one is the nearest of its resource to the other."""
 
     resource: str
     device: str
@@ -27,34 +34,117 @@ class Neighbours(NamedTuple):
     closeness: Closeness
 
 
+class Reach(NamedTuple):
+    """An accelerator, and how close each network port of the machine is to it."""
+
+    accelerator: PCIFunction
+    ports: Mapping[Closeness, tuple[PCIFunction, ...]]
+    """Nearest first; without what there is nothing of."""
+
+
 def neighbours(machine: Machine, held: Holding) -> tuple[Neighbours, ...]:
-    """List for each device of a container the nearest device of each later resource, where the PCI bus is known."""
-    known = _functions(machine)
+    """List for each device of a container the nearest of each other resource, a pair once, where the bus is known."""
+    if len(held.devices) < 2 or not machine.hardware:
+        return ()
+    known = _placed(machine)
     found = []
     for one, other in combinations(held.devices, 2):
-        for device in one.ids:
-            pairs = [
-                Neighbours(one.resource, device, other.resource, each, closeness(known[device], known[each]))
-                for each in other.ids
-                if device in known and each in known
-            ]
-            if pairs:
-                found.append(min(pairs, key=lambda pair: NEAREST_FIRST.index(pair.closeness)))
+        pairs = [
+            Neighbours(one.resource, device, other.resource, each, closeness(known[device], known[each]))
+            for device in one.ids
+            for each in other.ids
+            if device in known and each in known
+        ]
+        pairs.sort(key=lambda pair: NEAREST_FIRST.index(pair.closeness))
+        nearest = [*{pair.device: pair for pair in reversed(pairs)}.values()]
+        nearest += {pair.other_device: pair for pair in reversed(pairs)}.values()
+        found += sorted(set(nearest), key=pairs.index)
     return tuple(found)
 
 
 def closeness(one: PCIFunction, other: PCIFunction) -> Closeness:
-    """Compare two functions: below the same switch, the same root complex, on the same NUMA node, or apart."""
+    """Compare two functions: below the same switch, the same root complex, on the same NUMA node, or apart.
+
+    `unknown`: they share no root, and nobody tells the NUMA node of one of them.
+    """
     if one.switch is not None and one.switch == other.switch:
         return "same switch"
     if one.root is not None and one.root == other.root:
         return "same root"
-    if one.numa_node is not None and one.numa_node >= 0 and one.numa_node == other.numa_node:
-        return "same node"
-    return "other node"
+    if any(each.numa_node is None or each.numa_node < 0 for each in (one, other)):
+        return "unknown"
+    return "same node" if one.numa_node == other.numa_node else "other node"
 
 
-def _functions(machine: Machine) -> dict[str, PCIFunction]:
+def functions(machine: Machine) -> dict[str, PCIFunction]:
     """Find functions by their address, and by the names that the operating system gives them."""
-    functions = machine.hardware.pci if machine.hardware else ()
-    return {name: function for function in functions for name in (*function.names, function.address)}
+    listed = machine.hardware.pci if machine.hardware else ()
+    return {name: function for function in listed for name in (*function.names, function.address)}
+
+
+def _placed(machine: Machine) -> dict[str, PCIFunction]:
+    """Find functions by name; on a machine with one NUMA node all are on it, whatever the firmware says."""
+    found = functions(machine)
+    if len(machine.numa_nodes) != 1:
+        return found
+    return {name: function._replace(numa_node=machine.numa_nodes[0].id) for name, function in found.items()}
+
+
+class Bus(NamedTuple):
+    """A root complex with an accelerator and a network port below it."""
+
+    root: str
+    switches: Mapping[str, tuple[PCIFunction, ...]]
+    """The switch, by its upstream port (empty: below none) -> accelerators and physical network ports."""
+
+
+def buses(machine: Machine) -> dict[int, tuple[Bus, ...]]:
+    """Group accelerators and network ports by NUMA node, root complex and switch.
+
+    Roots that do not have both, and nodes that nobody tells, are left out.
+    """
+    found: dict[tuple[int, str], dict[str, list[PCIFunction]]] = {}
+    accelerators = [reach.accelerator for reach in reaches(machine)]
+    there = dict.fromkeys((one.numa_node, one.root) for one in accelerators)
+    for function in dict.fromkeys((*accelerators, *_ports(_placed(machine)))):
+        node, root = function.numa_node, function.root
+        if node is not None and node >= 0 and root is not None and (node, root) in there:
+            found.setdefault((node, root), {}).setdefault(function.switch or "", []).append(function)
+    result: dict[int, tuple[Bus, ...]] = {}
+    for (node, root), switches in sorted(found.items()):
+        if any(is_port(function) for listed in switches.values() for function in listed):
+            bus = Bus(root, {switch: tuple(listed) for switch, listed in switches.items()})
+            result[node] = (*result.get(node, ()), bus)
+    return result
+
+
+def reaches(machine: Machine) -> Iterator[Reach]:
+    """Yield the accelerators with the network ports around them; virtual functions are where their device is."""
+    known = _placed(machine)
+    devices = {device.id for group in machine.devices.values() for device in group}
+    ports = _ports(known)
+    for name, function in known.items() if ports else ():
+        if name == function.address and function.physical_function is None and _accelerates(function, devices):
+            found: dict[Closeness, tuple[PCIFunction, ...]] = dict.fromkeys(NEAREST_FIRST, ())
+            for port in ports:
+                near = closeness(function, port)
+                found[near] = (*found[near], port)
+            yield Reach(function, {near: there for near, there in found.items() if there})
+
+
+def _ports(known: Mapping[str, PCIFunction]) -> list[PCIFunction]:
+    """List the network ports; virtual functions are no ports of their own."""
+    physical = [one for name, one in known.items() if name == one.address and one.physical_function is None]
+    return [one for one in physical if is_port(one)]
+
+
+def is_port(function: PCIFunction) -> bool:
+    """Tell whether a function is a network port."""
+    return (function.class_id or "").startswith(NETWORK)
+
+
+def _accelerates(function: PCIFunction, devices: set[str]) -> bool:
+    """Tell an accelerator from the chip that draws a server's console: that is no plugin's device."""
+    kind = function.class_id or ""
+    named = not devices.isdisjoint((function.address, *function.names))
+    return kind.startswith(ACCELERATORS) or (kind.startswith(DISPLAY) and named)

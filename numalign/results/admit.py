@@ -11,6 +11,7 @@ from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.analysis.alignment import Alignment
+    from numalign.analysis.closeness import Neighbours
     from numalign.analysis.floating import Cause
     from numalign.analysis.holding import Holding
     from numalign.analysis.refusal import Refusal
@@ -34,6 +35,8 @@ class ContainerResult(NamedTuple):
     alignment: Alignment
     cause: Cause | None = None
     """Why its CPUs float; None: they do not."""
+    neighbours: tuple[Neighbours, ...] = ()
+    """How close its devices are on the PCI bus, where that is known."""
 
     @property
     def cpus(self) -> str | None:

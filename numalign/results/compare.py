@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numalign.errors import Notice
     from numalign.kubelet.releases.release import Change
     from numalign.kubelet.setup import Setup
-    from numalign.results.admit import PodResult
+    from numalign.results.admit import AdmitResult, PodResult
     from numalign.results.claimed import NodeClaims
 
 
@@ -68,6 +68,16 @@ class ComparedRow(NamedTuple):
         return tuple(dict.fromkeys(name for pod in self.pods for name in pod.missing))
 
 
+class Scene(NamedTuple):
+    """A node after the pods have come up, to be drawn beside others."""
+
+    title: str
+    result: AdmitResult | None
+    """With its occupants; None: the kubelet does not start."""
+    error: str = ""
+    """Why the kubelet would not start."""
+
+
 class ComparedMachine(NamedTuple):
     """All that was tried on one machine."""
 
@@ -86,6 +96,21 @@ class CompareResult(NamedTuple):
     def rows(self) -> tuple[ComparedRow, ...]:
         """The rows of all machines."""
         return tuple(row for machine in self.machines for row in machine.rows)
+
+    @property
+    def best(self) -> tuple[ComparedRow, ...]:
+        """The rows with most aligned replicas, or most replicas where none is aligned; empty: no row admits all pods.
+
+        Those without a device that is asked for count only where all are without one.
+        """
+        if not any(one.replicas for one in self.rows):
+            return ()
+        whole = [one for one in self.rows if one.replicas and not one.missing] or self.rows
+        if not any(one.aligned_replicas for one in whole) or all(one.aligned is None for one in self.rows):
+            most = max(one.replicas for one in whole)
+            return tuple(one for one in whole if one.replicas == most)
+        most = max(one.aligned_replicas for one in whole)
+        return tuple(one for one in whole if one.aligned_replicas == most)
 
 
 class VersionResult(NamedTuple):

@@ -9,9 +9,12 @@ from numalign.analysis.holding import holding
 from numalign.results.admit import ContainerResult, PodResult
 
 if TYPE_CHECKING:
+    from numalign.analysis.closeness import Neighbours
     from numalign.analysis.floating import Cause
+    from numalign.analysis.holding import Holding
     from numalign.kubelet.admission import Outcome
     from numalign.kubelet.demand import ContainerDemand
+    from numalign.model.machine import Machine
 
 
 def pod_result(outcome: Outcome) -> PodResult:
@@ -44,9 +47,18 @@ def _containers(outcome: Outcome) -> tuple[ContainerResult, ...]:
                 holding=held,
                 alignment=judged,
                 cause=_cause(outcome, container) if judged.cpus_float else None,
+                neighbours=_neighbours(node.machine, held),
             )
         )
     return tuple(found)
+
+
+def _neighbours(machine: Machine, held: Holding) -> tuple[Neighbours, ...]:
+    if len(held.devices) < 2 or not (machine.hardware and machine.hardware.pci):
+        return ()
+    from numalign.analysis.closeness import neighbours
+
+    return neighbours(machine, held)
 
 
 def _cause(outcome: Outcome, container: ContainerDemand) -> Cause:

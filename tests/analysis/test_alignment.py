@@ -21,6 +21,7 @@ from numalign.analysis.verdict import worst
 from numalign.kubelet.admission import Outcome
 from numalign.kubelet.config import KubeletConfig
 from numalign.model.apiserver.defaulting import read_pod
+from numalign.model.hardware import Hardware, PCIFunction
 from numalign.model.machine import Device, Machine, NUMANode
 from numalign.model.pod import Pod
 from tests.analysis.support import GPU, NIC, PAGES, STATIC, config, limits, machine, outcome, pod, pod_of
@@ -96,6 +97,25 @@ def test_memory_that_nobody_pins_has_none() -> None:
 def test_where_a_device_is(device: Device, places: dict[str, int], unplaced: tuple[str, ...]) -> None:
     found = judged(outcome(NONE, pod("p", 2, gpu=1), on=with_gpus(device)))
     assert (dict(found.places), found.unplaced) == (places, unplaced)
+
+
+@pytest.mark.parametrize(
+    ("numa_node", "verdict"),
+    [(0, "aligned"), (1, "spread"), (-1, "unknown"), (None, "unknown"), (7, "unknown")],
+)
+def test_a_device_whose_plugin_tells_no_node_is_where_sys_says(numa_node: int | None, verdict: str) -> None:
+    function = PCIFunction("0000:01:00.0", names=("card0",), numa_node=numa_node)
+    for name in (function.address, "card0"):
+        there = with_gpus(Device(name))._replace(hardware=Hardware(pci=(function,)))
+        found = judged(outcome(NONE, pod("p", 2, gpu=1), on=there))
+        assert (found.verdict, bool(found.unknown)) == (verdict, verdict == "unknown")
+
+
+def test_how_few_nodes_would_do_counts_devices_that_only_sys_places() -> None:
+    functions = tuple(PCIFunction(f"0000:0{node}:00.0", numa_node=node) for node in (0, 1))
+    there = with_gpus(*(Device(one.address) for one in functions))._replace(hardware=Hardware(pci=functions))
+    found = judged(outcome(NONE, pod("p", 6, gpu=2), on=there))
+    assert (found.verdict, found.least, found.nodes) == ("aligned", 2, 0b11)
 
 
 def test_a_wide_device_alone_is_on_the_lowest_of_its_nodes() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
@@ -27,6 +28,10 @@ from numalign.tasks.compare import compare
 from numalign.tasks.place import place
 from numalign.tasks.requests import ClaimsRequest, KubeletRequest, PodsRequest
 from numalign.tasks.setup import LoadedPods, kubelet_asked, load_machine, load_pods, load_setup, told_apart
+
+if TYPE_CHECKING:
+    from numalign.errors import Notice
+    from numalign.kubelet.admission import Session
 
 NEED = ("any", "all")
 
@@ -63,7 +68,7 @@ NEED = ("any", "all")
     metavar="RESOURCE=N",
     help="History, without PODs: the sets of devices a plugin prefers, and what hints come of them.",
 )
-@output_option("table", "wide", "json", "yaml", "markdown")
+@output_option("table", "wide", "json", "yaml", "markdown", "svg", "html")
 @quiet_option
 def command(
     pods: PodsRequest,
@@ -89,6 +94,7 @@ def command(
       numalign compare pod.yaml --machine hgx-h100
       numalign compare pod.yaml --machine dgx-1 --machine node-a.yaml --need any
       numalign compare pod.yaml --machine xeon-4s --try-option full-pcpus-only --try-option distribute-cpus-across-numa
+      numalign compare pod.yaml --machine hgx-h100 -o html > before-and-after.html
       numalign compare pods/ --machine nodes/ --kubelet-config kubelet.yaml --kubelet-version 1.32,1.36
     """
     special = _history(pods, machine, kubelet, hints, preferred_sets, output, quiet=quiet)
@@ -113,12 +119,34 @@ def command(
     notices = tuple(dict.fromkeys(seen))
     tell(notices)
     if not quiet:
-        if output in ("json", "yaml"):
-            print_data(output, view.compare_json(result, notices))
-        else:
-            print_document(output, view.compare_document(result, [on.origin for on in settings], wide=output == "wide"))
+        _print(output, result, up, notices, [on.origin for on in settings], pods, here.there)
     enough = need is None or {"any": any, "all": all}[need](one.admit for one in result.rows)
     return report(up.broken, ExitStatus.DONE if enough else ExitStatus.NO)
+
+
+def _print(
+    output: str,
+    result: CompareResult,
+    up: LoadedPods,
+    notices: Sequence[Notice],
+    origins: Sequence[str],
+    pods: PodsRequest,
+    there: Session | None,
+) -> None:
+    if output in ("json", "yaml"):
+        print_data(output, view.compare_json(result, notices))
+        return
+    document = view.compare_document(result, origins, wide=output == "wide")
+    if output in ("svg", "html"):
+        from numalign.render.picture.page import scenes_text
+        from numalign.tasks.before_after import before_and_after
+
+        scenes = before_and_after(
+            result, up.tried, beside=up.beside, started=pods.started, there=there, allow_missing=pods.allow_missing
+        )
+        click.echo(scenes_text(output, scenes, document), nl=False)
+    else:
+        print_document(output, document)
 
 
 def _with_claims(result: CompareResult, up: LoadedPods, request: ClaimsRequest) -> CompareResult:
@@ -155,9 +183,9 @@ def _history(
     if hints is None and preferred_sets is None and "," not in versions:
         return None
     special = hints is not None or preferred_sets is not None
-    if output == "markdown" or (special and len(machines) > 1):
+    if output == "markdown" or (special and (len(machines) > 1 or output in ("svg", "html"))):
         raise InputError(
-            "--hints, --preferred-sets and two versions have no markdown; the first two take one --machine"
+            "--hints, --preferred-sets and two versions have no markdown; the first two take one --machine, no picture"
         )
     from numalign.cli.commands import compare_history
     from numalign.sources.machine.file import machines_of

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import click
+
 from numalign.cli.printing import print_data, print_document
 from numalign.cli.stderr import report, tell
 from numalign.exit_status import ExitStatus
 from numalign.kubelet.releases.release import Kubelet
 from numalign.model.machine import Machine
 from numalign.render.json.data import Data
-from numalign.render.page.document import Document, Line
+from numalign.render.page.document import Document, Line, Table
+from numalign.results.compare import Scene, UpgradeResult
 from numalign.tasks.setup import LoadedPods, LoadedSetup
 
 
@@ -71,7 +74,7 @@ def compare_versions(
         versions: two versions joined by a comma.
         nodes: machines and settings; the kubelet of each says what is beyond any kubelet.
         pods: who is there and who comes.
-        output: table, wide, json or yaml.
+        output: table, wide, json, yaml, svg or html.
         started: see `--started`.
         quiet: print nothing.
 
@@ -89,11 +92,30 @@ def compare_versions(
         for place, (result, on) in enumerate(zip(results, nodes, strict=True)):
             document = view.upgrade_document(result, on.origin, wide=output == "wide")
             _print(output, [Line(), *document] if place else document, quiet=quiet)
+    elif output in ("svg", "html"):
+        if not quiet:
+            _draw(output, results, [on.origin for on in nodes], pods, started=started)
     elif len(results) == 1:
         _print(output, view.upgrade_json(results[0], notices), quiet=quiet)
     else:
         _print(output, view.report_json(results, notices), quiet=quiet)
     return report(pods.broken, ExitStatus.NO if any(result.worse for result in results) else ExitStatus.DONE)
+
+
+def _draw(
+    output: str, results: Sequence[UpgradeResult], origins: Sequence[str], pods: LoadedPods, *, started: bool
+) -> None:
+    """Draw the nodes before and after the upgrade."""
+    from numalign.render.picture.page import scenes_text
+    from numalign.render.text.upgrade import upgrade_document
+    from numalign.tasks.before_after import before_and_after_upgrade
+
+    scenes: list[Scene] = []
+    document: list[Line | Table] = []
+    for result, origin in zip(results, origins, strict=True):
+        scenes += before_and_after_upgrade(result, pods.tried, beside=pods.beside, started=started)
+        document += [*([Line()] if document else []), *upgrade_document(result, origin, wide=False)]
+    click.echo(scenes_text(output, scenes, document), nl=False)
 
 
 def _print(output: str, result: Document | Data, *, quiet: bool) -> None:

@@ -5,6 +5,7 @@ Texts are set in a fixed-width font, so that their width is known wherever the p
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from xml.sax import saxutils
 
@@ -35,6 +36,11 @@ def shorten(text: str, width: float, size: float = SMALL) -> str:
     """Cut a text to a width; a cut one ends in `…`."""
     most = max(int(width / (size * CHARACTER)), 1)
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def wrap(text: str, width: float, size: float = SMALL) -> list[str]:
+    """Break a text at words into lines of a width."""
+    return textwrap.wrap(text, max(int(width / (size * CHARACTER)), 1)) or [""]
 
 
 def _escape(text: str) -> str:

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from numalign.analysis.closeness import buses, functions
 from numalign.model.cpuset import format_set, ids
 from numalign.model.hardware import Hardware, PCIFunction
 from numalign.model.machine import Machine, NUMANode
+from numalign.render.picture.bus import draw_buses
 from numalign.render.picture.canvas import SMALL, WIDTH, Canvas, shorten, text_width
 from numalign.render.text.amounts import bytes_text
 from numalign.render.text.hardware import (
     hardware_of,
+    known_node,
     l3_groups,
     machine_line,
     pci_devices,
@@ -48,10 +51,13 @@ KEY = {
     "offline": "CPU that is offline",
     "unseen": "CPU that a kubelet does not see",
     "resource": "device of a plugin",
+    "guessed": "device whose NUMA node /sys tells, not its plugin",
     "loose": "device without NUMA node",
     "plain": "other PCI device",
 }
 RESOURCE = 'fill="#cfe0f5" stroke="#2f5d9b" stroke-width="1.2"'
+GUESSED = f'{RESOURCE} stroke-dasharray="4 2"'
+"""A kubelet takes it for a device without a node."""
 LOOSE = 'fill="#fbe3e0" stroke="#b0392b" stroke-width="1.2" stroke-dasharray="4 2"'
 PLAIN = 'fill="#ffffff" stroke="#777777" stroke-width="0.8" rx="6"'
 
@@ -61,7 +67,7 @@ class Chip(NamedTuple):
 
     label: str
     kind: str
-    """`resource`, `loose` or `plain`: its outline."""
+    """`resource`, `guessed`, `loose` or `plain`: its outline."""
     title: str
 
 
@@ -80,6 +86,7 @@ class _Drawing:
         self.seat_width = round(self.digits * SMALL * 0.61 + 5, 1)
         self.caches = l3_groups(machine, self.hardware)
         self.walls, self.corridor = _chips(machine, self.hardware)
+        self.buses = buses(machine)
         self.used: set[str] = set()
 
     def svg(self) -> str:
@@ -168,6 +175,8 @@ class _Drawing:
         chips = self.walls.get(node.id, {})
         if chips:
             down = self._wall(chips, x + PAD, down + 4, inner, canvas)
+        if node.id in self.buses:
+            down = draw_buses(canvas, self.buses[node.id], x + PAD, down + 4, inner)
         return down + 6 - y
 
     def _room_lines(self, node: NUMANode) -> list[str]:
@@ -253,7 +262,7 @@ class _Drawing:
             canvas.rect(x, y, wide, CHIP_HEIGHT, LOOSE, chip.title)
         else:
             corner = [(x, y), (x + wide - 5, y), (x + wide, y + 5), (x + wide, y + CHIP_HEIGHT), (x, y + CHIP_HEIGHT)]
-            canvas.shape(corner, RESOURCE, chip.title)
+            canvas.shape(corner, GUESSED if chip.kind == "guessed" else RESOURCE, chip.title)
         canvas.text(x + wide / 2, y + 10.8, label, SMALL, anchor="middle")
 
     def _corridor(self, y: float) -> float:
@@ -350,13 +359,20 @@ def _chips(machine: Machine, hardware: Hardware) -> tuple[dict[int, dict[str, li
     walls: dict[int, dict[str, list[Chip]]] = {node.id: {} for node in machine.numa_nodes}
     corridor: dict[str, list[Chip]] = {}
     known = set()
+    named = functions(machine)
     for resource, devices in machine.devices.items():
         for device in devices:
-            known.add(device.id)
+            function = named.get(device.id)
+            known.add(function.address if function else device.id)
             numbers = [number for number in device.numa_nodes or () if number in walls]
             label = short_address(device.id)
             if len(numbers) == 1:
                 walls[numbers[0]].setdefault(resource, []).append(Chip(label, "resource", f"{resource} {device.id}"))
+                continue
+            node = None if numbers else known_node(function, machine)
+            if node is not None:
+                title = f"{resource} {device.id}: its plugin tells no NUMA node, /sys does"
+                walls[node].setdefault(resource, []).append(Chip(label, "guessed", title))
                 continue
             many = f" {','.join(map(str, numbers))}" if numbers else ""
             chip = Chip(label + many, "resource" if numbers else "loose", f"{resource} {device.id}")

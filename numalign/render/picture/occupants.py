@@ -5,14 +5,16 @@ Each container has a letter and a colour; what nobody holds stays white, so that
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from numalign.analysis.closeness import functions
 from numalign.model.cpuset import format_set, ids
-from numalign.render.picture.canvas import WIDTH, Canvas, shorten, text_width
-from numalign.render.text.alignment import reason_of
+from numalign.render.picture.canvas import WIDTH, Canvas, shorten, text_width, wrap
+from numalign.render.text.alignment import bus_text, reason_of
 from numalign.render.text.amounts import bytes_text
-from numalign.render.text.hardware import hardware_of
+from numalign.render.text.hardware import known_node
+from numalign.results.compare import Scene
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
@@ -52,35 +54,66 @@ class Guest(NamedTuple):
 
 def draw_occupants(result: AdmitResult) -> str:
     """Draw the node after the last admission; `result` has to list its occupants."""
-    return _Picture(result).draw()
+    return draw_scenes((Scene("", result),))
+
+
+def draw_scenes(scenes: Sequence[Scene]) -> str:
+    """Draw nodes one below the other; a container has the same letter and colour on each."""
+    canvas, top = Canvas(), 0.0
+    holders = [_key(one) for scene in scenes for one in _holders(scene)]
+    places = {key: place for place, key in enumerate(dict.fromkeys(holders))}
+    for scene in scenes:
+        if scene.result is None:
+            canvas.text(MARGIN, top + 34, scene.title, 18, bold=True)
+            for text in wrap(f"the kubelet would not start: {scene.error}", WIDTH - 2 * MARGIN, 12):
+                canvas.text(MARGIN, top + 56, text, 12)
+                top += 16
+            top += 60
+        else:
+            top = _Picture(scene.title, scene.result, canvas, places).draw(top) + 20
+    names = dict.fromkeys(scene.result.setup.machine.name for scene in scenes if scene.result)
+    return canvas.finish(f"{', '.join(names)}: who sits where")
+
+
+def _holders(scene: Scene) -> Iterator[Occupant]:
+    """Yield the containers that hold something."""
+    return (one for one in (scene.result.occupants if scene.result else ()) if any(one.holding[:3]))
+
+
+def _key(one: Occupant) -> tuple[str, str, str]:
+    return one.namespace, one.pod, one.container
 
 
 class _Picture:
-    def __init__(self, result: AdmitResult) -> None:
+    def __init__(
+        self, title: str, result: AdmitResult, canvas: Canvas, places: Mapping[tuple[str, str, str], int]
+    ) -> None:
+        self.title = title
         self.result = result
         self.machine: Machine = result.setup.machine
-        self.canvas = Canvas()
+        self.canvas = canvas
         self.guests = [
-            Guest(LETTERS[place % len(LETTERS)], COLOURS[place % len(COLOURS)], one)
-            for place, one in enumerate(each for each in result.occupants if any(each.holding[:3]))
+            Guest(LETTERS[places[_key(one)] % len(LETTERS)], COLOURS[places[_key(one)] % len(COLOURS)], one)
+            for one in _holders(Scene(title, result))
         ]
         self.width = (WIDTH - 2 * MARGIN - GUTTER) / 2
 
-    def draw(self) -> str:
+    def draw(self, top: float) -> float:
+        """Draw from `top` downwards; returns where the picture ends."""
         config = self.result.setup.config
-        self.canvas.text(MARGIN, 34, shorten(self.machine.name, WIDTH - 2 * MARGIN, 18), 18, bold=True)
+        title = f"{self.title}: {self.machine.name}" if self.title else self.machine.name
+        self.canvas.text(MARGIN, top + 34, shorten(title, WIDTH - 2 * MARGIN, 18), 18, bold=True)
         settings = f"policy {config.topology_manager_policy}, scope {config.topology_manager_scope}, CPU manager "
         admitted = sum(pod.admitted for pod in self.result.pods)
         text = f"{settings}{config.cpu_manager_policy}"
         if self.result.pods:
             text += f"; {admitted} of {len(self.result.pods)} pods admitted"
-        self.canvas.text(MARGIN, 56, text, 12)
-        top = 72.0
+        self.canvas.text(MARGIN, top + 56, text, 12)
+        top += 72
         for pair in _pairs(sorted(self.machine.numa_nodes, key=lambda node: node.id)):
             ends = [self._room(node, MARGIN + place * (self.width + GUTTER), top) for place, node in enumerate(pair)]
             top = max(ends) + 20
-        self._key(self._loose(top))
-        return self.canvas.finish(f"{self.machine.name}: who sits where")
+        return self._names(self._loose(top))
 
     def _room(self, node: NUMANode, x: float, y: float) -> float:
         """Draw one NUMA node; returns where it ends."""
@@ -123,12 +156,12 @@ class _Picture:
 
     def _devices(self) -> Iterator[tuple[str, Device, int | None, bool]]:
         """Yield each device with the node it is drawn in, and whether its plugin says so."""
-        known = {function.address: function.numa_node for function in hardware_of(self.machine).pci}
+        known = functions(self.machine)
         there = {node.id for node in self.machine.numa_nodes}
         for resource, devices in sorted(self.machine.devices.items()):
             for device in devices:
                 told = [node for node in device.numa_nodes or () if node in there]
-                node = told[0] if told else known.get(device.id)
+                node = told[0] if told else known_node(known.get(device.id), self.machine)
                 yield resource, device, node if node in there else None, bool(told)
 
     def _chip(self, resource: str, device: Device, x: float, y: float, *, sure: bool) -> None:
@@ -168,24 +201,27 @@ class _Picture:
             y += CHIP + 4
         return y + 12
 
-    def _key(self, y: float) -> None:
-        """Name who is who, and what came of each pod."""
+    def _names(self, y: float) -> float:
+        """Name who is who, and what came of each pod; returns where that ends."""
         told = {(pod.name, one.name): (one, pod.qos) for pod in self.result.pods for one in pod.containers}
         for guest in self.guests:
             self.canvas.rect(MARGIN, y, SEAT, SEAT, guest.look)
             self.canvas.text(MARGIN + SEAT / 2, y + 11, guest.letter, 9, anchor="middle")
             found = told.get((guest.occupant.pod, guest.occupant.container))
-            verdict = f": {found[0].alignment.verdict} {reason_of(*found)}".rstrip() if found else ": there already"
-            self.canvas.text(MARGIN + SEAT + 8, y + 11, shorten(guest.name + verdict, WIDTH - 2 * MARGIN - 30, 11), 11)
-            y += PITCH + 3
+            said = [found[0].alignment.verdict, reason_of(*found)] if found else ["there already"]
+            close = [bus_text(found[0])] if found and found[0].neighbours else []
+            for text in (": ".join([guest.name, *filter(None, said)]), *close):
+                for line in wrap(text, WIDTH - 2 * MARGIN - 30, 11):
+                    self.canvas.text(MARGIN + SEAT + 8, y + 11, line, 11)
+                    y += PITCH
+            y += 3
         for pod in self.result.pods:
             if not pod.admitted:
                 text = f"{pod.name}: refused, {pod.reason or pod.stage}"
                 self.canvas.text(MARGIN, y + 11, shorten(text, WIDTH - 2 * MARGIN, 11), 11)
                 y += PITCH + 3
-        self.canvas.text(
-            MARGIN, y + 11, "white: free, or in the shared pool; hatched: reserved; dashed: node from /sys", 10
-        )
+        self.canvas.text(MARGIN, y + 11, SIGNS, 10)
+        return y + PITCH
 
 
 def _holds(occupant: Occupant, resource: str, device: str) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from numalign.model.resources import CPU
+from numalign.render.page.document import Line
 from numalign.render.text.amounts import amount_text, nodes_text
 
 if TYPE_CHECKING:
@@ -40,6 +41,36 @@ def reasons(pods: Iterable[PodResult]) -> Iterator[str]:
     for reason, names in told.items():
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
         yield f"{names[0]}{more}: {reason}"
+
+
+def bus_lines(pods: Iterable[PodResult]) -> Iterator[Line]:
+    """Say how close the devices of each container are on the PCI bus; containers of which the same is said together."""
+    told: dict[Line, list[str]] = {}
+    for pod in pods:
+        for container in pod.containers:
+            if container.neighbours:
+                who = pod.name if len(pod.containers) == 1 else f"{pod.name}/{container.name}"
+                apart = any(pair.closeness == "other node" for pair in container.neighbours)
+                told.setdefault(Line(bus_text(container), "warn" if apart else ""), []).append(who)
+    for (text, style), names in told.items():
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        yield Line(f"{names[0]}{more}: {text}", style)
+
+
+def bus_text(container: ContainerResult) -> str:
+    """Say how close its devices are: `nvidia.com/gpu and mellanox.com/ib: 3 below the same PCIe switch`."""
+    from numalign.render.text.hardware import CLOSENESS
+
+    pairs: dict[str, dict[str, int]] = {}
+    for one in container.neighbours:
+        counts = pairs.setdefault(f"{one.resource} and {one.other_resource}", dict.fromkeys(CLOSENESS.values(), 0))
+        counts[CLOSENESS[one.closeness]] += 1
+    texts = []
+    for names, counts in pairs.items():
+        found = {text: number for text, number in counts.items() if number}
+        many = len(found) > 1
+        texts.append(f"{names}: {', '.join(f'{number} {text}' if many else text for text, number in found.items())}")
+    return "; ".join(texts)
 
 
 def reason_of(container: ContainerResult, qos: str) -> str:

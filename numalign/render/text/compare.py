@@ -41,7 +41,7 @@ def compare_document(result: CompareResult, origins: Sequence[str], *, wide: boo
     if any(one.present for one in rows):
         document.append(Line("* the settings as given", "dim"))
     document += [*_told(_start_errors(rows), rows), *_told(_refusals(rows), rows)]
-    return [*document, Line(), Line(_difference(rows), "bold")]
+    return [*document, Line(), Line(_difference(result), "bold")]
 
 
 def _header(result: CompareResult, origins: Sequence[str]) -> Iterator[str]:
@@ -217,19 +217,15 @@ def _policies(rows: Sequence[ComparedRow], there: Sequence[ComparedRow]) -> str:
     return ", ".join(names)
 
 
-def _difference(rows: Sequence[ComparedRow]) -> str:
-    """Say which variants are best; those without a device that is asked for only where all are without one."""
-    if not any(one.replicas for one in rows):
+def _difference(result: CompareResult) -> str:
+    """Say which variants are best."""
+    rows, best = result.rows, result.best
+    if not best:
         return "no variant admits everything"
-    whole = [one for one in rows if one.replicas and not one.missing] or rows
-    most = max(one.aligned_replicas for one in whole)
-    if most and any(one.aligned is not None for one in rows):
-        best = [one for one in whole if one.aligned_replicas == most]
-        return f"most aligned replicas: {most} under {_names(best, rows)}"
-    most = max(one.replicas for one in whole)
-    best = [one for one in whole if one.replicas == most]
+    if best[0].aligned_replicas and any(one.aligned is not None for one in rows):
+        return f"most aligned replicas: {best[0].aligned_replicas} under {_names(best, rows)}"
     nothing = "" if all(one.aligned is not False for one in rows) else "no variant aligns them; "
-    return f"{nothing}most replicas: {most} under {_names(best, rows)}"
+    return f"{nothing}most replicas: {best[0].replicas} under {_names(best, rows)}"
 
 
 def compare_json(result: CompareResult, notices: Iterable[Notice]) -> Data:

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from numalign.analysis.closeness import NEAREST_FIRST, functions, reaches
 from numalign.model.cpuset import format_set
 from numalign.model.hardware import Hardware, PCIFunction
 from numalign.model.machine import Machine
 from numalign.render.page.document import Cell, Document, Line, Styled, Table
 from numalign.render.text.amounts import bytes_text
-from numalign.render.text.hardware import hardware_of, machine_line, pci_devices, socket_ids
+from numalign.render.text.hardware import (
+    function_name,
+    hardware_of,
+    known_node,
+    machine_line,
+    pci_devices,
+    socket_ids,
+)
+
+MAX_PORTS_NAMED = 8
+"""How many ports a cell names; the rest it counts."""
 
 
 def discover_document(machine: Machine, *, hint: str, wide: bool = False) -> Document:
@@ -21,10 +32,13 @@ def discover_document(machine: Machine, *, hint: str, wide: bool = False) -> Doc
         _nodes(machine, wide),
     ]
     if machine.devices:
-        parts += [Line(), Line("Devices, under the names their plugins give them", "bold"), _devices(machine, hardware)]
+        parts += [Line(), Line("Devices, under the names their plugins give them", "bold"), _devices(machine)]
     others = _pci(machine, hardware, wide)
     if others.rows:
         parts += [Line(), Line("PCI devices" if wide else "Other PCI devices", "bold"), others]
+    bus = _bus(machine)
+    if bus.rows:
+        parts += [Line(), Line("Where the network is on the PCI bus, seen from each accelerator", "bold"), bus]
     parts += _apart(machine, hardware)
     return [*parts, Line(), Line(hint, "dim")]
 
@@ -75,14 +89,17 @@ def _nodes(machine: Machine, wide: bool) -> Table:
     return Table((*columns, "DISTANCES"), tuple(rows), frozenset(("NUMA NODE", "CORES", "MEMORY")))
 
 
-def _devices(machine: Machine, hardware: Hardware) -> Table:
-    functions = {function.address: function for function in hardware.pci}
+def _devices(machine: Machine) -> Table:
+    named = functions(machine)
     rows: list[tuple[Cell, ...]] = []
     for resource, devices in machine.devices.items():
         for device in devices:
-            function = functions.get(device.id)
+            function = named.get(device.id)
+            told = known_node(function, machine)
             if device.numa_nodes:
                 node: Cell = ",".join(map(str, device.numa_nodes))
+            elif told is not None:
+                node = Styled(f"{told}, none reported", "warn")
             elif function and (function.numa_node is None or function.numa_node < 0):
                 node = Styled("-1 (not told)", "warn")
             else:
@@ -108,6 +125,21 @@ def _pci(machine: Machine, hardware: Hardware, wide: bool) -> Table:
             rows.append((*row, function.root_port or "-", function.root or "-") if wide else row)
     columns = ("CLASS" if wide else "KIND", "ADDRESS", "ID", "NUMA NODE", "NAMES", "DRIVER", "SWITCH")
     return Table((*columns, "ROOT PORT", "ROOT") if wide else columns, tuple(rows))
+
+
+def _bus(machine: Machine) -> Table:
+    """Lay out which network ports are how close to each accelerator."""
+    found = list(reaches(machine))
+    columns = [near for near in NEAREST_FIRST if any(near in one.ports for one in found)]
+    titles = {"unknown": "NODE NOT TOLD"}
+    rows = [(function_name(one.accelerator), *(_ports(one.ports.get(near, ())) for near in columns)) for one in found]
+    return Table(("ACCELERATOR", *(titles.get(near, near.upper()) for near in columns)), tuple(rows))
+
+
+def _ports(ports: Sequence[PCIFunction]) -> str:
+    names = [function_name(port) for port in ports[:MAX_PORTS_NAMED]]
+    more = len(ports) - len(names)
+    return ", ".join(names) + (f" and {more} more" if more else "") or "-"
 
 
 def _place(function: PCIFunction) -> tuple[Cell, Cell, Cell]:

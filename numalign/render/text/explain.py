@@ -13,11 +13,11 @@ from numalign.render.text.alignment import cause_text, reason_of
 from numalign.render.text.amounts import nodes_text
 from numalign.render.text.changes import Advice, changes_lines
 from numalign.render.text.details import alternatives_lines, details
+from numalign.render.text.hardware import CLOSENESS
 from numalign.render.text.matrix import matrix_table
 from numalign.render.text.refusal import why
 
 if TYPE_CHECKING:
-    from numalign.analysis.closeness import Closeness
     from numalign.analysis.placement import Placement
     from numalign.analysis.refusal import Refusal
     from numalign.analysis.verdict import Verdict
@@ -140,14 +140,6 @@ def _placements(told: ExplainedPod) -> Iterator[Line | Table]:
         for pair in placement.neighbours:
             words = f"{pair.resource} {pair.device} and {pair.other_resource} {pair.other_device}"
             yield Line(f"    {words}: {CLOSENESS[pair.closeness]}", "warn" if pair.closeness == "other node" else "")
-
-
-CLOSENESS: Mapping[Closeness, str] = {
-    "same switch": "below the same PCIe switch",
-    "same root": "below the same PCIe root",
-    "same node": "on the same NUMA node",
-    "other node": "on different NUMA nodes",
-}
 
 
 def _unpinned(told: ExplainedPod) -> Iterator[Line]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from numalign.model.hardware import NOTHING_KNOWN, Hardware, PCIFunction
 from numalign.model.machine import Machine
 from numalign.render.text.amounts import bytes_text
+
+if TYPE_CHECKING:
+    from numalign.analysis.closeness import Closeness
 
 KINDS = (("02", "network"), ("0108", "NVMe"), ("03", "display"), ("12", "accelerator"), ("0b40", "co-processor"))
 """PCI classes that a person looks for -> heading."""
@@ -58,6 +62,26 @@ def pci_devices(hardware: Hardware) -> Iterator[tuple[str, PCIFunction]]:
 def short_address(address: str) -> str:
     """Leave out the domain where it is the usual one."""
     return address.removeprefix("0000:")
+
+
+def function_name(function: PCIFunction) -> str:
+    """Name a function in short: as the operating system does, else by its address."""
+    return function.names[-1] if function.names else short_address(function.address)
+
+
+def known_node(function: PCIFunction | None, machine: Machine) -> int | None:
+    """Give the NUMA node of the machine that /sys tells of a function; None: it tells none."""
+    node = function.numa_node if function else None
+    return node if any(one.id == node for one in machine.numa_nodes if one.id >= 0) else None
+
+
+CLOSENESS: Mapping[Closeness, str] = {
+    "same switch": "below the same PCIe switch",
+    "same root": "below the same PCIe root",
+    "same node": "on the same NUMA node",
+    "unknown": "how close, /sys does not tell",
+    "other node": "on different NUMA nodes",
+}
 
 
 def _count(number: int, what: str) -> str:

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from numalign.analysis.closeness import functions
 from numalign.model.cpuset import format_set, ids
 from numalign.model.hardware import PCIFunction
 from numalign.model.machine import Machine, NUMANode, Unit
 from numalign.render.page.document import Document, Line
 from numalign.render.text.amounts import bytes_text
-from numalign.render.text.hardware import hardware_of, l3_groups, machine_line, pci_devices, socket_ids
+from numalign.render.text.hardware import (
+    hardware_of,
+    known_node,
+    l3_groups,
+    machine_line,
+    pci_devices,
+    socket_ids,
+)
 
 
 def tree_document(machine: Machine) -> Document:
@@ -22,7 +30,7 @@ class _Tree:
         self.machine = machine
         self.hardware = hardware_of(machine)
         self.caches = l3_groups(machine, self.hardware)
-        self.functions = {function.address: function for function in self.hardware.pci}
+        self.functions = functions(machine)
         self.resources = {device.id for devices in machine.devices.values() for device in devices}
         self.placed: set[str] = set()
 
@@ -60,9 +68,10 @@ class _Tree:
             yield from self._cores(node.cpus, depth + 1)
         for resource, devices in self.machine.devices.items():
             for device in devices:
-                if device.numa_nodes == (node.id,):
+                told = "" if device.numa_nodes else ", told by /sys alone"
+                if device.numa_nodes == (node.id,) or (told and self._node_of(device.id) == node.id):
                     self.placed.add(device.id)
-                    yield depth + 1, f"{resource} {device.id}{self._about(device.id)}"
+                    yield depth + 1, f"{resource} {device.id}{self._about(device.id)}{told}"
         for kind, function in pci_devices(self.hardware):
             if function.numa_node == node.id >= 0 and function.address not in self.resources:
                 yield depth + 1, f"{kind} {function.address}{self._about(function.address)}"
@@ -99,6 +108,10 @@ class _Tree:
         unseen = self.hardware.unseen(self.machine.cpus)
         if unseen:
             yield 1, f"CPUs a kubelet does not see: {format_set(unseen)}"
+
+    def _node_of(self, device: str) -> int | None:
+        """Give the node that /sys tells of a device."""
+        return known_node(self.functions.get(device), self.machine)
 
     def _about(self, address: str) -> str:
         function = self.functions.get(address, PCIFunction(address))

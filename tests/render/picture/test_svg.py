@@ -18,6 +18,7 @@ WIDEST = 0.61
 
 CAPTURED = (
     "laptop-i7-1270p",
+    "xeon-32c-8ve",
     "gen-hgx-h100-224c-2n",
     "gen-epyc9965-768c-8n",
     "gen-uv-1792c-32n",

@@ -1,0 +1,94 @@
+"""Two nodes to be drawn beside each other: as things are, and as the best of what was compared would have it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from numalign.errors import StartError
+from numalign.kubelet.proposals.table import with_proposals
+from numalign.kubelet.releases.table import kubelet, parse_version
+from numalign.results.compare import Scene
+from numalign.tasks.admit import admit
+
+if TYPE_CHECKING:
+    from numalign.kubelet.admission import Session
+    from numalign.kubelet.setup import Setup
+    from numalign.model.pod import Pod
+    from numalign.results.compare import ComparedRow, CompareResult, UpgradeResult
+
+
+def before_and_after(
+    result: CompareResult,
+    pods: Sequence[Pod],
+    *,
+    beside: Sequence[Pod] = (),
+    started: bool = False,
+    there: Session | None = None,
+    allow_missing: Sequence[str] = (),
+) -> tuple[Scene, ...]:
+    """Admit the pods under the settings as given, and under the best ones if these are better.
+
+    Args:
+        result: the comparison of these pods.
+        pods: see `compare`, as for the other arguments.
+        beside: pods that are there already.
+        started: the containers of an admitted pod start before the next pod comes.
+        there: the node as it is, for the first machine.
+        allow_missing: devices that pods may go without.
+    """
+
+    def scene(title: str, row: ComparedRow) -> Scene:
+        on = there if row.setup.machine is result.machines[0].setup.machine else None
+        return _scene(title, row.setup, pods, beside, started=started, there=on, allow_missing=allow_missing)
+
+    present = next(row for row in result.rows if row.present)
+    best = _best(result, present)
+    if best is None:
+        return (scene("as given (nothing that was tried is better)", present),)
+    option = f", with {best.option}" if best.option else ""
+    return scene("before, as given", present), scene(f"after, the best that was tried{option}", best)
+
+
+def before_and_after_upgrade(
+    result: UpgradeResult, pods: Sequence[Pod], *, beside: Sequence[Pod] = (), started: bool = False
+) -> tuple[Scene, ...]:
+    """Admit the pods as the older kubelet of an upgrade, and as the newer one; see `before_and_after`."""
+    setup, scenes = result.setup, []
+    for when, version in (("before", result.older.version), ("after", result.newer.version)):
+        release = with_proposals(kubelet(parse_version(version)), setup.kubelet.proposals)
+        title = f"{when}, kubelet {version}"
+        scenes.append(_scene(title, setup._replace(kubelet=release), pods, beside, started=started))
+    return tuple(scenes)
+
+
+def _best(result: CompareResult, present: ComparedRow) -> ComparedRow | None:
+    """Choose the best row; None: none is better than the present one."""
+    rows = result.best or [row for row in result.rows if not row.error]
+    best = max(rows, key=_rank, default=present)
+    better = _rank(best) > _rank(present) or bool(result.best and present not in result.best)
+    return best if better else None
+
+
+def _rank(row: ComparedRow) -> tuple[int, bool]:
+    """Order rows: by how many pods are admitted, then by whether these are aligned."""
+    return sum(pod.admitted for pod in row.pods), row.aligned is not False
+
+
+def _scene(
+    title: str,
+    setup: Setup,
+    pods: Sequence[Pod],
+    beside: Sequence[Pod],
+    *,
+    started: bool,
+    there: Session | None = None,
+    allow_missing: Sequence[str] = (),
+) -> Scene:
+    try:
+        done = admit(
+            setup, pods, beside=beside, started=started, occupants=True, there=there, allow_missing=allow_missing
+        )
+    except StartError as error:
+        return Scene(title, None, error.message)
+    return Scene(title, done)
