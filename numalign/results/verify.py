@@ -20,6 +20,8 @@ class VerifyResult(NamedTuple):
     origin: str
     containers: tuple[Judged, ...]
     """By pod and container."""
+    ended: int
+    """Init containers that have ended; their CPUs stay with their pod."""
     host_allowed: int
     """Processes of the host that are allowed on exclusive CPUs, without having been seen there."""
     left_out: tuple[str, ...]

@@ -66,10 +66,13 @@ def verify(
         raise HostError(f"nothing could be measured: {'; '.join(observed.left_out)}", opened.on.origin)
     names = {pod.uid: f"{pod.namespace}/{pod.name}" if pod.name != pod.uid else pod.uid for pod in there.pods}
     judged = _judged(plans, observed, _machine(there.node.machine), there, names)
+    ended = _ended(there, judged)
+    shown = [one for one in judged if (one.plan.uid, one.plan.container) not in ended]
     return VerifyResult(
         machine=there.node.machine.name,
         origin=opened.on.origin,
-        containers=tuple(sorted(judged, key=lambda one: (one.plan.pod, one.plan.container))),
+        containers=tuple(sorted(shown, key=lambda one: (one.plan.pod, one.plan.container))),
+        ended=len(ended),
         host_allowed=allowed_everywhere(plans, observed),
         left_out=observed.left_out,
         unknown=facts.unknown,
@@ -130,6 +133,16 @@ def _judged(
         found[key] = found[key]._replace(findings=(*found[key].findings, finding))
     # What neither holds anything nor runs is nobody's business: a container of a pod that is not there yet.
     return [one for one in found.values() if one.group is not None or one.plan.holding != NOTHING]
+
+
+def _ended(there: Session, judged: Iterable[Judged]) -> set[Key]:
+    """Find init containers that have ended: others of their pod run, and they do not; the plan keeps their CPUs."""
+    run = {one.plan.uid for one in judged if one.group is not None}
+    kinds = {
+        (uid, container.name): container.kind for uid, pod in there.state.pods.items() for container in pod.containers
+    }
+    keys = ((one.plan.uid, one.plan.container) for one in judged if one.group is None and one.plan.uid in run)
+    return {key for key in keys if kinds.get(key) == "init"}
 
 
 def _unlisted(there: Session, group: Group, pod: str, *, named: bool) -> Plan:

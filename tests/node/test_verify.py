@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -99,11 +100,22 @@ def test_a_node_that_is_as_planned_is_so_in_every_layout(layout: Layout, tmp_pat
         "default/db/exporter": "none",
         "default/db/server": "aligned",
         "default/web/nginx": "none",
-        "ml/train/fetch": "unknown",
         "ml/train/main": "unknown",  # nobody knows where its licence is
         "ml/train/proxy": "aligned",
         "net/dpdk/fwd": "aligned",
     }
+
+
+def test_init_containers_that_have_ended_are_counted_and_not_judged(tmp_path: Path) -> None:
+    running(tmp_path)
+    there = verify(tmp_path).json
+    for place in (tmp_path / "sys/fs/cgroup/kubepods.slice").glob(f"*{UIDS['train'].replace('-', '_')}.slice/*"):
+        shutil.rmtree(place)
+    gone = verify(tmp_path)
+
+    assert there["endedInitContainers"] == 1
+    assert gone.json["endedInitContainers"] == 0  # nothing of the pod was found, so nobody knows
+    assert verdicts(gone)["ml/train/fetch"] == "unknown"
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=name_of)
@@ -273,7 +285,8 @@ def test_people_read_what_is_planned_beside_what_is(tmp_path: Path) -> None:
     done = in_process("verify", "--node", tmp_path)
 
     assert "net/dpdk fwd: cpuset-differs: may use CPUs 5, planned are 3,19" in done.out
-    assert "7 containers: 1 drifted, 2 unknown" in done.out
+    assert "6 containers: 1 drifted, 1 unknown" in done.out
+    assert "1 init container has ended; the CPUs stay with the pod" in done.out
 
 
 def test_a_plan_without_processes_says_what_is_missing() -> None:

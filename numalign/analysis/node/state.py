@@ -37,7 +37,7 @@ def state_findings(
     if files.memory is not None:
         yield from _memory(node, files.memory, f"{root}/{MEMORY}")
     if node.cpu.static and node.memory.policy == "Static" and files.memory is not None:
-        yield from _without_memory(state, named, f"{root}/{MEMORY}")
+        yield from _without_memory(state, active, named, f"{root}/{MEMORY}")
     if files.devices is not None:
         yield from _devices(files.devices, named)
     if active is not None:
@@ -93,9 +93,10 @@ def _memory(node: Node, text: str, path: str) -> Iterator[NodeFinding]:
         yield NodeFinding("memory-groups-overlap", "error", path, message, drain_and_delete(path))
 
 
-def _without_memory(state: NodeState, named: Named, path: str) -> Iterator[NodeFinding]:
+def _without_memory(state: NodeState, active: Collection[str] | None, named: Named, path: str) -> Iterator[NodeFinding]:
+    """Tell of pods with CPUs and no memory; one that is gone is told as such."""
     for uid in sorted(state.cpu.assignments):
-        if uid not in state.memory.entries:
+        if uid not in state.memory.entries and (active is None or uid in active):
             text = (
                 f"{named(uid)} has exclusive CPUs and no memory: it was refused after its CPUs were given, or has ended"
             )

@@ -143,7 +143,8 @@ def _threads(plan: Plan, group: Group, machine: Machine) -> Iterator[Finding]:
         pid, first = outside[0]
         shown = ", ".join(str(thread.tid) for _, thread in outside[:MAX_SHOWN])
         more = f" and {len(outside) - MAX_SHOWN} more" if len(outside) > MAX_SHOWN else ""
-        text = f"threads {shown}{more} may run on CPUs {format_set(first.cpus)}, planned are {format_set(plan.cpus)}"
+        who = f"thread{'s' * (len(outside) > 1)} {shown}{more}"
+        text = f"{who} may run on CPUs {format_set(first.cpus)}, planned are {format_set(plan.cpus)}"
         yield Finding("thread-outside", True, f"/proc/{pid}/task/{first.tid}/status", text)
 
 
@@ -151,7 +152,7 @@ def _memory(plan: Plan, group: Group, machine: Machine) -> Iterator[Finding]:
     """W-11 to W-14."""
     mems = group.mems or group.effective_mems
     if plan.nodes is not None and plan.holding.memory and mems is not None and mems != plan.nodes:
-        text = f"may have memory from nodes {format_set(mems)}, planned are {format_set(plan.nodes)}"
+        text = f"may have memory from {_nodes(mems)}, planned are {_nodes(plan.nodes)}"
         yield Finding("mems-differ", True, f"{group.path}/cpuset.mems", text)
     wanted = plan.nodes if plan.nodes else machine.nodes_of(plan.cpus or 0) if plan.exclusive else 0
     used = pages(group)
@@ -162,8 +163,12 @@ def _memory(plan: Plan, group: Group, machine: Machine) -> Iterator[Finding]:
     elsewhere = sum(remote.values())
     if elsewhere > REMOTE_BYTES and elsewhere > REMOTE_SHARE * total:
         where = ", ".join(f"{size >> 20} MiB on node {node}" for node, size in sorted(remote.items()))
-        text = f"{elsewhere * 100 // total} % of its memory is not on nodes {format_set(wanted)}: {where}"
+        text = f"{elsewhere * 100 // total} % of its memory is not on {_nodes(wanted)}: {where}"
         yield Finding("memory-remote", plan.nodes is not None, f"{group.path}/memory.numa_stat", text)
+
+
+def _nodes(mask: int) -> str:
+    return f"node{'s' * (mask.bit_count() != 1)} {format_set(mask)}"
 
 
 def pages(group: Group) -> Mapping[int, int] | None:

@@ -43,8 +43,8 @@ def status_document(result: StatusResult, *, wide: bool) -> Document:
         Table(_room_columns(result, wide=wide), tuple(_room(one, result, wide=wide) for one in result.rooms)),
     ]
     if result.largest:
-        told = ", ".join(f"{policy} {cpus or 'none'}" for policy, cpus in result.largest.items())
-        parts.append(Line(f"largest aligned Guaranteed pod now, in CPUs: {told}"))
+        told = ", ".join(f"{policy}: {cpus} CPU{'s' * (cpus != 1)}" for policy, cpus in result.largest.items())
+        parts.append(Line(f"largest aligned Guaranteed pod now, by policy {told}"))
     return [*parts, Line(), *_start(result), *_findings(result.findings, result.remedy, wide=wide)]
 
 

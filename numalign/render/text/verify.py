@@ -34,6 +34,10 @@ def verify_document(result: VerifyResult, *, wide: bool) -> Document:
     left = len(result.containers) - len(shown)
     if left:
         parts.append(Line(f"{left} more hold nothing of their own and are as planned", "dim"))
+    if result.ended:
+        many = result.ended > 1
+        text = f"{result.ended} init container{'s have' if many else ' has'} ended; the CPUs stay with the pod"
+        parts.append(Line(text, "dim"))
     details = [line for one in shown for line in _details(one)]
     parts += [Line(), *details] if details else []
     if result.host_allowed:
