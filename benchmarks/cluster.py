@@ -1,7 +1,8 @@
 """`schedule` and `capacity` on a large cluster, as whole processes, and the reading of a dump beside `json.load`.
 
 The cluster is made up: the bundled machines in equal parts under the three policies that align, static memory on a
-part of them, pods of 40 shapes drawn with a fixed seed and admitted one after another until the numbers are reached.
+part of them, a label of its own on each node as on real ones, pods of 40 shapes drawn with a fixed seed and admitted
+one after another until the numbers are reached.
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ def made_up(nodes: int, pods: int) -> Fleet:
             node, left = with_pod(node, read_request(pod), outcome.then), left - 1
             if number + 1 >= -(-left // max(len(fleet.nodes) - place - 1, 1)):
                 break
-        filled.append(node)
+        filled.append(node._replace(labels={"kubernetes.io/hostname": node.name}))
     return fleet._replace(nodes=tuple(filled))
 
 
@@ -117,7 +118,8 @@ def write_dump(fleet: Fleet, path: Path, most: int) -> None:
             continue
         total = {name: amount_text(amount) for name, amount in node.totals.allocatable.items()}
         status = {"allocatable": total, "capacity": total}
-        items.append({"kind": "Node", "metadata": {"name": node.name}, "spec": {}, "status": status})
+        metadata = {"name": node.name, "labels": dict(node.labels)}
+        items.append({"kind": "Node", "metadata": metadata, "spec": {}, "status": status})
         items.append(manifest(export(node.session, node.name)))
         items += [_pod_item(pod, node.name) for pod in node.session.pods]
     path.write_text(json.dumps({"apiVersion": "v1", "items": items, "kind": "List"}, indent=4))

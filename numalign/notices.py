@@ -119,6 +119,7 @@ CODES: Mapping[str, Level] = {
     "nrt-amount-odd": "warning",
     "nrt-amount-missing": "warning",
     "nrt-assumed": "note",
+    "nrt-stale": "warning",
     "topology-left-out": "note",
     "topology-contradicted": "warning",
     "machine-unknown": "warning",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import BinaryIO
 
 from numalign.errors import InputError, Notice
 from numalign.sources.cluster import koordinator, nrt, numatopology
 from numalign.sources.cluster.nrt import ReadNRT
-from numalign.sources.cluster.objects import NodeRead, PodRead, PodReader, read_node
+from numalign.sources.cluster.objects import NodeRead, PodRead, PodReader, ended, read_node
 from numalign.sources.cluster.stream import items
 from numalign.sources.cluster.topology import CPUTopologyRead
 from numalign.sources.text.fields import FieldError, Path, dotted
@@ -29,6 +29,8 @@ class Dump(NamedTuple):
     """From Volcano and Koordinator: they know CPU ids."""
     pods: Mapping[str, tuple[PodRead, ...]]
     """Pods by node, in the order of the dump."""
+    ended: Mapping[str, Sequence[tuple[str, str]]]
+    """(namespace, name) of the pods that have ended, by node."""
     notices: tuple[Notice, ...]
 
     @property
@@ -93,6 +95,7 @@ class _Reading:
         self._reader = PodReader()
         self._others: dict[str, int] = {}
         self._unbound = 0
+        self._ended: dict[str, list[tuple[str, str]]] = {}
         self._notices: list[Notice] = []
 
     def take(self, thing: object, path: Path) -> None:
@@ -115,6 +118,9 @@ class _Reading:
             pod = self._reader.read(thing, path)
             if pod is None:
                 self._unbound += 1
+                gone = ended(thing)
+                if gone is not None:
+                    self._ended.setdefault(gone[0], []).append(gone[1])
             else:
                 self._pods.setdefault(pod.node, []).append(pod)
         elif kind == "Node":
@@ -160,5 +166,6 @@ class _Reading:
             self._nrts,
             self._topologies,
             {node: tuple(pods) for node, pods in self._pods.items()},
+            self._ended,
             tuple(self._notices),
         )

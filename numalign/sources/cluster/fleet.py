@@ -32,6 +32,7 @@ from numalign.sources.cluster.kubelets import (
     without_judging,
 )
 from numalign.sources.cluster.objects import NodeRead, PodRead
+from numalign.sources.cluster.staleness import is_stale
 from numalign.sources.cluster.topology import CPUTopologyRead
 from numalign.sources.cluster.topology import machine_of as machine_of_cpus
 from numalign.sources.kubelet.configuration import from_data
@@ -90,6 +91,8 @@ class _Building:
         pods = dump.pods.get(name, ())
         identity = Identity(name, read.labels, read.taints)
         found = dump.nrts.get(name)
+        if found and dump.pods and is_stale(found.nrt, pods, dump.ended.get(name, ())):
+            self._say("nrt-stale", "the object was written when other pods were there: its free amounts are old", name)
         session, known = self._session(identity, read, pods)
         allocatable = read.allocatable or (allocatable_of(session.view) if session else {})
         if not read.allocatable and not (found and MEMORY in found.nrt.listed):

@@ -119,6 +119,14 @@ class PodReader:
         return PodRead(node, pod, phase, placed)
 
 
+def ended(thing: Mapping[str, object]) -> tuple[str, tuple[str, str]] | None:
+    """Name a pod that has ended on a node: (node, (namespace, name)); None: it is another one."""
+    metadata, node = _part(thing, "metadata"), _part(thing, "spec").get("nodeName")
+    if not isinstance(node, str) or not node or _part(thing, "status").get("phase") not in FINISHED:
+        return None
+    return node, (str(metadata.get("namespace") or "default"), str(metadata.get("name")))
+
+
 def _part(thing: Mapping[str, object], key: str) -> Mapping[str, object]:
     value = thing.get(key) or {}
     if not isinstance(value, Mapping):

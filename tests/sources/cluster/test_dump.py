@@ -100,7 +100,7 @@ def read(tmp_path: Path, *items: dict[str, Any]) -> dump.Dump:
 
 
 def test_free_amounts_come_from_the_object_and_room_from_the_pods(tmp_path: Path) -> None:
-    there = guaranteed("p", {"cpu": "3", "memory": "1Gi"})
+    there = guaranteed("p", {"cpu": "3", "memory": "1Gi"}, namespace="d")
     found = read(tmp_path, node("n"), published("n", there), bound("p", "n", cpu="3"), bound("q", "n", "Succeeded"))
     built = fleet_of(found)
     one = built.fleet.nodes[0]
@@ -110,6 +110,51 @@ def test_free_amounts_come_from_the_object_and_room_from_the_pods(tmp_path: Path
     again = export(one.session, "n", ExportOptions(fingerprint=False))
     assert [zone.resources["cpu"].available for zone in again.zones] == [4 * 10**9, 8 * 10**9]
     assert {notice.code for notice in built.notices} == {"nrt-assumed", "pods-passed-over"}
+
+
+@pytest.mark.parametrize(
+    ("pods", "stale"),
+    [
+        ([bound("p", "n", cpu="3")], False),
+        ([bound("p", "n", cpu="3"), bound("new", "n", "Pending")], False),
+        ([bound("p", "n", cpu="3"), bound("job", "n", "Succeeded")], False),
+        ([bound("p", "n", cpu="3"), bound("somebody-else", "n")], True),
+        ([bound("other", "n", cpu="3")], True),
+        ([bound("q", "m")], True),
+        ([], False),
+    ],
+    ids=[
+        "the pods of the object",
+        "a pod that does not run yet",
+        "a pod that has ended",
+        "a pod that came since",
+        "another pod",
+        "the pod is gone",
+        "the dump has no pods",
+    ],
+)
+def test_an_object_of_other_pods_is_stale(tmp_path: Path, pods: list[dict[str, Any]], stale: bool) -> None:
+    there = guaranteed("p", {"cpu": "3", "memory": "1Gi"}, namespace="d")
+    built = fleet_of(read(tmp_path, node("n"), node("m"), published("n", there), *pods))
+    assert [one.path for one in built.notices if one.code == "nrt-stale"] == ["n"] * stale
+
+
+def test_pods_that_end_may_be_listed_a_while_longer(tmp_path: Path) -> None:
+    pods = [guaranteed(name, {"cpu": "3", "memory": "1Gi"}, namespace="d") for name in ("p", "job")]
+    built = fleet_of(read(tmp_path, node("n"), published("n", *pods), bound("p", "n"), bound("job", "n", "Failed")))
+    assert "nrt-stale" not in {one.code for one in built.notices}
+
+
+def test_a_fingerprint_of_exclusive_pods_does_not_see_the_others(tmp_path: Path) -> None:
+    there = guaranteed("p", {"cpu": "3", "memory": "1Gi"}, namespace="d")
+    options = ExportOptions(only_exclusive=True)
+    only = manifest(export(with_pods(static(regular()), [there]), "n", options))
+    shared = bound("shared", "n")
+    shared["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1"}}
+    built = fleet_of(read(tmp_path, node("n"), only, bound("p", "n", cpu="3"), shared))
+    assert "nrt-stale" not in {one.code for one in built.notices}
+    built = fleet_of(read(tmp_path, node("n"), only, bound("p", "n", cpu="3"), bound("more", "n")))
+    assert "nrt-stale" in {one.code for one in built.notices}
 
 
 def test_pods_of_one_shape_share_it(tmp_path: Path) -> None:
