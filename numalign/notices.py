@@ -27,6 +27,8 @@ CODES: Mapping[str, Level] = {
     "beside-refused": "warning",
     # Inputs.
     "no-pod": "note",
+    "no-manifest": "note",
+    "template-source": "warning",
     "replicas": "note",
     "finished": "note",
     "file-twice": "note",

@@ -118,6 +118,54 @@ def test_a_repository_of_mixed_files_is_judged_by_its_pods(tmp_path: Path) -> No
     assert in_process("lint", good, tmp_path / "svc.yaml").status == 0
 
 
+MIXED: dict[str, bytes] = {
+    "README.md": b"# Title\n\n```yaml\nkind: Pod\n```\n",
+    "main.py": b"import os\nprint({'a': 1})\n",
+    "notes.txt": b"all: of this: is no: yaml\n",
+    "picture.png": bytes(range(256)),
+    "tsconfig.json": b'{// comments\n "strict": true}',
+    "values-prod.yaml": b"resources: {limits: {cpu: 2}}\n",
+    "chart/templates/web.yaml": b"kind: Pod\nmetadata: {name: {{ .Values.name }}}\n",
+    "quantity.yaml": b'kind: Pod\nspec:\n  containers:\n  - {name: a, resources: {limits: {cpu: "{{ x }}"}}}\n',
+    "patch.yaml": b"kind: Pod\nspec: {containers: [{name: a, resources: {$patch: delete}}]}\n",
+}
+
+
+def test_what_git_diff_lists_is_judged_by_its_manifests(tmp_path: Path) -> None:
+    """Other text is passed over, sources of Helm and kustomize are named; the status is that of the pods alone."""
+    for name, content in MIXED.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+
+    for name, status in (("limits-only.yaml", 0), ("burstable.yaml", 1)):
+        pod = ROOT / "pods" / name
+        done = in_process("lint", *MIXED, pod, cwd=tmp_path)
+        assert (done.status, done.out) == (status, in_process("lint", pod).out)
+
+    said = [line.removeprefix("numalign: ") for line in done.err.splitlines()]
+    assert [line.partition(", not a ")[0] for line in said] == [
+        "note: README.md, main.py, notes.txt and 2 more: no manifest, passed over",
+        "warning: chart/templates/web.yaml: a Helm template",
+        "warning: quantity.yaml:4: spec.containers[0].resources.limits.cpu: a Go template",
+        'warning: patch.yaml:2: spec.containers[0].resources["$patch"]: a kustomize patch',
+        "note: 1 document without a pod passed over: Helm values",
+    ]
+    assert all(line.endswith("; not judged") for line in said[1:4])
+
+
+def test_what_should_be_a_manifest_and_is_not_is_named(tmp_path: Path) -> None:
+    """Alone, or where another command is to try it, nothing is passed over."""
+    text = tmp_path / "notes.txt"
+    text.write_bytes(MIXED["notes.txt"])
+    (tmp_path / "broken.yaml").write_text("a: [")
+    pod = PODS / "limits-only.yaml"
+
+    assert in_process("lint", text).status == 2
+    assert in_process("lint", pod, tmp_path / "broken.yaml").status == 2
+    assert in_process("lint", pod, tmp_path / "gone.txt").status == 2
+    assert in_process("admit", pod, text, "-m", "edge-1s").status == 2
+
+
 def test_a_broken_file_or_claim_does_not_keep_pods_with_claims_from_being_judged(tmp_path: Path) -> None:
     (tmp_path / "broken.yaml").write_text("kind: Pod\nkind: Pod\n")
     (tmp_path / "old.yaml").write_text(

@@ -95,7 +95,7 @@ def command(
     if not (pod or files):
         raise click.UsageError("name at least one POD: a file, a folder, or - for standard input")
     on = None if machine is None else load_setup(machine, kubelet)
-    given = read((*pod, *files), unique=False, needed=False)
+    given = read((*pod, *files), unique=False, mixed=True, needed=False)
     result = lint(given.sources, on=on and on.setup, ignore=ignore, files=(*pod, *files), slices=slices)
     broken = (*given.broken, *result.broken)
     if write_baseline and baseline is None:

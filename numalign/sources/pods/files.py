@@ -7,10 +7,14 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from numalign.errors import InputError, Notice
+from numalign.sources.text.templates import SourceError
 from numalign.sources.text.yaml import STDIN, Document, FilePath, load_file
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 """Files of a folder that are read; the others are passed over."""
+_MAX_LOOK: Final = 1 << 20
+"""How much of a file is looked at for signs of a manifest, in bytes."""
+NO_MANIFEST: Final = Notice("no-manifest", "no manifest, passed over")
 
 
 def files_in(name: FilePath) -> list[str]:
@@ -27,7 +31,7 @@ def files_in(name: FilePath) -> list[str]:
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}", str(name)) from None
     if any(os.path.basename(file) == "Chart.yaml" for file in files):
-        raise InputError(f"a Helm chart: render it with `helm template {name} > FILE` first", str(name))
+        raise SourceError(f"a Helm chart: render it with `helm template {name} > FILE` first", str(name))
     files = [file for file in files if file.endswith(SUFFIXES)]
     if not files:
         raise InputError(f"no file that ends in {', '.join(SUFFIXES)} in this folder", str(name))
@@ -61,6 +65,31 @@ def readable_documents(name: FilePath) -> Iterator[Document]:
 def identity(file: str) -> str:
     """Give what two names of one file have in common."""
     return file if file == "-" or "\0" in file else os.path.realpath(file)
+
+
+def is_foreign(file: str) -> bool:
+    """Tell whether a file's name and text have nothing of a manifest: no usual ending, and not a kind anywhere."""
+    if file == "-" or "\0" in file or (file.endswith(SUFFIXES) and not file.endswith(".json")):
+        return False
+    try:
+        with open(file, "rb") as opened:
+            return b"kind" not in opened.read(_MAX_LOOK)
+    except OSError:
+        return False
+
+
+def passed_over(error: InputError, file: str) -> Notice | None:
+    """Say what a file is that is no fault in a repository of mixed files; None: it should have been read.
+
+    Args:
+        error: what is wrong with it.
+        file: its name.
+    """
+    if isinstance(error, SourceError):
+        return Notice("template-source", f"{error.message}; not judged", error.where)
+    if file.endswith(SUFFIXES) or not (os.path.isfile(file) and os.access(file, os.R_OK)):
+        return None
+    return NO_MANIFEST._replace(path=file)
 
 
 def kustomized(names: Iterable[FilePath]) -> Iterator[Notice]:

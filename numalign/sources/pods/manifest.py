@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from numalign.errors import InputError, Notice
@@ -103,6 +104,7 @@ def read(
     beside: Iterable[Pod] = (),
     *,
     unique: bool = True,
+    mixed: bool = False,
     needed: bool = True,
 ) -> PodInput:
     """Read the pods of files, folders and `-` (standard input), in this order.
@@ -114,13 +116,15 @@ def read(
         copies: how many pods to make of each Pod or template.
         beside: pods already there, whose names are taken.
         unique: two pods may not have one name. (Where each is judged by itself, they may.)
+        mixed: among several files those that are no manifests are passed over, and named: other text, and sources of
+            Helm and kustomize.
         needed: it is an error if there is no pod at all.
 
     Raises:
         InputError: the only input cannot be read, or holds a pod that the API server would refuse; or no pod is there.
     """
     names = tuple(names)
-    reading = _read_all(names)
+    reading = _read_all(names, mixed)
     if needed and not reading.carriers and not reading.finished:
         if reading.broken:
             raise reading.broken[0]
@@ -165,8 +169,17 @@ class _Reading:
                 self.carriers.append(carrier)
         self.without_pod.update(found.without_pod)
 
+    def refuse(self, error: InputError, file: str, mixed: bool) -> None:
+        """Add what is wrong with one of several inputs, or with an object in it."""
+        error = explained(error, file) if "{{" in error.message else error
+        notice = files.passed_over(error, file) if mixed else None
+        if notice is None:
+            self.broken.append(error)
+        elif notice not in self.notices:
+            self.notices.append(notice)
 
-def _read_all(names: Sequence[FilePath]) -> _Reading:
+
+def _read_all(names: Sequence[FilePath], mixed: bool) -> _Reading:
     reading = _Reading()
     listed: list[str] = []
     for name in names:
@@ -175,7 +188,7 @@ def _read_all(names: Sequence[FilePath]) -> _Reading:
         except InputError as error:
             if len(names) == 1:
                 raise
-            reading.broken.append(error)
+            reading.refuse(error, str(name), mixed)
     reading.notices += files.kustomized(names)
     several = len(names) > 1 or len(listed) > 1
     seen: set[str] = set()
@@ -184,13 +197,18 @@ def _read_all(names: Sequence[FilePath]) -> _Reading:
             reading.notices.append(Notice("file-twice", "given more than once, taken once", file))
             continue
         seen.add(files.identity(file))
+        if several and mixed and files.is_foreign(file):
+            reading.notices.append(files.NO_MANIFEST._replace(path=file))
+            continue
+        refuse = partial(reading.refuse, file=file, mixed=mixed) if several else None
         try:
             for document in load_file(file):
-                reading.take(search(document, check=True, refused=reading.broken.append if several else None))
+                reading.take(search(document, check=True, refused=refuse))
         except InputError as error:
-            if not several:
-                raise explained(error, file) from None
-            reading.broken.append(explained(error, file))
+            said = explained(error, file)
+            if refuse is None:
+                raise said from None
+            refuse(said)
     return reading
 
 

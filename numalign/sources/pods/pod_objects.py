@@ -13,6 +13,7 @@ from numalign.model.apiserver.validation import validate
 from numalign.model.path import child
 from numalign.model.pod import Pod
 from numalign.sources.pods.shapes import Template, joined
+from numalign.sources.text.templates import SourceError
 from numalign.sources.text.yaml import Document
 from numalign.values import NamedTuple
 
@@ -251,7 +252,8 @@ def _checked(document: Document, template: Template, check: bool, named: bool) -
     if problems:
         first = problems[0]
         if first.path.endswith('["$patch"]'):
-            raise document.error("a kustomize patch, not a whole manifest", template.place(first.path))
+            error = document.error("a kustomize patch, not a whole manifest", template.place(first.path))
+            raise SourceError(error.message, error.where)
         others = len(problems) - 1
         more = f" (and {others} more problem{'s' * (others > 1)})" if others else ""
         raise document.error(first.message + more, template.place(first.path))

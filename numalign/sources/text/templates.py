@@ -13,14 +13,18 @@ _MAX_LOOK: Final = 1 << 20
 """How much of a file is looked at for signs of a template, in bytes."""
 
 
+class SourceError(InputError):
+    """A file is no manifest, but what Helm, kustomize or another tool makes manifests of."""
+
+
 def explained(error: InputError, file: str) -> InputError:
     """Say what a file is that could not be read because it is a template of manifests; else give the error back."""
     if file == "-" or not _is_go_template(file):
         return error
     chart = _chart_of(file)
     if chart is None:
-        return InputError(f"a Go template, not a manifest ({error.message}): render it first", error.where)
-    return InputError(
+        return SourceError(f"a Go template, not a manifest ({error.message}): render it first", error.where)
+    return SourceError(
         f"a Helm template, not a manifest: render its chart with `helm template {chart} > FILE` first", file
     )
 
