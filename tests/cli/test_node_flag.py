@@ -327,6 +327,22 @@ def test_a_must_gather_is_a_node(tmp_path: Path) -> None:
     assert "not known of this node: the kubelet's files" in done.err
 
 
+def test_a_packed_must_gather_is_a_node_too(tmp_path: Path) -> None:
+    """The hardware is an archive inside the archive."""
+    gathered = must_gather(tmp_path / "gathered")
+    packed = tmp_path / "must-gather.tar.gz"
+    with tarfile.open(packed, "w:gz") as archive:
+        archive.add(gathered, gathered.name)
+    pod = pod_file(tmp_path, "next", 1)
+
+    there = in_process("admit", pod, "--node", gathered, "-o", "json")
+    here = in_process("admit", pod, "--node", packed, "-o", "json")
+
+    assert here.status == 0, here.err
+    assert here.json["pods"] == there.json["pods"]
+    assert here.json["machine"] == there.json["machine"]
+
+
 def test_a_must_gather_of_several_nodes_wants_a_name(tmp_path: Path) -> None:
     root = must_gather(tmp_path / "gathered")
     (root / "quay-io-sha256-1/nodes/worker-2").mkdir()

@@ -10,6 +10,7 @@ import pytest
 
 from numalign.kubelet.cpu import checkpoint as cpu_file
 from numalign.kubelet.device import checkpoint as device_file
+from numalign.model.cpuset import parse
 from tests.cli.running import Done, in_process, one_line
 from tests.cli.test_node_flag import NODE, machine
 from tests.cli.test_state_commands import pod_file
@@ -205,6 +206,58 @@ def test_another_machine_tells_whether_the_node_would_come_back(machine: str, ku
         "start memory manager error: [memorymanager] the expected machine state is different from the real one"
     )
     assert "memory-total-differs" in codes(done)
+
+
+CPU_FILE, MEMORY_FILE = "/var/lib/kubelet/cpu_manager_state", "/var/lib/kubelet/memory_manager_state"
+OTHER_POLICIES = ("--cpu-manager-policy", "none", "--memory-manager-policy", "None", "--cpu-manager-policy-options", "")
+SWITCHED_OFF = (
+    'start cpu manager error: could not restore state from checkpoint: configured policy "none" differs from state '
+    f'checkpoint policy "static", please drain this node and delete the CPU manager checkpoint file "{CPU_FILE}" '
+    "before restarting Kubelet"
+)
+CHECKED = {
+    "as it is": ((), "", ""),
+    "another policy of the Topology Manager, which is in no file": (("--policy", "single-numa-node"), "", ""),
+    "an older release": (("--kubelet-version", "1.32"), "", ""),
+    "other reserved CPUs": (
+        ("--reserved-cpus", "0,1"),
+        'start cpu manager error: not all reserved cpus: "0-1" are present in defaultCpuSet: "0,5-7,13-16,21-23,29-31"',
+        CPU_FILE,
+    ),
+    "both managers switched off": (OTHER_POLICIES, SWITCHED_OFF, f"{CPU_FILE} and {MEMORY_FILE}"),
+}
+
+
+@pytest.mark.parametrize("case", CHECKED)
+def test_a_change_is_checked_against_the_nodes_files(case: str, machine: str, kubelet: Path) -> None:
+    flags, error, files = CHECKED[case]
+
+    done = in_process("config", "check", "--node", kubelet, "--machine", machine, *flags, "-o", "json")
+
+    strictly("config-check-result").validate(done.json)
+    node = done.json["node"]
+    assert (node["startError"] or "") == error
+    assert (node["remedy"] or "") == (
+        f"drain the node, stop the kubelet, delete {files}, start the kubelet" if files else ""
+    )
+    assert done.status == (4 if error else 0)
+
+
+def test_a_file_of_136_with_pod_entries_is_refused_by_any_other_release(machine: str, kubelet: Path) -> None:
+    gate = ("--feature-gates", "PodLevelResourceManagers=true")
+    path = kubelet / "cpu_manager_state"
+    found, _ = cpu_file.inspect(path.read_text())
+    entries = {"6f9c2d4e-0000-4000-8000-000000000002": parse("3,19")}
+    path.write_text(cpu_file.write(cpu_file.sealed(found._replace(form="with podEntries", pod_entries=entries))))
+    place = ("config", "check", "--node", kubelet, "--machine", machine)
+
+    assert in_process(*place, *gate).status == 0
+    older = in_process(*place, "--kubelet-version", "1.35", "-o", "json")
+
+    assert older.status == 4
+    assert "checkpoint is corrupted" in older.json["node"]["startError"]
+    assert older.json["node"]["remedy"].endswith(f"delete {CPU_FILE}, start the kubelet")
+    assert "state-file-pod-entries" in [one["code"] for one in older.json["node"]["findings"]]
 
 
 def test_a_state_file_has_a_status_too(tmp_path: Path) -> None:

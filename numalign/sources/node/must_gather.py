@@ -118,12 +118,11 @@ def _settings(tree: Tree) -> tuple[KubeletSettings | None, tuple[Notice, ...]]:
 
 
 def _machine(tree: Tree, node: str) -> Machine | None:
-    """Read the node's hardware: an archive beside the other files, opened only where it is a file of its own."""
+    """Read the node's hardware: an archive beside the other files."""
     from numalign.sources.host.discovery import discover
-    from numalign.sources.tree.archive import ArchiveTree
+    from numalign.sources.tree.archive import archive_in
 
-    path = f"{tree.name}/nodes/{node}/sysinfo.tgz"
     try:
-        return discover(ArchiveTree(path), name=node).machine
-    except (InputError, HostError):
+        return discover(archive_in(tree, f"nodes/{node}/sysinfo.tgz"), name=node).machine
+    except (InputError, HostError, OSError):
         return None

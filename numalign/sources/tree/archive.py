@@ -7,13 +7,15 @@ while it is read, names that climb out and device nodes are refused, links are f
 from __future__ import annotations
 
 import errno
+import io
 import lzma
 import os
 import zlib
 from typing import Final
 
 from numalign.errors import InputError
-from numalign.sources.tree.folder import MAX_FILE, Links
+from numalign.sources.tree.folder import MAX_FILE, Links, Tree
+from numalign.sources.tree.inner import InnerTree
 from numalign.sources.tree.tar import Member, TarReader
 from numalign.sources.tree.tar_fields import TarError
 from numalign.sources.tree.unpack import Stream
@@ -33,7 +35,13 @@ class ArchiveTree:
 
     live = False
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, content: bytes | None = None) -> None:
+        """Read an archive.
+
+        Args:
+            path: the file, or what people call it.
+            content: its bytes, where it is no file of its own.
+        """
         self.name = path
         self._files: dict[str, bytes] = {}
         self._links: dict[str, str] = {}
@@ -41,7 +49,7 @@ class ArchiveTree:
         self._kept = 0
         self._following = Links(self._link, path)
         try:
-            with open(path, "rb") as raw:
+            with open(path, "rb") if content is None else io.BytesIO(content) as raw:
                 self._fill(TarReader(Stream(raw, path)))
         except (TarError, EOFError, lzma.LZMAError, zlib.error, OSError, ValueError) as error:
             raise InputError(f"is no tar archive that can be read ({error})", path) from None
@@ -49,11 +57,15 @@ class ArchiveTree:
 
     def read(self, path: str) -> str:
         """Return a file's text."""
+        return self.content(path).decode("utf-8", "replace")
+
+    def content(self, path: str) -> bytes:
+        """Return a file's bytes."""
         full = self._follow(path)
         data = self._files.get(full)
         if data is None:
             raise _missing(path) if full not in self._folders else IsADirectoryError(errno.EISDIR, "directory", path)
-        return data.decode("utf-8", "replace")
+        return data
 
     def names(self, path: str) -> list[str]:
         """Return the names in a directory, in byte order."""
@@ -149,6 +161,19 @@ class ArchiveTree:
             if "sys" in self._folders.get(only, ()):
                 return only + "/"
         return ""
+
+
+def archive_in(tree: Tree, path: str) -> ArchiveTree:
+    """Open an archive that is a file of a tree, also where that tree is in an archive itself.
+
+    Raises:
+        InputError: it is no archive that may be read.
+        OSError: it is not there.
+    """
+    name = f"{tree.name}/{path}"
+    while isinstance(tree, InnerTree):
+        tree, path = tree.outer(path)
+    return ArchiveTree(name, tree.content(path)) if isinstance(tree, ArchiveTree) else ArchiveTree(name)
 
 
 def _split(path: str) -> list[str]:

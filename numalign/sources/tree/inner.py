@@ -14,6 +14,10 @@ class InnerTree:
         self._tree = tree
         self._folder = folder
 
+    def outer(self, path: str) -> tuple[Tree, str]:
+        """Return the tree that this is a folder of, and the path in it."""
+        return self._tree, f"{self._folder}/{path}"
+
     def read(self, path: str) -> str:
         """Return a file's text."""
         return self._tree.read(f"{self._folder}/{path}")
