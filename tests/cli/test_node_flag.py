@@ -227,7 +227,7 @@ def test_capacity_counts_what_one_node_still_holds(machine: str, tmp_path: Path)
     assert (shape["now"], shape["aligned"], shape["empty"]) == (2, 2, 4)  # six CPUs are free on each node
     assert f"machine: worker-1 ({NODE}/kubelet)" in shown.out
     assert "4 pods on it" in shown.out
-    assert "on the empty node: 4, 4 of them aligned" in shown.out
+    assert "on the empty node: 4, all aligned" in shown.out
 
 
 def test_capacity_counts_beside_the_pods_of_the_api_server(machine: str, tmp_path: Path) -> None:
