@@ -14,7 +14,7 @@ from tests.fuzz.classes import CLASSES, make
 from tests.fuzz.farm import kind_of, smaller
 from tests.fuzz.judge import run
 
-CASES = 40
+CASES = 60
 """Of each class."""
 
 
@@ -26,6 +26,13 @@ def test_the_first_cases_of_a_class_have_an_answer(name: str, tmp_path: Path) ->
         if verdict.wrong:
             wrong[number] = verdict.wrong
     assert wrong == {}
+
+
+@pytest.mark.parametrize("name", ["manifests", "beside", "machines", "scenarios"])
+def test_the_same_case_gives_the_same_bytes(name: str, tmp_path: Path) -> None:
+    for number in range(20):
+        first, again = (run(make(name, number), tmp_path / "case") for _ in range(2))
+        assert (first.status, first.out, first.err) == (again.status, again.out, again.err)
 
 
 def test_a_number_is_the_same_case_everywhere() -> None:
