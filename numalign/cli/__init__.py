@@ -99,10 +99,10 @@ class LazyGroup(click.Group):
         """Find the command; of one that there is not tell the nearest."""
         commands = self.list_commands(ctx)
         if args and args[0] not in commands and not args[0].startswith("-"):
-            from difflib import get_close_matches
+            from numalign.model.words import nearest
 
-            near = get_close_matches(args[0][:100], commands, 1, 0.7)
-            hint = f"; did you mean {near[0]}?" if near else ""
+            near = nearest(args[0], commands, 0.7)
+            hint = f"; did you mean {near}?" if near else ""
             raise click.UsageError(f"there is no command {args[0]!r}{hint}", ctx)
         name, command, rest = super().resolve_command(ctx, args)
         if command is not None and name is not None:

@@ -92,10 +92,10 @@ def _of(command: click.Command, shared: Mapping[str, Any], own: Mapping[str, Any
     flags = dict(_flags(command))
     for key in own:
         if key not in flags:
-            from difflib import get_close_matches
+            from numalign.model.words import nearest
 
-            near = get_close_matches(key, flags, 1, 0.0)
-            raise InputError(f'no flag is called "--{key}"; did you mean {near[0]}?', where)
+            near = nearest(key, flags, 0.0)
+            raise InputError(f'no flag is called "--{key}"; did you mean {near}?', where)
     given = {**{key: value for key, value in shared.items() if key in flags}, **own}
     return {str(flags[key].name): _value(flags[key], value, f"{where}.{key}") for key, value in given.items()}
 

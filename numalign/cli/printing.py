@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from numalign.render.escape import guarded, in_json, in_yaml, lines, printable
+from numalign.render.escape import guarded, halved, in_json, in_yaml, lines, printable
 
 CHECKS = ("junit", "github", "gitlab", "sarif")
 """Outputs for build servers."""
@@ -41,7 +41,7 @@ def yaml_text(data: object) -> str:
 
         def represent_text(self, text: str) -> yaml.ScalarNode:
             odd = not text.isprintable() or "##" in text or text.startswith("::")
-            return self.represent_scalar("tag:yaml.org,2002:str", text, style='"' if odd else None)
+            return self.represent_scalar("tag:yaml.org,2002:str", halved(text), style='"' if odd else None)
 
     Dumper.add_representer(str, Dumper.represent_text)
     return in_yaml(str(yaml.dump(data, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=sys.maxsize)))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Final, Literal
 
 from numalign.dra.constraints import RequestName, covers, lookup
@@ -16,6 +15,7 @@ from numalign.dra.features import Features
 from numalign.dra.selection import AllocationError, Candidate, RequestKey, Selection
 from numalign.dra.values import Claim, Constraint, DeviceClass, DeviceID, DeviceRequest, Node, Slice
 from numalign.errors import InputError
+from numalign.model.words import nearest
 from numalign.values import NamedTuple
 
 Effect = Literal["note", "impossible"]
@@ -116,11 +116,11 @@ def lint_claim_on(
     found: dict[RequestName, list[Candidate]] = {}
     for number, (name, form) in enumerate(requests_of(claim)):
         if form.device_class not in classes:
-            near = get_close_matches(form.device_class, classes, 1)
+            near = nearest(form.device_class, classes, 0.6)
             yield ClaimFinding(
                 "claim-class",
                 f"request {name.main}: no DeviceClass is called {form.device_class or '(nothing)'}",
-                f"did you mean {near[0]}?" if near else f"there are {', '.join(sorted(classes)[:5]) or 'none'}",
+                f"did you mean {near}?" if near else f"there are {', '.join(sorted(classes)[:5]) or 'none'}",
                 "impossible",
             )
             continue

@@ -50,6 +50,11 @@ def in_json(text: str) -> str:
     return re.sub(_SECOND_HASH, r"\\u0023", _rewritten(text, _in_json))
 
 
+def halved(text: str) -> str:
+    r"""Write half of a surrogate pair as the six signs `\ud800`: YAML has no way to carry it."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def in_yaml(text: str) -> str:
     r"""Write what cannot be seen in finished YAML as `\xXX`, `\uXXXX` or `\UXXXXXXXX`.
 

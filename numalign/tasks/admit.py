@@ -182,7 +182,7 @@ def pod_there(session: Session, name: str, refused: Sequence[Pod] = ()) -> str:
     if found:
         names = ", ".join(f"{pod.namespace}/{pod.name}" for pod in found)
         raise InputError(f"several pods there are called {name}: {names}; say which")
-    from numalign.sources.text.fields import nearest
+    from numalign.model.words import nearest
 
     meant = nearest(name, [pod.name for pod in here])
     raise InputError(f"no pod there is called {name}" + (f"; did you mean {meant}?" if meant else ""))

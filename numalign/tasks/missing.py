@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from numalign.errors import Notice
+from numalign.model.words import nearest
 
 if TYPE_CHECKING:
     from numalign.model.machine import Machine
@@ -26,8 +26,7 @@ def missing_notices(pods: Iterable[PodResult], machine: Machine) -> Iterator[Not
 
 def nearest_device(machine: Machine, resource: str) -> str | None:
     """Find the device of a machine that was probably meant."""
-    known = [*machine.devices, *machine.node.extended_resources]
-    return next(iter(get_close_matches(resource[:200], known, 1, 0.6)), None)
+    return nearest(resource, [*machine.devices, *machine.node.extended_resources], 0.6)
 
 
 def passing_over(pods: Iterable[Pod], machine: Machine, resources: Collection[str]) -> tuple[Pod, ...]:

@@ -34,6 +34,8 @@ SEED_STEP = 1 << 32
 """How far the numbers of two seeds are apart."""
 MAX_TRIES = 400
 """Runs that making one finding small may take."""
+MAX_SHRINKING = 60.0
+"""Seconds that it may take: what is slow is slow each time."""
 
 
 class Found(NamedTuple):
@@ -94,12 +96,13 @@ def kind_of(wrong: str) -> str:
 def smaller(case: Case, wrong: str, folder: Path) -> Case:
     """Leave out what a finding does not need, as long as the same is wrong."""
     tries = 0
+    end = time.monotonic() + MAX_SHRINKING
     progress = True
     while progress and tries < MAX_TRIES:
         progress = False
         for candidate in _candidates(case):
             tries += 1
-            if tries >= MAX_TRIES:
+            if tries >= MAX_TRIES or time.monotonic() > end:
                 break
             if kind_of(run(candidate, folder).wrong) == kind_of(wrong):
                 case, progress = candidate, True
@@ -203,10 +206,10 @@ def main() -> int:
             if (found.name, kind_of(found.wrong)) not in kinds:
                 kinds[found.name, kind_of(found.wrong)] = found
                 say(f"{found.name} {found.number}: {found.wrong}")
+    say(table(counts, slowest, findings))
     for found in kinds.values():
         if not chosen.dry and not found.wrong.startswith("died"):
             say(f"kept {keep(found, _folder()).name}")
-    say(table(counts, slowest, findings))
     return int(bool(kinds))
 
 

@@ -127,7 +127,11 @@ def _judged(case: Case, status: int, out: str, err: str) -> str:
 
 def _form(case: Case) -> str:
     """Return what `-o` asks for last."""
-    asked = [after for flag, after in zip(case.arguments, case.arguments[1:], strict=False) if flag == "-o"]
+    asked = [
+        argument[2:].removeprefix("=") or after
+        for argument, after in zip(case.arguments, (*case.arguments[1:], ""), strict=True)
+        if argument.startswith("-o")
+    ]
     return "jsonl" if "replay" in case.arguments else asked[-1] if asked else "table"
 
 

@@ -7,7 +7,6 @@ the kubelet's checks, run again, no longer give that error. So nothing here read
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from difflib import get_close_matches
 from functools import partial
 from typing import Any, Literal
 
@@ -24,6 +23,7 @@ from numalign.kubelet.topology.options import MAX_NODES, POLICIES, PREFER_CLOSES
 from numalign.model import cpuset
 from numalign.model.cpuset import CPUSetError, format_set
 from numalign.model.machine import LAST_NUMA_ID, Machine
+from numalign.model.words import nearest
 from numalign.values import NamedTuple
 
 MAX_STEPS = 40
@@ -91,9 +91,7 @@ def _changes(setup: Setup) -> Iterator[SettingChange]:
 
 
 def _nearest(word: str, known: Iterable[str], otherwise: str) -> str:
-    lower = {one.lower(): one for one in known}
-    found = get_close_matches(word.lower()[:100], lower, 1, 0.5)
-    return lower[found[0]] if found else otherwise
+    return nearest(word, known) or otherwise
 
 
 def _names(setup: Setup) -> Iterator[SettingChange]:

@@ -15,6 +15,7 @@ from numalign.errors import InputError
 from numalign.kubelet.admission import Session
 from numalign.model.path import child
 from numalign.model.pod import Pod
+from numalign.model.words import nearest
 from numalign.values import NamedTuple
 
 IGNORE = "numalign/ignore"
@@ -133,7 +134,5 @@ def check_code(code: str, where: str) -> None:
         InputError: with the nearest code that there is.
     """
     if code not in CODES:
-        from difflib import get_close_matches
-
-        near = get_close_matches(code, CODES, 1, 0.0)
-        raise InputError(f'no rule has the code "{code}"; did you mean "{near[0]}"?', where)
+        near = nearest(code, CODES, 0.0)
+        raise InputError(f'no rule has the code "{code}"; did you mean "{near}"?', where)

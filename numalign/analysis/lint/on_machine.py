@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 
 from numalign.analysis.lint.finding import Finding
 from numalign.analysis.lint.subject import Subject
@@ -13,6 +12,7 @@ from numalign.kubelet.memory.state import STATIC
 from numalign.kubelet.node import Node
 from numalign.model.quantity import canonical, readable_near, with_decimals
 from numalign.model.resources import is_extended, is_memory
+from numalign.model.words import nearest
 
 THREADS = 2
 """Threads of a core where no machine says."""
@@ -115,10 +115,10 @@ def device_missing(subject: Subject) -> Iterator[Finding]:
     for part in subject.parts:
         for name, amount in part.demand.devices:
             if amount and name not in machine.devices and name not in machine.node.extended_resources:
-                near = get_close_matches(name[:200], [*machine.devices, *machine.node.extended_resources], 1, 0.6)
+                near = nearest(name, [*machine.devices, *machine.node.extended_resources], 0.6)
                 yield Finding(
                     f"{machine.name} has no {name}: the pod would run there without it",
-                    f"write {near[0]}, which it has" if near else f"leave {name} out, or choose another machine",
+                    f"write {near}, which it has" if near else f"leave {name} out, or choose another machine",
                     part.field("limits", name),
                     "impossible",
                     part.container.name,

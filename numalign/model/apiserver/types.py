@@ -56,11 +56,11 @@ def _unknown(key: str, schema: Fields, path: str) -> Iterator[Problem]:
     """Refuse an unknown field that is all but a known one; others belong to a part numalign does not look at."""
     if key in schema.ignored or not (schema.ignored or schema.closed):
         return
-    from difflib import get_close_matches
+    from numalign.model.words import nearest
 
-    near = get_close_matches(str(key), [*schema.fields, *schema.ignored], 1, 0.0 if schema.closed else 0.85)
+    near = nearest(str(key), [*schema.fields, *schema.ignored], 0.0 if schema.closed else 0.85)
     if near or schema.closed:
-        hint = f'; did you mean "{near[0]}"?' if near else ""
+        hint = f'; did you mean "{near}"?' if near else ""
         yield Problem(child(path, key), f'unknown field "{key}"{hint}')
 
 

@@ -143,7 +143,7 @@ def _unknown_field(field: str, place: Callable[[str], str], *, brief: bool) -> N
 
 
 def _unknown(field: str) -> str:
-    from numalign.sources.text.fields import nearest
+    from numalign.model.words import nearest
 
     meant = nearest(field, [*_FIELDS, *_NO_INFLUENCE])
     hint = f"; did you mean {meant}?" if meant else ""

@@ -17,7 +17,7 @@ from numalign.model import cpuset, quantity
 from numalign.model.cpuset import CPUSetError
 from numalign.model.gotext import ConversionError, parse_bool, parse_int
 from numalign.model.quantity import QuantityError
-from numalign.sources.text.fields import nearest
+from numalign.model.words import nearest
 
 CPU_POLICIES = ("none", "static")
 MEMORY_POLICIES = ("None", "Static", "BestEffort")

@@ -44,7 +44,9 @@ def description(name: str) -> str:
 
 def nearest(name: str) -> str:
     """Say which name was probably meant, or which there are."""
-    meant = fields.nearest(name, names())
+    from numalign.model.words import nearest as nearest_word
+
+    meant = nearest_word(name, names())
     return f"did you mean {meant}?" if meant else "numalign machines lists those"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from numalign.model import cpuset, quantity
@@ -55,21 +55,14 @@ def shown(value: object) -> str:
     return text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + '…"'
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
-    """Find the known word that was probably meant."""
-    import difflib
-
-    lower = {one.lower(): one for one in known}
-    found = difflib.get_close_matches(word.lower()[:100], lower, n=1, cutoff=0.5)
-    return lower[found[0]] if found else None
-
-
 def only(data: Mapping[str, Any], known: Collection[str], path: Path) -> None:
     """Refuse keys that are not known, with the nearest known one."""
     for key in data:
         if key not in known:
             if not str(key).isprintable():
                 raise FieldError(path, f"unknown key {shown(key)}; known are {', '.join(known)}")
+            from numalign.model.words import nearest
+
             meant = nearest(str(key), known)
             hint = f"did you mean {meant}?" if meant else f"known are {', '.join(known)}"
             raise FieldError((*path, str(key)), f"unknown key; {hint}")

@@ -11,11 +11,12 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, Final
 
 from numalign.errors import InputError
 from numalign.model.path import child
+from numalign.sources.text.bounds import MAX_DEPTH
 from numalign.sources.text.found import Found
 
 MAX_DOCUMENT: Final = 64 << 20
@@ -118,8 +119,11 @@ def _parts(path: FieldPath) -> Iterator[str]:
 
 
 def _prefixes(path: str) -> Iterator[str]:
-    """Yield a path's beginnings, shortest first, cut before each key or index."""
-    for match in re.finditer(r'\["[^"]*"\]|\[[0-9]+\]|\.?[^.\[]+', path):
+    """Yield a path's beginnings, shortest first, cut before each key or index.
+
+    A path made of a hostile key may be as long as its document: no more is cut than a real path has.
+    """
+    for match in islice(re.finditer(r'\["[^"]*"\]|\[[0-9]+\]|\.?[^.\[]+', path), MAX_DEPTH):
         yield path[: match.end()]
 
 

@@ -26,7 +26,7 @@ from yaml.events import (
 
 from numalign.errors import InputError
 from numalign.model.gotext import number_text
-from numalign.sources.text.bounds import MAX_DEPTH, MAX_DOCUMENTS, MAX_EXPANDED, MAX_VALUES
+from numalign.sources.text.bounds import MAX_DEPTH, MAX_DOCUMENTS, MAX_EXPANDED, MAX_VALUES, MAX_YAML_VALUES
 from numalign.sources.text.found import EMPTY, Found
 
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -128,8 +128,9 @@ class _Builder:
 
     def _count(self, event: Any) -> None:
         self.nodes += 1
-        if self.nodes > MAX_VALUES:
-            raise self._error(f"the document holds more than {MAX_VALUES:,} values", event)
+        if self.nodes > MAX_YAML_VALUES:
+            more = f"; as JSON {MAX_VALUES:,} are read"
+            raise self._error(f"the document holds more than {MAX_YAML_VALUES:,} values{more}", event)
 
     def _scalar(self, event: Any) -> Any:
         plain, quoted = event.implicit

@@ -301,7 +301,7 @@ def test_documents_are_made_one_by_one() -> None:
 
 
 MANY = [
-    ("YAML values", "- {}\n" * 20, "f:10: the document holds more than 10 values"),
+    ("YAML values", "- {}\n" * 20, "f:10: the document holds more than 10 values; as JSON 10 are read"),
     ("JSON values", "[" + "{}," * 20 + "{}]", "f: holds more than 10 values"),
     ("YAML documents", "---\na\n" * 20, "f: has more than 10 documents"),
     ("JSON documents", "[] " * 10 + "[]", "f: has more than 10 documents"),
@@ -310,6 +310,7 @@ MANY = [
 
 @pytest.mark.parametrize(("text", "message"), [case[1:] for case in MANY], ids=[case[0] for case in MANY])
 def test_there_is_a_bound_on_what_a_file_holds(text: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(yaml_events, "MAX_YAML_VALUES", 11 if "documents" in message else 10)
     for module in (yaml_events, json):
         monkeypatch.setattr(module, "MAX_VALUES", 11 if "documents" in message else 10)
         monkeypatch.setattr(module, "MAX_DOCUMENTS", 10)

@@ -1,0 +1,24 @@
+"""Did you mean: the known word that is nearest to one that nobody knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+MAX_COMPARED: Final = 100
+"""Characters of a word that are compared: comparing takes time by the square."""
+
+
+def nearest(word: str, known: Iterable[str], alike: float = 0.5) -> str | None:
+    """Find the known word that was probably meant.
+
+    Args:
+        word: what was written; upper and lower case count as the same.
+        known: the words that there are.
+        alike: how much they must have in common, from 0 (the nearest of all) to 1 (the same).
+    """
+    from difflib import get_close_matches
+
+    lower = {one.lower(): one for one in known}
+    found = get_close_matches(word.lower()[:MAX_COMPARED], lower, n=1, cutoff=alike)
+    return lower[found[0]] if found else None
