@@ -30,6 +30,7 @@ lint: $(STAMP)
 site: $(STAMP)
 	$(BIN)/python -m manual docs/commands.md
 	$(BIN)/zensical build --clean --strict
+	$(BIN)/python -m manual.links site
 
 release: $(STAMP)
 	.ci/release

@@ -1,1 +1,1 @@
-"""Makes the manual of numalign's own --help: man pages for the wheel, and the page of all commands for the site."""
+"""Makes the manual: man pages and the site's page of all commands, both of --help; and checks the site's links."""

@@ -13,7 +13,7 @@ import click
 import pytest
 import yaml
 
-from manual import man, markdown
+from manual import links, man, markdown
 from manual.pages import Page, kubectl, numalign, walk
 from numalign.cli import COMMANDS
 from tests.cli.running import ROOT
@@ -119,3 +119,33 @@ def test_a_page_is_made_of_a_command_as_click_knows_it() -> None:
 
     shown = " ".join(flag for rows in lint.flags.values() for flag, _ in rows)
     assert [one.opts for one in command.params if isinstance(one, click.Option) and one.opts[-1] not in shown] == []
+
+
+@pytest.mark.parametrize(
+    ("link", "wrong"),
+    [
+        pytest.param("other/", None, id="a page"),
+        pytest.param("other/index.html#part", None, id="an anchor of a page"),
+        pytest.param("#here", None, id="an anchor of this page"),
+        pytest.param("a%20picture.svg", None, id="a file"),
+        pytest.param("https://example.com/x?y#z", None, id="an address"),
+        pytest.param("gone/", "no such page or file", id="no page"),
+        pytest.param("other/#gone", "no such anchor", id="no anchor"),
+        pytest.param("../above.html", "no such page or file", id="above the site"),
+        pytest.param("https://localhost/x", "no address", id="no host that others have"),
+        pytest.param("ftp:x", "no address", id="another scheme"),
+    ],
+)
+def test_a_link_that_leads_nowhere_is_told(link: str, wrong: str | None, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/index.html").write_text('<h2 id="part">x</h2>')
+    (tmp_path / "a picture.svg").write_text("<svg/>")
+    (tmp_path / "index.html").write_text(f'<p id="here">\n<a href="{link}">x</a>')
+
+    found = [] if wrong is None else [f"index.html:2: {link}: {wrong}"]
+    assert list(links.problems(tmp_path)) == found
+    assert links.main(str(tmp_path)) == len(found)
+
+
+def test_a_site_without_pages_is_no_site(tmp_path: Path) -> None:
+    assert links.main(str(tmp_path)) == 1

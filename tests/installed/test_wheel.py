@@ -1,0 +1,118 @@
+"""The wheel in an empty environment: it answers, its man pages read well, `kubectl numalign` explains."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import ROOT
+from tests.cli.test_kubectl import ANSWERS, Cluster
+from tests.installed.conftest import Installed
+
+pytestmark = pytest.mark.installed
+POD = ROOT / "pods/guaranteed-4cpu-1gpu.yaml"
+ADMIT = ("admit", POD, "--machine", "dgx-1", "--policy", "single-numa-node", "-o", "name")
+
+
+def test_it_answers(installed: Installed) -> None:
+    done = installed.run("numalign", *ADMIT)
+
+    assert (done.returncode, done.stdout) == (0, "pod/guaranteed-4cpu-1gpu\n")
+    data = json.loads(installed.run("numalign", "version", "-o", "json").stdout)
+    assert data["kubelets"]["newest"] in data["kubelets"]["exact"]
+    assert data["extras"] == {"podresources": False, "serve": False, "dask": False}
+
+
+@pytest.mark.skipif(shutil.which("man") is None, reason="man is not installed; tests/test_manual.py has the sources")
+@pytest.mark.parametrize("page", ["numalign", "numalign-admit", "kubectl-numalign-why"])
+def test_man_finds_its_pages_beside_its_programs(page: str, installed: Installed) -> None:
+    done = installed.run("man", page)
+
+    assert done.returncode == 0, done.stderr
+    assert f"\n       {page} - " in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def kubectl(cluster: Cluster) -> None:
+    """Let the stand-in run plugins as kubectl does: the longest program on PATH whose name the words make."""
+    stand_in = cluster.folder / "kubectl"
+    stand_in.rename(cluster.folder / "kubectl.py")
+    stand_in.write_text(
+        f'#!/bin/sh\nif [ "$1" = numalign ]; then shift; exec kubectl-numalign "$@"; fi\n'
+        f'exec {shlex.quote(str(cluster.folder / "kubectl.py"))} "$@"\n'
+    )
+    stand_in.chmod(0o755)
+
+
+def test_kubectl_numalign_why_explains_a_refused_pod(installed: Installed, tmp_path: Path) -> None:
+    cluster = Cluster(tmp_path)
+    kubectl(cluster)
+
+    done = installed.run("kubectl", "numalign", "why", "vllm-0", "-n", "shop", before=(cluster.folder,))
+
+    assert done.returncode == 1, done.stderr
+    assert "nvidia.com/gpu: 3 asked, but no NUMA node ever has more than 2" in done.stdout
+    assert "Each of these admits it (tried, the nearest first):" in done.stdout
+    assert set(cluster.calls) <= set(ANSWERS)
+
+
+def test_kubectl_completes_by_it(installed: Installed) -> None:
+    done = installed.run("kubectl_complete-numalign", "why", "--mach")
+
+    assert done.stdout.splitlines()[0].startswith("--machine")
+    assert done.stdout.splitlines()[-1] == ":4"
+
+
+@pytest.mark.parametrize("words", [ADMIT, ("discover", "-o", "json")], ids=["admit", "discover"])
+def test_the_single_file_starts(words: tuple[str | Path, ...], installed: Installed, tmp_path: Path) -> None:
+    """`discover` asks psutil, too, whose compiled part cannot be loaded from a zip; shiv unpacks it."""
+    done = installed.run(installed.dist / "numalign.pyz", *words, SHIV_ROOT=str(tmp_path / "cache"))
+
+    assert done.returncode == 0, done.stderr
+    assert "psutil" not in done.stderr
+    assert done.stdout
+
+
+def test_pipx_installs_programs_and_man_pages(installed: Installed, tmp_path: Path) -> None:
+    places = {name: str(tmp_path / name) for name in ("PIPX_HOME", "PIPX_BIN_DIR", "PIPX_MAN_DIR")}
+    (wheel,) = installed.dist.glob("*.whl")
+
+    done = installed.run(tool("pipx"), "install", wheel, **places)
+
+    assert done.returncode == 0, done.stderr
+    programs = {path.name for path in Path(places["PIPX_BIN_DIR"]).iterdir()}
+    assert programs == {"numalign", "kubectl-numalign", "kubectl_complete-numalign"}
+    assert Path(places["PIPX_MAN_DIR"], "man1/numalign-lint.1").exists()
+    assert installed.run(Path(places["PIPX_BIN_DIR"], "numalign"), *ADMIT).returncode == 0
+
+
+def test_uvx_runs_it_without_installing(installed: Installed, tmp_path: Path) -> None:
+    (wheel,) = installed.dist.glob("*.whl")
+
+    done = installed.run(tool("uvx"), "--from", wheel, "numalign", *ADMIT, UV_CACHE_DIR=str(tmp_path / "cache"))
+
+    assert (done.returncode, done.stdout) == (0, "pod/guaranteed-4cpu-1gpu\n"), done.stderr
+
+
+def test_the_action_installs_numalign_where_there_is_none(installed: Installed, tmp_path: Path) -> None:
+    """As a runner does: no numalign on PATH, and the version that the workflow names."""
+    (wheel,) = installed.dist.glob("*.whl")
+    manifest = shutil.copy(ROOT / "pods/burstable.yaml", installed.folder)
+    given = {"COMMAND": "lint", "PATHS": os.path.basename(manifest), "VERSION": str(wheel), "ARGUMENTS": ""}
+    nothing = Installed(tmp_path / "no-environment", installed.dist, installed.folder)
+
+    done = nothing.run(ROOT / "deploy/action.sh", **given, RUNNER_TEMP=str(tmp_path), GITHUB_ACTION_PATH=str(ROOT))
+
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.startswith("::warning file=burstable.yaml,line=6,title=not-guaranteed::")
+
+
+def tool(name: str) -> Path:
+    """Find a program of the environment that runs the tests; `.ci/release` puts it there."""
+    return Path(sys.executable).parent / name
