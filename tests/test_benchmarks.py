@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import admissions, claims, cluster, cpu, merge, node, startup, timing, workloads
+from benchmarks import admissions, claims, cluster, cpu, merge, node, serve, simulate, startup, timing, workloads
 from numalign.kubelet.topology import policy as policies
 from numalign.kubelet.topology.hints import expand
 from numalign.kubelet.topology.merge.lists import numa_info
@@ -131,3 +131,23 @@ def test_node_times_status_and_verify_on_a_built_node() -> None:
 
     assert [row["command"] for row in rows] == ["status", "verify"]
     assert {row["threads"] for row in rows} == {6}
+
+
+def test_simulate_runs_a_trace_a_size_and_sweeps() -> None:
+    *sizes, swept = simulate.run(sizes=(2, 4), swept=2, rounds=1, steps=100)
+
+    assert [(row["machines"], row["pods"]) for row in sizes] == [(2, 40), (4, 80)]
+    assert swept["sweep"] == "2 runs"
+    assert swept["gain_of_2_beside_a_loop"] > 0
+
+
+def test_serve_times_both_verbs_and_admissions_over_a_pipe() -> None:
+    rows = serve.run(nodes=20, calls=2, rounds=1)
+
+    assert [row["what"].split()[0] for row in rows] == ["filter", "prioritize", "--stdio"]
+    assert rows[2]["calls"] == 40
+
+
+@pytest.mark.parametrize(("count", "place"), [(1, 0), (2, 1), (100, 98), (300, 296)])
+def test_a_percentile_is_one_of_the_times(count: int, place: int) -> None:
+    assert serve.p99([float(number) for number in reversed(range(count))]) == place

@@ -16,7 +16,14 @@ from numalign.scheduler import filter_nrt, score
 from numalign.scheduler.attempt import nrt_key
 from numalign.scheduler.node import ClusterNode
 from numalign.scheduler.nrt.export import ExportOptions, export
-from numalign.scheduler.nrt.value import NodeResourceTopology, numa_zones
+from numalign.scheduler.nrt.value import (
+    DEFAULT_CONFIG,
+    NodeResourceTopology,
+    NUMAZone,
+    TopologyManagerConfig,
+    manager_config,
+    numa_zones,
+)
 from numalign.scheduler.request import PodRequest, read
 from numalign.scheduler.resources import Amounts
 from numalign.scheduler.score import Strategy, Weights
@@ -59,6 +66,9 @@ class _Look(NamedTuple):
     """What nodes that look alike have in common."""
 
     nrt: NodeResourceTopology | None
+    manager: TopologyManagerConfig
+    zones: tuple[NUMAZone, ...]
+    """What the plugin reads of the object, read once."""
     total: Amounts
     session: Session | None
 
@@ -133,7 +143,10 @@ class Extender:
         return result
 
     def _score(self, look: _Look, request: PodRequest) -> Answer:
-        points = score.score(look.nrt, request, self._strategy, self._weights)
+        if look.nrt is None or not request.guaranteed:
+            points = score.score(None, request, self._strategy)
+        else:
+            points = score.score_zones(look.manager, look.zones, request, self._strategy, self._weights)
         return Answer(True, score=points // SCALE)
 
     def _say(self, look: _Look, pod: Pod, request: PodRequest) -> Answer:
@@ -143,10 +156,12 @@ class Extender:
                 return PASSES
             for_ever = not admission.admit(look.session.empty(), pod).admit
             return Answer(False, f"{outcome.reason or outcome.stage}: {outcome.message}", for_ever)
-        verdict = filter_nrt.check(look.nrt, look.total, request)
-        if verdict.passed or look.nrt is None:
+        if look.nrt is None or filter_nrt.passes_unseen(request):
             return PASSES
-        most = _largest(look.nrt, verdict.resource)
+        verdict = filter_nrt.check_zones(look.manager, look.zones, look.total, request)
+        if verdict.passed:
+            return PASSES
+        most = _largest(look, verdict.resource)
         never = most is not None and most < verdict.requested
         return Answer(False, _text(verdict, most if never else None), never)
 
@@ -155,7 +170,13 @@ def _look(node: ClusterNode, judge: Judge) -> _Look:
     nrt = node.nrt
     if nrt is None and node.session is not None and node.exporter.mode != "none":
         nrt = export(node.session, node.name, ExportOptions(fingerprint=False))
-    return _Look(nrt, node.totals.allocatable, node.session if judge == "kubelet" else None)
+    return _Look(
+        nrt=nrt,
+        manager=DEFAULT_CONFIG if nrt is None else manager_config(nrt),
+        zones=() if nrt is None else numa_zones(nrt),
+        total=node.totals.allocatable,
+        session=node.session if judge == "kubelet" else None,
+    )
 
 
 def _key(look: _Look) -> Hashable:
@@ -169,13 +190,13 @@ def _key(look: _Look) -> Hashable:
     return nrt_key(look.nrt), tuple(sorted(look.total)), twin
 
 
-def _largest(nrt: NodeResourceTopology, resource: str) -> int | None:
+def _largest(look: _Look, resource: str) -> int | None:
     """Give the most of a resource that one zone of the empty node has; None: no zone says."""
-    known = {zone.id for zone in numa_zones(nrt)}
+    known = {f"node-{zone.id}" for zone in look.zones}
     amounts = [
         zone.resources[resource].allocatable
-        for zone in nrt.zones
-        if resource in zone.resources and any(zone.name == f"node-{number}" for number in known)
+        for zone in (look.nrt.zones if look.nrt is not None else ())
+        if resource in zone.resources and zone.name in known
     ]
     return max((amount for amount in amounts if amount is not None), default=None)
 

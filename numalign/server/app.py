@@ -8,10 +8,13 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from time import monotonic
 from typing import Any, Final
 
+from numalign.errors import Notice
+from numalign.notices import level
 from numalign.server.metrics import Metrics
 from numalign.server.nodes import KnownNodes
 from numalign.server.wire import BadRequestError, ExtenderArgs, filter_result, priorities, read_args
@@ -143,22 +146,19 @@ class App:
 
     def _work(self, body: bytes, log: dict[str, object]) -> bytes:
         args = self._args(body, log)
-        answer = self.nodes.extender.filter(args.pod, args.names, self._stale(args))
+        answer = self.nodes.extender.filter(args.pod, args.names, self.nodes.stale)
         log["passed"] = len(answer.passed)
         self.metrics.judged(len(answer.passed), len(answer.failed), len(answer.unresolvable))
         return filter_result(args, answer)
 
     def _rank(self, body: bytes, log: dict[str, object]) -> bytes:
         args = self._args(body, log)
-        return priorities(self.nodes.extender.prioritize(args.pod, args.names, self._stale(args)))
+        return priorities(self.nodes.extender.prioritize(args.pod, args.names, self.nodes.stale))
 
     def _args(self, body: bytes, log: dict[str, object]) -> ExtenderArgs:
         args = read_args(body)
         log["nodes"] = len(args.names)
         return args
-
-    def _stale(self, args: ExtenderArgs) -> frozenset[str]:
-        return frozenset(args.names) if self.nodes.is_stale else frozenset()
 
     def _about_itself(self, scope: Scope) -> tuple[int, str, bytes]:
         """Answer probes and Prometheus; `preempt` and `bind` are not offered (E-10)."""
@@ -168,8 +168,7 @@ class App:
         if scope["path"] == "/readyz":
             return (200, plain, b"ok\n") if self.ready else (503, plain, b"stopping\n")
         if scope["path"] == "/metrics":
-            known = len(self.nodes.extender)
-            text = self.metrics.text(known, self.nodes.age, known if self.nodes.is_stale else 0)
+            text = self.metrics.text(len(self.nodes.extender), self.nodes.age, len(self.nodes.stale))
             return 200, "text/plain; version=0.0.4; charset=utf-8", text.encode()
         raise _Refused(404, "there is filter, prioritize, /healthz, /readyz and /metrics")
 
@@ -180,6 +179,14 @@ def _length(scope: Scope) -> int | None:
         if name == b"content-length":
             return int(value) if value.isdigit() and len(value) < 19 else None
     return None
+
+
+def log(notices: Iterable[Notice]) -> None:
+    """Log what a person should know of the files, once however many nodes it is said of."""
+    about = Counter((notice.code, notice.message) for notice in notices)
+    for (code, message), places in about.items():
+        weight = "warning" if level(code) == "warning" else "info"
+        say({"level": weight, "event": "notice", "code": code, "message": message, "places": places})
 
 
 def say(event: dict[str, object]) -> None:

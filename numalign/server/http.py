@@ -8,6 +8,8 @@ that slow clients hold nothing. aiohttp would bring six compiled packages, a thr
 from __future__ import annotations
 
 import asyncio
+import gc
+import logging
 import os
 import ssl
 from typing import Final
@@ -78,6 +80,14 @@ class _Protocol(H11Protocol):
             self.transport.abort()
 
 
+class _Log(logging.Handler):
+    """Writes what uvicorn itself has to say as every other line of the log."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = {"error": record.exc_info[0].__name__} if record.exc_info and record.exc_info[0] else {}
+        say({"level": record.levelname.lower(), "event": record.getMessage(), **error})
+
+
 def serve(app: App, listen: Listen) -> None:
     """Answer until the process is told to stop.
 
@@ -106,7 +116,16 @@ def serve(app: App, listen: Listen) -> None:
         config.load()
     except (OSError, ssl.SSLError) as error:
         raise InputError(f"no certificate and key that go together: {error}", str(listen.certificate)) from None
+    logging.getLogger("uvicorn").addHandler(_Log(logging.WARNING))
+    _settle()
     asyncio.run(_run(uvicorn.Server(config), app, listen))
+
+
+def _settle() -> None:
+    """Take what is known of the nodes out of the search for cycles, which would else stop every hundredth answer."""
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
 
 
 async def _run(server: uvicorn.Server, app: App, listen: Listen) -> None:
@@ -141,6 +160,7 @@ async def _watch(server: uvicorn.Server, app: App, listen: Listen) -> None:
             return
         result = await asyncio.to_thread(app.nodes.reload)
         if result.changed:
+            _settle()
             app.metrics.reloads += 1
             say({"level": "info", "event": "reloaded", "nodes": len(app.nodes.extender)})
         elif result.error:

@@ -44,7 +44,7 @@ class Metrics:
 
         Args:
             nodes: how many nodes are known.
-            age: seconds since the oldest data of a node were read.
+            age: seconds since the oldest of the files was written.
             stale: nodes whose data are too old to be trusted.
         """
         return "".join(f"{line}\n" for line in self._lines(nodes, age, stale))

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from time import monotonic, time
+from collections.abc import Callable, Iterator, Mapping
+from time import time
 
-from numalign.errors import NumalignError
+from numalign.errors import InputError, NumalignError
 from numalign.scheduler.extender import Extender
+from numalign.scheduler.node import Fleet
+from numalign.tasks.cluster_files import files_of, merged
 from numalign.values import NamedTuple
 
-Load = Callable[[], Extender]
+Load = Callable[[str], Fleet]
+"""Reads one file."""
+Build = Callable[[Fleet], Extender]
+
+Stamp = tuple[int, int, int]
+"""(inode, time of the last change in nanoseconds, size): tells a file apart from what it was."""
+
+_GONE: Stamp = (0, 0, -1)
 
 
 class Reload(NamedTuple):
@@ -20,64 +29,100 @@ class Reload(NamedTuple):
     error: str = ""
 
 
+class _Source(NamedTuple):
+    """One file, as it was read."""
+
+    stamp: Stamp
+    fleet: Fleet
+
+
 class KnownNodes:
     """The extender in force, and the files behind it."""
 
-    def __init__(self, load: Load, files: tuple[str, ...], max_age: float | None = None) -> None:
+    def __init__(self, load: Load, build: Build, paths: tuple[str, ...], max_age: float | None = None) -> None:
         """Read the files for the first time.
 
         Args:
-            load: reads them.
-            files: files, and folders of files, that are watched.
-            max_age: seconds after which a file's data are not trusted; None: never.
+            load: reads a file.
+            build: makes the extender of all nodes.
+            paths: files, and folders of files, that are watched.
+            max_age: seconds after which the data of a file are not trusted any more; None: never.
 
         Raises:
             NumalignError: they cannot be read.
         """
         self._load = load
-        self._files = files
+        self._build = build
+        self._paths = paths
         self._max_age = max_age
+        for path in paths:
+            files_of(path)
         self._seen = self._look()
-        self.extender = load()
-        self._read_at = monotonic()
+        self._sources: dict[str, _Source] = {}
+        self._sources = self._read(self._seen)
+        self.extender = self._built(self._sources)
+        self._stale: tuple[tuple[str, ...], frozenset[str]] = ((), frozenset())
 
-    def _look(self) -> tuple[tuple[str, int, int, int], ...]:
-        """Tell files apart from what they were: links are followed, as those of a ConfigMap are swapped."""
-        return tuple(_stamps(self._files))
+    def _look(self) -> dict[str, Stamp]:
+        """Stamp all files: links are followed, as those of a ConfigMap are swapped."""
+        return dict(_stamps(self._paths))
+
+    def _read(self, seen: Mapping[str, Stamp]) -> dict[str, _Source]:
+        """Read what is new or has changed; the rest is known."""
+        known = self._sources
+        return {
+            path: known[path] if path in known and known[path].stamp == stamp else _Source(stamp, self._load(path))
+            for path, stamp in seen.items()
+        }
+
+    def _built(self, sources: Mapping[str, _Source]) -> Extender:
+        return self._build(merged((path, source.fleet) for path, source in sources.items()))
 
     def reload(self) -> Reload:
-        """Read the files again if they changed; on an error what was known stays in force."""
+        """Read again what changed; on an error what was known stays in force."""
         seen = self._look()
         if seen == self._seen:
             return Reload(False)
         try:
-            extender = self._load()
+            sources = self._read(seen)
+            extender = self._built(sources)
         except NumalignError as error:
-            self._seen = seen  # told once, and again when the file changes again
+            self._seen = seen  # told once, and again when a file changes again
             return Reload(False, str(error))
         if self._look() != seen:
             return Reload(False)  # it is being written; the next look will see it whole
-        self.extender, self._seen, self._read_at = extender, seen, monotonic()
+        self._seen, self._sources, self._stale = seen, sources, ((), frozenset())
+        self.extender = extender
         return Reload(True)
 
     @property
     def age(self) -> float:
-        """Seconds since the newest of the files was written: how old what they say is at least."""
-        newest = max((changed for _, _, changed, _ in self._seen), default=0)
-        return max(time() - newest / 1e9, 0.0)
+        """Seconds since the oldest of the files was written: how old what is known of some node is at least."""
+        oldest = min((source.stamp[1] for source in self._sources.values()), default=0)
+        return max(time() - oldest / 1e9, 0.0)
 
     @property
-    def is_stale(self) -> bool:
-        """Tell whether the data are too old to be trusted."""
-        return self._max_age is not None and self.age > self._max_age
+    def stale(self) -> frozenset[str]:
+        """Name the nodes whose data are too old to be trusted: those of files that nobody has written for so long."""
+        if self._max_age is None:
+            return frozenset()
+        limit = (time() - self._max_age) * 1e9
+        old = tuple([path for path, source in self._sources.items() if source.stamp[1] < limit])
+        if old != self._stale[0]:
+            names = frozenset(node.name for path in old for node in self._sources[path].fleet.nodes)
+            self._stale = old, names
+        return self._stale[1]
 
 
-def _stamps(paths: tuple[str, ...]) -> Iterator[tuple[str, int, int, int]]:
+def _stamps(paths: tuple[str, ...]) -> Iterator[tuple[str, Stamp]]:
     for path in paths:
         try:
-            found = os.stat(path)
-            yield path, found.st_ino, found.st_mtime_ns, found.st_size
-            if os.path.isdir(path):
-                yield from _stamps(tuple(sorted(entry.path for entry in os.scandir(path))))
-        except OSError:
-            yield path, 0, 0, -1
+            files = files_of(path)
+        except InputError:
+            files = (path,)  # reading it says what is wrong
+        for file in files:
+            try:
+                found = os.stat(file)
+                yield file, (found.st_ino, found.st_mtime_ns, found.st_size)
+            except (OSError, ValueError):
+                yield file, _GONE

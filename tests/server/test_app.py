@@ -9,9 +9,11 @@ from typing import NamedTuple
 
 import pytest
 
+from numalign.scheduler.extender import Extender
+from numalign.scheduler.node import Fleet
 from numalign.server.app import App, Limits
 from numalign.server.nodes import KnownNodes
-from tests.server.nodes import POD, extender
+from tests.server.nodes import NODES, POD
 
 
 class Reply(NamedTuple):
@@ -24,7 +26,12 @@ class Reply(NamedTuple):
 
 
 def app(limits: Limits | None = None) -> App:
-    return App(KnownNodes(extender, ()), limits=limits)
+    return App(known(), limits=limits)
+
+
+def known(max_age: float | None = None) -> KnownNodes:
+    """The nodes of the worked example, as if a file had told them."""
+    return KnownNodes(lambda _: Fleet(NODES), lambda fleet: Extender(fleet.nodes), ("/etc/hostname",), max_age)
 
 
 def ask(to: App, path: str, body: object = b"", method: str = "POST", chunks: int = 1, delay: float = 0) -> Reply:
@@ -102,9 +109,7 @@ class TestFilter:
         assert reply == {**ANSWER, "NodeNames": [], "FailedNodes": {}, "FailedAndUnresolvableNodes": {}}
 
     def test_data_that_are_too_old_are_not_trusted(self) -> None:
-        nodes = KnownNodes(extender, ("/etc/hostname",), max_age=0)
-
-        reply = ask(App(nodes), "/v1/filter", CALL).data
+        reply = ask(App(known(max_age=0)), "/v1/filter", CALL).data
 
         assert isinstance(reply, dict)
         assert reply["FailedNodes"] == dict.fromkeys("abc", "invalid node topology data")

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from threading import Thread
 from typing import NamedTuple
 
 import pytest
@@ -62,16 +63,26 @@ class Server(NamedTuple):
 
 
 @contextmanager
-def serving(cluster: Path, *flags: str) -> Iterator[Server]:
+def serving(cluster: Path, *flags: str, log: Path | None = None) -> Iterator[Server]:
+    """Start a server. Its log is read with `event`; where there is a lot of it, it goes to a file."""
     command = [sys.executable, "-m", "numalign", "serve", "--cluster", str(cluster), "--listen", "127.0.0.1:0", *flags]
     process = subprocess.Popen(command, cwd=ROOT, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)
     try:
         server = Server(process, 0)
         address = str(server.event("listening")["address"])
+        if log is not None:
+            Thread(target=_copy, args=(process, log), daemon=True).start()
         yield server._replace(port=int(address.rpartition(":")[2]))
     finally:
         process.kill()
         process.communicate()
+
+
+def _copy(process: subprocess.Popen[str], log: Path) -> None:
+    assert process.stderr is not None
+    with log.open("w") as file:
+        for line in process.stderr:
+            file.write(line)
 
 
 @pytest.fixture(scope="module")

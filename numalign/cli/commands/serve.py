@@ -11,7 +11,8 @@ from numalign.cli.stderr import tell
 from numalign.errors import InputError
 from numalign.exit_status import ExitStatus
 from numalign.scheduler.extender import Judge
-from numalign.tasks.cluster import ClusterRequest, load_cluster
+from numalign.scheduler.node import Fleet
+from numalign.tasks.cluster_files import files_of, load_file_nodes, merged
 
 
 @click.command("serve")
@@ -19,8 +20,10 @@ from numalign.tasks.cluster import ClusterRequest, load_cluster
     "--cluster",
     "clusters",
     required=True,
+    multiple=True,
     metavar="FILE",
-    help="What the nodes are: a cluster file, a dump, NRT objects, or a folder. Read again when it changes.",
+    help="What the nodes are: a cluster file, a dump, NRT objects, a snapshot, a machine, or a folder of such files; "
+    "several times too. Read again when it changes.",
 )
 @click.option("--machine-of", multiple=True, metavar="LABEL=VALUE:MACHINE", help="What nodes with a label are made of.")
 @click.option("--listen", default="127.0.0.1:8899", show_default=True, metavar="HOST:PORT", help="Where to listen.")
@@ -31,7 +34,12 @@ from numalign.tasks.cluster import ClusterRequest, load_cluster
     show_default=True,
     help="The topology plugin's filter, or the exact kubelet of nodes that are fully known.",
 )
-@click.option("--max-age", type=click.FloatRange(min=0), metavar="SECONDS", help="Older data are not trusted.")
+@click.option(
+    "--max-age",
+    type=click.FloatRange(min=0),
+    metavar="SECONDS",
+    help="A node whose file was written longer ago is not trusted.",
+)
 @click.option("--prefix", default="/v1", show_default=True, metavar="PATH", help="The path of urlPrefix.")
 @click.option("--tls-cert", metavar="FILE", help="The server's certificate; renewed ones are noticed.")
 @click.option("--tls-key", metavar="FILE", help="Its key.")
@@ -39,7 +47,7 @@ from numalign.tasks.cluster import ClusterRequest, load_cluster
 @click.option("--insecure-listen", is_flag=True, help="Listen off loopback without TLS and client certificates.")
 @click.option("--stdio", is_flag=True, help="No HTTP: one JSON object a line in, one out; for test suites.")
 def command(
-    clusters: str,
+    clusters: tuple[str, ...],
     machine_of: tuple[str, ...],
     listen: str,
     verdict: Judge,
@@ -62,9 +70,8 @@ def command(
       numalign serve --cluster nrts.yaml --listen 0.0.0.0:8899 --tls-cert tls.crt --tls-key tls.key --client-ca ca.crt
       echo '{"nodes": true}' | numalign serve --cluster cluster.yaml --stdio
     """
-    request = ClusterRequest(clusters, machine_of=machine_of)
     if stdio:
-        return _stdio(request)
+        return _stdio(clusters, machine_of)
     host, port = _address(listen)
     if (tls_cert is None) != (tls_key is None):
         raise InputError("a certificate and its key go together", "--tls-cert, --tls-key")
@@ -73,16 +80,18 @@ def command(
             "off loopback the server wants --tls-cert, --tls-key and --client-ca, or --insecure-listen", "--listen"
         )
     from numalign.scheduler.extender import Extender
-    from numalign.server.app import App
+    from numalign.server.app import App, log
     from numalign.server.nodes import KnownNodes
 
-    def load() -> Extender:
-        loaded = load_cluster(request)
-        tell(loaded.notices)
-        scheduler = loaded.fleet.scheduler
-        return Extender(loaded.fleet.nodes, judge=verdict, strategy=scheduler.strategy, weights=scheduler.weights)
+    def build(fleet: Fleet) -> Extender:
+        return Extender(fleet.nodes, judge=verdict, strategy=fleet.scheduler.strategy, weights=fleet.scheduler.weights)
 
-    nodes = KnownNodes(load, (clusters,), max_age)
+    def load(path: str) -> Fleet:
+        loaded = load_file_nodes(path, machine_of)
+        log(loaded.notices)
+        return loaded.fleet
+
+    nodes = KnownNodes(load, build, clusters, max_age)
     try:
         from numalign.server.http import Listen, serve
     except ImportError:
@@ -105,16 +114,18 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _stdio(request: ClusterRequest) -> ExitStatus:
+def _stdio(clusters: tuple[str, ...], machine_of: tuple[str, ...]) -> ExitStatus:
     """Answer line by line until the input ends."""
     import json
 
     from numalign.scheduler.nrt.manifest import manifest
     from numalign.server.oracle import MAX_LINE_BYTES, Oracle
 
-    loaded = load_cluster(request)
-    tell(loaded.notices)
-    oracle = Oracle(loaded.fleet.nodes, manifest)
+    files = [file for path in clusters for file in files_of(path)]
+    loaded = [load_file_nodes(file, machine_of) for file in files]
+    tell(notice for one in loaded for notice in one.notices)
+    fleet = merged((file, one.fleet) for file, one in zip(files, loaded, strict=True))
+    oracle = Oracle(fleet.nodes, manifest)
     source, sink = sys.stdin.buffer, sys.stdout
     while line := source.readline(MAX_LINE_BYTES + 1):
         if line.isspace():

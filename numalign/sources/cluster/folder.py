@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import Final
 
 from numalign.errors import InputError, Notice
@@ -31,6 +32,16 @@ def read(path: str) -> Built:
         raise InputError(f"cannot be read: {error.strerror or error}", path) from None
     if not files:
         raise InputError(f"no machine file, one that ends in {', '.join(SUFFIXES)}, is in this folder", path)
+    return read_files(files)
+
+
+def read_files(files: Iterable[str]) -> Built:
+    """Read machine files, each a node of its own; its nodes are empty.
+
+    Raises:
+        InputError: one is wrong, or two machines have one name.
+        StartError: the kubelet of a node would not start.
+    """
     kubelets, requests = Kubelets(), Requests()
     nodes: dict[str, ClusterNode] = {}
     notices: list[Notice] = []

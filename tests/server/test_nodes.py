@@ -1,0 +1,130 @@
+"""The files behind the extender: what is read again, what stays in force, and whose data are too old."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from numalign.errors import InputError
+from numalign.scheduler.extender import Extender
+from numalign.scheduler.node import Fleet
+from numalign.scheduler.nrt.manifest import manifest
+from numalign.server.nodes import KnownNodes
+from numalign.tasks.cluster_files import load_file_nodes
+from tests.cli.running import ROOT, in_process
+from tests.node.fake_root import FakeContainer
+from tests.node.test_verify import UIDS, running
+from tests.server.nodes import NODES
+
+MACHINE = (ROOT / "machines" / "figure-1.yaml").read_text(encoding="utf-8")
+
+
+class Files:
+    """Counts which files are read."""
+
+    def __init__(self, *paths: Path, max_age: float | None = None) -> None:
+        self.read: list[str] = []
+        self.known = KnownNodes(self.load, lambda fleet: Extender(fleet.nodes), tuple(map(str, paths)), max_age)
+
+    def load(self, path: str) -> Fleet:
+        self.read.append(os.path.basename(path))
+        return load_file_nodes(path).fleet
+
+
+def nrts(file: Path, places: Sequence[int]) -> None:
+    objects = [nrt for place in places if (nrt := NODES[place].nrt)]
+    file.write_text(json.dumps({"kind": "List", "items": [manifest(nrt) for nrt in objects]}))
+
+
+def age(file: Path, seconds: float) -> None:
+    then = time.time() - seconds
+    os.utime(file, (then, then))
+
+
+def test_only_the_file_that_changed_is_read_again(tmp_path: Path) -> None:
+    nrts(tmp_path / "a.json", [0])
+    nrts(tmp_path / "b.json", [1])
+    files = Files(tmp_path)
+    files.read.clear()
+
+    nrts(tmp_path / "b.json", [1, 2])
+
+    assert files.known.reload().changed
+    assert files.read == ["b.json"]
+    assert len(files.known.extender) == 3
+
+
+def test_a_new_file_adds_nodes_and_one_that_goes_takes_its_own_away(tmp_path: Path) -> None:
+    nrts(tmp_path / "a.json", [0])
+    files = Files(tmp_path)
+    nrts(tmp_path / "b.json", [1])
+    assert files.known.reload().changed
+    assert len(files.known.extender) == 2
+
+    (tmp_path / "a.json").unlink()
+
+    assert files.known.reload().changed
+    assert len(files.known.extender) == 1
+
+
+def test_a_node_in_two_files_leaves_the_old_state_in_force(tmp_path: Path) -> None:
+    nrts(tmp_path / "a.json", [0, 1])
+    files = Files(tmp_path)
+    nrts(tmp_path / "b.json", [1])
+
+    answer = files.known.reload()
+
+    assert 'a node "b" is in another file, too' in answer.error
+    assert len(files.known.extender) == 2
+    assert not files.known.reload().error  # told once
+
+
+def test_only_the_nodes_of_an_old_file_are_stale(tmp_path: Path) -> None:
+    nrts(tmp_path / "a.json", [0])
+    nrts(tmp_path / "b.json", [1, 2])
+    age(tmp_path / "b.json", 100)
+
+    files = Files(tmp_path, max_age=50)
+
+    assert files.known.stale == {"b", "c"}
+    assert 100 <= files.known.age < 200
+    age(tmp_path / "b.json", 10)
+    files.known.reload()
+    assert files.known.stale == frozenset()
+
+
+def test_without_a_limit_nothing_is_stale(tmp_path: Path) -> None:
+    nrts(tmp_path / "a.json", [0])
+    age(tmp_path / "a.json", 10**6)
+
+    assert Files(tmp_path / "a.json").known.stale == frozenset()
+
+
+def test_a_folder_may_hold_machines_objects_and_cluster_files(tmp_path: Path) -> None:
+    nrts(tmp_path / "objects.json", [0])
+    (tmp_path / "machine.yaml").write_text(MACHINE)
+    (tmp_path / "cluster.yaml").write_text("nodes:\n- {name: 'n{i}', count: 3, machine: figure-1}\n")
+
+    assert len(Files(tmp_path).known.extender) == 5
+
+
+def test_a_folder_without_files_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no file that ends in"):
+        Files(tmp_path)
+
+
+def test_a_snapshot_is_a_node_with_what_its_pods_hold(tmp_path: Path) -> None:
+    running(tmp_path / "worker-1", FakeContainer(UIDS["dpdk"], "fwd", "3-5,19", "0"))
+    done = in_process("snapshot", tmp_path / "worker-1.tar.xz", "--host-root", tmp_path / "worker-1")
+    assert done.status == 0, done.err
+
+    (node,) = load_file_nodes(str(tmp_path / "worker-1.tar.xz")).fleet.nodes
+
+    assert node.known == "exact"
+    assert node.totals.used["cpu"] > 0
+    assert len(Files(tmp_path / "worker-1.tar.xz").known.extender) == 1

@@ -1,0 +1,216 @@
+"""Many clients at once, half of them slow, cut off or talking rubbish: right requests are answered rightly.
+
+No wrong answer, no growth of memory, no 5xx that a right request got (docs/serve.md). `make soak` runs 200 clients for
+a minute, `make test` a few for a moment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from itertools import cycle
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from numalign.scheduler.nrt.manifest import manifest
+from tests.server.nodes import node
+from tests.server.test_serve_process import Server, serving
+
+COUNT = 300
+MAX_GROWTH_KIB = 16 << 10
+"""What the allocator may keep; a leak of a kilobyte a request would be many times as much in a minute."""
+WARM = 0.3
+"""After this share of the time the server has seen every kind of client; from then on its memory must not grow."""
+
+
+class Exchange(NamedTuple):
+    """A right request, and what it has to be answered."""
+
+    path: str
+    body: bytes
+    answer: object
+
+
+class Tally(NamedTuple):
+    """What the clients saw."""
+
+    right: int
+    wrong: tuple[str, ...]
+
+
+def free_cpus(place: int) -> tuple[int, int]:
+    return place % 9, place * 7 % 9
+
+
+def cluster(file: Path) -> None:
+    """Write nodes with 8 CPUs on each of two NUMA nodes, of which more or less are free."""
+    nodes = [node(f"n{place}", free_cpus(place), 8) for place in range(COUNT)]
+    file.write_text(json.dumps({"kind": "List", "items": [manifest(one.nrt) for one in nodes if one.nrt]}))
+
+
+def exchange(cpus: int, names: list[int]) -> Exchange:
+    """Ask for a pod of so many CPUs. What is right is plain to see: one NUMA node has to have as many free."""
+    limits = {"cpu": str(cpus), "memory": "1Gi"}
+    pod = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "resources": {"limits": limits}}]}}
+    failed = {}
+    for place in names:
+        best = max(free_cpus(place))
+        if best < cpus:
+            zone = free_cpus(place).index(best)
+            failed[f"n{place}"] = f"cannot align container: c: cpu {cpus}, best zone {zone} has {best}"
+    called = [f"n{place}" for place in names]
+    body = {"Pod": pod, "Nodes": None, "NodeNames": called}
+    answer = {
+        "Nodes": None,
+        "NodeNames": [name for name in called if name not in failed],
+        "FailedNodes": failed,
+        "FailedAndUnresolvableNodes": {},
+        "Error": "",
+    }
+    return Exchange("/v1/filter", json.dumps(body).encode(), answer)
+
+
+def request(path: str, body: bytes) -> bytes:
+    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body
+
+
+async def answer(reader: asyncio.StreamReader) -> tuple[int, bytes]:
+    head = await reader.readuntil(b"\r\n\r\n")
+    lines = head.decode().lower().split("\r\n")
+    length = next(int(line.partition(":")[2]) for line in lines if line.startswith("content-length:"))
+    return int(lines[0].split()[1]), await reader.readexactly(length)
+
+
+async def good(port: int, exchanges: list[Exchange], until: float, chance: random.Random) -> Tally:
+    """Ask right requests over one connection, one after the other."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    right, wrong = 0, []
+    while time.monotonic() < until:
+        one = chance.choice(exchanges)
+        writer.write(request(one.path, one.body))
+        status, body = await answer(reader)
+        if status == 200 and json.loads(body) == one.answer:
+            right += 1
+        else:
+            wrong.append(f"{status}: {body[:200]!r}")
+    writer.close()
+    return Tally(right, tuple(wrong))
+
+
+Bad = Callable[[asyncio.StreamReader, asyncio.StreamWriter, bytes], Awaitable[None]]
+
+
+async def _drips(_: asyncio.StreamReader, writer: asyncio.StreamWriter, call: bytes) -> None:
+    for place in range(0, 60, 3):
+        writer.write(call[place : place + 3])
+        await writer.drain()
+        await asyncio.sleep(0.05)
+
+
+async def _cut(_: asyncio.StreamReader, writer: asyncio.StreamWriter, call: bytes) -> None:
+    writer.write(call[: len(call) // 2])
+    await writer.drain()
+
+
+async def _cut_reply(_: asyncio.StreamReader, writer: asyncio.StreamWriter, call: bytes) -> None:
+    writer.write(call)
+    await writer.drain()
+    writer.transport.abort()
+
+
+async def _silent(_: asyncio.StreamReader, __: asyncio.StreamWriter, ___: bytes) -> None:
+    await asyncio.sleep(0.5)
+
+
+def _says(text: bytes) -> Bad:
+    async def say(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, _: bytes) -> None:
+        writer.write(text)
+        await writer.drain()
+        await reader.read(100)
+
+    return say
+
+
+BAD: tuple[Bad, ...] = (
+    _drips,
+    _cut,
+    _cut_reply,
+    _silent,
+    _says(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"),  # a TLS hello
+    _says(b"GET / HTTP/9.9\r\n\r\n"),
+    _says(request("/v1/filter", b'{"Pod":{"spec"')),
+    _says(request("/v1/filter", b"[" * 50_000)),
+    _says(request("/v1/filter", b'{"Pod":{},"NodeNames":[1]}')),
+    _says(request("/v1/bind", b"{}")),
+    _says(b"POST /v1/filter HTTP/1.1\r\nHost: x\r\nContent-Length: 999999999999\r\n\r\n"),
+    _says(b"POST /v1/filter HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n"),
+    _says(b"POST /v1/filter HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"),
+    _says(b"X" * 100_000),
+)
+
+
+async def bad(port: int, call: bytes, until: float, kinds: list[Bad]) -> None:
+    """Be one bad client after another."""
+    for kind in cycle(kinds):
+        if time.monotonic() >= until:
+            return
+        writer: asyncio.StreamWriter | None = None
+        with suppress(OSError, asyncio.IncompleteReadError):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            async with asyncio.timeout(6):
+                await kind(reader, writer, call)
+        if writer is not None:
+            writer.close()
+
+
+def memory_kib(server: Server) -> int:
+    text = Path(f"/proc/{server.process.pid}/status").read_text()
+    return int(next(line for line in text.splitlines() if line.startswith("VmRSS")).split()[1])
+
+
+async def watch(server: Server, seconds: float) -> tuple[int, int]:
+    await asyncio.sleep(seconds * WARM)
+    warm = memory_kib(server)
+    await asyncio.sleep(seconds * (1 - WARM) - 0.1)
+    return warm, memory_kib(server)
+
+
+async def storm(server: Server, clients: int, seconds: float) -> tuple[Tally, int]:
+    """Let half of the clients ask, and the other half be bad; also gives by how much the memory grew, in KiB."""
+    chance = random.Random(clients)
+    exchanges = [exchange(cpus, chance.sample(range(COUNT), 40)) for cpus in range(1, 9) for _ in range(4)]
+    until = time.monotonic() + seconds
+    call = request(exchanges[0].path, exchanges[0].body)
+    kinds = [chance.sample(BAD, len(BAD)) for _ in range(clients // 2)]
+    tallies, _, (warm, end) = await asyncio.gather(
+        asyncio.gather(*(good(server.port, exchanges, until, random.Random(n)) for n in range(clients - clients // 2))),
+        asyncio.gather(*(bad(server.port, call, until, order) for order in kinds)),
+        watch(server, seconds),
+    )
+    wrong = tuple(text for one in tallies for text in one.wrong)
+    return Tally(sum(one.right for one in tallies), wrong), end - warm
+
+
+@pytest.mark.parametrize(
+    ("clients", "seconds"), [(40, 2.0), pytest.param(200, 60.0, marks=pytest.mark.soak)], ids=["a moment", "a minute"]
+)
+def test_bad_clients_harm_nobody(clients: int, seconds: float, tmp_path: Path) -> None:
+    cluster(tmp_path / "nrts.json")
+    log = tmp_path / "log"
+    with serving(tmp_path / "nrts.json", log=log) as server:
+        tally, grown = asyncio.run(storm(server, clients, seconds))
+        metrics = server.ask("/metrics")[1].decode()
+
+    assert not tally.wrong[:3]
+    assert tally.right > clients
+    assert 'code="5' not in metrics
+    assert grown < MAX_GROWTH_KIB
+    for line in log.read_text().splitlines():
+        assert json.loads(line)["level"] in ("info", "warning"), line
