@@ -6,7 +6,7 @@ refuses no more: the smallest set that it still refuses is what stands in the wa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Literal
 
@@ -20,6 +20,7 @@ from numalign.kubelet.fit.check import Shortage
 from numalign.kubelet.fit.predicates import Refusal as Predicate
 from numalign.kubelet.node import Decision, Node
 from numalign.kubelet.topology.hints import CANNOT_FIT
+from numalign.model.quantity import NANO
 from numalign.model.resources import HUGEPAGES
 from numalign.values import NamedTuple
 
@@ -125,10 +126,19 @@ def taken_apart(outcome: Outcome) -> Refusal:
         blocking,
         outcome.fit.failures if outcome.fit and result.admit else (),
         never=False,
-        amounts=amounts(outcome, around, told),
+        amounts=(*amounts(outcome, around, told), *_in_no_table(blocking, table)),
         around=around,
         missing=_missing(outcome) if result.stage == "panic" else (),
     )
+
+
+def _in_no_table(blocking: Sequence[Row], table: Matrix | None) -> Iterator[Amount]:
+    """Tell the amounts of what stands in the way and is no row of the decision."""
+    known = {row.resource for row in table.rows} if table else set()
+    for row in blocking:
+        if row.resource not in known:
+            total = sum(cell.total for cell in row.cells)
+            yield Amount(row.resource, row.requested * NANO, (total - row.free) * NANO, total * NANO)
 
 
 def _missing(outcome: Outcome) -> Amounts:
@@ -246,5 +256,22 @@ def _not_handed_out(outcome: Outcome, table: Matrix) -> tuple[Row, ...]:
         named = [row for row in rows if row.resource in outcome.message]
         return tuple(named or rows)
     rows = [row for row in table.rows if row.resource.startswith(_PROVIDED.get(provider, ()))]
+    own = _only_of_the_container(outcome, table) if provider == "memory" else ()
+    if own:
+        return own
     short = [row for row in rows if not row.possible or row.free < row.requested]
     return tuple(short or rows)
+
+
+def _only_of_the_container(outcome: Outcome, table: Matrix) -> tuple[Row, ...]:
+    """Name memory that the refused container asks for and the pod as a whole does not, where there is too little of it.
+
+    Huge pages that init containers alone ask for have no part in the pod's hints (docs/rules/memory-manager.md 18).
+    """
+    asked = outcome.result.decisions[-1:]
+    if table.container is not None or not asked:
+        return ()
+    alone = asked[0]._replace(container=outcome.result.container, answers=(), state=outcome.after)
+    known = {row.resource for row in table.rows}
+    rows = matrix(outcome.before.node, outcome.demand, alone).rows
+    return tuple(row for row in rows if row.resource not in known and row.free < row.requested)

@@ -104,12 +104,16 @@ def _judge(data: dict[str, Any], index: int, situation: Situation, outcome: Outc
         found.stage,
         unnamed=not _named(outcome, found),
         unsaid=not list(why(found)),
-        false=tuple(str(way) for way in ways if not _last_admitted(*with_change(data, index, way))),
+        false=tuple(_named_by(way) for way in ways if not _last_admitted(*with_change(data, index, way))),
         false_never=found.never == _last_admitted(alone, 0),
         stuck=not ways,
         machine=sum(bool(way.hardware) for way in ways),
-        unexplained=tuple(str(way) for way in ways if not _explained(way)),
+        unexplained=tuple(_named_by(way) for way in ways if not _explained(way)),
     )
+
+
+def _named_by(way: Change) -> str:
+    return f"{way.kind}: {dict(way.flags)} {dict(way.amounts)} {[pod.name for pod in way.pods]} {way.hardware}"
 
 
 def _explained(way: Change) -> bool:

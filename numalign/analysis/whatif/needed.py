@@ -12,7 +12,7 @@ from numalign.analysis.refusal import taken_apart
 from numalign.analysis.whatif.change import Change, Part
 from numalign.analysis.whatif.cuts import steps
 from numalign.analysis.whatif.moving import without
-from numalign.analysis.whatif.settings import apply
+from numalign.analysis.whatif.settings import CPU_POLICY_OPTIONS, GATES, TOPOLOGY_POLICY_OPTIONS, apply
 from numalign.analysis.whatif.situation import Situation, with_amounts
 from numalign.errors import CrashError, StartError
 from numalign.kubelet.admission import Outcome, Session, admit
@@ -119,7 +119,14 @@ def _parts(change: Change) -> list[Change]:
         found.append(
             nothing._replace(kind="machine", machine=change.machine, hardware=change.hardware, example=change.example)
         )
-    found += [nothing._replace(kind="setting", flags={flag: text}) for flag, text in change.flags.items()]
+    # A feature gate is there for the option beside it.
+    gates = {flag: text for flag, text in change.flags.items() if flag == GATES}
+    for flag, text in change.flags.items():
+        if flag in (CPU_POLICY_OPTIONS, TOPOLOGY_POLICY_OPTIONS):
+            found.append(nothing._replace(kind="setting", flags={flag: text, **gates}))
+            gates = {}
+        elif flag != GATES:
+            found.append(nothing._replace(kind="setting", flags={flag: text}))
     found += [
         nothing._replace(kind="request", amounts={key: nano}, asked={key: change.asked[key]})
         for key, nano in change.amounts.items()

@@ -195,10 +195,17 @@ def _memory_apart(refusal: Refusal) -> Iterator[str]:
     yield f"so what is asked has to be free on one of: {', '.join(places)}{', …' * (len(sets) > MAX_NODES_NAMED)}"
     fits = [mask for mask, free in sets if all(map(_enough, rows, free))]
     if fits and around.chosen is not None:
-        yield (
-            f"{nodes_text(fits[0])} would do, but before the memory {nodes_text(around.chosen)} had been chosen for "
-            "everything the container asks for, and memory is taken from there"
+        yield _unused(fits[0], around.chosen)
+
+
+def _unused(fits: int, chosen: int) -> str:
+    """Say why nodes that have enough memory are not used."""
+    if chosen & ~fits:
+        return (
+            f"{nodes_text(fits)} would do, but before the memory {nodes_text(chosen)} had been chosen for everything "
+            "the container asks for, and memory is taken from there"
         )
+    return f"{nodes_text(fits)} would do, but that is more nodes than this container's memory alone would need"
 
 
 def _sum(row: Row, table: Matrix, mask: int) -> int:

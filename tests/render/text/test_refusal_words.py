@@ -175,6 +175,14 @@ def test_what_is_taken_over_ties_a_container_to_a_node() -> None:
     ]
 
 
+def test_pages_of_an_init_container_alone_are_named_in_scope_pod() -> None:
+    """They have no part in what the pod asks for as a whole."""
+    asked = pod_of("p", init={**limits(1), "hugepages-2Mi": "4Gi"}, app=limits(1))
+    assert words(config("best-effort", topology_manager_scope="pod", **STATIC), asked)[0] == (
+        "hugepages-2Mi: 4Gi asked, the whole machine never has more than 2Gi (node 0: 1Gi of 1Gi, node 1: 1Gi of 1Gi)"
+    )
+
+
 def test_a_node_that_is_too_small_names_who_asks_for_how_much() -> None:
     assert words(config("none"), pod_of("p", one=limits(2, "20Gi"), two=limits(1, "20Gi"))) == [
         "memory: 40Gi asked (one 20Gi + two 20Gi), and the node has 30Gi"
