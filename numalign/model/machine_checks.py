@@ -6,6 +6,8 @@ A path leads to the field in a machine file (`("numaNodes", 1, "cpus")`), whatev
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import reduce
+from operator import or_
 
 from numalign.model.cpuset import format_set, ids
 from numalign.model.machine import Machine
@@ -83,11 +85,13 @@ def _disjoint(groups: Sequence[int], key: str, everything: int, *, whole: bool) 
 
 def _spans(cores: Sequence[int], groups: Sequence[int], what: str) -> Iterator[Finding]:
     """Cores that lie only partly in a group."""
-    group_of = {cpu: group for group in groups for cpu in ids(group)}
+    first_cpus = reduce(or_, [core & -core for core in cores], 0)
+    everything = reduce(or_, groups, 0)
+    group_of = {cpu: group for group in groups for cpu in ids(group & first_cpus)}
     for index, core in enumerate(cores):
         group = group_of.get((core & -core).bit_length() - 1, 0)
         outside = core & ~group
-        if outside and (group or any(cpu in group_of for cpu in ids(core))):
+        if outside and core & everything:
             message = f"expected the core {format_set(core)} to lie in {what}, {format_set(outside)} is outside"
             yield Finding("", ("cores", index), message)
 

@@ -47,7 +47,8 @@ def lines(text: str) -> str:
 
 def in_json(text: str) -> str:
     r"""Write what cannot be seen in finished JSON as `\uXXXX`; it stands between quotes, so the JSON says the same."""
-    return re.sub(_SECOND_HASH, r"\\u0023", _rewritten(text, _in_json))
+    text = _rewritten(text, _in_json)
+    return re.sub(_SECOND_HASH, r"\\u0023", text) if "##" in text else text
 
 
 def halved(text: str) -> str:
@@ -60,7 +61,8 @@ def in_yaml(text: str) -> str:
 
     The YAML says the same if texts with such characters, or with `##`, stand in double quotes.
     """
-    return re.sub(_SECOND_HASH, r"\\x23", _rewritten(text, escaped))
+    text = _rewritten(text, escaped)
+    return re.sub(_SECOND_HASH, r"\\x23", text) if "##" in text else text
 
 
 def _rewritten(text: str, rewrite: Callable[[str], str]) -> str:

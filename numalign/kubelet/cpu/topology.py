@@ -6,9 +6,12 @@ Built once a machine; every unit carries its CPUs as one precomputed set, so tha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
+from operator import or_
 
 from numalign.errors import StartError
+from numalign.model.cpuset import ids
 from numalign.model.machine import Machine, Unit
 from numalign.values import NamedTuple
 
@@ -71,10 +74,13 @@ def build(machine: Machine) -> CPUTopology:
     nodes: dict[int, int] = {}
     sockets: dict[int, int] = {}
     uncores: dict[int, int] = {}
-    for node, core in _core_entries(machine):
+    entries = list(_core_entries(machine))
+    core_ids = reduce(or_, [core & -core for _, core in entries])
+    socket_of, uncore_of = _unit_of(machine.sockets, core_ids), _unit_of(machine.uncore_caches, core_ids)
+    for node, core in entries:
         core_id = (core & -core).bit_length() - 1
-        socket = _id_of(machine.sockets, core_id, node)
-        uncore = _id_of(machine.uncore_caches, core_id, socket)
+        socket = socket_of.get(core_id, node)
+        uncore = uncore_of.get(core_id, socket)
         cores[core_id] = core
         for units, key in ((nodes, node), (sockets, socket), (uncores, uncore)):
             units[key] = units.get(key, 0) | core
@@ -91,7 +97,7 @@ def build(machine: Machine) -> CPUTopology:
         nodes_of_socket=_children(socket_units, node_units),
         sockets_of_node=_children(node_units, socket_units),
         uncores_of_node=_children(node_units, uncore_units),
-        core_ids=sum(1 << core_id for core_id in cores),
+        core_ids=core_ids,
         num_cpus=num_cpus,
         cpus_per_core=num_cpus // len(cores),
         cpus_per_socket=num_cpus // len(sockets),
@@ -109,14 +115,17 @@ def _core_entries(machine: Machine) -> Iterable[tuple[int, int]]:
             if threads:
                 yield node.id, threads
                 rest ^= threads
+                if not rest:
+                    break
         while rest:
             low = rest & -rest
             yield node.id, low
             rest ^= low
 
 
-def _id_of(units: Iterable[Unit], cpu: int, otherwise: int) -> int:
-    return next((unit.id for unit in units if unit.cpus >> cpu & 1), otherwise)
+def _unit_of(units: Sequence[Unit], cpus: int) -> dict[int, int]:
+    """Map each of some CPUs to the id of its unit; where units overlap the first one counts."""
+    return {cpu: unit.id for unit in reversed(units) for cpu in ids(unit.cpus & cpus)}
 
 
 def _units(cpus_by_id: Mapping[int, int]) -> tuple[Unit, ...]:
