@@ -45,13 +45,19 @@ class Holding(NamedTuple):
 
 def holding(node: Node, state: NodeState, uid: str, container: ContainerDemand) -> Holding:
     """Read what a container of a pod holds."""
-    plugins, by_hand = node.device.resources, node.machine.node.extended_resources
+    devices: tuple[HeldDevices, ...] = ()
+    missing: tuple[str, ...] = ()
     held = state.device.holdings.get(uid, {}).get(container.name, {})
+    if held or container.devices:
+        plugins, by_hand = node.device.resources, node.machine.node.extended_resources
+        devices = tuple([_held(plugins[name], name, held[name]) for name in sorted(held)])
+        asked = [name for name, amount in container.devices if amount]
+        missing = tuple([name for name in asked if name not in plugins and name not in by_hand])
     return Holding(
-        state.cpu.assigned(uid, container.name),
-        tuple([_held(plugins[name], name, held[name]) for name in sorted(held)]),
-        state.memory.blocks(uid, container.name) or (),
-        tuple([name for name, amount in container.devices if amount and name not in plugins and name not in by_hand]),
+        cpus=state.cpu.assigned(uid, container.name),
+        devices=devices,
+        memory=state.memory.blocks(uid, container.name) or (),
+        missing=missing,
     )
 
 

@@ -74,11 +74,11 @@ def format_set(members: int) -> str:
     """Print a set as a Linux list, ascending, two or more neighbours as a range; the empty set as ``""``."""
     parts = []
     while members:
-        low = (members & -members).bit_length() - 1
-        run = members >> low
-        length = ((run + 1) & -(run + 1)).bit_length() - 1
-        parts.append(str(low) if length == 1 else f"{low}-{low + length - 1}")
-        members = (run >> length) << (low + length)
+        lowest = members & -members
+        carried = members + lowest  # the lowest run is gone, and the bit above it set
+        low, above = lowest.bit_length() - 1, (carried & -carried).bit_length() - 1
+        parts.append(str(low) if above == low + 1 else f"{low}-{above - 1}")
+        members &= carried
     return ",".join(parts)
 
 

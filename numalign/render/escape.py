@@ -47,7 +47,8 @@ def lines(text: str) -> str:
 
 def in_json(text: str) -> str:
     r"""Write what cannot be seen in finished JSON as `\uXXXX`; it stands between quotes, so the JSON says the same."""
-    text = _rewritten(text, _in_json)
+    if not text.isascii() or "\x7f" in text:  # JSON itself escapes the other control characters
+        text = _rewritten(text, _in_json)
     return re.sub(_SECOND_HASH, r"\\u0023", text) if "##" in text else text
 
 
