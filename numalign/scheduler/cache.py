@@ -168,6 +168,7 @@ def resync(
         return entry
     only_exclusive = said.only_exclusive if config.method == "Autodetect" else config.method == "OnlyExclusiveResources"
     if only_exclusive:
+        # One exclusive container makes a pod count, with preemption and without (P-5).
         counted = [pod for pod in counted if exclusive_containers(pod.request, published.listed)]
     if fingerprint.check(said.text, [(pod.namespace, pod.name) for pod in counted]) != "match":
         return entry

@@ -35,13 +35,13 @@ def check(nrt: NodeResourceTopology | None, pod: PodRequest, *, seed_memory: See
         failed = _container(zones, container, guaranteed=pod.guaranteed, lenient=seed_memory == "lenient")
         if failed:
             return failed
-    return PASS
+    return PASS  # S-11
 
 
 def _container(
     zones: Sequence[NUMAZone], container: ContainerRequest, *, guaranteed: bool, lenient: bool
 ) -> Verdict | None:
-    """Test one container (S-3 to S-10); None: it passes."""
+    """Test one container (S-3 to S-10): the sets of zones that suit its resources intersect (S-4). None: it passes."""
     left = -1
     for name, amount in container.items:
         ignored = is_memory(name)

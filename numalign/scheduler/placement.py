@@ -116,6 +116,7 @@ def encode(containers: Iterable[tuple[ContainerId, int]], numa_nodes: int) -> Pa
     offsets: dict[int, list[int]] = {}
     for offset, (_, node) in enumerate(sorted(nodes.items())):
         offsets.setdefault(node, []).append(offset)
+    # Most containers, then the lowest id; none at all: node 0 (N-3).
     busiest = min(offsets, key=lambda node: (-len(offsets[node]), node), default=0)
     vectors = {node: write_vector(members) for node, members in sorted(offsets.items()) if node != busiest}
     return Payload(Metadata(ENCODING, len(nodes), numa_nodes, busiest), vectors)

@@ -68,7 +68,7 @@ _Rate = Callable[[Amounts, Items, Weights], int]
 
 
 def _allocated(free: Amounts, items: Items, weights: Weights, *, most: bool) -> int:
-    """Score a zone by how much of what is free the pod would take, or leave (2.2)."""
+    """Score a zone by how much of what is free now (C-4) the pod would take, or leave (2.2)."""
     total = all_weights = 0
     for name, amount in items:
         weight = max(weights.get(name, 1), 1)

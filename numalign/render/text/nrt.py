@@ -35,6 +35,8 @@ def check_document(result: NRTCheckResult) -> Document:
 
 def _object(checked: CheckedNRT) -> Iterator[Line | Table]:
     yield Line(checked.name, "bold")
+    if checked.actual is not None and checked.actual.name != checked.name:
+        yield Line(f"held against {checked.actual.name}, the only node that is known", "dim")
     if checked.differences:
         yield Table(COLUMNS, tuple(_row(one) for one in checked.differences))
     for notice in checked.oddities:
@@ -79,6 +81,7 @@ def check_json(result: NRTCheckResult, notices: Sequence[Notice]) -> dict[str, o
             {
                 "name": one.name,
                 "known": one.differences is not None,
+                "node": None if one.actual is None else one.actual.name,
                 "true": one.true,
                 "stale": one.stale,
                 "differences": [

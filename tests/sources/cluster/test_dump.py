@@ -208,6 +208,11 @@ def test_what_is_no_cluster_is_refused(tmp_path: Path, items: list[Any], said: s
     assert refused.value.message == said
 
 
+def held(**amounts: str) -> list[dict[str, Any]]:
+    """Volcano's list of pods with what their containers hold."""
+    return [{"name": "p", "containerAllocations": [{"name": "c", "allocations": amounts}]}]
+
+
 def test_volcano_tells_every_cpu(tmp_path: Path) -> None:
     detail = {str(cpu): {"core": cpu // 2 % 2, "socket": cpu // 4, "numa": cpu // 4} for cpu in range(8)}
     detail["0"] = {}
@@ -229,6 +234,33 @@ def test_volcano_tells_every_cpu(tmp_path: Path) -> None:
     assert session.state.cpu.default == 0b11001110
     said = [notice.message for notice in built.notices if notice.code == "topology-left-out"]
     assert "policies.TopologyManagerPolicy is not a text: topologyManagerPolicy is left at its default" in said
+
+
+@pytest.mark.parametrize(
+    ("more", "free", "said"),
+    [
+        ({"podAllocations": held(cpu="1-2")}, 0b11111001, "those that no pod holds count as free"),
+        ({"podAllocations": held(cpu="7,9")}, 0b01111111, "podAllocations: CPUs 9 are not in cpuDetail"),
+        ({"podAllocations": held(cpu="1", memory="1Gi")}, 0b11111101, "podAllocations says no NUMA node of memory"),
+        ({"podAllocations": held(cpu="one")}, 0b11111111, 'podAllocations: "one" is no CPU list'),
+        ({"podAllocations": {"n": 5}}, 0b11111111, "all CPUs count as free"),
+        (
+            {"podAllocations": held(cpu="1"), "numares": {"cpu": {"allocatable": "1-3"}}},
+            0b00001100,
+            "Volcano does not say memory",
+        ),
+        ({"gpuDetail": {"0": {"numa": 1, "busID": "0000:01:00.0"}}}, 0b11111111, "gpuDetail does not name a resource"),
+    ],
+)
+def test_what_volcano_says_of_pods_and_gpus(tmp_path: Path, more: dict[str, Any], free: int, said: str) -> None:
+    detail = {str(cpu): {"numa": cpu // 4, "core": cpu // 2} for cpu in range(8)}
+    spec = {"cpuDetail": detail, "policies": {"CPUManagerPolicy": "static"}, **more}
+    thing = {"apiVersion": "nodeinfo.volcano.sh/v1alpha1", "kind": "Numatopology", "metadata": {"name": "n"}}
+    built = fleet_of(read(tmp_path, node("n"), {**thing, "spec": spec}))
+    session = built.fleet.nodes[0].session
+    assert session is not None
+    assert session.state.cpu.default == free
+    assert any(said in one.message for one in built.notices if one.code == "topology-left-out")
 
 
 def test_koordinators_annotations_make_the_zones_exact(tmp_path: Path) -> None:
