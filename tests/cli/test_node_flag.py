@@ -327,6 +327,27 @@ def test_a_must_gather_is_a_node(tmp_path: Path) -> None:
     assert "not known of this node: the kubelet's files" in done.err
 
 
+ODD_PODS = {
+    "no list of items": "kind: PodList\nitems: 5\n",
+    "an item that is no pod": "kind: PodList\nitems: [5, {spec: {nodeName: worker-1}, metadata: 3}]\n",
+    "a pod without containers": "kind: PodList\nitems: [{spec: {nodeName: worker-1}, metadata: {name: x}}]\n",
+    "deep nesting": "[" * 100_000,
+    "too much": " " * (17 << 20) + "kind: PodList",
+    "no YAML": "{",
+}
+
+
+@pytest.mark.parametrize("case", ODD_PODS)
+def test_a_damaged_must_gather_is_told_or_passed_over(case: str, tmp_path: Path) -> None:
+    root = must_gather(tmp_path / "gathered")
+    next(root.rglob("pods.yaml")).write_text(ODD_PODS[case])
+
+    done = in_process("admit", pod_file(tmp_path, "next", 1), "--node", root)
+
+    assert done.status in (0, 2, 3)
+    assert done.status == 0 or "namespaces/default/core/pods.yaml" in one_line(done.err)
+
+
 def test_a_packed_must_gather_is_a_node_too(tmp_path: Path) -> None:
     """The hardware is an archive inside the archive."""
     gathered = must_gather(tmp_path / "gathered")

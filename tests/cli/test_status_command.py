@@ -152,6 +152,7 @@ def test_what_is_odd_has_a_code_a_file_and_a_remedy(case: str, machine: str, kub
     assert done.status == exit_status
     for finding in done.json["findings"]:
         assert finding["file"].startswith("/var/lib/kubelet/")
+        assert finding["remedy"]
         assert finding["severity"] != "error" or "delete" in finding["remedy"]
     if exit_status:
         assert done.json["remedy"].startswith("drain the node, stop the kubelet, delete /var/lib/kubelet/")

@@ -120,6 +120,15 @@ def test_statuses_of_every_kind_of_container_are_read_and_odd_ones_passed_over()
     assert of_statuses(pods) == {"1": ("u", "a"), "2": ("u", "i")}
 
 
+def test_odd_annotations_of_a_runtime_are_passed_over(tmp_path: Path) -> None:
+    root = running(tmp_path, layout=Layout())
+    for bundle in tmp_path.rglob("config.json"):
+        told = {"io.kubernetes.cri.container-type": {}, "io.kubernetes.cri.container-name": ["x"]}
+        root.write(str(bundle.relative_to(tmp_path)), json.dumps({"annotations": told}))
+
+    assert verify(tmp_path).status in (0, 1)
+
+
 def test_a_file_of_the_first_generation_is_taken_over_where_pods_tell_the_ids(machine: str, tmp_path: Path) -> None:
     """Kubelets before 1.18 wrote container ids; the runtime, here the pods' statuses, says whose they are."""
     folder = tmp_path / "kubelet"

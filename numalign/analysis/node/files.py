@@ -174,4 +174,4 @@ def _newer(text: str, path: str) -> Iterator[NodeFinding]:
         message = (
             'has the form of 1.37: what holds there is in its "data", which is not read; this is about its older fields'
         )
-        yield NodeFinding("state-file-newer", "warning", path, message)
+        yield NodeFinding("state-file-newer", "warning", path, message, "ask a numalign that knows 1.37")

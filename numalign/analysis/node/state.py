@@ -100,7 +100,7 @@ def _without_memory(state: NodeState, active: Collection[str] | None, named: Nam
             text = (
                 f"{named(uid)} has exclusive CPUs and no memory: it was refused after its CPUs were given, or has ended"
             )
-            yield NodeFinding("cpu-without-memory", "info", path, text)
+            yield NodeFinding("cpu-without-memory", "info", path, text, "look whether the pod runs; if not, nothing")
 
 
 def _devices(text: str, named: Named) -> Iterator[NodeFinding]:
@@ -127,9 +127,10 @@ def _leftovers(state: NodeState, active: Collection[str], root: str) -> Iterator
         if uid in active:
             continue
         for held, file, until in (
-            (uid in state.cpu.assignments, f"{root}/{CPU}", "the next reconcile, at most about 10 s; read again"),
+            (uid in state.cpu.assignments, f"{root}/{CPU}", "the next reconcile, at most about 10 s"),
             (uid in state.memory.entries, f"{root}/{MEMORY}", "the next admission of a Guaranteed pod, maybe for days"),
             (uid in state.device.holdings, DEVICES, "the next allocation of a device"),
         ):
             if held:
-                yield NodeFinding("leftover", "info", file, f"pod {uid} is gone and stays in it until {until}")
+                text = f"pod {uid} is gone and stays in it until {until}"
+                yield NodeFinding("leftover", "info", file, text, "nothing, it goes by itself; read again after 10 s")

@@ -72,7 +72,7 @@ def of_bundle(tree: Tree, container: str) -> Identity | None:
             found = labels(json.loads(tree.read(place.format(container))), keys)
         except (OSError, ValueError, RecursionError):
             continue
-        kinds = {found.get(key) for key in KINDS}
+        kinds = {str(found.get(key)) for key in KINDS}
         name = next((str(found[key]) for key in NAMES if found.get(key)), "")
         return Identity(name, not kinds.isdisjoint(_SANDBOXES) or name == "POD")
     return None

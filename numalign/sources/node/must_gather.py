@@ -7,21 +7,22 @@ Layout as the public collectors write it: `nodes/NODE/` has `podresources.json` 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from numalign.errors import HostError, InputError, Notice
 from numalign.sources.node import kubelet_folder, podresources
+from numalign.sources.node.containers import of_statuses
 from numalign.sources.node.facts import KubeletSettings, NodeFacts, PodName
 
 if TYPE_CHECKING:
     from numalign.model.machine import Machine
-    from numalign.model.pod import Pod
+    from numalign.sources.pods.pod_objects import Carrier
+    from numalign.sources.text.yaml import Document
     from numalign.sources.tree.folder import Tree
 
 OBJECTS = "cluster-scoped-resources"
 _CONFIGS = f"{OBJECTS}/machineconfiguration.openshift.io/kubeletconfigs"
-_FINISHED = ("Failed", "Succeeded")
 
 
 def load(tree: Tree, source: str, node: str) -> NodeFacts | None:
@@ -37,9 +38,12 @@ def load(tree: Tree, source: str, node: str) -> NodeFacts | None:
     """
     if not {OBJECTS, "namespaces", "nodes"} & set(tree.names("")):
         return None
+    from numalign.sources.pods.manifest import pods_of
+
     name = _node(tree, source, node)
     manifest = _object(tree, f"{OBJECTS}/core/nodes/{name}.yaml")
-    pods = tuple(_pods(tree, name))
+    carriers = list(_carriers(tree, name))
+    pods = tuple(sorted(pods_of(carriers), key=lambda pod: pod.created))
     settings, notices = _settings(tree)
     answer = kubelet_folder.text(tree, f"nodes/{name}/podresources.json")
     machine = _machine(tree, name)
@@ -54,6 +58,7 @@ def load(tree: Tree, source: str, node: str) -> NodeFacts | None:
         active=frozenset(pod.uid for pod in pods),
         names={pod.uid: PodName(pod.namespace, pod.name) for pod in pods},
         pods=pods,
+        containers=of_statuses(one.object for one in carriers),
         podresources=podresources.read(answer, f"{source}: podresources.json") if answer else podresources.NOTHING,
         notices=notices,
         unknown=tuple(unknown),
@@ -78,31 +83,28 @@ def _inner(data: Mapping[str, object], key: str) -> Mapping[str, object]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _objects(tree: Tree, path: str) -> Iterable[Mapping[str, object]]:
+def _documents(tree: Tree, path: str) -> list[Document]:
     from numalign.sources.text.yaml import load_documents
 
     content = kubelet_folder.text(tree, path)
-    for document in load_documents(content, f"{tree.name}: {path}") if content else ():
-        if isinstance(document.data, Mapping):
-            items = document.data.get("items")
-            yield from items if isinstance(items, list) else (document.data,)
+    return load_documents(content, f"{tree.name}: {path}") if content else []
 
 
 def _object(tree: Tree, path: str) -> Mapping[str, object]:
-    return next(iter(_objects(tree, path)), {})
+    found = (document.data for document in _documents(tree, path))
+    return next((data for data in found if isinstance(data, Mapping)), {})
 
 
-def _pods(tree: Tree, node: str) -> Iterable[Pod]:
-    """Yield the pods that are bound to the node and have not ended, oldest first."""
-    from numalign.model.apiserver.defaulting import read_pod
+def _carriers(tree: Tree, node: str) -> Iterator[Carrier]:
+    """Yield the pods that are bound to the node and have not ended."""
+    from numalign.sources.pods.manifest import has_ended
+    from numalign.sources.pods.pod_objects import search
 
-    found = []
     for namespace in kubelet_folder.names(tree, "namespaces") or ():
-        for manifest in _objects(tree, f"namespaces/{namespace}/core/pods.yaml"):
-            bound = _inner(manifest, "spec").get("nodeName") == node
-            if bound and _inner(manifest, "status").get("phase") not in _FINISHED:
-                found.append(read_pod(manifest))
-    return sorted(found, key=lambda pod: pod.created)
+        for document in _documents(tree, f"namespaces/{namespace}/core/pods.yaml"):
+            for one in search(document, check=False).carriers:
+                if one.pod.spec.get("nodeName") == node and not has_ended(one.object):
+                    yield one
 
 
 def _settings(tree: Tree) -> tuple[KubeletSettings | None, tuple[Notice, ...]]:
