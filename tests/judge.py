@@ -11,6 +11,9 @@ from collections.abc import Iterable, Mapping
 from itertools import combinations
 from typing import Any
 
+MAX_SEARCHED = 12
+"""How many NUMA nodes may have memory for all their sets to be searched."""
+
 
 def cpu_ids(text: str | None) -> set[int]:
     """Read a Linux list."""
@@ -35,6 +38,7 @@ class Judge:
             for resource, devices in machine.get("devices", {}).items()
         }
         """Resource -> device -> the nodes with CPUs that are nearest; empty: nobody knows."""
+        self._widths: dict[tuple[str, int], int] = {}
 
     def _near(self, device: Mapping[str, Any]) -> set[int]:
         near: set[int] = set()
@@ -61,39 +65,52 @@ class Judge:
 
     def width(self, container: Mapping[str, Any]) -> int:
         """How few nodes could hold what a container holds, the widest resource alone."""
-        nodes = sorted(node for node, cpus in self.cpus.items() if cpus)
-        count = len(cpu_ids(container["cpus"]))
-        widths = [_least(nodes, lambda some: sum(len(self.cpus[node]) for node in some) >= count)]
-        for resource, held in container["devices"].items():
-            widths.append(self._device_width(nodes, resource, len(held["ids"])))
-        for block in container["memory"] or ():
-            amounts = sorted((self.room(node, block["type"]) for node in self.cpus), reverse=True)
-            sizes = range(1, len(amounts) + 1)
-            widths.append(next((size for size in sizes if sum(amounts[:size]) >= block["bytes"]), len(amounts)))
+        widths = [self._width("cpu", len(cpu_ids(container["cpus"])))]
+        widths += [self._width(resource, len(held["ids"])) for resource, held in container["devices"].items()]
+        widths += [self._width(block["type"], block["bytes"]) for block in container["memory"] or ()]
         return max(widths)
 
-    def _device_width(self, nodes: list[int], resource: str, number: int) -> int:
-        known = [near for near in self.devices[resource].values() if near]
-        number = min(number, len(known))
-        return _least(nodes, lambda some: sum(bool(near & set(some)) for near in known) >= number)
+    def _width(self, resource: str, amount: int) -> int:
+        """Search the sets of nodes, the small ones first, for one that has so much."""
+        key = (resource, amount)
+        if key not in self._widths:
+            self._widths[key] = self._search(resource, amount)
+        return self._widths[key]
 
-    def aligned(self, container: Mapping[str, Any], asked: Mapping[str, int]) -> bool:
-        """Judge a container; `asked` are the bytes that it asks for of each kind of memory."""
+    def _search(self, resource: str, amount: int) -> int:
+        seats = sorted(node for node, cpus in self.cpus.items() if cpus)
+        if resource == "cpu":
+            return _least(seats, lambda some: sum(len(self.cpus[node]) for node in some) >= amount)
+        if resource in self.devices:
+            known = [near for near in self.devices[resource].values() if near]
+            return _least(seats, lambda some: sum(bool(near & set(some)) for near in known) >= min(amount, len(known)))
+        room = {node: self.room(node, resource) for node in self.cpus}
+        if len(room) <= MAX_SEARCHED:
+            return _least(room, lambda some: sum(room[node] for node in some) >= amount)
+        largest = sorted(room.values(), reverse=True)  # more nodes than can be searched: the largest ones do it
+        sizes = range(1, len(largest) + 1)
+        return next((size for size in sizes if sum(largest[:size]) >= amount), len(largest))
+
+    def faults(self, container: Mapping[str, Any], asked: Mapping[str, int]) -> set[str]:
+        """Name what is wrong with a container; `asked` are the bytes that it asks for of each kind of memory."""
         own = {node for node, cpus in self.cpus.items() if cpus & cpu_ids(container["cpus"])}
         if not own:
-            return False
+            return {"CPUs float"}
+        found = set()
+        several = sum(map(bool, self.cpus.values())) > 1
         for resource, held in container["devices"].items():
-            for device in held["ids"]:
-                near = self.devices[resource][device]
-                if not near & own and (near or sum(map(bool, self.cpus.values())) > 1):
-                    return False
-        pinned = {block["type"] for block in container["memory"] or ()}
-        for block in container["memory"] or ():
-            if not set(block["numaNodes"]) <= own:
-                return False
-        if any(sum(self.room(node, each) for node in own) < asked[each] for each in asked if each not in pinned):
-            return False
-        return len(own) <= self.width(container)
+            for near in (self.devices[resource][device] for device in held["ids"]):
+                if not near & own and (near or several):
+                    found.add("a device is remote" if near else "nobody knows where a device is")
+        blocks = container["memory"] or ()
+        if any(not set(block["numaNodes"]) <= own for block in blocks):
+            found.add("memory is remote")
+        free = set(asked) - {block["type"] for block in blocks}
+        if any(sum(self.room(node, each) for node in own) < asked[each] for each in free):
+            found.add("memory does not fit")
+        if len(own) > self.width(container):
+            found.add("wider than needed")
+        return found
 
 
 def _least(nodes: Iterable[int], enough: Any) -> int:
