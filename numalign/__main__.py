@@ -39,7 +39,10 @@ def script() -> NoReturn:
         sys.stderr.flush()
     except OSError:
         pass
-    os._exit(status if isinstance(status, int) else BUG)
+    code = status if isinstance(status, int) else BUG
+    if "multiprocessing.synchronize" in sys.modules and code != INTERRUPTED:
+        sys.exit(code)  # what other processes shared is given back at a proper end only
+    os._exit(code)
 
 
 def _end(*_: object) -> NoReturn:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from inspect import cleandoc
 
 import click
 
 from numalign.cli.options import SharedOption, variables
+
+EXAMPLES = ("  numalign ", "  kubectl ", "  eval ")
+"""How command lines begin in the text of a command."""
 
 OTHER, OUTPUT, HISTORY = "Options", "Output", "History, and beyond the kubelet"
 
@@ -33,19 +38,45 @@ GROUPS: Mapping[str, Sequence[str]] = {
 
 
 def grouped(command: click.Command) -> click.Command:
-    """Let a command, and each command below it, tell its flags in groups."""
-    if isinstance(command, click.Group):
-        for below in command.commands.values():
-            grouped(below)
-        return command
+    """Let a command, and each command below it, tell its flags in groups, and examples that fit the width."""
+
+    def format_help_text(ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG001 (click's signature)
+        text = cleandoc(command.help or "").partition("\f")[0]
+        with formatter.indentation():
+            formatter.write_paragraph()
+            formatter.write_text(with_broken_examples(text, formatter.width - formatter.current_indent))
 
     def format_options(ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for heading, rows in flags(command, ctx).items():
             with formatter.section(heading):
                 formatter.write_dl(rows)
 
-    command.format_options = format_options  # type: ignore[method-assign]  # click offers no other place for one command
+    command.format_help_text = format_help_text  # type: ignore[method-assign]  # click offers no other place for one command
+    if isinstance(command, click.Group):
+        for below in command.commands.values():
+            grouped(below)
+    else:
+        command.format_options = format_options  # type: ignore[method-assign]  # as above
     return command
+
+
+def with_broken_examples(text: str, width: int) -> str:
+    """Break command lines that are too long where a shell lets them go on; a flag keeps its value beside it."""
+    return "\n".join(
+        "\n".join(_broken(line, width)) if line.startswith(EXAMPLES) else line for line in text.split("\n")
+    )
+
+
+def _broken(line: str, width: int) -> Iterator[str]:
+    shown = line[: len(line) - len(line.lstrip())]
+    margin = f"{shown}    "
+    for piece in re.findall(r"(?:-\S+|[|>]) [^-\s]\S*|\S+", line):
+        if shown.strip() and len(shown) + len(piece) + len("  \\") > width:
+            yield f"{shown} \\"
+            shown = margin + piece
+        else:
+            shown += f" {piece}" if shown.strip() else piece
+    yield shown
 
 
 def flags(command: click.Command, ctx: click.Context) -> Mapping[str, Sequence[tuple[str, str]]]:

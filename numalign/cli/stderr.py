@@ -19,6 +19,8 @@ MAX_PLACES_NAMED = 3
 """How many things a warning names; the rest it counts."""
 MAX_LINE = 120
 """How long a line may get by naming more places."""
+LEAST_WIDTH = 40
+"""What is no longer fits any terminal."""
 SECONDS_OF_PATIENCE = 0.5
 """Seconds before a person wants to know how far it is, and between two such lines."""
 
@@ -26,8 +28,17 @@ Item = TypeVar("Item")
 
 
 def say(text: str) -> None:
-    """Print one line; characters that would break the line or steer the terminal are written as escapes."""
-    write(guarded(f"numalign: {printable(text)}\n"))
+    """Print one line; characters that would break the line or steer the terminal are written as escapes.
+
+    On a terminal it breaks at words, where it is too long for it; in a file it stays one line.
+    """
+    line = guarded(f"numalign: {printable(text)}")
+    if len(line) > LEAST_WIDTH and sys.stderr.isatty():
+        from numalign.render.page.document import terminal_width
+        from numalign.render.page.layout import hung
+
+        line = "\n".join(hung(line, terminal_width(sys.stderr)))
+    write(f"{line}\n")
 
 
 def write(text: str) -> None:

@@ -163,10 +163,7 @@ def _settings(
     if kubelet.config is not None:
         return None, True, ()
     if facts.settings is None:
-        text = (
-            "the kubelet's configuration is not in it: policies of the CPU and Memory Manager are taken from its "
-            "files, the Topology Manager's from the flags, else none"
-        )
+        text = "no kubelet configuration in it: policies are taken from its files and from flags"
         return _guessed(facts, machine), False, (Notice("node-settings-unknown", text, facts.origin),)
     from numalign.sources.kubelet import configuration
     from numalign.sources.kubelet.flags import apply_flags

@@ -5,8 +5,10 @@ import re
 import pytest
 from click.testing import CliRunner
 
+from numalign.cli import COMMANDS as CLI_COMMANDS
 from numalign.cli import group
-from numalign.cli.help import GROUPS, HISTORY
+from numalign.cli.commands.help import TOPICS
+from numalign.cli.help import GROUPS, HISTORY, with_broken_examples
 from tests.cli.running import PODS
 
 COMMANDS = [
@@ -47,3 +49,32 @@ def test_a_variable_that_help_shows_counts(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("NUMALIGN_POLICY", "restricted")
     done = CliRunner().invoke(group, ["admit", str(PODS / "burstable.yaml"), "-m", "figure-1"])
     assert "policy restricted" in done.output
+
+
+@pytest.mark.parametrize(
+    "command", [*CLI_COMMANDS, "config check", "config suggest", "nrt export", "nrt check", "dra check", "dra slices"]
+)
+def test_help_fits_a_terminal_of_80_columns(command: str) -> None:
+    shown = CliRunner().invoke(group, [*command.split(), "--help"], terminal_width=80).output
+    assert [line for line in shown.splitlines() if len(line) > 80] == []
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_topics_fit_a_terminal_of_80_columns(topic: str) -> None:
+    assert [line for line in TOPICS[topic].splitlines() if len(line) > 80] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("  numalign short", "  numalign short"),
+        ("  numalign admit a --flag value --other b", "  numalign admit a \\\n      --flag value \\\n      --other b"),
+        (
+            "  kubectl get x | numalign admit - > file.json",
+            "  kubectl get x \\\n      | numalign admit \\\n      - > file.json",
+        ),
+        ("  prose of any length that is left alone", "  prose of any length that is left alone"),
+    ],
+)
+def test_a_long_example_goes_on_where_a_shell_lets_it(line: str, expected: str) -> None:
+    assert with_broken_examples(line, 24) == expected

@@ -66,3 +66,24 @@ def test_a_line_stays_a_line_and_steers_no_terminal(capsys: pytest.CaptureFixtur
 def test_warnings_alike_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     say.tell([Notice("odd", "is odd", name) for name in "abca"] + [Notice("odd", "all is odd")])
     assert capsys.readouterr().err == "numalign: warning: a, b, c: is odd\nnumalign: warning: all is odd\n"
+
+
+def test_on_a_terminal_a_line_breaks_at_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setenv("COLUMNS", "50")
+
+    say.say("warning: a line of words that is too long for it, and /a/path/that/is/never/cut/however/long/it/may/be")
+
+    assert terminal.getvalue() == (
+        "numalign: warning: a line of words that is too\n"
+        "  long for it, and\n"
+        "  /a/path/that/is/never/cut/however/long/it/may/be\n"
+    )
+
+
+def test_in_a_file_it_stays_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    file = io.StringIO()
+    monkeypatch.setattr("sys.stderr", file)
+    say.say("word " * 40)
+    assert file.getvalue().count("\n") == 1

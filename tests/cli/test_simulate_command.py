@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import ENVIRONMENT, ROOT, in_process
+from tests.cli.running import ENVIRONMENT, ROOT, in_process, numalign
 
 INPUTS = ("--cluster", "docs/examples/cluster.yaml", "--trace", "docs/examples/trace.jsonl")
 SWEEP = ("--sweep", "policy=restricted|none,seed=1..2")
@@ -38,6 +39,26 @@ def test_a_sweep_gives_the_same_bytes_everywhere(where: tuple[str, ...]) -> None
         "policy=none, seed=1",
         "policy=none, seed=2",
     ]
+
+
+def test_many_runs_stand_below_each_other() -> None:
+    """A column a run would leave none of them readable at 80 columns."""
+    words = ("simulate", *INPUTS, "--sweep", "policy=restricted|none,seed=1..3", "--jobs", "1")
+    written = in_process(*words, terminal=True, env={"COLUMNS": "80"}).out
+    screen = re.sub(r"\x1b\[[0-9;]*m", "", written)
+    title = next(line for line in screen.splitlines() if line.startswith("RUN "))
+    assert {"ADMITTED", "REFUSED"} <= set(title.split())
+    assert max(map(len, screen.splitlines())) <= 80
+    everything = in_process(*words).out
+    assert "AGE OF NRT DATA, 95 %" in everything
+    assert all(
+        f"policy={policy}, seed={seed} " in everything for policy in ("restricted", "none") for seed in (1, 2, 3)
+    )
+
+
+def test_work_in_several_processes_ends_without_a_word() -> None:
+    done = numalign("simulate", *INPUTS, *SWEEP, "--jobs", "2", "-q")
+    assert done == (0, "", "")
 
 
 def test_the_same_seed_gives_the_same_bytes() -> None:

@@ -12,10 +12,13 @@ TOPICS = {
 What the exit status says, for every command:
 
     0    done; for admit, explain, verify: everything admitted, aligned
-    1    the answer is no: a pod refused, or without a device it asks for; --fail-on moves the bar
-    2    the input or the command line is wrong: a line on standard error says what and where; nothing was changed
+    1    the answer is no: a pod refused, or without a device it asks for;
+         --fail-on moves the bar
+    2    the input or the command line is wrong: a line on standard error says
+         what and where; nothing was changed
     3    the host or the node could not be read
-    4    the kubelet would refuse to start, or crash, with this configuration on this machine
+    4    the kubelet would refuse to start, or crash, with this configuration
+         on this machine
     70   a bug in numalign; --debug shows the traceback
     130  interrupted
     141  the reader of our pipe went away
@@ -23,32 +26,36 @@ What the exit status says, for every command:
     "formats": """\
 -o names how a result is printed; each command's --help lists its own:
 
-    table     for people; on a terminal it fits the width, in a pipe nothing is cut
+    table     for people; on a terminal it fits, in a pipe nothing is cut
     wide      the same with every column, and a drawing
-    json      documented, with a JSON Schema, only ever added to (docs/json.md); a document at every exit status
+    json      documented, with a JSON Schema, only ever added to (docs/json.md);
+              a document at every exit status
     yaml      the same as YAML
     name      one name a line, for scripts
     junit, github, gitlab, sarif    for build servers and code scanning
     markdown, svg, html, tree, csv  where they make sense
 
-Results go to standard output, everything else to standard error. -q leaves out results, never errors.
+Results go to standard output, everything else to standard error. -q leaves
+out results, never errors.
 NO_COLOR, FORCE_COLOR and COLUMNS are honoured.
 """,
     "environment": """\
-Every flag can be set in the environment: NUMALIGN_FLAG for all commands that have it, NUMALIGN_COMMAND_FLAG for one.
+Every flag can be set in the environment: NUMALIGN_FLAG for all commands that
+have it, NUMALIGN_COMMAND_FLAG for one.
 
     NUMALIGN_MACHINE=node-a.yaml numalign admit pod.yaml
-    NUMALIGN_ADMIT_FAIL_ON=unaligned numalign admit pod.yaml --machine hgx-h100
+    NUMALIGN_ADMIT_FAIL_ON=unaligned numalign admit pod.yaml -m hgx-h100
 """,
     "machines": """\
 --machine names a machine in one of these ways; without it, it is this host:
 
-    hgx-h100            a bundled machine; `numalign machines` lists them
-    node-a.yaml         a machine file (docs/machines.md), as `numalign discover --save` writes it; or hwloc's XML
-    sockets=2,numaNodesPerSocket=2,coresPerNumaNode=8,threadsPerCore=2,memoryPerNumaNode=64Gi
+    hgx-h100       a bundled machine; `numalign machines` lists them
+    node-a.yaml    a machine file (docs/machines.md), as `numalign discover
+                   --save` writes it; or hwloc's XML
+    sockets=2,coresPerNumaNode=8,threadsPerCore=2,memoryPerNumaNode=64Gi
 """,
 }
-"""Topic -> text, at most 110 columns wide."""
+"""Topic -> text, at most 80 columns wide."""
 
 
 @click.command("help")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from numalign.analysis.config.reserve import MemorySum, Part
@@ -23,6 +24,8 @@ from numalign.results.config import ConfigCheckResult, NodeCheck
 if TYPE_CHECKING:
     from numalign.kubelet.setup import Setup
 
+COMMENT_WIDTH = 80
+"""How wide a comment of a written file is: it is read on terminals."""
 HEADER = ("apiVersion: kubelet.config.k8s.io/v1beta1", "kind: KubeletConfiguration")
 _DEFAULTS = KubeletConfig()
 
@@ -156,8 +159,27 @@ def changed(config: KubeletConfig) -> Data:
 
 def suggestion_yaml(suggestion: Suggestion, machine: str) -> str:
     """Write a suggested configuration as a KubeletConfiguration, a comment on every setting."""
-    head = f"# For {machine}: what can be aligned is aligned; `numalign config check` accepts it."
-    return guarded("".join(f"{printable(line)}\n" for line in (head, *HEADER, *suggestion_lines(suggestion))))
+    return file_text((suggestion_head(machine), *HEADER, *suggestion_lines(suggestion)))
+
+
+def suggestion_head(machine: str) -> str:
+    """Say in a comment what a suggested configuration is for."""
+    return f"# For {machine}: what can be aligned is aligned; `numalign config check` accepts it."
+
+
+def file_text(lines: Iterable[str]) -> str:
+    """Join the lines of a YAML file; comments too long for a terminal break at words."""
+    return guarded("".join(f"{piece}\n" for line in lines for piece in _pieces(printable(line))))
+
+
+def _pieces(line: str) -> list[str]:
+    text = line.lstrip()
+    if not text.startswith("# "):
+        return [line]
+    margin = line[: len(line) - len(text)] + "# "
+    return wrap(text[2:], COMMENT_WIDTH, initial_indent=margin, subsequent_indent=margin, break_long_words=False) or [
+        line
+    ]
 
 
 def suggestion_lines(suggestion: Suggestion) -> list[str]:

@@ -10,9 +10,8 @@ from numalign.analysis.config.suggest import Suggestion
 from numalign.kubelet.config import FIELD_NAMES
 from numalign.model.cpuset import format_set, parse
 from numalign.model.machine import Machine
-from numalign.render.escape import guarded, printable
 from numalign.render.json.data import Data
-from numalign.render.text.config import suggestion_json, suggestion_lines
+from numalign.render.text.config import file_text, suggestion_head, suggestion_json, suggestion_lines
 
 _OWN: Final = ("cpuManagerPolicy", "topologyManagerPolicy", "reservedSystemCPUs", "apiVersion", "kind")
 """Fields that a PerformanceProfile has by itself, or that its operator sets."""
@@ -20,18 +19,13 @@ _OWN: Final = ("cpuManagerPolicy", "topologyManagerPolicy", "reservedSystemCPUs"
 
 def suggestion_file(form: str, suggestion: Suggestion, machine: Machine) -> str:
     """Write a suggestion as `kubeletconfig`, `performanceprofile` or `kubeadm`."""
-    lines = _FORMS[form](suggestion, machine)
-    return guarded("".join(f"{printable(line)}\n" for line in lines))
-
-
-def _head(machine: Machine) -> str:
-    return f"# For {machine.name}: what can be aligned is aligned; `numalign config check` accepts it."
+    return file_text(_FORMS[form](suggestion, machine))
 
 
 def _kubelet_config(suggestion: Suggestion, machine: Machine) -> list[str]:
     """OpenShift's KubeletConfig; the pool that it is for is yours to name."""
     return [
-        _head(machine),
+        suggestion_head(machine.name),
         "apiVersion: machineconfiguration.openshift.io/v1",
         "kind: KubeletConfig",
         "metadata:",
@@ -48,7 +42,7 @@ def _kubelet_config(suggestion: Suggestion, machine: Machine) -> list[str]:
 
 def _kubeadm(suggestion: Suggestion, machine: Machine) -> list[str]:
     return [
-        _head(machine),
+        suggestion_head(machine.name),
         "apiVersion: kubeadm.k8s.io/v1beta4",
         "kind: ClusterConfiguration",
         "---",
@@ -67,7 +61,7 @@ def _performance_profile(suggestion: Suggestion, machine: Machine) -> list[str]:
     rest["systemReserved"] = {"memory": "0", **_texts(rest.get("systemReserved"))}
     rest["kubeReserved"] = {"memory": "0", **_texts(rest.get("kubeReserved"))}
     return [
-        _head(machine),
+        suggestion_head(machine.name),
         *(
             f"# {name}: {suggestion.reasons[field]}"
             for field, name in FIELD_NAMES.items()

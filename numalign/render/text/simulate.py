@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from numalign.render.page.document import Cell, Document, Line, Styled, Table
 from numalign.results.simulate import NamedRun, SimulateResult
@@ -51,6 +51,12 @@ _ROWS: tuple[tuple[str, Callable[[Report], str]], ...] = (
 )
 
 
+_FIRST = ("admitted", "refused by kubelets", "binds in vain", "wait, 95 %")
+"""What a row of many runs always shows."""
+MAX_SIDE_BY_SIDE = 4
+"""More runs than these stand below each other."""
+
+
 def simulate_document(result: SimulateResult) -> Document:
     """Lay the runs side by side."""
     done = [(one.name, one.report) for one in result.runs if one.report is not None]
@@ -60,11 +66,7 @@ def simulate_document(result: SimulateResult) -> Document:
         Line(),
     ]
     if done:
-        columns = ("", *(name.upper() for name, _ in done))
-        rows: tuple[tuple[Cell, ...], ...] = tuple(
-            (title, *(write(report) for _, report in done)) for title, write in _ROWS
-        )
-        document += [Table(columns, rows, frozenset(columns[1:])), Line()]
+        document += [_side_by_side(done) if len(done) <= MAX_SIDE_BY_SIDE else _below_each_other(done), Line()]
         for name, report in done:
             document += _verdicts(name, "the machine that was chosen", report.verdicts, result.causes)
             if report.audited != Verdicts():
@@ -75,6 +77,22 @@ def simulate_document(result: SimulateResult) -> Document:
     while document and document[-1] == Line():
         document.pop()
     return document
+
+
+def _side_by_side(done: Sequence[tuple[str, Report]]) -> Table:
+    """Lay out a few runs, a column each."""
+    columns = ("", *(name.upper() for name, _ in done))
+    rows: list[tuple[Cell, ...]] = [(title, *(write(report) for _, report in done)) for title, write in _ROWS]
+    return Table(columns, tuple(rows), frozenset(columns[1:]))
+
+
+def _below_each_other(done: Sequence[tuple[str, Report]]) -> Table:
+    """Lay out many runs, a row each; a narrow terminal shows what tells them apart first."""
+    titles = [title for title, _ in _ROWS]
+    rows: list[tuple[Cell, ...]] = [(name, *(write(report) for _, write in _ROWS)) for name, report in done]
+    droppable = tuple(title.upper() for title in reversed(titles) if title not in _FIRST)
+    columns = tuple(title.upper() for title in titles)
+    return Table(("RUN", *columns), tuple(rows), frozenset(columns), droppable=droppable)
 
 
 def _failed(result: SimulateResult) -> Iterator[NamedRun]:
