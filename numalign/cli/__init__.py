@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from collections.abc import Iterator
 from importlib import import_module
 from io import BufferedWriter, FileIO, TextIOWrapper
 from typing import Any, NoReturn, cast
@@ -70,13 +71,29 @@ class _PipeGone(Exception):  # noqa: N818 (nothing is wrong)
     """The reader of our pipe went away. click would end the process itself, with status 1, if it saw the OSError."""
 
 
+def _import(name: str) -> click.Command:
+    command: click.Command = import_module(f"numalign.cli.commands.{name}").command
+    return command
+
+
 def _take_defaults(ctx: click.Context, command: click.Command, name: str) -> None:
     """Let a project's own file set defaults of the command's flags."""
-    from numalign.cli.defaults import find_defaults, for_command
+    from numalign.cli.defaults import check_keys, find_defaults, for_command
 
     found = find_defaults()
     if found is not None:
+        check_keys(found, _all_commands(name, command))
         ctx.default_map = {name: for_command(command, name, found)}
+
+
+def _all_commands(name: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
+    """Give the command that runs, then all others, each imported only when it is asked for; kubectl's own last."""
+    yield name, command
+    for other in COMMANDS:
+        yield other, _import(other)
+    from numalign.cli import kubectl
+
+    yield from kubectl.COMMANDS.items()
 
 
 class LazyGroup(click.Group):
@@ -90,8 +107,7 @@ class LazyGroup(click.Group):
         """Import a command."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"numalign.cli.commands.{cmd_name}").command
-        return command
+        return _import(cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -92,7 +92,7 @@ class KubectlGroup(LazyGroup):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Take the cluster's commands from here."""
-        return _COMMANDS.get(cmd_name) or super().get_command(ctx, cmd_name)
+        return COMMANDS.get(cmd_name) or super().get_command(ctx, cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List what asks the cluster first."""
@@ -322,7 +322,7 @@ def _inner(arguments: list[str]) -> int:
     return outcome if isinstance(outcome, int) else 0
 
 
-_COMMANDS: Mapping[str, click.Command] = {
+COMMANDS: Mapping[str, click.Command] = {
     "why": _why,
     "nodes": _nodes,
     "schedule": _over_cluster("schedule"),
