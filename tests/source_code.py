@@ -138,3 +138,23 @@ def _undocumented(node: ast.Module | ast.ClassDef, prefix: str) -> Iterator[str]
 def times_named(name: str, modules: Iterable[str]) -> int:
     """Count how often the code of modules uses a name; importing it does not count."""
     return sum(isinstance(node, ast.Name) and node.id == name for module in modules for node in ast.walk(tree(module)))
+
+
+def values() -> dict[str, list[list[str]]]:
+    """Give the fields of all named tuples, by the name of the class; some classes have one name."""
+    found: dict[str, list[list[str]]] = {}
+    for module in MODULES:
+        for node in ast.walk(tree(module)):
+            if isinstance(node, ast.ClassDef) and any(ast.unparse(base) == "NamedTuple" for base in node.bases):
+                fields = [ast.unparse(each.target) for each in node.body if isinstance(each, ast.AnnAssign)]
+                found.setdefault(node.name, []).append(fields)
+    return found
+
+
+def positional(module: str, classes: Iterable[str]) -> Iterator[tuple[str, int]]:
+    """Say where a module constructs some classes, and with how many values that are not named."""
+    for node in ast.walk(tree(module)):
+        if isinstance(node, ast.Call):
+            name = ast.unparse(node.func).rpartition(".")[2]
+            if name in classes and not any(isinstance(each, ast.Starred) for each in node.args):
+                yield f"{module}:{node.lineno} {name}", len(node.args)

@@ -88,6 +88,12 @@ def test_values_are_those_that_are_quick_to_import() -> None:
     assert {module for module in typings if "typing.Generic" not in code.imports(module)} == {"numalign.values"}
 
 
+def test_values_of_many_fields_are_made_with_keywords() -> None:
+    most, classes = HOUSE["limits"]["positional"], set(code.values())
+    calls = [call for module in MODULES for call in code.positional(module, classes)]
+    assert [where for where, number in calls if number > most] == []
+
+
 def test_an_ignored_type_error_has_a_reason() -> None:
     """`# type: ignore[code]  # why`: the next reader must not have to guess."""
     bare = re.compile(r"#\s*type:\s*ignore(?!\[[a-z-]+(, [a-z-]+)*\]  # \w)")

@@ -53,12 +53,20 @@ def explain_outcome(
     asked = decisions(outcome)
     matrices = tuple(matrix(outcome.before.node, outcome.demand, decision) for decision in asked)
     if outcome.admit:
-        return Explanation(outcome, asked, matrices, None, (), placements(outcome), tuple(unpinned(outcome)))
+        return Explanation(
+            outcome=outcome,
+            decisions=asked,
+            matrices=matrices,
+            refusal=None,
+            changes=(),
+            placements=placements(outcome),
+            unpinned=tuple(unpinned(outcome)),
+        )
     return Explanation(
-        outcome,
-        asked,
-        matrices,
-        refusal(outcome),
-        changes(situation, outcome, others, known=known, altered=altered),
-        (),
+        outcome=outcome,
+        decisions=asked,
+        matrices=matrices,
+        refusal=refusal(outcome),
+        changes=changes(situation, outcome, others, known=known, altered=altered),
+        placements=(),
     )

@@ -110,7 +110,7 @@ def _row(node: Node, state: NodeState, name: str, amount: int, hints: Hints, ids
         # Its own: memory and huge pages share their hints, so that the widest of them decides for all.
         width = memory_width(node, name, amount)
     possible = hints != CANNOT_FIT and (hints != NO_PREFERENCE or everywhere >= amount)
-    return Row(name, amount, cells, everywhere, width, possible)
+    return Row(resource=name, requested=amount, cells=cells, free=everywhere, width=width, possible=possible)
 
 
 def _stands_alone(state: NodeState, node: Node, name: str, numa: int) -> bool:

@@ -117,14 +117,14 @@ def taken_apart(outcome: Outcome) -> Refusal:
     around = circumstances(outcome, blocking)
     told = {row.resource: row.requested for row in blocking}
     return Refusal(
-        _stage(outcome, blocking),
-        outcome.reason,
-        outcome.message,
-        result.container,
-        outcome.before.node.policy_of(result.container),
-        table,
-        blocking,
-        outcome.fit.failures if outcome.fit and result.admit else (),
+        stage=_stage(outcome, blocking),
+        reason=outcome.reason,
+        message=outcome.message,
+        container=result.container,
+        policy=outcome.before.node.policy_of(result.container),
+        matrix=table,
+        culprits=blocking,
+        shortages=outcome.fit.failures if outcome.fit and result.admit else (),
         never=False,
         amounts=(*amounts(outcome, around, told), *_in_no_table(blocking, table)),
         around=around,

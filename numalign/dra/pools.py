@@ -90,7 +90,14 @@ def _pool(slices: Sequence[Slice], node: Node, features: Features) -> Pool | Non
         else:
             incomplete = len(current) + len(elsewhere) != wanted
     invalid = "" if incomplete and features.release != "1.34" else _invalid(current, elsewhere, features)
-    return Pool(current[0].driver, current[0].pool, current, elsewhere, incomplete, invalid)
+    return Pool(
+        driver=current[0].driver,
+        name=current[0].pool,
+        slices=current,
+        elsewhere=elsewhere,
+        incomplete=incomplete,
+        invalid=invalid,
+    )
 
 
 def _invalid(current: tuple[Slice, ...], elsewhere: tuple[Slice, ...], features: Features) -> str:

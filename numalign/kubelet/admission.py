@@ -7,6 +7,7 @@ each pod the states around its admission.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 from numalign.errors import Notice
 from numalign.kubelet import cpu, memory
@@ -117,12 +118,13 @@ def _admit(session: Session, pod: Pod) -> Outcome:
     node = session.node
     pod, demand = node.read_pod(pod)
     after, result = twin.admit(node, session.state, demand)
+    found = partial(Outcome, pod=pod, demand=demand, result=result, before=session, after=after)
     if not result.admit:
         then = session._replace(state=twin.collect(node, after))
-        return Outcome(pod, demand, result, None, session, after, then, _fatal(result, pod))
+        return found(fit=None, then=then, notices=_fatal(result, pod))
     then = session._replace(state=after, pods=(*session.pods, pod))
     if session.view is None:
-        return Outcome(pod, demand, result, None, session, after, then, tuple(_oddities(session, after, demand, pod)))
+        return found(fit=None, then=then, notices=tuple(_oddities(session, after, demand, pod)))
     fitted = fit.check(
         pod,
         session.pods,
@@ -138,7 +140,7 @@ def _admit(session: Session, pod: Pod) -> Outcome:
     # A pod that does not fit was given everything already; the kubelet collects it before the next pod.
     for gone in fitted.preempted if fitted.admit else (pod,):
         then = end(then, gone.uid)
-    return Outcome(pod, demand, result, fitted, session, after, then, tuple(notices))
+    return found(fit=fitted, then=then, notices=tuple(notices))
 
 
 def end(session: Session, uid: str) -> Session:

@@ -55,14 +55,21 @@ def read(pod: Pod) -> PodDemand:
     containers = tuple([_container(container, guaranteed) for container in pod.containers])
     if len(containers) == 1:
         only = containers[0]
-        return PodDemand(pod.uid, guaranteed, containers, only.cpus, only.memory, only.devices)
+        return PodDemand(
+            uid=pod.uid,
+            guaranteed=guaranteed,
+            containers=containers,
+            cpus=only.cpus,
+            memory=only.memory,
+            devices=only.devices,
+        )
     return PodDemand(
-        pod.uid,
-        guaranteed,
-        containers,
-        _pod_cpus(pod, containers),
-        _pod_memory(containers),
-        _pod_devices(pod),
+        uid=pod.uid,
+        guaranteed=guaranteed,
+        containers=containers,
+        cpus=_pod_cpus(pod, containers),
+        memory=_pod_memory(containers),
+        devices=_pod_devices(pod),
     )
 
 

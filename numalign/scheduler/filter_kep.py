@@ -56,7 +56,15 @@ def _container(
         if not left:
             best, zone_id = best_zone(zones, name)
             message = f"Can't align container: {container.name}"
-            return Verdict(False, message, container.name, name, amount, best, zone_id)
+            return Verdict(
+                passed=False,
+                message=message,
+                container=container.name,
+                resource=name,
+                requested=amount,
+                best=best,
+                best_zone=zone_id,
+            )
     return None
 
 

@@ -231,4 +231,11 @@ def occupants_of(session: Session, there: Iterable[Pod]) -> Iterator[Occupant]:
         for container in demand.containers:
             held = holding(session.node, session.state, uid, container)
             pod = names[uid]
-            yield Occupant(pod.name, pod.namespace, container.name, container.kind, held, uid not in beside)
+            yield Occupant(
+                pod=pod.name,
+                namespace=pod.namespace,
+                container=container.name,
+                kind=container.kind,
+                holding=held,
+                tried=uid not in beside,
+            )

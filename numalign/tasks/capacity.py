@@ -120,12 +120,12 @@ def _node(node: ClusterNode, probe: Probe, empty: Mapping[Hashable, Copies]) -> 
     blind = _bag(totals, asked, len(probe.pods)) if allowed else 0
     blind_empty = _bag(bare, asked, len(probe.pods)) if allowed else 0
     if node.session is None:
-        return NodeCapacity(node.name, None, None, None, None, 0, 0, blind, blind_empty, None, {}, None, ())
+        return _unknown(node, blind, blind_empty)
     before = export(node.session, node.name, _PLAIN)
     wanted = _numa_wanted(probe)
     if not allowed:
         limit = Limit("", (), next(node_filters.allows(node, pod).message for pod in probe.pods))
-        return NodeCapacity(node.name, 0, 0, 0, 0, 0, 0, 0, 0, limit, {}, None, _rooms(before, wanted))
+        return _closed(node, limit, _rooms(before, wanted))
     now, bare_now = copies(node.session, probe), empty[_kind(node, probe)]
     after = export(now.last, node.name, _PLAIN)
     return NodeCapacity(
@@ -143,6 +143,30 @@ def _node(node: ClusterNode, probe: Probe, empty: Mapping[Hashable, Copies]) -> 
         fragmentation=_fragmentation(before, totals, asked, wanted),
         zones=_rooms(before, wanted),
     )
+
+
+def _unknown(node: ClusterNode, blind: int, blind_empty: int) -> NodeCapacity:
+    """Tell of a node of which nobody knows what it is made of."""
+    return NodeCapacity(
+        node=node.name,
+        now=None,
+        aligned=None,
+        empty=None,
+        empty_aligned=None,
+        nothing=0,
+        empty_nothing=0,
+        blind=blind,
+        blind_empty=blind_empty,
+        limit=None,
+        stranded={},
+        fragmentation=None,
+        zones=(),
+    )
+
+
+def _closed(node: ClusterNode, limit: Limit, zones: tuple[ZoneRoom, ...]) -> NodeCapacity:
+    """Tell of a node that the pods may not come to."""
+    return _unknown(node, 0, 0)._replace(now=0, aligned=0, empty=0, empty_aligned=0, limit=limit, zones=zones)
 
 
 _PLAIN: Final = ExportOptions(fingerprint=False)

@@ -142,7 +142,9 @@ class _Worlds:
         self._take(pending, outcome)
         held = {claim.name: claim for claim in self._held}
         containers = tuple(self._containers(pod, result, named, held, before))
-        return PodClaims(pod.name, pod.namespace, outcome, (), None, containers)
+        return PodClaims(
+            pod=pod.name, namespace=pod.namespace, outcome=outcome, absent=(), why=None, containers=containers
+        )
 
     def copies(self, pods: Sequence[Pod], most: int) -> int:
         """Count how many times the claims that pods make from templates can be allocated."""

@@ -110,12 +110,12 @@ def _units(given: ClaimObjects, objects: ClaimObjects) -> Iterator[_Unit]:
         used |= {(pod.namespace, one.wanted.partition(" ")[2]) for one in found}
         if found:
             yield _Unit(
-                carrier.kind,
-                pod.name,
-                pod.namespace,
-                f"{carrier.document.name}:{carrier.document.line(carrier.path)}",
-                tuple(one.claim for one in found if one.claim is not None),
-                tuple(one.wanted for one in found if one.claim is None),
+                kind=carrier.kind,
+                name=pod.name,
+                namespace=pod.namespace,
+                origin=f"{carrier.document.name}:{carrier.document.line(carrier.path)}",
+                claims=tuple(one.claim for one in found if one.claim is not None),
+                absent=tuple(one.wanted for one in found if one.claim is None),
             )
     for kind, placed in (("ResourceClaim", given.claims), ("ResourceClaimTemplate", given.templates)):
         yield from (_alone(kind, key, one) for key, one in placed.items() if key not in used)
@@ -162,13 +162,13 @@ class _Tried:
     def check(self, unit: _Unit) -> ClaimsCheck:
         """Try one unit on all nodes."""
         found = ClaimsCheck(
-            unit.kind,
-            unit.name,
-            unit.namespace,
-            unit.origin,
-            tuple(claim.name for claim in unit.claims),
-            tuple(claim.name for claim in unit.claims if claim.allocation is not None),
-            unit.absent,
+            kind=unit.kind,
+            name=unit.name,
+            namespace=unit.namespace,
+            origin=unit.origin,
+            claims=tuple(claim.name for claim in unit.claims),
+            allocated=tuple(claim.name for claim in unit.claims if claim.allocation is not None),
+            absent=unit.absent,
         )
         if unit.absent:
             return found
@@ -207,13 +207,13 @@ def device_got(claim: str, taken: Taken, devices: Mapping[DeviceID, Device]) -> 
     device = devices.get(taken.device)
     nodes = numa_nodes(device, taken.device.driver) if device is not None else None
     return DeviceGot(
-        claim,
-        taken.request,
-        taken.device,
-        tuple(sorted(nodes)) if nodes is not None else None,
-        bool(taken.share),
-        taken.admin,
-        tuple((name, canonical(amount)) for name, amount in taken.consumed.items()),
+        claim=claim,
+        request=taken.request,
+        device=taken.device,
+        numa=tuple(sorted(nodes)) if nodes is not None else None,
+        shared=bool(taken.share),
+        admin=taken.admin,
+        consumed=tuple((name, canonical(amount)) for name, amount in taken.consumed.items()),
     )
 
 

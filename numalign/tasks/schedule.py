@@ -140,7 +140,15 @@ class _Desk:
                 continue
             key = seen.look, answer.feasible, answer.kubelet.admitted
             if key not in known and len(known) < MAX_CAUSES:
-                case = Case(seen.node, pod, request, seen.nrt, seen.kai, answer.feasible, answer.kubelet.admitted)
+                case = Case(
+                    node=seen.node,
+                    pod=pod,
+                    request=request,
+                    nrt=seen.nrt,
+                    kai=seen.kai,
+                    passes=answer.feasible,
+                    admits=answer.kubelet.admitted,
+                )
                 known[key] = answer._replace(cause=cause(self.config.kind, case))
             if key in known:
                 result[name] = answer._replace(cause=known[key].cause)
@@ -226,16 +234,16 @@ class _Asking:
         counted = {"nrt": ("node", "nrt"), "kai": ("kai",)}.get(config.kind, ("node",))
         verdict = None if node.session is None else kubelet_verdict(admission.admit(node.session, self._pod))
         return NodeAnswer(
-            node.name,
-            fit,
-            kep,
-            plugin,
-            aligned,
-            verdict,
-            scores,
-            feasible,
-            sum(scores[name] for name in counted),
-            bool(claims),
+            node=node.name,
+            fit=fit,
+            kep=kep,
+            nrt=plugin,
+            kai=aligned,
+            kubelet=verdict,
+            scores=scores,
+            feasible=feasible,
+            points=sum(scores[name] for name in counted),
+            by_claims=bool(claims),
         )
 
 

@@ -178,7 +178,11 @@ def _pods(there: Session, claims: Mapping[str, tuple[ClaimedDevice, ...]]) -> It
         )
         name, namespace = (pod.name, pod.namespace) if pod and pod.name != uid else (uid, "")
         claimed = tuple([ClaimStatus(*one) for one in claims.get(uid, ())])
-        found.append(PodStatus(name, namespace, uid, pod is not None, containers, claimed))
+        found.append(
+            PodStatus(
+                name=name, namespace=namespace, uid=uid, active=pod is not None, containers=containers, claims=claimed
+            )
+        )
     yield from sorted(found, key=lambda one: (not one.active, one.namespace, one.name))
 
 

@@ -31,7 +31,9 @@ def _tested(file: str, case: Case) -> Iterator[SuiteCase]:
     for machine in case.machines:
         for settings in case.kubelets:
             problems = tuple(_problems(case, machine, settings))
-            yield SuiteCase(case.name, machine, settings.text, file, case.line, problems)
+            yield SuiteCase(
+                name=case.name, machine=machine, settings=settings.text, file=file, line=case.line, problems=problems
+            )
 
 
 def _problems(case: Case, machine: str, settings: Settings) -> Iterator[str]:

@@ -42,18 +42,18 @@ def preferred_sets(machine: Machine, resource: str, size: int) -> PreferredSets:
     asked = proposed.resources[resource]
     sets = preferred_allocations(asked, size)
     return PreferredSets(
-        resource,
-        size,
-        None
+        resource=resource,
+        size=size,
+        sets=None
         if sets is None
         else tuple((tuple(device.device_ids(asked, members)), nodes_of(asked, members)) for members in sets),
-        _hints(proposed, resource, size),
-        _hints(build(machine), resource, size),
-        max((node.id for node in machine.numa_nodes), default=0) + 1,
+        proposal=_hints(proposed, resource, size),
+        kubelet=_hints(build(machine), resource, size),
+        nodes=max((node.id for node in machine.numa_nodes), default=0) + 1,
     )
 
 
 def _hints(manager: device.DeviceManager, resource: str, size: int) -> HintList:
     container = ContainerDemand("c", "app", 0, (), ((resource, size),))
-    pod = PodDemand("p", False, (container,), 0, (), container.devices)
+    pod = PodDemand(uid="p", guaranteed=False, containers=(container,), cpus=0, memory=(), devices=container.devices)
     return explicit([device.container_hints(manager, device.EMPTY, pod, container)[resource]])[0]

@@ -137,7 +137,16 @@ def run(
         aligned_replicas += _aligned(copies) is not False
         copies = tuple(_until_refused(islice(stream, len(pods))))
     stranded = () if refusal is None else tuple(left(refusal.before))
-    return Comparison(variant, "", first, replicas, aligned_replicas, refusal, stranded, absent)
+    return Comparison(
+        variant=variant,
+        error="",
+        outcomes=first,
+        replicas=replicas,
+        aligned_replicas=aligned_replicas,
+        refusal=refusal,
+        stranded=stranded,
+        absent=absent,
+    )
 
 
 def _copies(pods: Sequence[Pod]) -> Iterator[Pod]:

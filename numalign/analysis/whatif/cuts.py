@@ -93,7 +93,7 @@ def cuts(session: Session, pod: Pod, *, thorough: bool = True) -> Iterator[Cut]:
     if not asked:
         return
     sizes = steps(session, asked)
-    request = _Request(session, pod, asked, _wanted(asked, sizes), sizes, {})
+    request = _Request(session=session, pod=pod, asked=asked, wanted=_wanted(asked, sizes), steps=sizes, tried={})
     if request.wanted != asked and request.admits(request.wanted):
         yield request.cut(request.wanted)
         return

@@ -78,7 +78,15 @@ def command(
     here, up = place(node, machine[0] if machine else None, kubelet, pods)
     settings = [here.on, *(load_setup(one, kubelet) for one in machine[1:])]
     given = load_pods(up, here.pods, here.on.setup.machine)
-    asked = Asked(pods, tuple(machine), kubelet, what_if, node, slices, several=len(given.tried) > 1)
+    asked = Asked(
+        pods=pods,
+        machines=tuple(machine),
+        kubelet=kubelet,
+        what_if=what_if,
+        node=node,
+        slices=slices,
+        several=len(given.tried) > 1,
+    )
     try:
         result = _explained(settings, here.there, given, asked, details=details, all_alternatives=alternatives)
     except StartError as error:

@@ -65,7 +65,7 @@ def _loop(
     names = tuple(_variable(one) for one in variables)
     if len(set(names)) < len(names):
         raise CompileError("the two variables of a loop need different names", position)
-    return Loop(kind, target, names, condition, result, position)
+    return Loop(kind=kind, range=target, variables=names, condition=condition, result=result, position=position)
 
 
 def _variable(node: Node) -> str:

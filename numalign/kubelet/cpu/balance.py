@@ -80,7 +80,14 @@ def plan(free: Sequence[int], nodes: Sequence[int], need: int, group: int, size:
     share = need // size // group * group
     before = dict(zip(nodes, free, strict=True))
     return Search(
-        free, nodes, group, size, need, share, (need - share * size) // group, [before[node] for node in sorted(before)]
+        free=free,
+        nodes=nodes,
+        group=group,
+        size=size,
+        need=need,
+        share=share,
+        groups=(need - share * size) // group,
+        before=[before[node] for node in sorted(before)],
     )
 
 

@@ -106,13 +106,13 @@ def _checkpoint(data: Record, form: Form) -> CPUCheckpoint:
     entries = data["entries"] or {}
     old = form == "first generation"
     return CPUCheckpoint(
-        form,
-        data["policyName"],
-        data["defaultCpuSet"],
-        {} if old else {uid: containers or {} for uid, containers in entries.items()},
-        entries if old else {},
-        {uid: entry["cpuSet"] for uid, entry in (data.get("podEntries") or {}).items()},
-        data["checksum"],
+        form=form,
+        policy=data["policyName"],
+        default=data["defaultCpuSet"],
+        entries={} if old else {uid: containers or {} for uid, containers in entries.items()},
+        containers=entries if old else {},
+        pod_entries={uid: entry["cpuSet"] for uid, entry in (data.get("podEntries") or {}).items()},
+        checksum=data["checksum"],
     )
 
 

@@ -55,7 +55,24 @@ class CPUTopology(NamedTuple):
     """Fewer sockets than NUMA nodes; otherwise the machine is NUMA-first (8.5)."""
 
 
-NO_TOPOLOGY = CPUTopology(0, (), (), (), {}, (), 0, {}, {}, {}, 0, 0, 0, 0, 0, socket_first=False)
+NO_TOPOLOGY = CPUTopology(
+    cpus=0,
+    nodes=(),
+    sockets=(),
+    uncores=(),
+    cores={},
+    shapes=(),
+    smallest_core=0,
+    nodes_of_socket={},
+    sockets_of_node={},
+    uncores_of_node={},
+    core_ids=0,
+    num_cpus=0,
+    cpus_per_core=0,
+    cpus_per_socket=0,
+    cpus_per_uncore=0,
+    socket_first=False,
+)
 """Stands in where the policy is `none`, which never looks."""
 
 

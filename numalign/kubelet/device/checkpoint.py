@@ -153,12 +153,12 @@ def _entry(data: Record) -> DeviceEntry:
     placed = devices is None or isinstance(devices, dict)
     response = data["AllocResp"]
     return DeviceEntry(
-        data["PodUID"],
-        data["ContainerName"],
-        data["ResourceName"],
-        {node: tuple(found or ()) for node, found in (devices or {}).items()} if placed else None,
-        () if placed else tuple(devices),
-        None if response is None else tuple(response),
+        uid=data["PodUID"],
+        container=data["ContainerName"],
+        resource=data["ResourceName"],
+        devices={node: tuple(found or ()) for node, found in (devices or {}).items()} if placed else None,
+        unplaced=() if placed else tuple(devices),
+        response=None if response is None else tuple(response),
     )
 
 

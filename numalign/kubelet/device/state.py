@@ -147,18 +147,18 @@ def _resource(
         with_devices |= mask
     hinted = with_devices or nodes
     return Resource(
-        devices,
-        healthy,
-        any(device.numa_nodes for device in devices),
-        no_topology,
-        tuple(on_node),
-        tuple(spanning),
-        nowhere,
-        without_affinity,
-        _largest(on_node, hinted),
-        hinted,
-        None if preferred is None else _sets(devices, preferred),
-        _links(devices, links) if links else {},
+        devices=devices,
+        healthy=healthy,
+        aware=any(device.numa_nodes for device in devices),
+        no_topology=no_topology,
+        on_node=tuple(on_node),
+        spanning=tuple(spanning),
+        nowhere=nowhere,
+        without_affinity=without_affinity,
+        largest=_largest(on_node, hinted),
+        nodes=hinted,
+        preferred_sets=None if preferred is None else _sets(devices, preferred),
+        links=_links(devices, links) if links else {},
     )
 
 

@@ -192,15 +192,15 @@ def checksum(data: Record, form: Form) -> int:
 
 def _checkpoint(data: Record, form: Form) -> MemoryCheckpoint:
     return MemoryCheckpoint(
-        form,
-        data["policyName"],
-        {number: _node(node) for number, node in sorted((data["machineState"] or {}).items())},
-        {
+        form=form,
+        policy=data["policyName"],
+        nodes={number: _node(node) for number, node in sorted((data["machineState"] or {}).items())},
+        entries={
             uid: {name: _blocks(blocks) for name, blocks in (held or {}).items()}
             for uid, held in (data["entries"] or {}).items()
         },
-        {uid: _blocks(entry["memoryBlocks"]) for uid, entry in (data.get("podEntries") or {}).items()},
-        data["checksum"],
+        pod_entries={uid: _blocks(entry["memoryBlocks"]) for uid, entry in (data.get("podEntries") or {}).items()},
+        checksum=data["checksum"],
     )
 
 

@@ -196,12 +196,12 @@ def failed(
     else:
         stage = "panic" if isinstance(error, KubeletPanicError) else "hang"
     result = AdmitResult(
-        False,
-        stage,
-        reason,
-        message,
-        container.name if container else None,
-        provider,
+        admit=False,
+        stage=stage,
+        reason=reason,
+        message=message,
+        container=container.name if container else None,
+        provider=provider,
         hints=hints,
         decisions=tuple(decisions),
     )

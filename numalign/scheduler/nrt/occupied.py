@@ -56,7 +56,7 @@ def _take(node: Node, state: NodeState, number: int, amounts: Mapping[str, int])
 def demand_of(uid: str, cpus: int, memory: Amounts = (), devices: Amounts = ()) -> PodDemand:
     """Make the pod that stands for what is taken."""
     demand = ContainerDemand(CONTAINER, "app", cpus, memory, devices)
-    return PodDemand(uid, True, (demand,), cpus, memory, devices)
+    return PodDemand(uid=uid, guaranteed=True, containers=(demand,), cpus=cpus, memory=memory, devices=devices)
 
 
 def _next_cpus(node: Node, state: NodeState, number: int, count: int) -> int:

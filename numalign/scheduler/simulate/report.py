@@ -27,7 +27,14 @@ def spread(values: Sequence[float]) -> Spread:
     def rank(percent: int) -> float:
         return ordered[max(-(-len(ordered) * percent // 100) - 1, 0)]
 
-    return Spread(len(ordered), sum(ordered) / len(ordered), rank(50), rank(95), rank(99), ordered[-1])
+    return Spread(
+        figures=len(ordered),
+        mean=sum(ordered) / len(ordered),
+        p50=rank(50),
+        p95=rank(95),
+        p99=rank(99),
+        most=ordered[-1],
+    )
 
 
 class Share(NamedTuple):

@@ -154,13 +154,13 @@ def _collected(documents: Iterable[Document], *, pods: bool, broken: list[InputE
                     raise
                 broken.append(error)
     return ClaimObjects(
-        tuple(found.slices),
-        found.classes,
-        found.claims,
-        found.templates,
-        tuple(found.nodes),
-        tuple(found.carriers),
-        found.others,
+        slices=tuple(found.slices),
+        classes=found.classes,
+        claims=found.claims,
+        templates=found.templates,
+        nodes=tuple(found.nodes),
+        carriers=tuple(found.carriers),
+        others=found.others,
     )
 
 

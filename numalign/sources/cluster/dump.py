@@ -162,10 +162,10 @@ class _Reading:
         for found in self._topologies.values():
             self._notices += [Notice("topology-left-out", text, found.name) for text in found.left_out]
         return Dump(
-            self._nodes,
-            self._nrts,
-            self._topologies,
-            {node: tuple(pods) for node, pods in self._pods.items()},
-            self._ended,
-            tuple(self._notices),
+            nodes=self._nodes,
+            nrts=self._nrts,
+            topologies=self._topologies,
+            pods={node: tuple(pods) for node, pods in self._pods.items()},
+            ended=self._ended,
+            notices=tuple(self._notices),
         )

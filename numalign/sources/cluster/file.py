@@ -130,13 +130,13 @@ def _group(data: Mapping[str, object], path: Path, folder: str) -> Group:
     except (TypeError, QuantityError) as error:
         raise FieldError((*path, "allocatable"), f"expected quantities: {error}") from None
     return Group(
-        name,
-        fields.integer(data.get("count", 1), (*path, "count"), 1, MAX_NODES),
-        setup,
-        total,
-        settings.text_map(data.get("labels"), (*path, "labels")),
-        settings.exporter(data.get("exporter"), (*path, "exporter")),
-        (*loaded.warnings, *notices),
+        name=name,
+        number=fields.integer(data.get("count", 1), (*path, "count"), 1, MAX_NODES),
+        setup=setup,
+        allocatable=total,
+        labels=settings.text_map(data.get("labels"), (*path, "labels")),
+        exporter=settings.exporter(data.get("exporter"), (*path, "exporter")),
+        notices=(*loaded.warnings, *notices),
     )
 
 

@@ -91,12 +91,12 @@ def _zone(zone: Mapping[str, object], path: Path) -> Zone:
             raise FieldError((*here, "name"), f'"{name}" is there twice')
         resources[name] = ZoneResource(*(_amount(resource.get(key), (*here, key)) for key in ZoneResource._fields))
     return Zone(
-        fields.text(zone.get("name"), (*path, "name"), "the zone's name"),
-        fields.text(zone.get("type"), (*path, "type"), "the zone's type"),
-        resources,
-        costs,
-        _attributes(zone.get("attributes"), (*path, "attributes")),
-        fields.text(zone.get("parent") or "", (*path, "parent"), empty=True),
+        name=fields.text(zone.get("name"), (*path, "name"), "the zone's name"),
+        type=fields.text(zone.get("type"), (*path, "type"), "the zone's type"),
+        resources=resources,
+        costs=costs,
+        attributes=_attributes(zone.get("attributes"), (*path, "attributes")),
+        parent=fields.text(zone.get("parent") or "", (*path, "parent"), empty=True),
     )
 
 

@@ -56,12 +56,12 @@ def read_node(thing: Mapping[str, object], path: Path = ()) -> NodeRead:
         taint = fields.mapping(one, (*path, "spec", "taints", place))
         taints.append(Taint(str(taint.get("key") or ""), str(taint.get("value") or ""), str(taint.get("effect") or "")))
     return NodeRead(
-        fields.text(metadata.get("name"), (*path, "metadata", "name"), "the node's name"),
-        _amounts(status.get("allocatable"), (*path, "status", "allocatable")),
-        _amounts(status.get("capacity"), (*path, "status", "capacity")),
-        {key: str(value) for key, value in labels.items()},
-        tuple(taints),
-        bool(spec.get("unschedulable")),
+        name=fields.text(metadata.get("name"), (*path, "metadata", "name"), "the node's name"),
+        allocatable=_amounts(status.get("allocatable"), (*path, "status", "allocatable")),
+        capacity=_amounts(status.get("capacity"), (*path, "status", "capacity")),
+        labels={key: str(value) for key, value in labels.items()},
+        taints=tuple(taints),
+        unschedulable=bool(spec.get("unschedulable")),
     )
 
 

@@ -61,7 +61,12 @@ def _devices(claim: object) -> Iterator[ClaimedDevice]:
             one = row if isinstance(row, Mapping) else {}
             share = str(one.get("ShareID") or "")
             yield ClaimedDevice(
-                name, namespace, driver, str(one.get("PoolName", "")), str(one.get("DeviceName", "")), share
+                claim=name,
+                namespace=namespace,
+                driver=driver,
+                pool=str(one.get("PoolName", "")),
+                device=str(one.get("DeviceName", "")),
+                share=share,
             )
 
 

@@ -110,18 +110,18 @@ def member(
     together = [sum(map(mul, of_one, shares)) for of_one in zip(*most, strict=True)] if demands else [0] * len(order)
     is_required = [bool(required >> node & 1) for node in order]
     return Member(
-        weights,
-        tuple([max(0, demand.need) for demand in demands]),
-        [_reach(row, width) for row in most],
-        shares,
-        _reach(together, width),
-        is_required,
-        list(accumulate(is_required, initial=0)),
-        of_node,
-        list(accumulate(of_node, lambda one, other: one | other, initial=0)),
-        spans,
-        touched,
-        tuple(counted),
+        weights=weights,
+        needs=tuple([max(0, demand.need) for demand in demands]),
+        reach=[_reach(row, width) for row in most],
+        shares=shares,
+        reach_shares=_reach(together, width),
+        required=is_required,
+        required_below=list(accumulate(is_required, initial=0)),
+        marks=of_node,
+        below=list(accumulate(of_node, lambda one, other: one | other, initial=0)),
+        spans=spans,
+        touched=touched,
+        sockets=tuple(counted),
     )
 
 
@@ -229,18 +229,18 @@ def meet(pieces: Sequence[Piece], order: Sequence[int]) -> Meet:
     kept = [[bool(piece.required >> node & 1) for node in order] for piece in pieces]
     weights = [[[_weight(demand, node) for node in order] for demand in piece.demands] for piece in pieces]
     return Meet(
-        pieces,
-        order,
-        not any(piece.touched or any(demand.spans for demand in piece.demands) for piece in pieces),
-        [
+        pieces=pieces,
+        order=order,
+        plain=not any(piece.touched or any(demand.spans for demand in piece.demands) for piece in pieces),
+        costs=[
             [
                 None if of_piece[index] else tuple([row[index] for row in rows])
                 for of_piece, rows in zip(kept, weights, strict=True)
             ]
             for index in range(len(order))
         ],
-        list(accumulate([len(piece.demands) for piece in pieces[:-1]], initial=0)),
-        [[_cheapest(row, of_piece) for row in rows] for of_piece, rows in zip(kept, weights, strict=True)],
+        starts=list(accumulate([len(piece.demands) for piece in pieces[:-1]], initial=0)),
+        cheapest=[[_cheapest(row, of_piece) for row in rows] for of_piece, rows in zip(kept, weights, strict=True)],
     )
 
 
