@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from numalign.render.picture.canvas import SMALL, WIDTH, Canvas, shorten
+from numalign.render.text.capacity import alignment_text
 
 if TYPE_CHECKING:
     from numalign.results.capacity import CapacityResult, NodeCapacity, ShapeCapacity, ZoneRoom
@@ -15,8 +16,10 @@ NAMED = 60
 """Up to so many nodes have their names beside them."""
 COLOURS = ("#b2182b", "#ef8a62", "#fddbc7", "#d1e5f0", "#67a9cf", "#2166ac")
 """From full to empty; told apart by people who see no red, too."""
+NEVER = "#9e9e9e"
 UNKNOWN = "#eeeeee"
 LABELS = ("none fits", "up to 1/5 of the copies that fit when empty", "2/5", "3/5", "4/5", "all")
+LEGEND = (*zip(COLOURS, LABELS, strict=True), (NEVER, "none even when empty"), (UNKNOWN, "unknown, or not asked"))
 
 
 def heat_map(result: CapacityResult, origin: str) -> str:
@@ -28,18 +31,21 @@ def heat_map(result: CapacityResult, origin: str) -> str:
     return canvas.finish(f"NUMA nodes of {origin}: what is free for {', '.join(one.name for one in result.shapes)}")
 
 
-def colour(zone: ZoneRoom) -> int:
-    """Choose the colour of a NUMA node: 0 nothing fits, 5 as many as when it is empty."""
-    if not zone.copies or not zone.most:
-        return 0
-    return max(1, min(len(COLOURS) - 1, zone.copies * (len(COLOURS) - 1) // zone.most))
+def colour(zone: ZoneRoom) -> str:
+    """Choose the colour of a NUMA node: red nothing fits, blue as many as when it is empty."""
+    if not zone.total:
+        return UNKNOWN
+    if not zone.most:
+        return NEVER
+    if not zone.copies:
+        return COLOURS[0]
+    return COLOURS[max(1, min(len(COLOURS) - 1, zone.copies * (len(COLOURS) - 1) // zone.most))]
 
 
 def _shape(canvas: Canvas, shape: ShapeCapacity, origin: str, top: float) -> float:
     """Draw one map; returns where it ends."""
-    canvas.text(
-        MARGIN, top + 14, f"{shape.name} on {origin}: {shape.now} fit now, {shape.aligned} aligned", 14, bold=True
-    )
+    fits = alignment_text(shape.now, shape.aligned, shape.nothing)
+    canvas.text(MARGIN, top + 14, f"{shape.name} on {origin}: fits now: {fits}", 14, bold=True)
     y = _legend(canvas, top + 26)
     if len(shape.nodes) <= NAMED:
         return _named(canvas, shape.nodes, y)
@@ -48,7 +54,7 @@ def _shape(canvas: Canvas, shape: ShapeCapacity, origin: str, top: float) -> flo
 
 def _legend(canvas: Canvas, top: float) -> float:
     x = MARGIN
-    for look, label in zip(COLOURS, LABELS, strict=True):
+    for look, label in LEGEND:
         canvas.rect(x, top, 10, 10, f'fill="{look}" stroke="#888888" stroke-width="0.5"')
         canvas.text(x + 14, top + 9, label)
         x += 28 + len(label) * SMALL * 0.61
@@ -85,6 +91,7 @@ def _squares(canvas: Canvas, node: NodeCapacity, x: float, y: float, size: float
         canvas.rect(x, y, size, size, f'fill="{UNKNOWN}" stroke="#888888" stroke-width="0.5"', f"{node.node}: unknown")
     for place, zone in enumerate(node.zones):
         free = ", ".join(f"{name} {amount} of {zone.total[name]}" for name, amount in zone.free.items())
-        title = f"{node.node}, NUMA node {zone.id}: {zone.copies} of {zone.most} copies; free: {free or '-'}"
-        look = f'fill="{COLOURS[colour(zone)]}" stroke="#888888" stroke-width="0.5"'
+        copies = f"{zone.copies} of {zone.most} copies; free: {free}" if free else "nothing is asked of it"
+        title = f"{node.node}, NUMA node {zone.id}: {copies}"
+        look = f'fill="{colour(zone)}" stroke="#888888" stroke-width="0.5"'
         canvas.rect(x + place * (size + gap), y, size, size, look, title)

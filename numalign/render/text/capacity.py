@@ -63,8 +63,8 @@ def _shape(shape: ShapeCapacity, place: str, *, wide: bool) -> Iterator[Line | T
     if shape.rounds is not None:
         yield Line(f"whole rounds now: {shape.rounds.now}, on the empty {place}: {shape.rounds.empty}", "bold")
     what = "pods" if shape.rounds is not None else "fits now"
-    yield Line(f"{what}: {_alignment(shape.now, shape.aligned, shape.nothing)}", "bold")
-    yield Line(f"on the empty {place}: {_alignment(shape.empty, shape.empty_aligned, shape.empty_nothing)}")
+    yield Line(f"{what}: {alignment_text(shape.now, shape.aligned, shape.nothing)}", "bold")
+    yield Line(f"on the empty {place}: {alignment_text(shape.empty, shape.empty_aligned, shape.empty_nothing)}")
     yield Line(_blind(shape), "warn" if shape.blind > shape.now else "")
     yield Line(f"stranded: {amounts_text(shape.stranded)}")
     found = shape.fragmentation
@@ -73,7 +73,7 @@ def _shape(shape: ShapeCapacity, place: str, *, wide: bool) -> Iterator[Line | T
         yield Line(f"NUMA fragmentation: {float(found.share):.2f} ({lost})")
 
 
-def _alignment(count: int, aligned: int, nothing: int) -> str:
+def alignment_text(count: int, aligned: int, nothing: int) -> str:
     """Say how many copies there are, and how many of them are aligned."""
     if not count:
         return "0"
