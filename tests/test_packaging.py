@@ -72,6 +72,20 @@ def test_both_ways_to_a_wheel_give_the_same_files(wheels: Mapping[str, Path]) ->
     listed = [sorted(zipfile.ZipFile(wheel).namelist()) for wheel in wheels.values()]
 
     assert listed[0] == listed[1]
+    data = f"numalign-{__version__}.data/data/share/man/man1"
+    assert {f"{data}/numalign.1", f"{data}/numalign-admit.1", f"{data}/kubectl-numalign-why.1"} <= set(listed[0])
     assert {"numalign/py.typed", "numalign/machines/figure-1.yaml", "numalign/schemas/machine.schema.json"} <= set(
         listed[0]
     )
+
+
+def test_a_wheel_is_the_same_each_time_and_holds_nothing_else(wheels: Mapping[str, Path]) -> None:
+    """A release can be built again by others: same bytes from the checkout and from the source distribution."""
+    assert len({path.read_bytes() for path in wheels.values()}) == 1
+    with zipfile.ZipFile(wheels["checkout"]) as wheel:
+        programs = wheel.read(f"numalign-{__version__}.dist-info/entry_points.txt").decode()
+        tops = {name.split("/")[0] for name in wheel.namelist()}
+    assert tops == {"numalign", f"numalign-{__version__}.dist-info", f"numalign-{__version__}.data"}
+    assert {"numalign", "kubectl-numalign", "kubectl_complete-numalign"} == {
+        line.split(" = ")[0] for line in programs.splitlines() if " = " in line
+    }

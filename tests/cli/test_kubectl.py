@@ -159,6 +159,25 @@ def test_a_named_machine_beats_the_object(cluster: Cluster) -> None:
     assert not any("noderesourcetopologies" in call for call in cluster.calls)
 
 
+def test_a_snapshot_of_the_node_beats_what_the_cluster_says(cluster: Cluster) -> None:
+    done = cluster.run("why", "vllm-0", "-n", "shop", "--node", "docs/examples/node.json")
+
+    assert "hgx-h100" in done.stdout.splitlines()[0], done.stderr
+    assert cluster.calls == ["get pod vllm-0 -n shop -o json"]
+
+
+def test_a_call_that_fails_is_shown_with_what_kubectl_said(cluster: Cluster) -> None:
+    cluster.without("get --raw /api/v1/nodes/worker-1/proxy/configz")
+
+    done = cluster.run("why", "vllm-0", "-n", "shop", "-v")
+
+    call = "kubectl get --raw /api/v1/nodes/worker-1/proxy/configz"
+    shown = [line for line in done.stderr.splitlines() if call in line]
+    assert shown[0] == f"numalign: $ {call}"
+    assert shown[1].startswith("numalign: note: ")
+    assert "(NotFound)" in shown[1]
+
+
 def test_flags_of_explain_go_on(cluster: Cluster) -> None:
     done = cluster.run("why", "vllm-0", "-n", "shop", "-o", "json")
 

@@ -113,6 +113,21 @@ def test_the_action_installs_numalign_where_there_is_none(installed: Installed, 
     assert done.stdout.startswith("::warning file=burstable.yaml,line=6,title=not-guaranteed::")
 
 
+def test_what_is_inside_is_listed(installed: Installed) -> None:
+    """The libraries that come along, with their versions and licences, and none that does not."""
+    bill = json.loads((installed.dist / "sbom.json").read_text(encoding="utf-8"))
+    licences = (installed.dist / "licences.md").read_text(encoding="utf-8")
+    there = json.loads(installed.run(installed.bin / "python", "-m", "pip", "list", "--format", "json").stdout)
+
+    components = {one["name"].lower(): one["version"] for one in bill["components"]}
+    assert bill["bomFormat"] == "CycloneDX"
+    assert components == {one["name"].lower(): one["version"] for one in there}
+    assert {"click", "rich", "pyyaml", "psutil"} <= set(components)
+    rows = [[cell.strip() for cell in line.split("|")[1:4]] for line in licences.splitlines()[2:]]
+    assert {name.lower() for name, _, _ in rows} == set(components) - {"pip", "setuptools", "wheel"}
+    assert [name for name, _, licence in rows if licence in ("", "UNKNOWN")] == []
+
+
 def tool(name: str) -> Path:
     """Find a program of the environment that runs the tests; `.ci/release` puts it there."""
     return Path(sys.executable).parent / name
