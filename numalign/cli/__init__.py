@@ -91,9 +91,8 @@ def _all_commands(name: str, command: click.Command) -> Iterator[tuple[str, clic
     yield name, command
     for other in COMMANDS:
         yield other, _import(other)
-    from numalign.cli import kubectl
-
-    yield from kubectl.COMMANDS.items()
+    # As the commands above: by name, since kubectl's group is made of this module's own.
+    yield from import_module("numalign.cli.kubectl").COMMANDS.items()
 
 
 class LazyGroup(click.Group):
