@@ -13,7 +13,7 @@ CLUSTER_OPTIONS: tuple[Decorator, ...] = (
     shared_option(
         "--cluster",
         metavar="CLUSTER",
-        help="A cluster file, a folder of machine files, a state, or what `kubectl get "
+        help="A cluster file, a folder of snapshots or machine files, a state, or what `kubectl get "
         "nodes,noderesourcetopologies,pods -A -o json` printed; - is standard input.",
     ),
     shared_option(

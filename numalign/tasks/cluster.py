@@ -1,18 +1,22 @@
-"""Load a cluster by name: a cluster file, a dump of objects, a state, or a folder of machine files."""
+"""Load a cluster by name: a cluster file, objects, a state, a snapshot, or a folder of such files and of machines.
+
+Each file of a folder is read by itself, so a server reads again only what changed and knows how old a node's data are.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Final
 
 from numalign.errors import InputError, Notice
 from numalign.kubelet.admission import admit, open_session
 from numalign.kubelet.node import collect
 from numalign.kubelet.setup import Setup
 from numalign.scheduler.node import ClusterNode, Fleet
-from numalign.sources.cluster import dump, file, fleet, folder, state, state_dump
+from numalign.sources.cluster import dump, file, fleet, machines, state, state_dump
 from numalign.sources.cluster.fleet import Built, LabelledMachine
 from numalign.sources.cluster.kubelets import Requests, allocatable_of, unjudged_of
 from numalign.sources.text.yaml import load_file
@@ -27,6 +31,13 @@ HEAD = 4096
 _OBJECT = re.compile(rb'(?m)\A\s*\{|^"?apiVersion')
 """How objects begin; a cluster file is YAML without `apiVersion`."""
 _STATE = re.compile(rb'"kind"\s*:\s*"' + state_dump.KIND.name.encode() + rb'"')
+
+
+ARCHIVES: Final = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
+"""How the names of snapshots and must-gathers end."""
+TEXTS: Final = (".yaml", ".yml", ".json")
+_MAX_MACHINE_BYTES: Final = 1 << 20
+"""No machine file is larger; what is needs no look whether it is one."""
 
 
 class ClusterRequest(NamedTuple):
@@ -65,6 +76,12 @@ def load_cluster(request: ClusterRequest) -> LoadedCluster:
         raise InputError(
             "the state is empty: name a cluster to begin with, --cluster FILE", request.state or "--cluster"
         )
+    if request.cluster != "-" and _is_folder(request.cluster):
+        loaded = [(path, load_file_nodes(path, request.machine_of)) for path in files_of(request.cluster)]
+        notices = tuple([notice for _, one in loaded for notice in one.notices])
+        return LoadedCluster(merged((path, one.fleet) for path, one in loaded), request.cluster, notices)
+    if request.cluster.endswith(ARCHIVES):
+        return load_one_node(request.cluster, None, KubeletRequest(), PodsRequest(()))
     return _of(_read(request.cluster, _labelled(request.machine_of)), request.cluster)
 
 
@@ -95,6 +112,69 @@ def load_one_node(node: str | None, machine: str | None, kubelet: KubeletRequest
     labels = host.node.labels or {}
     one = ClusterNode(name, totals, session, "exact", labels=labels, taints=host.node.taints)
     return LoadedCluster(Fleet((one,)), here.on.origin, (*here.on.notices, *there.notices), here.on.setup)
+
+
+def files_of(path: str) -> tuple[str, ...]:
+    """List the files that a name stands for: those of a folder, sorted, or the name itself.
+
+    Raises:
+        InputError: the folder cannot be read, or no file in it tells of nodes.
+    """
+    if not os.path.isdir(path):
+        return (path,)
+    try:
+        with os.scandir(path) as entries:
+            found = sorted(one.path for one in entries if one.name.endswith((*ARCHIVES, *TEXTS)) and one.is_file())
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}", path) from None
+    if not found:
+        raise InputError(f"no file that ends in {', '.join((*TEXTS, *ARCHIVES))} is in this folder", path)
+    return tuple(found)
+
+
+def load_file_nodes(path: str, machine_of: tuple[str, ...] = ()) -> LoadedCluster:
+    """Read one file: a cluster file, objects, a state, a snapshot, or a machine.
+
+    Raises:
+        NumalignError: as `load_cluster`, or as the reading of a node.
+    """
+    if path.endswith(ARCHIVES):
+        return load_one_node(path, None, KubeletRequest(), PodsRequest(()))
+    if _is_machine(path):
+        built = machines.read([path])
+        return LoadedCluster(built.fleet, path, built.notices)
+    return load_cluster(ClusterRequest(path, machine_of=machine_of))
+
+
+def _is_machine(path: str) -> bool:
+    try:
+        if path == "-" or os.path.getsize(path) > _MAX_MACHINE_BYTES:
+            return False
+    except (OSError, ValueError):
+        return False  # who reads it says what is wrong
+    documents = load_file(path)
+    if len(documents) != 1 or not isinstance(documents[0].data, Mapping):
+        return False
+    data = documents[0].data
+    return data.get("kind", "Machine") == "Machine" and not file.is_cluster_file(data)
+
+
+def merged(fleets: Iterable[tuple[str, Fleet]]) -> Fleet:
+    """Put the nodes of several files together; how the scheduler is set is the first file's to say.
+
+    Raises:
+        InputError: two files have a node of one name, or there is no file.
+    """
+    nodes, first = {}, None
+    for path, one in fleets:
+        first = first or one
+        for node in one.nodes:
+            if node.name in nodes:
+                raise InputError(f'a node "{node.name}" is in another file, too', path)
+            nodes[node.name] = node
+    if first is None:
+        raise InputError("no file tells of nodes", "--cluster")
+    return first._replace(nodes=tuple(nodes.values()))
 
 
 def load_pods_for(names: tuple[str, ...], into: Fleet, copies: int | None = None) -> LoadedPods:
@@ -141,9 +221,7 @@ class Writer:
 
 
 def _read(name: str, labelled: tuple[LabelledMachine, ...]) -> Built:
-    """Read a cluster of any form."""
-    if name != "-" and _is_folder(name):
-        return folder.read(name)
+    """Read one file of any form."""
     head = _head(name)
     if _STATE.search(head):
         document = state_file.read(name, state_dump.KIND)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import Done, in_process, numalign
+from tests.cli.running import ROOT, Done, in_process, numalign
 from tests.cli.test_state_commands import pod_file
 from tests.node.fake_root import FakeContainer
 from tests.node.test_verify import UIDS, running
@@ -71,6 +71,24 @@ def test_a_refusal_is_explained_elsewhere(elsewhere: Path, tmp_path: Path) -> No
     assert done.status == 1
     assert "move 1 pod away: train" in done.out
     assert f"--node {elsewhere}" in done.out
+
+
+def test_a_folder_of_snapshots_is_a_cluster(elsewhere: Path, tmp_path: Path) -> None:
+    """The node of the snapshot is as full as it is, the machine beside it is empty; a state keeps both."""
+    folder, state, pod = tmp_path / "cluster", tmp_path / "state.json", pod_file(tmp_path, "next", 6)
+    folder.mkdir()
+    shutil.copy(elsewhere, folder / "a.tar.xz")
+    shutil.copy(ROOT / "machines/figure-1.yaml", folder / "b.yaml")
+    here = in_process("admit", pod, "--node", elsewhere, "-o", "json").json["pods"][0]["admit"]
+    counted = in_process("capacity", pod, "--cluster", folder, "-o", "json").json["shapes"][0]
+    alone = in_process("capacity", pod, "--node", elsewhere, "-o", "json").json["shapes"][0]
+    kept = in_process("schedule", pod, "--cluster", folder, "--state", state, "--scheduler", "unaware", "-o", "json")
+    again = in_process("capacity", pod, "--state", state, "-o", "json").json["shapes"][0]
+
+    assert [one["name"] for one in counted["nodes"]][1] == "figure-1"
+    assert counted["nodes"][0]["now"] == alone["now"] >= here
+    assert kept.status == 0, kept.err
+    assert again["now"] == counted["now"] - 1
 
 
 def test_what_drifted_is_found_elsewhere(elsewhere: Path) -> None:

@@ -15,7 +15,7 @@ from numalign.scheduler.extender import Extender
 from numalign.scheduler.node import Fleet
 from numalign.scheduler.nrt.manifest import manifest
 from numalign.server.nodes import KnownNodes
-from numalign.tasks.cluster_files import load_file_nodes
+from numalign.tasks.cluster import load_file_nodes
 from tests.cli.running import ROOT, in_process
 from tests.node.fake_root import FakeContainer
 from tests.node.test_verify import UIDS, running

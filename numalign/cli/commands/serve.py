@@ -12,7 +12,7 @@ from numalign.errors import InputError
 from numalign.exit_status import ExitStatus
 from numalign.scheduler.extender import Judge
 from numalign.scheduler.node import Fleet
-from numalign.tasks.cluster_files import files_of, load_file_nodes, merged
+from numalign.tasks.cluster import files_of, load_file_nodes, merged
 
 
 @click.command("serve")

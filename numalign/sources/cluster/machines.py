@@ -1,10 +1,9 @@
-"""A folder of machine files as a cluster: each file is a node, called as the machine is."""
+"""Machine files as a cluster: each is a node, called as the machine is."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Final
 
 from numalign.errors import InputError, Notice
 from numalign.kubelet.config import IDEAL
@@ -15,27 +14,8 @@ from numalign.sources.cluster.kubelets import Identity, Kubelets, Requests, allo
 from numalign.sources.kubelet import configuration
 from numalign.sources.machine.file import load_machine
 
-SUFFIXES: Final = (".yaml", ".yml", ".json")
 
-
-def read(path: str) -> Built:
-    """Read a folder; its nodes are empty.
-
-    Raises:
-        InputError: no machine file is in it, one is wrong, or two machines have one name.
-        StartError: the kubelet of a node would not start.
-    """
-    try:
-        with os.scandir(path) as entries:
-            files = sorted(entry.path for entry in entries if entry.name.endswith(SUFFIXES) and entry.is_file())
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}", path) from None
-    if not files:
-        raise InputError(f"no machine file, one that ends in {', '.join(SUFFIXES)}, is in this folder", path)
-    return read_files(files)
-
-
-def read_files(files: Iterable[str]) -> Built:
+def read(files: Iterable[str]) -> Built:
     """Read machine files, each a node of its own; its nodes are empty.
 
     Raises:
