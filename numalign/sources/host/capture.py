@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from numalign.model.cpuset import format_set, from_ids
+from numalign.sources.host.confinement import UNIFIED
 from numalign.sources.host.device_rules import DeviceRule
 from numalign.sources.host.discovery import Discovery, discover
 from numalign.sources.tree.folder import Tree
@@ -102,17 +103,22 @@ def _anonymous(text: str) -> str:
 
 
 def _limits(found: Discovery) -> dict[str, Entry]:
-    """Write what confines the process in the neutral form of a container."""
+    """Write what confines the process in the neutral form of a container, and which cgroups the host runs."""
+    place = UNIFIED
+    mounts: dict[str, Entry] = {}
+    if found.machine is not None and found.machine.cgroup_v1:
+        place = f"{UNIFIED}/unified"
+        mounts["proc/mounts"] = f"cgroup2 /{place} cgroup2 rw 0 0\n"
     allowed = found.hardware.allowed
     if allowed is None:
-        return {}
+        return mounts
     cpus = found.hardware.online if allowed.cpus is None else allowed.cpus
     nodes = from_ids(node.id for node in found.hardware.nodes) if allowed.numa_nodes is None else allowed.numa_nodes
     status = f"Cpus_allowed_list:\t{format_set(cpus)}\nMems_allowed_list:\t{format_set(nodes)}\n"
-    result: dict[str, Entry] = {"proc/self/status": status, "proc/self/cgroup": "0::/\n"}
+    result: dict[str, Entry] = {**mounts, "proc/self/status": status, "proc/self/cgroup": "0::/\n"}
     if allowed.cpu_quota is not None:
         share = Fraction(allowed.cpu_quota).limit_denominator(1_000_000)
-        result["sys/fs/cgroup/cpu.max"] = f"{share.numerator} {share.denominator}\n"
+        result[f"{place}/cpu.max"] = f"{share.numerator} {share.denominator}\n"
     if allowed.memory is not None:
-        result["sys/fs/cgroup/memory.max"] = f"{allowed.memory}\n"
+        result[f"{place}/memory.max"] = f"{allowed.memory}\n"
     return result

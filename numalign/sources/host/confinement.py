@@ -11,6 +11,9 @@ from numalign.model.hardware import Allowed
 from numalign.sources.host.text import cpu_list, read_int, read_or_none
 from numalign.sources.tree.folder import Tree
 
+UNIFIED = "sys/fs/cgroup"
+"""Where the control groups of v2 are mounted, if the host runs cgroup v2."""
+
 _SETS = (
     ("cpuset.cpus.effective", "cpuset.mems.effective"),
     ("cpuset.effective_cpus", "cpuset.effective_mems"),
@@ -50,6 +53,16 @@ def read_allowed(tree: Tree, online: int, nodes: int) -> Allowed | None:
     return result if result != Allowed() else None
 
 
+def is_cgroup_v1(tree: Tree) -> bool:
+    """Tell whether a host runs cgroup v1: control groups are mounted, but not those of v2 where the kubelet looks.
+
+    The kubelet asks what kind of file system /sys/fs/cgroup is (docs/rules/kubelet-versions.md 3.6). Where /proc does
+    not tell, nobody knows, and the host counts as cgroup v2.
+    """
+    mounted = _told_mounts(tree)
+    return bool(mounted) and not any("cgroup2" in kinds and place == UNIFIED for kinds, place in mounted)
+
+
 def _cgroups(tree: Tree) -> list[tuple[str, frozenset[str]]]:
     """Return (folder, controllers) of the cgroups of the process."""
     mounts = _mounts(tree)
@@ -71,14 +84,17 @@ def _cgroups(tree: Tree) -> list[tuple[str, frozenset[str]]]:
 
 def _mounts(tree: Tree) -> list[tuple[frozenset[str], str]]:
     """Return (what is mounted, where) for cgroup file systems; the usual places where /proc does not tell."""
+    usual = [(frozenset((name,)), f"{UNIFIED}/{name}") for name in ("cpuset", "cpu", "memory")]
+    return _told_mounts(tree) or [(frozenset(("cgroup2",)), UNIFIED), *usual]
+
+
+def _told_mounts(tree: Tree) -> list[tuple[frozenset[str], str]]:
+    """Return what /proc tells of them."""
     result = []
     for line in (read_or_none(tree, "proc/mounts") or "").splitlines():
         words = line.split()
         if len(words) > 3 and words[2] in ("cgroup", "cgroup2", "cpuset"):
             result.append((frozenset([words[2], *words[3].split(",")]), words[1].strip("/")))
-    if not result:
-        result.append((frozenset(("cgroup2",)), "sys/fs/cgroup"))
-        result += [(frozenset((name,)), f"sys/fs/cgroup/{name}") for name in ("cpuset", "cpu", "memory")]
     return result
 
 

@@ -13,6 +13,7 @@ from numalign.model.hardware import NOTHING_KNOWN
 from numalign.model.machine import Device, Machine
 from numalign.sources.host import device_rules
 from numalign.sources.host import notes as discovery_notes
+from numalign.sources.host.confinement import is_cgroup_v1
 from numalign.sources.host.contrast import hardware_of
 from numalign.sources.host.hardware import Hardware, read_hardware
 from numalign.sources.host.kubelet_view import KubeletError, KubeletView, read_view, to_machine
@@ -61,6 +62,7 @@ def discover(
     machine = None
     if view is not None:
         machine, dropped = _without_ragged_distances(to_machine(view, name))
+        machine = machine._replace(cgroup_v1=is_cgroup_v1(tree))
         notes += dropped
         if hardware.pci:
             machine = machine._replace(devices=_named(hardware.pci, rules, requested))
@@ -89,6 +91,7 @@ def live_machine() -> LiveMachine:
     if view is None:
         raise HostError(error or "no CPUs found", tree.name)
     machine, dropped = _without_ragged_distances(to_machine(view, machine_name(tree)))
+    machine = machine._replace(cgroup_v1=is_cgroup_v1(tree))
     devices = read_pci(tree)
     if devices:
         machine = machine._replace(devices=_named(devices, None, frozenset()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from numalign.sources.host.confinement import Allowed, read_allowed
+from numalign.sources.host.confinement import Allowed, is_cgroup_v1, read_allowed
 from tests.sources.host.fake_tree import FakeTree, Files
 
 ONLINE, NODES = 0xFF, 0b11
@@ -85,3 +85,19 @@ CASES: list[tuple[str, Files, Allowed | None]] = [
 @pytest.mark.parametrize(("files", "allowed"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 def test_what_may_be_used(files: Files, allowed: Allowed | None) -> None:
     assert read_allowed(FakeTree(files), ONLINE, NODES) == allowed
+
+
+V1 = "cgroup /sys/fs/cgroup/memory cgroup rw,memory 0 0\n"
+VERSIONS: list[tuple[str, Files, bool]] = [
+    ("nobody knows", {}, False),
+    ("no control groups are mounted", {"proc/mounts": "proc /proc proc rw 0 0\n"}, False),
+    ("v2", {"proc/mounts": "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n"}, False),
+    ("v1", {"proc/mounts": V1}, True),
+    ("v1 with v2 beside it", {"proc/mounts": f"{V1}cgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n"}, True),
+    ("v2 with a named group of v1 beside it", {"proc/mounts": f"cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n{V1}"}, False),
+]
+
+
+@pytest.mark.parametrize(("files", "v1"), [case[1:] for case in VERSIONS], ids=[case[0] for case in VERSIONS])
+def test_which_control_groups_a_host_runs(files: Files, v1: bool) -> None:
+    assert is_cgroup_v1(FakeTree(files)) is v1

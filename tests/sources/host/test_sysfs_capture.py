@@ -17,6 +17,8 @@ from numalign.sources.machine.dump import to_json, to_yaml
 from numalign.sources.machine.file import load_machine
 from numalign.sources.tree.folder import Tree
 from numalign.store.archive import write_archive
+from tests.fuzz.archives import LINKS, TREE
+from tests.fuzz.case import Case
 from tests.sources.host import snapshots
 
 ALL = snapshots.names()
@@ -132,3 +134,14 @@ def test_a_machine_file_is_the_same_machine(name: str) -> None:
     assert machine is not None
     again = read_back(name)
     assert again._replace(hardware=None) == machine._replace(hardware=None)
+
+
+def test_a_snapshot_of_a_host_with_cgroup_v1_stays_one(tmp_path: Path) -> None:
+    host = Case((), files={**TREE, "proc/mounts": b"cgroup /sys/fs/cgroup/memory cgroup rw,memory 0 0\n"}, links=LINKS)
+    host.lay_out(tmp_path / "host")
+    found = captured(str(tmp_path / "host"), tmp_path / "m.tar")
+    again = discover(str(tmp_path / "m.tar"))
+
+    assert found.machine is not None
+    assert again.machine is not None
+    assert (found.machine.cgroup_v1, again.machine.cgroup_v1) == (True, True)
