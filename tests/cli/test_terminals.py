@@ -26,10 +26,23 @@ COMMANDS = {
     "admit": ("admit", "pods/announcement.yaml", "-m", "figure-1", "--policy", "single-numa-node"),
     "hgx-pod": ("admit", "docs/examples/gpus-and-nics.yaml", "-m", "hgx-h100", "--policy", "restricted"),
     "compare": ("compare", "pods/announcement.yaml", "-m", "figure-1"),
+    "compare-options": (
+        *("compare", "pods/wide.yaml", "-m", "xeon-4s", "--policy", "restricted"),
+        *("--try-option", "distribute-cpus-across-numa"),
+    ),
+    "discover-bus": ("discover", "--sysfs-root", "tests/sysfs/xeon-32c-8ve.tar.xz"),
     "machines": ("machines",),
     "discover": ("discover", "-m", "hgx-h100"),
 }
-TITLES = {"admit": "POD", "hgx-pod": "POD", "compare": "POLICY", "machines": "NAME", "discover": "NUMA NODE"}
+TITLES = {
+    "admit": "POD",
+    "hgx-pod": "POD",
+    "compare": "POLICY",
+    "compare-options": "POLICY",
+    "discover-bus": "NUMA NODE",
+    "machines": "NAME",
+    "discover": "NUMA NODE",
+}
 
 
 def on_a_terminal(width: int, *arguments: str, **environment: str) -> list[str]:

@@ -82,7 +82,8 @@ def _table(rows: Sequence[ComparedRow], *, wide: bool, machines: bool) -> Table:
         *columns[3:],
         *["WITH CLAIMS"] * claims,
     ]
-    return Table(tuple(titles), tuple(laid_out), droppable=() if wide else ("THEN", "HINT"))
+    droppable = () if wide else ("THEN", "HINT", *["STRANDED"] * (options or machines))
+    return Table(tuple(titles), tuple(laid_out), droppable=droppable)
 
 
 def _row(one: ComparedRow, *, wide: bool) -> Iterator[Cell]:
