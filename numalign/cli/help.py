@@ -22,7 +22,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
     ),
     "Machine and node": (
         *("machine", "devices", "hugepages", "memory"),
-        *("node", "ignore_checksums", "state", "sysfs_root", "device_rules", "requested"),
+        *("node", "fleet", "ignore_checksums", "state", "sysfs_root", "device_rules", "requested"),
     ),
     "Kubelet": (
         *("kubelet_config", "config_dir", "topology_manager_policy", "topology_manager_scope"),

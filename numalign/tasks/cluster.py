@@ -114,8 +114,12 @@ def load_one_node(node: str | None, machine: str | None, kubelet: KubeletRequest
     return LoadedCluster(Fleet((one,)), here.on.origin, (*here.on.notices, *there.notices), here.on.setup)
 
 
-def files_of(path: str) -> tuple[str, ...]:
+def files_of(path: str, *, folders: bool = False) -> tuple[str, ...]:
     """List the files that a name stands for: those of a folder, sorted, or the name itself.
+
+    Args:
+        path: a file or a folder.
+        folders: folders in the folder count as well: they stand for nodes, as a kubelet's root does.
 
     Raises:
         InputError: the folder cannot be read, or no file in it tells of nodes.
@@ -124,9 +128,10 @@ def files_of(path: str) -> tuple[str, ...]:
         return (path,)
     try:
         with os.scandir(path) as entries:
-            found = sorted(one.path for one in entries if one.name.endswith((*ARCHIVES, *TEXTS)) and one.is_file())
+            listed = [(one.path, one.is_dir()) for one in entries]
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}", path) from None
+    found = sorted(name for name, is_folder in listed if (folders if is_folder else name.endswith((*ARCHIVES, *TEXTS))))
     if not found:
         raise InputError(f"no file that ends in {', '.join((*TEXTS, *ARCHIVES))} is in this folder", path)
     return tuple(found)

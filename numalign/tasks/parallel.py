@@ -107,7 +107,7 @@ def _in_processes(
         except BrokenProcessPool:
             pass
         finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+            pool.shutdown(wait=not waiting, cancel_futures=True)  # nobody waits for work that is not wanted any more
         jobs = max(jobs // 2, 1) if attempt else jobs  # a worker may have died for want of memory
     for place in waiting:
         yield place, Done(None, "its worker process died each time")

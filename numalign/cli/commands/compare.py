@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from numalign.analysis.whatif.settings import OPTIONS
+from numalign.cli.engine_options import engine_options
 from numalign.cli.options import (
     beyond_options,
     kubelet_options,
@@ -25,12 +26,12 @@ from numalign.exit_status import ExitStatus
 from numalign.render.text import compare as view
 from numalign.results.compare import CompareResult
 from numalign.tasks.compare import compare
+from numalign.tasks.parallel import Engine
 from numalign.tasks.place import place
 from numalign.tasks.requests import ClaimsRequest, KubeletRequest, PodsRequest
-from numalign.tasks.setup import LoadedPods, kubelet_asked, load_machine, load_pods, load_setup, told_apart
+from numalign.tasks.setup import LoadedPods, LoadedSetup, kubelet_asked, load_machine, load_pods, load_setup, told_apart
 
 if TYPE_CHECKING:
-    from numalign.errors import Notice
     from numalign.kubelet.admission import Session
 
 NEED = ("any", "all")
@@ -68,6 +69,12 @@ NEED = ("any", "all")
     metavar="RESOURCE=N",
     help="History, without PODs: the sets of devices a plugin prefers, and what hints come of them.",
 )
+@click.option(
+    "--fleet",
+    metavar="FOLDER",
+    help="Every node of a folder in place of one: snapshots, machine files; see --jobs.",
+)
+@engine_options
 @output_option("table", "wide", "json", "yaml", "markdown", "svg", "html")
 @quiet_option
 def command(
@@ -80,6 +87,8 @@ def command(
     need: str | None,
     hints: str | None,
     preferred_sets: str | None,
+    fleet: str | None,
+    engine: Engine,
     output: str,
     quiet: bool,
 ) -> ExitStatus:
@@ -96,7 +105,13 @@ def command(
       numalign compare pod.yaml --machine xeon-4s --try-option full-pcpus-only --try-option distribute-cpus-across-numa
       numalign compare pod.yaml --machine hgx-h100 -o html > before-and-after.html
       numalign compare pods/ --machine nodes/ --kubelet-config kubelet.yaml --kubelet-version 1.32,1.36
+      numalign compare pods/ --fleet snapshots/ --kubelet-version 1.32,1.36 --jobs 8
     """
+    if fleet is not None or (node is not None and "," in (kubelet.version or "")):
+        from numalign.cli.commands.compare_fleet import Job, compare_fleet, sources_of
+
+        sources = sources_of(fleet, node, machine, [slices, hints, preferred_sets], output)
+        return compare_fleet(sources, Job("", pods, kubelet, (*options,), output), engine, need=need, quiet=quiet)
     special = _history(pods, machine, kubelet, hints, preferred_sets, output, quiet=quiet)
     if special is not None:
         return special
@@ -115,11 +130,7 @@ def command(
     )
     if slices is not None:
         result = _with_claims(result, up, ClaimsRequest(slices, pods.node_name, pods.names))
-    seen = (*(notice for on in settings for notice in on.notices), *up.notices, *result.notices)
-    notices = tuple(dict.fromkeys(seen))
-    tell(notices)
-    if not quiet:
-        _print(output, result, up, notices, [on.origin for on in settings], pods, here.there)
+    _print(output, result, up, settings, pods, here.there, quiet=quiet)
     enough = need is None or {"any": any, "all": all}[need](one.admit for one in result.rows)
     return report(up.broken, ExitStatus.DONE if enough else ExitStatus.NO)
 
@@ -128,15 +139,21 @@ def _print(
     output: str,
     result: CompareResult,
     up: LoadedPods,
-    notices: Sequence[Notice],
-    origins: Sequence[str],
+    settings: Sequence[LoadedSetup],
     pods: PodsRequest,
     there: Session | None,
+    *,
+    quiet: bool,
 ) -> None:
+    seen = (*(notice for on in settings for notice in on.notices), *up.notices, *result.notices)
+    notices = tuple(dict.fromkeys(seen))
+    tell(notices)
+    if quiet:
+        return
     if output in ("json", "yaml"):
         print_data(output, view.compare_json(result, notices))
         return
-    document = view.compare_document(result, origins, wide=output == "wide")
+    document = view.compare_document(result, [on.origin for on in settings], wide=output == "wide")
     if output in ("svg", "html"):
         from numalign.render.picture.page import scenes_text
         from numalign.tasks.before_after import before_and_after

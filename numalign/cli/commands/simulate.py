@@ -6,6 +6,7 @@ from typing import Literal
 
 import click
 
+from numalign.cli.engine_options import engine_options
 from numalign.cli.options import output_option, quiet_option
 from numalign.cli.printing import print_data, print_text
 from numalign.cli.stderr import Progress, tell
@@ -55,15 +56,7 @@ from numalign.tasks.simulate import RUNS, SimulateRequest, read_columns, read_ru
     show_default=True,
     help="The proposed brake on ReplicaSets whose pods fail.",
 )
-@click.option("--jobs", type=click.IntRange(min=1), help="Processes of a sweep.  [default: the cores]")
-@click.option(
-    "--engine",
-    type=click.Choice(["processes", "dask"]),
-    default="processes",
-    show_default=True,
-    help="Where a sweep runs; dask needs numalign[dask].",
-)
-@click.option("--address", metavar="ADDRESS", help="Of a Dask scheduler; without it one is started here.")
+@engine_options
 @output_option("table", "json", "yaml", "csv", "html")
 @quiet_option
 def command(
@@ -77,9 +70,7 @@ def command(
     audit: int,
     retry_on_resync: bool,
     replicaset_backoff: Literal["none", "per_minute"],
-    jobs: int | None,
-    engine: str,
-    address: str | None,
+    engine: Engine,
     output: str,
     quiet: bool,
 ) -> ExitStatus:
@@ -109,8 +100,7 @@ def command(
         if swept is None:
             result = simulate(request, read_runs(runs), progress=progress.show)
         else:
-            where = Engine(jobs, engine == "dask", address)
-            result = sweep(request, read_sweep(swept), where, progress=progress.show)
+            result = sweep(request, read_sweep(swept), engine, progress=progress.show)
     tell(result.notices)
     if not quiet:
         _print(output, result)

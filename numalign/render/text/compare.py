@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from numalign.kubelet.releases.release import version_text
 from numalign.model.resources import is_memory
@@ -235,6 +235,16 @@ def compare_json(result: CompareResult, notices: Iterable[Notice]) -> Data:
         "apiVersion": "numalign/v1",
         "kind": "CompareResult",
         "variants": [_row_json(one) for one in result.rows],
+        "warnings": [notice._asdict() for notice in notices],
+    }
+
+
+def compare_of(results: Iterable[Data], notices: Iterable[Notice]) -> Data:
+    """Put the written comparisons of several nodes together."""
+    return {
+        "apiVersion": "numalign/v1",
+        "kind": "CompareResult",
+        "variants": [row for one in results for row in cast("list[Data]", one["variants"])],
         "warnings": [notice._asdict() for notice in notices],
     }
 

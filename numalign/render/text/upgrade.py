@@ -164,10 +164,15 @@ def upgrade_json(result: UpgradeResult, notices: Iterable[Notice]) -> Data:
 
 def report_json(results: Sequence[UpgradeResult], notices: Iterable[Notice]) -> Data:
     """Write the comparisons of several nodes."""
+    return report_of([upgrade_json(result, result.notices) for result in results], notices)
+
+
+def report_of(nodes: Sequence[Data], notices: Iterable[Notice]) -> Data:
+    """Put the written comparisons of several nodes together."""
     return {
         "apiVersion": "numalign/v1",
         "kind": "UpgradeReport",
-        "worse": any(result.worse for result in results),
-        "nodes": [upgrade_json(result, result.notices) for result in results],
+        "worse": any(node["worse"] for node in nodes),
+        "nodes": list(nodes),
         "warnings": [notice._asdict() for notice in notices],
     }
