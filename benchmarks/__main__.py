@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.timing import Row
 
-NAMES = ("merge", "admissions", "cpu", "startup", "cluster", "simulate", "claims", "node", "serve")
+NAMES = ("merge", "admissions", "releases", "cpu", "startup", "cluster", "simulate", "claims", "node", "serve")
 
 
 def main() -> None:

@@ -9,7 +9,20 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import admissions, claims, cluster, cpu, merge, node, serve, simulate, startup, timing, workloads
+from benchmarks import (
+    admissions,
+    claims,
+    cluster,
+    cpu,
+    merge,
+    node,
+    releases,
+    serve,
+    simulate,
+    startup,
+    timing,
+    workloads,
+)
 from numalign.kubelet.topology import policy as policies
 from numalign.kubelet.topology.hints import expand
 from numalign.kubelet.topology.merge.lists import numa_info
@@ -44,6 +57,13 @@ def test_the_plain_walk_ends_after_the_last_combination() -> None:
     lists = [expand(family) for family in merge.full_hint_sets(2, 2, preferred=True)]
 
     assert merge.walk(lists, numa_info(range(2)), 1.0)[0] == 9
+
+
+def test_releases_are_timed_side_by_side() -> None:
+    rows = releases.run(1)
+
+    assert [row["kubelet"] for row in rows] == ["1.32", "1.33", "1.34", "1.35", "1.36"]
+    assert rows[0]["times_1.32"] == 1
 
 
 @pytest.mark.parametrize("workload", workloads.load("e2e"), ids=lambda workload: str(workload["id"]))
