@@ -162,8 +162,9 @@ class Extender:
         if verdict.passed:
             return PASSES
         most = _largest(look, verdict.resource)
-        never = most is not None and most < verdict.requested
-        return Answer(False, _text(verdict, most if never else None), never)
+        too_small = most is not None and most < verdict.requested
+        unlisted = bool(verdict.resource) and verdict.best is None
+        return Answer(False, _text(verdict, most if too_small else None), too_small or unlisted)
 
 
 def _look(node: ClusterNode, judge: Judge) -> _Look:
