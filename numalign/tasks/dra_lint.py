@@ -31,9 +31,9 @@ class ClaimRules:
         self._objects: ClaimObjects = given if slices is None else given.over(read_slices(slices))
         self._published = slices is not None
 
-    def findings(self, pod: Pod) -> tuple[Finding, ...]:
-        """Judge the claims of a pod."""
-        named = list(references(pod, self._objects))
+    def findings(self, pod: Pod, file: str) -> tuple[Finding, ...]:
+        """Judge the claims of a pod that stands in a file."""
+        named = list(references(pod, self._objects.near(file) if self._objects.again else self._objects))
         found = []
         for index, one in enumerate(named):
             path = child("spec.resourceClaims", index)

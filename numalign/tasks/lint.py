@@ -74,7 +74,7 @@ def _linted(
     reports: list[Report] = []
     for source in sources:
         try:
-            about_claims = claims.findings(source.pod) if claims is not None else ()
+            about_claims = claims.findings(source.pod, document.name) if claims is not None else ()
             reports.append(lint_pod(source.pod, on, ignore, about_claims))
         except InputError as error:
             raise document.error(error.message, source.place(error.where)) from None

@@ -113,3 +113,38 @@ def test_codes_of_claims_can_be_passed_over(tmp_path: Path) -> None:
 def test_cpus_and_devices_of_two_worlds_are_told(tmp_path: Path) -> None:
     assert found(tmp_path, claim("c", request("g", "gpu.nvidia.com"))) == {"claim-and-cpus": "unaligned"}
     assert found(tmp_path, claim("c", request("g", "gpu.nvidia.com")), cpu="500m").get("claim-and-cpus") is None
+
+
+def test_claims_of_one_name_are_those_of_the_pods_own_file(tmp_path: Path) -> None:
+    def files(folder: str, cpus: str) -> None:
+        (tmp_path / folder).mkdir()
+        amounts = {"cpu": "4", "memory": "1Gi"}
+        resources = {"requests": amounts, "limits": amounts, "claims": [{"name": "d"}]}
+        spec = {
+            "containers": [{"name": "c0", "resources": resources}],
+            "resourceClaims": [{"name": "d", "resourceClaimName": "c"}],
+        }
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}
+        wanted = request("a", "dra.cpu")
+        wanted["exactly"]["capacity"] = {"requests": {"dra.cpu/cpu": cpus}}
+        (tmp_path / folder / "pod.json").write_text(json.dumps(pod))
+        (tmp_path / folder / "claim.json").write_text(
+            json.dumps({**API, "kind": "ResourceClaim", **claim("c", wanted)})
+        )
+
+    files("fits", "4")
+    files("more", "8")
+
+    done = in_process(
+        "lint", str(tmp_path / "fits"), str(tmp_path / "more"), str(tmp_path / "fits" / "claim.json"), "-o", "json"
+    )
+
+    assert done.status == 1, done.err
+    codes = [[one["code"] for one in pod["findings"]] for pod in done.json["pods"]]
+    assert ["claim-cpus" in one for one in codes] == [False, True]
+
+
+def test_a_file_with_a_claim_may_be_given_twice(tmp_path: Path) -> None:
+    once = found(tmp_path, claim("c", request("a", "dra.net")))
+
+    assert found(tmp_path, claim("c", request("a", "dra.net")), str(tmp_path / "p.json")) == once

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, TypeVar
 
 from numalign.dra import reading
@@ -26,6 +27,11 @@ class Placed(NamedTuple):
     origin: str
     """`file:line`."""
 
+    @property
+    def file(self) -> str:
+        """The file alone."""
+        return self.origin.rpartition(":")[0]
+
 
 class ClaimObjects(NamedTuple):
     """What files hold of Dynamic Resource Allocation."""
@@ -40,6 +46,16 @@ class ClaimObjects(NamedTuple):
     """Pods, and objects with a pod template."""
     others: int = 0
     """Objects that are none of these."""
+    again: Mapping[tuple[str, tuple[str, str]], tuple[Placed, ...]] = {}
+    """(kind, (namespace, name)) -> claims and templates of further files, where files are ways to do the same."""
+
+    def near(self, file: str) -> ClaimObjects:
+        """Of claims that several files have, take those of a file, else of its folder, else the first."""
+        claims, templates = dict(self.claims), dict(self.templates)
+        for (kind, key), further in self.again.items():
+            known = claims if kind == "ResourceClaim" else templates
+            known[key] = min((known[key], *further), key=lambda one: _distance(one.file, file))
+        return self._replace(claims=claims, templates=templates, again={})
 
     def over(self, earlier: ClaimObjects) -> ClaimObjects:
         """Put what was given here over what a dump has."""
@@ -52,10 +68,19 @@ class ClaimObjects(NamedTuple):
         )
 
 
-class _Collected:
-    """Collects objects of several files; one that is there twice is an error."""
+def _distance(file: str, other: str) -> int:
+    return 0 if file == other else 1 if os.path.dirname(file) == os.path.dirname(other) else 2
 
-    def __init__(self) -> None:
+
+class _Collected:
+    """Collects objects of several files; one that is there twice is an error.
+
+    With `apart` it is one only within a file.
+    """
+
+    def __init__(self, *, apart: bool = False) -> None:
+        self._apart = apart
+        self.again: dict[tuple[str, tuple[str, str]], tuple[Placed, ...]] = {}
         self.slices: list[Slice] = []
         self.classes: dict[str, DeviceClass] = {}
         self.claims: dict[tuple[str, str], Placed] = {}
@@ -94,7 +119,7 @@ class _Collected:
             self.slices.append(_read(thing, reading.read_slice))
         elif kind == "DeviceClass":
             class_ = _read(thing, reading.read_class)
-            if class_.name in self.classes:
+            if class_.name in self.classes and not (self._apart and class_ == self.classes[class_.name]):
                 raise thing.document.error(f"the DeviceClass {class_.name} is there twice", thing.path)
             self.classes[class_.name] = class_
         elif kind in ("ResourceClaim", "ResourceClaimTemplate"):
@@ -102,9 +127,14 @@ class _Collected:
             claim = _read(thing, reading.read_claim if is_claim else reading.read_template)
             known = self.claims if is_claim else self.templates
             key = (claim.namespace or "default", claim.name)
-            if key in known:
+            placed = Placed(claim, f"{thing.document.name}:{thing.document.line(thing.path)}")
+            if key not in known:
+                known[key] = placed
+                return
+            further = self.again.get((kind, key), ())
+            if not self._apart or any(one.file == placed.file for one in (known[key], *further)):
                 raise thing.document.error(f"the {kind} {key[0]}/{key[1]} is also at {known[key].origin}", thing.path)
-            known[key] = Placed(claim, f"{thing.document.name}:{thing.document.line(thing.path)}")
+            self.again[kind, key] = (*further, placed)
         else:
             self.others += 1
 
@@ -135,16 +165,30 @@ def read_beside_pods(names: Iterable[FilePath], broken: list[InputError] | None 
 
     Args:
         names: the inputs.
-        broken: takes what is wrong with an object, which is left out then; None: it is raised.
+        broken: takes what is wrong with an object, which is left out then, and files may have claims of the same name
+            (`ClaimObjects.near`); None: it is raised.
 
     Raises:
         InputError: an object in them is wrong; `where` has file, line and field.
     """
-    return _collected((document for name in names for document in readable_documents(name)), pods=False, broken=broken)
+    return _collected(_each_once(names), pods=False, broken=broken)
+
+
+def _each_once(names: Iterable[FilePath]) -> Iterator[Document]:
+    """Give the documents of files; a file given once more, itself or in a folder, is passed over."""
+    seen: set[str] = set()
+    for name in names:
+        here = set()
+        for document in readable_documents(name):
+            file = os.path.realpath(document.name)
+            if file not in seen:
+                here.add(file)
+                yield document
+        seen |= here
 
 
 def _collected(documents: Iterable[Document], *, pods: bool, broken: list[InputError] | None = None) -> ClaimObjects:
-    found = _Collected()
+    found = _Collected(apart=broken is not None)
     for document in documents:
         for thing in things_of(document):
             try:
@@ -161,6 +205,7 @@ def _collected(documents: Iterable[Document], *, pods: bool, broken: list[InputE
         nodes=tuple(found.nodes),
         carriers=tuple(found.carriers),
         others=found.others,
+        again=found.again,
     )
 
 
