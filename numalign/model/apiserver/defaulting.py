@@ -7,10 +7,14 @@ server would refuse is `model.apiserver.validation`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Final, Never
 
 from numalign.errors import InputError
 from numalign.model.apiserver.amounts import Quantities, amount, amounts
 from numalign.model.pod import NO_STATUS, Container, ContainerKind, Manifest, Pod, PodLevel, PodStatus, QoS
+
+_NOTHING: Final[Mapping[str, Never]] = {}
+"""Every empty mapping of every pod: there may be very many pods."""
 
 
 def read_pod(manifest: Manifest) -> Pod:
@@ -72,10 +76,10 @@ def _pod(manifest: Manifest) -> Pod:
         qos=status.qos or qos_class(containers),
         containers=containers,
         namespace=namespace,
-        overhead=amounts(overhead) if overhead else {},
+        overhead=amounts(overhead) if overhead else _NOTHING,
         created=metadata.get("creationTimestamp") or "",
-        labels=metadata.get("labels") or {},
-        annotations=metadata.get("annotations") or {},
+        labels=metadata.get("labels") or _NOTHING,
+        annotations=metadata.get("annotations") or _NOTHING,
         spec=spec,
         level=None if level is None else _level(level),
         status=status,

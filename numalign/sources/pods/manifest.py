@@ -14,8 +14,9 @@ from numalign.sources.pods import files
 from numalign.sources.pods.notes import no_pod_in, notes_of, podless
 from numalign.sources.pods.pod_objects import Carrier, Found, owner_name, search
 from numalign.sources.pods.shapes import Template
+from numalign.sources.text.found import EMPTY
 from numalign.sources.text.templates import explained
-from numalign.sources.text.yaml import Document, FilePath, load_file
+from numalign.sources.text.yaml import Document, FilePath, Place, load_file
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 
 FINISHED: Final = ("Succeeded", "Failed")
 """Phases of pods that have ended."""
+
+
+SPECS: Final = 10_000
+"""So many different specs are looked out for."""
 
 
 class Copies(NamedTuple):
@@ -42,8 +47,9 @@ class PodSource(NamedTuple):
     """A pod and where it comes from."""
 
     pod: Pod
-    document: Document
+    document: Place
     template: Template
+    """Where it stands and what part it plays; what it holds is in `pod`."""
     kind: str
     """The kind of the object that carries it: `Pod`, `Deployment`, …"""
     owner: str
@@ -131,23 +137,37 @@ def read(
         raise InputError(no_pod_in(reading.without_pod), ", ".join(map(files.shown_name, names)))
     taken = _taken(reading, copies, beside) if unique else {}
     _check_roles(copies.by_role, reading.carriers)
-    sources = [
-        PodSource(pod, carrier.document, carrier.template, carrier.kind, owner_name(carrier.object))
-        for carrier in reading.carriers
-        for pod in _replicas(carrier, _number(carrier, copies), copies, taken)
-    ]
     partly = [one for one in reading.carriers if _asked(one, copies) is None and one.template.wanted != 1]
+    notices = (
+        *reading.notices,
+        *notes_of(reading.carriers, partly, reading.finished),
+        *podless(reading.without_pod),
+    )
+    partly.clear()
     return PodInput(
-        sources=tuple(sources),
+        sources=tuple(_sources(reading.carriers, copies, taken)),
         without_pod=reading.without_pod,
         finished=reading.finished,
-        notices=(
-            *reading.notices,
-            *notes_of(reading.carriers, partly, reading.finished),
-            *podless(reading.without_pod),
-        ),
+        notices=notices,
         broken=tuple(reading.broken),
     )
+
+
+def _sources(carriers: list[Carrier], copies: Copies, taken: _Taken) -> Iterator[PodSource]:
+    """Make the pods; of very many documents only the places stay, so the carriers are used up."""
+    carriers.reverse()
+    document: Document | None = None
+    place: Place | None = None
+    while carriers:
+        carrier = carriers.pop()
+        if place is None or carrier.document is not document:
+            document, place = carrier.document, carrier.document.place
+        template = carrier.template._replace(manifest=EMPTY)
+        for pod in _replicas(carrier, _number(carrier, copies), copies, taken):
+            yield PodSource(pod, place, template, carrier.kind, owner_name(carrier.object))
+        name = carrier.pod.namespace, carrier.pod.name
+        if taken.get(name) is carrier:
+            taken[name] = None
 
 
 class _Reading:
@@ -159,6 +179,8 @@ class _Reading:
         self.finished = 0
         self.notices: list[Notice] = []
         self.broken: list[InputError] = []
+        self._read: dict[int, Pod] = {}
+        """Id of a spec -> the first pod that has it."""
 
     def take(self, found: Found) -> None:
         """Add what a document holds, without the pods that have ended."""
@@ -166,8 +188,18 @@ class _Reading:
             if carrier.is_pod and has_ended(carrier.object):
                 self.finished += 1
             else:
-                self.carriers.append(carrier)
+                self.carriers.append(self._alike(carrier))
         self.without_pod.update(found.without_pod)
+
+    def _alike(self, carrier: Carrier) -> Carrier:
+        """Let pods share what was read of one spec: equal specs of a long text are one value."""
+        pod = carrier.pod
+        first = self._read.get(id(pod.spec))
+        if first is None:
+            if len(self._read) < SPECS:
+                self._read[id(pod.spec)] = pod
+            return carrier
+        return carrier._replace(pod=pod._replace(containers=first.containers))
 
     def refuse(self, error: InputError, file: str, mixed: bool) -> None:
         """Add what is wrong with one of several inputs, or with an object in it."""

@@ -33,6 +33,13 @@ _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _NOT_TEXT: Final = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _TAG: Final = "tag:yaml.org,2002:"
 
+SHARED_VALUES: Final = 20_000
+"""So many different values are looked out for among a text's documents."""
+SHARED_LENGTH: Final = 16
+"""Longest list or mapping that is shared."""
+SHARED_TEXT: Final = 64
+"""Longest text that is shared."""
+
 _PENDING: Final = object()
 """Stands for an anchored list or mapping that is not finished."""
 _NO_KEY: Final = object()
@@ -78,6 +85,7 @@ def read_yaml(text: str, name: str) -> Iterator[Found]:
         InputError: not YAML, a duplicate key, nested too deep, an alias that expands to too much, too many values.
     """
     builder = _Builder(name)
+    shared: _Shared | None = None  # one document alone has little to share
     ready: tuple[Any, int] | None = None
     start = line = documents = 0
     for event in events(text, name):
@@ -85,7 +93,8 @@ def read_yaml(text: str, name: str) -> Iterator[Found]:
             begin = index_of(event)
             if ready is not None:
                 yield Found(*ready, text[start:begin], line + 1)
-            builder, ready = _Builder(name), None
+            builder, ready = _Builder(name, shared), None
+            shared = shared or _Shared()
             start, line = begin, line_of(event) - 1
             documents += 1
             if documents > MAX_DOCUMENTS:
@@ -98,11 +107,52 @@ def read_yaml(text: str, name: str) -> Iterator[Found]:
         yield Found(*ready, text[start:] if start else text, line + 1)
 
 
+class _Shared:
+    """Lets equal small values of a text's documents be one value: most documents of a long text are alike.
+
+    Nothing that was read is ever changed, as aliases need, too.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[object, object] = {}
+        self._one: set[int] = set()
+        """Ids of the lists and mappings that are known; they live as long as this does."""
+
+    def scalar(self, value: object) -> object:
+        """Return the first value that was equal to a text."""
+        if type(value) is not str or len(value) > SHARED_TEXT:
+            return value
+        known = self._known.get(value)
+        if known is None and len(self._known) < SHARED_VALUES:
+            self._known[value] = value
+        return value if known is None else known
+
+    def collection(self, value: dict[str, object] | list[object]) -> object:
+        """Return the first list or mapping that was equal to one whose parts are shared already."""
+        if len(value) > SHARED_LENGTH:
+            return value
+        parts: list[object] = [type(value)]
+        for key, each in value.items() if isinstance(value, dict) else enumerate(value):
+            if isinstance(each, dict | list):
+                if id(each) not in self._one:
+                    return value
+                parts += (key, id(each))
+            else:
+                parts += (key, type(each), each)
+        place = tuple(parts)
+        known = self._known.get(place)
+        if known is None and len(self._known) < SHARED_VALUES:
+            self._known[place] = value
+            self._one.add(id(value))
+        return value if known is None else known
+
+
 class _Builder:
     """Builds one document. `stack` holds the open lists and mappings with what is known of each."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, shared: _Shared | None = None) -> None:
         self.name = name
+        self.shared = shared
         self.root: Any = None
         self.first_line = 0
         self.stack: list[_Open] = []
@@ -115,6 +165,8 @@ class _Builder:
         kind = type(event)
         if kind is ScalarEvent:
             value = self._scalar(event)
+            if self.shared is not None:
+                value = self.shared.scalar(value)
             self._count(event)
             if event.anchor:
                 self.anchors[event.anchor] = (value, 1)
@@ -176,10 +228,11 @@ class _Builder:
         for merged in closed.merged:
             for key, value in merged.items():
                 closed.value.setdefault(key, value)
+        value = closed.value if self.shared is None else self.shared.collection(closed.value)
         if closed.event.anchor:
             size = self.nodes + self.expanded - closed.before + 1
-            self.anchors[closed.event.anchor] = (closed.value, size)
-        self._put(closed.value if closed.value or isinstance(closed.value, list) else EMPTY, event)
+            self.anchors[closed.event.anchor] = (value, size)
+        self._put(value if value or isinstance(value, list) else EMPTY, event)
 
     def _alias(self, event: Any) -> Any:
         value, size = self.anchors.get(event.anchor, (None, -1))
