@@ -262,7 +262,11 @@ def pods_arguments(function: Command) -> Command:
 
     def gather(given: Given) -> None:
         names = (*given.pop("pod"), *given.pop("files"))
-        if not names and all(given.get(other) is None for other in INSTEAD_OF_PODS):
+        # Whether two kubelets would start is a question of its own.
+        instead = "," in (given.get("kubelet_version") or "") or any(
+            given.get(other) is not None for other in INSTEAD_OF_PODS
+        )
+        if not names and not instead:
             raise click.UsageError("name at least one POD: a file, a folder, or - for standard input")
         every, by_role = _replicas(given.pop("replicas"))
         given["pods"] = PodsRequest(

@@ -12,8 +12,9 @@ from numalign.analysis.node.finding import NodeFinding, drain_and_delete
 from numalign.analysis.node.room import largest_by_policy, rooms
 from numalign.analysis.node.state import state_findings
 from numalign.errors import StartError
-from numalign.kubelet.admission import Session, open_session
+from numalign.kubelet.admission import Session, loses_pinning, open_session
 from numalign.kubelet.demand import ContainerDemand
+from numalign.kubelet.releases.release import version_text
 from numalign.kubelet.start.held_pods import holders
 from numalign.kubelet.start.restore import as_written, refused, settle
 from numalign.model.cpuset import format_set, from_ids
@@ -149,8 +150,18 @@ def findings(opened: Opened) -> Iterator[NodeFinding]:
     active = frozenset(there.state.pods) if facts.active is not None or facts.pods is not None else None
     state = as_written(there.node, facts.files)
     yield from state_findings(there.node, state, facts.files, active, lambda uid: names.get(uid, uid), facts.root)
+    yield from _unpinned(there)
     if facts.files.cpu is not None and facts.podresources.pods is not None:
         yield from _answered_otherwise(facts, state, names)
+
+
+def _unpinned(there: Session) -> Iterator[NodeFinding]:
+    """Name pods that this kubelet pins nothing for, since they have resources of their own."""
+    for pod, demand in map(there.node.read_pod, there.pods):
+        if loses_pinning(there.node, pod, demand):
+            release = version_text(there.node.kubelet.version)
+            text = f"{pod.namespace}/{pod.name} has spec.resources: kubelet {release} pins no CPUs and no memory for it"
+            yield NodeFinding("pod-level-unpinned", "warning", "", text, "take spec.resources out of the pod")
 
 
 def _answered_otherwise(facts: NodeFacts, state: NodeState, names: Mapping[str, str]) -> Iterator[NodeFinding]:

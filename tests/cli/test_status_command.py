@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+import yaml
 
 from numalign.kubelet.cpu import checkpoint as cpu_file
 from numalign.kubelet.device import checkpoint as device_file
@@ -289,6 +290,23 @@ def test_wide_says_what_to_do(machine: str, kubelet: Path) -> None:
     done = in_process("status", "--node", kubelet, "--machine", machine, "-o", "wide")
 
     assert "what to do: restart the pods that hold devices" in done.out
+
+
+def test_a_pod_that_a_newer_kubelet_pins_nothing_for_is_named(machine: str, kubelet: Path, tmp_path: Path) -> None:
+    """docs/rules/kubelet-versions.md 6.3."""
+    pods = list(yaml.safe_load_all((NODE / "pods.yaml").read_text()))
+    for pod in pods:
+        own = {"cpu": "64", "memory": "64Gi"}
+        pod["spec"]["resources"] = {"limits": own, "requests": own}
+    beside = tmp_path / "pods.yaml"
+    beside.write_text(yaml.safe_dump_all(pods))
+    place = ("--node", kubelet, "--machine", machine)
+
+    older, newer = (
+        codes(status(*place, "--beside", beside, "--kubelet-version", version)) for version in ("1.32", "1.36")
+    )
+    assert "pod-level-unpinned" not in older
+    assert "pod-level-unpinned" in newer
 
 
 def test_an_answer_of_the_api_that_says_otherwise_is_told(tmp_path: Path) -> None:

@@ -109,7 +109,10 @@ def _start(result: UpgradeResult) -> Iterable[str]:
     """Say which of the versions does not come up, and what to do."""
     stopped = [run.version for run in (result.older, result.newer) if run.error]
     if stopped:
-        yield f"kubelet {' and '.join(stopped)} does not start with these settings"
+        named = f"kubelet {stopped[0]} does" if len(stopped) == 1 else f"kubelets {' and '.join(stopped)} do"
+        yield f"{named} not start with these settings"
+    elif not result.newer.pods:
+        yield f"kubelets {result.older.version} and {result.newer.version} start with these settings"
     if result.newer.error:
         yield f"  see numalign config check --kubelet-version {result.newer.version}"
 

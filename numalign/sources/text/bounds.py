@@ -12,5 +12,5 @@ MAX_VALUES: Final = 5_000_000
 """Most values and keys of one document; a dump of 64 MiB has three to four million."""
 MAX_DOCUMENTS: Final = 1_000_000
 """Most documents of one file."""
-MAX_YAML_VALUES: Final = 2_000_000
-"""Most values and keys of one document in YAML, which takes twenty times as long to read as JSON: some five seconds."""
+MAX_YAML_VALUES: Final = 1_000_000
+"""Most values and keys of one document in YAML, twenty times as slow to read as JSON: some three seconds."""
