@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from tests.cli.running import ENVIRONMENT, ROOT
+from tests.schemas import strictly
 
 COMMAND = [sys.executable, "-m", "numalign", "serve", "--cluster", "docs/examples/cluster.yaml", "--stdio"]
 
@@ -22,7 +23,10 @@ def talk(*lines: object) -> list[dict[str, object]]:
     text = "".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines)
     done = subprocess.run(COMMAND, cwd=ROOT, env=ENVIRONMENT, input=text, capture_output=True, text=True, check=True)
     assert done.stderr == ""
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    for answer in answers:
+        strictly("oracle").validate(answer)
+    return answers
 
 
 def test_pods_come_and_go() -> None:
