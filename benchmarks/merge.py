@@ -10,11 +10,11 @@ from math import prod
 from benchmarks.timing import Row, seconds_per_call, slowdown
 from benchmarks.workloads import load
 from numalign.kubelet.topology.hints import (
-    Demand,
+    AtLeast,
     HintFamily,
     HintList,
     Hints,
-    Piece,
+    MaskSet,
     ProviderAnswer,
     TopologyHint,
     expand,
@@ -87,10 +87,10 @@ def full_hint_sets(nodes: int, resources: int, *, preferred: bool) -> list[HintF
 
     Single nodes are preferred, except where nothing is to be preferred by all: then the last resource prefers pairs.
     """
-    everything = Piece((1 << nodes) - 1, (Demand((1,) * nodes, 1),))
+    everything = MaskSet((1 << nodes) - 1, (AtLeast((1,) * nodes, 1),))
     families = [HintFamily((everything,), 1)] * resources
     if not preferred:
-        pairs = Piece(everything.nodes, (Demand((1,) * nodes, 2),))
+        pairs = MaskSet(everything.nodes, (AtLeast((1,) * nodes, 2),))
         families[-1] = HintFamily((pairs,), 2)
     return families
 
@@ -105,7 +105,7 @@ def two_sockets(nodes: int) -> dict[int, tuple[int, ...]]:
 
 def family_size(family: HintFamily) -> int:
     """Count the hints of a family of `full_hint_sets`: all sets of nodes, or all but the single ones and the empty."""
-    nodes = family.pieces[0].nodes.bit_count()
+    nodes = family.sets[0].nodes.bit_count()
     return (1 << nodes) - (1 if family.width == 1 else 1 + nodes)
 
 

@@ -13,7 +13,7 @@ from math import comb, prod
 from numalign.analysis.matrix import Matrix, Row
 from numalign.kubelet import device
 from numalign.kubelet.node import Decision, Node
-from numalign.kubelet.topology.hints import HintFamily
+from numalign.kubelet.topology.hints import CANNOT_FIT, HintFamily
 from numalign.model.cpuset import ids
 from numalign.values import NamedTuple
 
@@ -70,7 +70,7 @@ def _listed(choices: Sequence[Choice]) -> Iterator[Allocation]:
 def alternatives(node: Node, decision: Decision, table: Matrix) -> tuple[Alternatives, ...]:
     """List what is there for one decision, nodes by nodes."""
     hints = {name: said for answer in decision.answers for name, said in answer.items()}
-    if any(hints[row.resource] == "cannot fit" for row in table.rows if row.resource in hints):
+    if any(hints[row.resource] is CANNOT_FIT for row in table.rows if row.resource in hints):
         return ()
     families = [said for said in hints.values() if isinstance(said, HintFamily)]
     width = max((family.width for family in families), default=1)

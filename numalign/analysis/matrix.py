@@ -11,7 +11,7 @@ from typing import Literal
 from numalign.analysis.alignment import memory_width
 from numalign.kubelet.demand import PodDemand
 from numalign.kubelet.node import Decision, Node, NodeState
-from numalign.kubelet.topology.hints import CANNOT_FIT, NO_PREFERENCE, HintFamily, Hints
+from numalign.kubelet.topology.hints import CANNOT_FIT, NO_PREFERENCE, HintFamily, HintList, Hints
 from numalign.values import NamedTuple
 
 Verdict = Literal["enough", "together", "no", "any"]
@@ -125,7 +125,7 @@ def offers(hints: Hints, mask: int) -> bool:
     """Tell whether a set of nodes is among a resource's hints."""
     if isinstance(hints, HintFamily):
         return hints.has(mask)
-    return not isinstance(hints, str) and any(hint.numa_affinity == mask for hint in hints)
+    return isinstance(hints, HintList) and any(hint.numa_affinity == mask for hint in hints)
 
 
 def available(node: Node, state: NodeState, name: str, numa: int) -> tuple[int, int]:

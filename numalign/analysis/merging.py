@@ -13,7 +13,7 @@ from typing import Literal
 
 from numalign.analysis.limits import MAX_COMBINATIONS_SHOWN
 from numalign.kubelet.node import PROVIDERS, Decision, Node
-from numalign.kubelet.topology.hints import NO_PREFERENCE, HintFamily, HintList, Hints, TopologyHint
+from numalign.kubelet.topology.hints import NO_PREFERENCE, HintFamily, HintList, Hints, TopologyHint, WithoutMask
 from numalign.kubelet.topology.merge.lists import non_preferred_key, preferred_key, target_width
 from numalign.kubelet.topology.policy import explicit
 from numalign.values import NamedTuple
@@ -89,7 +89,7 @@ def merging(node: Node, decision: Decision) -> Merging:
     lists: list[tuple[str, Hints]] = []
     for provider, answer in zip(PROVIDERS, decision.answers, strict=True):
         if not answer:
-            said.append(Said(provider, "", None, NO_PREFERENCE, 0))
+            said.append(Said(provider, "", None, NO_PREFERENCE.value, 0))
         for resource in answer:
             said.append(_said(provider, resource, answer[resource], width))
             lists.append((resource, answer[resource]))
@@ -120,8 +120,8 @@ def place(resource: str) -> int:
 
 
 def _said(provider: str, resource: str, hints: Hints, width: int) -> Said:
-    if isinstance(hints, str):
-        return Said(provider, resource, None, hints, 0)
+    if isinstance(hints, WithoutMask):
+        return Said(provider, resource, None, hints.value, 0)
     if isinstance(hints, HintFamily) and width > MAX_NODES_LISTED:
         return Said(provider, resource, None, "hints", 2**width - 1)
     listed = explicit([hints])[0]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from numalign.analysis.matrix import Cell, Matrix, matrix, offers
 from numalign.kubelet.config import KubeletConfig
-from numalign.kubelet.topology.hints import CANNOT_FIT, NO_PREFERENCE, TopologyHint
+from numalign.kubelet.topology.hints import CANNOT_FIT, NO_PREFERENCE, HintList, TopologyHint
 from numalign.model.machine import Device, Machine
 from numalign.model.pod import Pod
 from tests.analysis.support import GPU, NIC, PAGES, STATIC, config, decision, limits, machine, outcome, pod, pod_of
@@ -128,8 +128,8 @@ def test_a_node_fits_when_every_resource_does() -> None:
     [
         (CANNOT_FIT, False),
         (NO_PREFERENCE, False),
-        ((TopologyHint(0b01, True),), True),
-        ((TopologyHint(0b11, True),), False),
+        (HintList((TopologyHint(0b01, True),)), True),
+        (HintList((TopologyHint(0b11, True),)), False),
     ],
     ids=["nothing fits", "no opinion", "in the list", "not in the list"],
 )

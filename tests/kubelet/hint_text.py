@@ -11,7 +11,7 @@ def hint(text: str) -> TopologyHint:
 
 
 def hints(text: str) -> HintList:
-    return tuple(hint(word) for word in text.split())
+    return HintList(hint(word) for word in text.split())
 
 
 def show(value: TopologyHint, nodes: int) -> str:

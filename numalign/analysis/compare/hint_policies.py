@@ -70,4 +70,4 @@ def every_combination(nodes: int = 2) -> Iterator[Providers]:
     """Yield every pair of hints that two providers can give on a small machine."""
     hints = [TopologyHint(mask, preferred) for preferred in (True, False) for mask in masks_by_width((1 << nodes) - 1)]
     for one, other in product(hints, hints):
-        yield {"Provider 0": (one,), "Provider 1": (other,)}
+        yield {"Provider 0": HintList((one,)), "Provider 1": HintList((other,))}

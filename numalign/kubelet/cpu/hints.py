@@ -8,7 +8,7 @@ from __future__ import annotations
 from numalign.kubelet.cpu.manager import CPUManager
 from numalign.kubelet.cpu.state import CPUState
 from numalign.kubelet.demand import ContainerDemand, PodDemand
-from numalign.kubelet.topology.hints import CANNOT_FIT, Demand, HintFamily, Piece, ProviderAnswer, SocketAlignment
+from numalign.kubelet.topology.hints import CANNOT_FIT, AtLeast, HintFamily, MaskSet, ProviderAnswer, SocketAlignment
 
 NO_OPINION: ProviderAnswer = {}
 
@@ -65,8 +65,8 @@ def _generate(manager: CPUManager, available: int, reusable: int, request: int) 
     if most < need:
         return {"cpu": CANNOT_FIT}
     width = manager.minimal_width(request)
-    piece = Piece(candidates, (Demand(tuple(weights), need),), required)
-    return {"cpu": HintFamily((piece,), width, _socket_alignment(manager, width))}
+    mask_set = MaskSet(candidates, (AtLeast(tuple(weights), need),), required)
+    return {"cpu": HintFamily((mask_set,), width, _socket_alignment(manager, width))}
 
 
 def _socket_alignment(manager: CPUManager, width: int) -> SocketAlignment | None:

@@ -7,10 +7,10 @@ from numalign.kubelet.device.state import DeviceManager, DeviceState, Resource
 from numalign.kubelet.topology.hints import (
     CANNOT_FIT,
     NO_PREFERENCE,
-    Demand,
+    AtLeast,
     HintFamily,
     Hints,
-    Piece,
+    MaskSet,
     ProviderAnswer,
 )
 
@@ -71,10 +71,10 @@ def _generate(resource: Resource, available: int, reusable: int, amount: int) ->
         amount_left = amount
     weights = tuple([(members & available).bit_count() for members in resource.on_node])
     spans = tuple([mask for bit, mask in resource.spanning if bit & available])
-    piece = Piece(resource.nodes, (Demand(weights, amount_left, spans),), required, tuple(touched))
-    if not piece.has(resource.nodes):
+    mask_set = MaskSet(resource.nodes, (AtLeast(weights, amount_left, spans),), required, tuple(touched))
+    if not mask_set.has(resource.nodes):
         return CANNOT_FIT
-    family = HintFamily((piece,), resource.width(amount))
+    family = HintFamily((mask_set,), resource.width(amount))
     if resource.proposal:
         return resource.proposal.hints(resource, family, available | reusable, amount)
     return family

@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 
-from numalign.kubelet.topology.hints import Demand, HintFamily, Hints, Piece
+from numalign.kubelet.topology.hints import AtLeast, HintFamily, Hints, MaskSet
 from numalign.kubelet.topology.merge.families import narrowest_width
 from numalign.model.machine import Device, Machine
 from numalign.values import NamedTuple
@@ -51,10 +51,10 @@ class Resource(NamedTuple):
         """The least number of `nodes` whose known devices, free or not, reach `amount` (4.1 step 1)."""
         if not self.spanning:
             return min(bisect_left(self.largest, amount) + 1, len(self.largest))
-        known = Demand(
+        known = AtLeast(
             tuple(members.bit_count() for members in self.on_node), amount, tuple(mask for _, mask in self.spanning)
         )
-        whole = Piece(self.nodes, (known,))
+        whole = MaskSet(self.nodes, (known,))
         return narrowest_width((whole,)) if whole.has(self.nodes) else self.nodes.bit_count()
 
 

@@ -107,17 +107,17 @@ def best_hint(hints: HintFamily | HintList, required: int = 0) -> TopologyHint |
         found = [hint for hint in hints if hint.numa_affinity is not None and not required & ~hint.numa_affinity]
         return min(found, key=_rank, default=None)
     nodes = 0
-    for piece in hints.pieces:
-        nodes |= piece.nodes
+    for mask_set in hints.sets:
+        nodes |= mask_set.nodes
     if required & ~nodes:
         return None
     if hints.width == 1 and not required & (required - 1):
         for node in (required,) if required else map(_bit, ids(nodes)):
             if hints.has(node):
                 return TopologyHint(node, True)
-    pieces = [piece._replace(required=piece.required | required) for piece in hints.pieces]
+    sets = [mask_set._replace(required=mask_set.required | required) for mask_set in hints.sets]
     for width in range(max(hints.width, required.bit_count(), 1), nodes.bit_count() + 1):
-        masks = [mask for piece in pieces if (mask := best_member((piece,), width)) is not None]
+        masks = [mask for mask_set in sets if (mask := best_member((mask_set,), width)) is not None]
         if masks:
             return TopologyHint(min(masks), width == hints.width)
     return None

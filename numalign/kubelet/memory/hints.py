@@ -2,7 +2,7 @@
 
 The masks that rule 23 lets through are of three kinds:
 
-- any set of *idle* nodes (count 0; an idle node stands alone) with enough free memory: one monotone piece;
+- any set of *idle* nodes (count 0; an idle node stands alone) with enough free memory: one monotone set;
 - a single busy node that stands alone;
 - the group of some busy nodes, if every busy node in it has exactly this group.
 
@@ -21,10 +21,10 @@ from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.errors import KubeletHangError, KubeletPanicError
 from numalign.kubelet.memory.state import NIL_DEREFERENCE, STATIC, WORD, Block, MemoryManager, MemoryState
 from numalign.kubelet.topology.hints import (
-    Demand,
+    AtLeast,
     HintFamily,
     HintList,
-    Piece,
+    MaskSet,
     ProviderAnswer,
     TopologyHint,
     masks_by_width,
@@ -76,7 +76,7 @@ def regenerate(blocks: Sequence[Block], request: Request) -> ProviderAnswer:
     """Give the hints of a container that has its blocks already (rule 28)."""
     if tuple((block.type, block.size) for block in blocks) != request:
         return {}
-    return {block.type: (TopologyHint(block.mask, True),) for block in blocks}
+    return {block.type: HintList((TopologyHint(block.mask, True),)) for block in blocks}
 
 
 def calculate(manager: MemoryManager, state: MemoryState, uid: str, request: Request) -> HintFamily | HintList | None:
@@ -97,21 +97,21 @@ def calculate(manager: MemoryManager, state: MemoryState, uid: str, request: Req
     idle, busy = _kinds(manager, state)
     needs = [(state.free[places[resource]], amount) for resource, amount in request]
     reusable = state.reusable_of(uid)
-    pieces = []
+    sets = []
     if idle and all(_total(free, idle) >= amount for free, amount in needs):
-        pieces.append(Piece(idle, tuple([Demand(free, amount) for free, amount in needs])))
+        sets.append(MaskSet(idle, tuple([AtLeast(free, amount) for free, amount in needs])))
     single = busy
     if reusable:
         own = sorted({mask for mask, _ in reusable if not mask & ~idle})
-        single = busy + [mask for mask in own if not any(piece.has(mask) for piece in pieces)]
+        single = busy + [mask for mask in own if not any(mask_set.has(mask) for mask_set in sets)]
     for mask in single:
         if reusable:
             fits = _fits(manager, state, uid, request, mask)
         else:
             fits = all(_total(free, mask) >= amount for free, amount in needs)
         if fits:
-            pieces.append(Piece(mask, (), mask))
-    return HintFamily(tuple(pieces), narrowest(manager, request)) if pieces else None
+            sets.append(MaskSet(mask, (), mask))
+    return HintFamily(tuple(sets), narrowest(manager, request)) if sets else None
 
 
 def violates(manager: MemoryManager, state: MemoryState, mask: int) -> bool:
@@ -138,8 +138,8 @@ def narrowest(manager: MemoryManager, request: Request) -> int:
         for node in manager.node_ids:
             if all(row[node] >= amount for row, (_, amount) in zip(rows, request, strict=True)):
                 return 1
-    demands = tuple(Demand(row, amount) for row, (_, amount) in zip(rows, request, strict=True))
-    return narrowest_width((Piece(manager.nodes, demands),))
+    demands = tuple(AtLeast(row, amount) for row, (_, amount) in zip(rows, request, strict=True))
+    return narrowest_width((MaskSet(manager.nodes, demands),))
 
 
 def _kinds(manager: MemoryManager, state: MemoryState) -> tuple[int, list[int]]:
@@ -196,4 +196,4 @@ def _walk(manager: MemoryManager, state: MemoryState, uid: str, request: Request
             continue
         if not violates(manager, state, mask) and _fits(manager, state, uid, request, mask):
             masks.append(mask)
-    return tuple([TopologyHint(mask, mask.bit_count() == best) for mask in masks]) or None
+    return HintList(TopologyHint(mask, mask.bit_count() == best) for mask in masks) or None

@@ -1,7 +1,7 @@
 """The Memory Manager's facts and state as values: tables, counts, groups, blocks.
 
 Per-node figures are tuples indexed by NUMA node *id* (ids the machine does not have hold 0), so a resource's free
-memory is at once the weights of a `Demand`. Amounts are bytes; masks are ints over node ids.
+memory is at once the weights of a `AtLeast`. Amounts are bytes; masks are ints over node ids.
 """
 
 from __future__ import annotations

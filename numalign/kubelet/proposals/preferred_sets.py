@@ -34,7 +34,7 @@ def prefer(resource: Resource, family: HintFamily, offered: int, size: int) -> H
     if sets is None:
         return family
     masks = {nodes_of(resource, members) for members in sets if not members & ~offered}
-    return tuple([TopologyHint(hint.numa_affinity, hint.numa_affinity in masks) for hint in expand(family)])
+    return HintList(TopologyHint(hint.numa_affinity, hint.numa_affinity in masks) for hint in expand(family))
 
 
 def choose(resource: Resource, available: int, must_include: int, size: int, mask: int | None) -> int:

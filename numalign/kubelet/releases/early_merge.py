@@ -44,7 +44,7 @@ class SingleNode(NamedTuple):
 def prefer_single_nodes(lists: Sequence[HintList]) -> list[HintList]:
     """Take the preference from every hint of several nodes (13, `single-numa-node` up to v1.17)."""
     return [
-        tuple(TopologyHint(mask, preferred and (mask is None or mask.bit_count() == 1)) for mask, preferred in hints)
+        HintList(TopologyHint(mask, preferred and (mask is None or mask.bit_count() == 1)) for mask, preferred in hints)
         for hints in lists
     ]
 
@@ -110,7 +110,7 @@ def merge_devices(answer: ProviderAnswer, full: int) -> ProviderAnswer:
     if len(lists) == lists.count(DO_NOT_CARE):
         return {}
     flags.pop(0, None)
-    return {"devices": tuple(TopologyHint(mask, flags[mask]) for mask in masks_by_width(full) if mask in flags)}
+    return {"devices": HintList(TopologyHint(mask, flags[mask]) for mask in masks_by_width(full) if mask in flags)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,9 @@ Masks are ints over node *ids*: bit i is NUMA node i.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from enum import Enum
 from itertools import combinations
-from typing import Final, Literal
+from typing import Final
 
 from numalign.kubelet.errors import KubeletHangError
 from numalign.values import NamedTuple
@@ -25,7 +26,7 @@ class TopologyHint(NamedTuple):
     preferred: bool
 
 
-class Demand(NamedTuple):
+class AtLeast(NamedTuple):
     """One condition on a mask: the amounts on its nodes must reach `need`.
 
     `weights[j]` is the amount on node j (tuple index = node id; ids past its end have 0).
@@ -54,14 +55,14 @@ class Demand(NamedTuple):
         return total >= self.need
 
 
-class Piece(NamedTuple):
-    """A monotone set of masks: all m with required ⊆ m ⊆ nodes, touching each of `touched`, meeting all demands.
+class MaskSet(NamedTuple):
+    """A monotone set of masks: all m with required ⊆ m ⊆ nodes, touching each of `touched`, meeting all conditions.
 
     Adding nodes of `nodes` to a member gives a member.
     """
 
     nodes: int
-    demands: tuple[Demand, ...]
+    conditions: tuple[AtLeast, ...]
     required: int = 0
     touched: tuple[int, ...] = ()
 
@@ -72,7 +73,7 @@ class Piece(NamedTuple):
         for other in self.touched:
             if not other & mask:
                 return False
-        return all(demand.met_by(mask) for demand in self.demands)
+        return all(condition.met_by(mask) for condition in self.conditions)
 
 
 class SocketAlignment(NamedTuple):
@@ -88,19 +89,19 @@ class SocketAlignment(NamedTuple):
 
 
 class HintFamily(NamedTuple):
-    """The hints of one resource: members of any of `pieces`; preferred when they have `width` nodes.
+    """The hints of one resource: members of any of `sets`; preferred when they have `width` nodes.
 
     At least one mask is a member (a provider whose family would be empty answers `CANNOT_FIT`, or, as the Memory
     Manager does, has no opinion).
     """
 
-    pieces: tuple[Piece, ...]
+    sets: tuple[MaskSet, ...]
     width: int
     socket_alignment: SocketAlignment | None = None
 
     def has(self, mask: int) -> bool:
         """Tell whether `mask` is one of the hints."""
-        return any(piece.has(mask) for piece in self.pieces)
+        return any(mask_set.has(mask) for mask_set in self.sets)
 
     def prefers(self, mask: int) -> bool:
         """Tell whether a hint with this mask is preferred."""
@@ -109,14 +110,27 @@ class HintFamily(NamedTuple):
         return self.socket_alignment is not None and self.socket_alignment.holds(mask)
 
 
-NO_PREFERENCE: Final = "no preference"
-"""The provider does not care: merged as [nil:T]."""
-CANNOT_FIT: Final = "cannot fit"
-"""No set of nodes will do: merged as [nil:F]."""
+class WithoutMask(Enum):
+    """What a provider says without naming a set of nodes."""
 
-HintList = tuple[TopologyHint, ...]
-Hints = HintFamily | HintList | Literal["no preference", "cannot fit"]
-"""What a provider says about one resource: a family, an explicit list, or one of the two constants."""
+    NO_PREFERENCE = "no preference"
+    """The provider does not care: merged as [nil:T]."""
+    CANNOT_FIT = "cannot fit"
+    """No set of nodes will do: merged as [nil:F]."""
+
+
+NO_PREFERENCE: Final = WithoutMask.NO_PREFERENCE
+CANNOT_FIT: Final = WithoutMask.CANNOT_FIT
+
+
+class HintList(tuple[TopologyHint, ...]):
+    """Hints one by one, in the provider's order."""
+
+    __slots__ = ()
+
+
+Hints = HintFamily | HintList | WithoutMask
+"""What a provider says about one resource."""
 
 ProviderAnswer = Mapping[str, Hints]
 """Resource name -> hints. An empty mapping is "no preference"."""
@@ -146,8 +160,8 @@ def expand(family: HintFamily) -> HintList:
         KubeletHangError: more than `MAX_LISTED` nodes. The kubelet lists them and does not come back.
     """
     nodes = 0
-    for piece in family.pieces:
-        nodes |= piece.nodes
+    for mask_set in family.sets:
+        nodes |= mask_set.nodes
     if nodes.bit_count() > MAX_LISTED:
         raise KubeletHangError(f"the hint providers list every set of {nodes.bit_count()} NUMA nodes")
-    return tuple(TopologyHint(mask, family.prefers(mask)) for mask in masks_by_width(nodes) if family.has(mask))
+    return HintList(TopologyHint(mask, family.prefers(mask)) for mask in masks_by_width(nodes) if family.has(mask))

@@ -11,7 +11,7 @@ from numalign.kubelet.topology.hints import (
     HintFamily,
     HintList,
     Hints,
-    Piece,
+    MaskSet,
     ProviderAnswer,
     TopologyHint,
     expand,
@@ -21,8 +21,8 @@ from numalign.kubelet.topology.merge.lists import NUMAInfo, merge_lists
 
 Policy = Literal["none", "best-effort", "restricted", "single-numa-node"]
 
-DO_NOT_CARE: HintList = (TopologyHint(None, True),)
-IMPOSSIBLE: HintList = (TopologyHint(None, False),)
+DO_NOT_CARE: HintList = HintList((TopologyHint(None, True),))
+IMPOSSIBLE: HintList = HintList((TopologyHint(None, False),))
 NEVER = 0
 """The preferred width of hints that are not preferred: no mask has it."""
 
@@ -68,19 +68,19 @@ def merge(policy: str, answers: Iterable[ProviderAnswer], numa: NUMAInfo) -> tup
 
 def _without_lists(lists: list[Hints], full: int) -> list[Hints] | None:
     """Write lists of one hint (a container's own memory) as families; None if a list stays, or only lists are there."""
-    if not any(type(hints) is tuple for hints in lists):
+    if not any(isinstance(hints, HintList) for hints in lists):
         return lists
     if not any(isinstance(hints, HintFamily) for hints in lists):
         return None
     result: list[Hints] = []
     for hints in lists:
-        if isinstance(hints, HintFamily | str):
+        if not isinstance(hints, HintList):
             result.append(hints)
             continue
         mask = hints[0].numa_affinity if len(hints) == 1 else None
         if not mask or mask & ~full:
             return None
-        result.append(HintFamily((Piece(mask, (), mask),), mask.bit_count() if hints[0].preferred else NEVER))
+        result.append(HintFamily((MaskSet(mask, (), mask),), mask.bit_count() if hints[0].preferred else NEVER))
     return result
 
 
@@ -102,7 +102,7 @@ def explicit(lists: Sequence[Hints]) -> list[HintList]:
 def single_numa_filter(lists: Sequence[HintList]) -> list[HintList]:
     """Keep "do not care" and preferred hints of one node (7)."""
     return [
-        tuple(
+        HintList(
             hint
             for hint in hints
             if hint.preferred and (hint.numa_affinity is None or hint.numa_affinity.bit_count() == 1)

@@ -68,9 +68,9 @@ def _said(nodes: int, said: Said) -> str:
         return {"no preference": "no preference", "cannot fit": "none: no set of nodes has enough"}[said.opinion]
     if said.hints is None:
         return f"up to {said.number}, too many to list"
-    shown = said.hints
+    shown: Sequence[TopologyHint] = said.hints
     if said.number > MAX_HINTS_LISTED:
-        shown = tuple(hint for hint in said.hints if hint.preferred)[:MAX_HINTS_LISTED]
+        shown = [hint for hint in said.hints if hint.preferred][:MAX_HINTS_LISTED]
     text = " ".join(hint_text(nodes, hint) for hint in shown) or "none preferred"
     return text if len(shown) == said.number else f"{text} and {said.number - len(shown)} more"
 

@@ -56,7 +56,7 @@ def _from_text(text: str) -> HintLists:
             if name in providers:
                 raise FieldError((name,), "is given twice")
             hints = [_hint(word, (name,)) for word in words.split()]
-            providers[name] = tuple(hint for hint, _ in hints)
+            providers[name] = HintList(hint for hint, _ in hints)
             nodes = max([nodes, *(width for _, width in hints)])
     except FieldError as error:
         raise InputError(f"--hints: {error.path[0]}: {error.message}") from None
@@ -68,13 +68,13 @@ def _from_data(data: object) -> HintLists:
     nodes = 1
     for provider, value in fields.mapping(data, (), "a mapping: provider to hints").items():
         if value is None:
-            providers[provider] = (TopologyHint(None, True),)
+            providers[provider] = HintList((TopologyHint(None, True),))
             continue
         listed = fields.sequence(value, (provider,), "a list of hints")
         if len(listed) > MAX_HINTS:
             raise FieldError((provider,), f"expected at most {MAX_HINTS} hints")
         hints = [_element(one, (provider, place)) for place, one in enumerate(listed)]
-        providers[provider] = tuple(hint for hint, _ in hints)
+        providers[provider] = HintList(hint for hint, _ in hints)
         nodes = max([nodes, *(width for _, width in hints)])
     if not providers:
         raise FieldError((), "expected at least one provider")

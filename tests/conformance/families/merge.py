@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from numalign.kubelet.errors import KubeletPanicError
-from numalign.kubelet.topology.hints import NO_PREFERENCE, Hints, ProviderAnswer, TopologyHint
+from numalign.kubelet.topology.hints import NO_PREFERENCE, HintList, Hints, ProviderAnswer, TopologyHint
 from numalign.kubelet.topology.merge.lists import NUMAInfo, numa_info
 from numalign.kubelet.topology.policy import merge
 from numalign.model.cpuset import from_ids, ids
@@ -41,7 +41,7 @@ def _answer(provider: dict[str, Any] | None) -> ProviderAnswer:
 def _hints(hints: list[dict[str, Any]] | None) -> Hints:
     if hints is None:
         return NO_PREFERENCE
-    return tuple(
+    return HintList(
         TopologyHint(None if hint["numaNodes"] is None else from_ids(hint["numaNodes"]), hint["preferred"])
         for hint in hints
     )

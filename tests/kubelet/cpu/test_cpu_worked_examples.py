@@ -234,7 +234,9 @@ def test_e11_hints_cover_the_nodes_of_the_reuse_set() -> None:
     assert hints_of(node, "s1", 1, uid="p") == "{0}P {0,1}"
 
 
-@pytest.mark.parametrize(("n", "hints"), [(6, "{0}P {1}P {0,1}"), (8, "{1}P {0,1}"), (9, "{0,1}P"), (15, CANNOT_FIT)])
+@pytest.mark.parametrize(
+    ("n", "hints"), [(6, "{0}P {1}P {0,1}"), (8, "{1}P {0,1}"), (9, "{0,1}P"), (15, str(CANNOT_FIT))]
+)
 def test_e12_hints_look_at_the_machine_for_preference(n: int, hints: str) -> None:
     assert hints_of(Node(MB, reserved="0,8"), "c", n) == hints
 

@@ -14,7 +14,15 @@ from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.device import DeviceManager, DeviceState
 from numalign.kubelet.device.state import build, natural_key, with_hints_everywhere
 from numalign.kubelet.errors import AllocationError
-from numalign.kubelet.topology.hints import CANNOT_FIT, NO_PREFERENCE, HintFamily, Hints, TopologyHint, expand
+from numalign.kubelet.topology.hints import (
+    CANNOT_FIT,
+    NO_PREFERENCE,
+    HintFamily,
+    Hints,
+    TopologyHint,
+    WithoutMask,
+    expand,
+)
 from numalign.kubelet.topology.merge.lists import numa_info
 from numalign.kubelet.topology.policy import explicit, merge
 from numalign.model.machine import Device, Machine, NUMANode
@@ -22,8 +30,8 @@ from numalign.model.pod import ContainerKind
 from tests.kubelet.hint_text import hints, show
 
 GPU = "v/gpu"
-NOT_CARE = "no preference"
-IMPOSSIBLE = "cannot fit"
+NOT_CARE = NO_PREFERENCE.value
+IMPOSSIBLE = CANNOT_FIT.value
 
 
 def manager(
@@ -80,8 +88,8 @@ def all_but(of: DeviceManager, free: str, resource: str = GPU) -> DeviceState:
 
 def write(answer: Hints, nodes: int = 2) -> str:
     """A list as the rules print it."""
-    if answer in (NO_PREFERENCE, CANNOT_FIT):
-        return str(answer)
+    if isinstance(answer, WithoutMask):
+        return answer.value
     return " ".join(show(one, nodes) for one in explicit([answer])[0])
 
 
@@ -225,7 +233,7 @@ class TestHintGeneration:
         """Four are free, but no mask is touched by three."""
         of = mixed_nics()
 
-        assert asked(of, device.EMPTY, container("c", nic=3), resource="v/nic") == CANNOT_FIT
+        assert asked(of, device.EMPTY, container("c", nic=3), resource="v/nic") == IMPOSSIBLE
         assert asked(of, device.EMPTY, container("c", nic=2), resource="v/nic") == "01:T 11:F"
 
     @pytest.mark.parametrize("nodes", [(-1,), (7,), (-1, 7)])

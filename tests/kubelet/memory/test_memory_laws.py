@@ -16,7 +16,7 @@ from numalign.kubelet.memory.hints import calculate, container_hints, narrowest
 from numalign.kubelet.memory.reserved import read_reserved_memory
 from numalign.kubelet.memory.start import start
 from numalign.kubelet.memory.state import MemoryManager, MemoryState, initial_state
-from numalign.kubelet.topology.hints import TopologyHint, masks_by_width
+from numalign.kubelet.topology.hints import HintList, TopologyHint, masks_by_width
 from numalign.model import quantity
 from numalign.model.cpuset import ids
 from numalign.model.machine import Machine, NUMANode
@@ -139,13 +139,13 @@ def by_the_rule(
         ):
             continue
         found.append(mask)
-    return tuple(TopologyHint(mask, mask.bit_count() == best) for mask in found), best
+    return HintList(TopologyHint(mask, mask.bit_count() == best) for mask in found), best
 
 
 @settings(max_examples=250)
 @given(histories())
 def test_hints_are_those_of_the_rule(history: tuple[MemoryManager, list[MemoryState], dict[str, PodDemand]]) -> None:
-    """The few pieces of a family are exactly the masks that the rule's walk lets through, in its order."""
+    """The few sets of a family are exactly the masks that the rule's walk lets through, in its order."""
     manager, states, known = history
     for state in states[-3:]:
         for pod in known.values():

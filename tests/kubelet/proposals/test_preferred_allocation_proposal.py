@@ -14,7 +14,7 @@ from numalign.kubelet.device.links import best_sets, links_within
 from numalign.kubelet.device.state import build
 from numalign.kubelet.proposals.preferred_sets import build_as_proposed, preferred_allocations
 from numalign.kubelet.releases.early_admission import build_without_asking
-from numalign.kubelet.topology.hints import HintFamily, TopologyHint, expand
+from numalign.kubelet.topology.hints import HintFamily, TopologyHint, WithoutMask, expand
 from numalign.model.machine import Device, Machine, NUMANode
 from tests.kubelet.hint_text import show
 
@@ -56,8 +56,8 @@ def given_out(ids: str) -> DeviceState:
 
 def hints(of: DeviceManager, state: DeviceState, gpus: int) -> str:
     answer = device.container_hints(of, state, pod(asks(gpus)), asks(gpus))[GPU]
-    if isinstance(answer, str):
-        return answer
+    if isinstance(answer, WithoutMask):
+        return answer.value
     listed = expand(answer) if isinstance(answer, HintFamily) else answer
     return " ".join(show(hint, 2) for hint in listed)
 

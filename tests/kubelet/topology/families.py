@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from numalign.kubelet.topology.hints import (
     CANNOT_FIT,
     NO_PREFERENCE,
-    Demand,
+    AtLeast,
     HintFamily,
     Hints,
-    Piece,
+    MaskSet,
     SocketAlignment,
     expand,
 )
@@ -33,26 +33,26 @@ def masks(nodes: int) -> st.SearchStrategy[int]:
 
 
 @cache
-def demands(nodes: int) -> st.SearchStrategy[Demand]:
+def demands(nodes: int) -> st.SearchStrategy[AtLeast]:
     spans = st.one_of(st.just(()), st.lists(masks(nodes), max_size=3).map(tuple))
-    return st.builds(Demand, st.tuples(*[st.integers(0, 3)] * nodes), st.integers(0, 7), spans)
+    return st.builds(AtLeast, st.tuples(*[st.integers(0, 3)] * nodes), st.integers(0, 7), spans)
 
 
 @cache
-def pieces(nodes: int) -> st.SearchStrategy[Piece]:
+def sets(nodes: int) -> st.SearchStrategy[MaskSet]:
     insides = st.one_of(st.just((1 << nodes) - 1), masks(nodes))
     requirements = st.one_of(st.just(0), masks(nodes))
     touches = st.one_of(st.just(()), st.lists(masks(nodes), max_size=2).map(tuple))
     wishes = st.lists(demands(nodes), min_size=1, max_size=2).map(tuple)
 
     @st.composite
-    def one(draw: st.DrawFn) -> Piece:
+    def one(draw: st.DrawFn) -> MaskSet:
         inside = draw(insides)
         wanted = draw(wishes)
-        piece = Piece(inside, wanted, draw(requirements) & inside, draw(touches))
-        if piece.has(inside) or draw(BOOLEANS):
-            return piece
-        return piece._replace(demands=tuple(demand._replace(need=demand.need // 3) for demand in wanted))
+        mask_set = MaskSet(inside, wanted, draw(requirements) & inside, draw(touches))
+        if mask_set.has(inside) or draw(BOOLEANS):
+            return mask_set
+        return mask_set._replace(conditions=tuple(demand._replace(need=demand.need // 3) for demand in wanted))
 
     return one()
 
@@ -60,7 +60,7 @@ def pieces(nodes: int) -> st.SearchStrategy[Piece]:
 @cache
 def families(nodes: int) -> st.SearchStrategy[Hints]:
     """A family with at least one member, else what a provider answers without one."""
-    some = st.lists(pieces(nodes), min_size=1, max_size=3).map(tuple)
+    some = st.lists(sets(nodes), min_size=1, max_size=3).map(tuple)
     pairs = st.tuples(masks(nodes), masks(nodes))
     widths, one_in_five, one_in_six = st.integers(1, nodes), st.integers(0, 4), st.integers(0, 5)
     needed = st.integers(1, 2)
@@ -70,7 +70,7 @@ def families(nodes: int) -> st.SearchStrategy[Hints]:
         parts = draw(some)
         if draw(one_in_five) == 0:
             group = draw(masks(nodes))
-            parts = (*parts, Piece(group, (), group))
+            parts = (*parts, MaskSet(group, (), group))
         sockets = SocketAlignment(draw(needed), draw(pairs)) if draw(one_in_six) == 0 else None
         family = HintFamily(parts, draw(widths), sockets)
         return family if expand(family) else CANNOT_FIT

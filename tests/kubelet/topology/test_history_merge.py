@@ -50,7 +50,7 @@ def test_row_of_the_rules(row: tuple[str, ...]) -> None:
 def every_list() -> list[HintList]:
     """All 27 lists of hints on two nodes: each mask is absent, preferred or not preferred."""
     return [
-        tuple(TopologyHint(mask, flag) for mask, flag in zip((1, 2, 3), flags, strict=True) if flag is not None)
+        HintList(TopologyHint(mask, flag) for mask, flag in zip((1, 2, 3), flags, strict=True) if flag is not None)
         for flags in itertools.product((None, True, False), repeat=3)
     ]
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from numalign.kubelet.errors import KubeletPanicError
-from numalign.kubelet.topology.hints import CANNOT_FIT, NO_PREFERENCE, Hints, ProviderAnswer, TopologyHint
+from numalign.kubelet.topology.hints import CANNOT_FIT, NO_PREFERENCE, HintList, Hints, ProviderAnswer, TopologyHint
 from numalign.kubelet.topology.merge.lists import ands_by_counting, merge_lists, numa_info, target_width
 from numalign.kubelet.topology.merge.walk import merge_by_walking
 from numalign.kubelet.topology.policy import DO_NOT_CARE, IMPOSSIBLE, explicit, filter_answers, merge
@@ -394,7 +394,7 @@ class TestRowsTooShort:
 def test_the_order_of_providers_and_hints_never_matters(policy: str) -> None:
     lists = [hints(at_least(3, 1)), hints(every_mask(3, "010", 1)), hints("011:T 110:T 111:F"), DO_NOT_CARE]
     results = {
-        merge(policy, [{"r": tuple(reversed(one)) if turned else one} for one in order], numa_info(range(3)))
+        merge(policy, [{"r": HintList(reversed(one)) if turned else one} for one in order], numa_info(range(3)))
         for order in itertools.permutations(lists)
         for turned in (False, True)
     }
@@ -423,7 +423,7 @@ def test_long_lists_merge_as_walked(one: list[int], other: list[int], short: lis
     """Two lists so long that pairs are not tried one by one; a short one before or after them."""
     more = [short] if short else []
     lists = [*more, one, other] if ahead else [one, other, *more]
-    listed = [tuple(TopologyHint(mask, False) for mask in masks) for masks in lists]
+    listed = [HintList(TopologyHint(mask, False) for mask in masks) for masks in lists]
 
     flat = numa_info(range(6), dict.fromkeys(range(6), (10,) * 6))
 

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from numalign.kubelet.errors import KubeletHangError
 from numalign.kubelet.topology.hints import (
     CANNOT_FIT,
-    Demand,
+    AtLeast,
     HintFamily,
+    HintList,
     Hints,
-    Piece,
+    MaskSet,
     TopologyHint,
     expand,
     masks_by_width,
@@ -24,7 +25,7 @@ from numalign.kubelet.topology.merge import families as search
 from numalign.kubelet.topology.merge.families import best_member, narrowest_width
 from numalign.kubelet.topology.merge.lists import NUMAInfo, numa_info
 from numalign.kubelet.topology.policy import explicit, merge
-from tests.kubelet.topology.families import demands, families, merges, pieces
+from tests.kubelet.topology.families import demands, families, merges, sets
 
 POLICIES = ("best-effort", "restricted", "single-numa-node")
 
@@ -38,7 +39,7 @@ def search_from(request: pytest.FixtureRequest) -> Iterator[None]:
     """Small machines have so few masks that none would be searched for."""
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "all searched":
-            patch.setattr(search, "FEW", 0)
+            patch.setattr(search, "MAX_MASKS_TRIED", 0)
         yield
 
 
@@ -57,23 +58,23 @@ class TestFamiliesAgainstTheirHints:
         if policy != "restricted" or expected:
             assert listed == family
 
-    @given(st.integers(1, 5).flatmap(lambda nodes: st.tuples(st.just(nodes), pieces(nodes), st.integers(1, nodes))))
-    def test_the_best_member_of_a_piece_is_its_smallest_mask(self, case: tuple[int, Piece, int]) -> None:
-        nodes, piece, width = case
-        members = [mask for mask in range(1, 1 << nodes) if piece.has(mask) and mask.bit_count() == width]
+    @given(st.integers(1, 5).flatmap(lambda nodes: st.tuples(st.just(nodes), sets(nodes), st.integers(1, nodes))))
+    def test_the_best_member_of_a_set_is_its_smallest_mask(self, case: tuple[int, MaskSet, int]) -> None:
+        nodes, mask_set, width = case
+        members = [mask for mask in range(1, 1 << nodes) if mask_set.has(mask) and mask.bit_count() == width]
 
-        assert min(members, default=None) == best_member((piece,), width)
+        assert min(members, default=None) == best_member((mask_set,), width)
 
     @given(st.integers(1, 5).flatmap(families))
     def test_the_narrowest_width(self, family: Hints) -> None:
         if isinstance(family, HintFamily):
             widths = [hint.numa_affinity.bit_count() for hint in expand(family) if hint.numa_affinity is not None]
 
-            assert min(widths) == narrowest_width(family.pieces)
+            assert min(widths) == narrowest_width(family.sets)
 
-    def test_pieces_without_a_member_have_no_width(self) -> None:
+    def test_sets_without_a_member_have_no_width(self) -> None:
         with pytest.raises(ValueError, match="no member"):
-            narrowest_width((Piece(0b11, (Demand((1, 1), 3),)),))
+            narrowest_width((MaskSet(0b11, (AtLeast((1, 1), 3),)),))
 
 
 class TestLaws:
@@ -101,21 +102,23 @@ class TestLaws:
         assert after.preferred or not before.preferred
 
     @given(st.integers(1, 5).flatmap(lambda nodes: st.tuples(st.just(nodes), demands(nodes))))
-    def test_a_piece_is_upward_closed(self, case: tuple[int, Demand]) -> None:
+    def test_a_set_is_upward_closed(self, case: tuple[int, AtLeast]) -> None:
         nodes, demand = case
-        piece = Piece((1 << nodes) - 1, (demand,))
+        mask_set = MaskSet((1 << nodes) - 1, (demand,))
 
-        for mask in masks_by_width(piece.nodes):
-            if piece.has(mask):
-                assert all(piece.has(mask | 1 << node) for node in range(nodes))
+        for mask in masks_by_width(mask_set.nodes):
+            if mask_set.has(mask):
+                assert all(mask_set.has(mask | 1 << node) for node in range(nodes))
 
 
 def capacity(total: tuple[int, ...], free: tuple[int, ...], need: int) -> Hints:
     """What the CPU or Device Manager answers on a machine with so much on each node."""
     full = (1 << len(total)) - 1
-    piece = Piece(full, (Demand(free, need),))
+    mask_set = MaskSet(full, (AtLeast(free, need),))
     return (
-        HintFamily((piece,), narrowest_width((Piece(full, (Demand(total, need),)),))) if piece.has(full) else CANNOT_FIT
+        HintFamily((mask_set,), narrowest_width((MaskSet(full, (AtLeast(total, need),)),)))
+        if mask_set.has(full)
+        else CANNOT_FIT
     )
 
 
@@ -205,7 +208,7 @@ class TestLargeMachines:
     @pytest.mark.parametrize(("own", "expected"), [("T", True), ("F", False)])
     def test_a_list_of_one_hint_beside_families(self, own: str, expected: bool) -> None:
         """A container that has its memory already: its own nodes are the only hint."""
-        memory = (TopologyHint(0b1100, own == "T"),)
+        memory = HintList((TopologyHint(0b1100, own == "T"),))
         cpus = capacity((16,) * 64, (16,) * 64, 24)
 
         assert merged("best-effort", [memory, cpus], numa_info(range(64)))[0] == TopologyHint(0b1100, expected)
@@ -214,8 +217,8 @@ class TestLargeMachines:
 
     def test_long_lists_of_16_nodes(self) -> None:
         """Every set of nodes, three times, and no two agree."""
-        every = [tuple(TopologyHint(m, m.bit_count() == width) for m in range(1, 1 << 16)) for width in (1, 2, 3)]
-        wide = tuple(hint for hint in every[2] if (hint.numa_affinity or 0).bit_count() > 2)
+        every = [HintList(TopologyHint(m, m.bit_count() == width) for m in range(1, 1 << 16)) for width in (1, 2, 3)]
+        wide = HintList(hint for hint in every[2] if (hint.numa_affinity or 0).bit_count() > 2)
 
         best, _ = merged("best-effort", [*every, wide], numa_info(range(16)))
 

@@ -1,6 +1,6 @@
 """Merging families of hints without listing them (docs/rules/topology-manager.md 12.5).
 
-A list of hints is a union of *pieces*, and a piece is monotone: adding nodes to a member gives a member. So the winner
+A list of hints is a union of *sets*, and a set is monotone: adding nodes to a member gives a member. So the winner
 is found by looking for the smallest mask of one size that lies in all families, and, when nothing is preferred, for the
 smallest mask that a combination can be ANDed to. Neither needs 2^n masks. `merge.merge_lists` gives the same answers by
 enumeration; the tests hold the two together.
@@ -13,13 +13,13 @@ from itertools import combinations, product
 from math import comb
 from typing import Final
 
-from numalign.kubelet.topology.hints import CANNOT_FIT, HintFamily, Hints, Piece, SocketAlignment, TopologyHint
+from numalign.kubelet.topology.hints import CANNOT_FIT, HintFamily, Hints, MaskSet, SocketAlignment, TopologyHint
 from numalign.kubelet.topology.merge.best_set import Anything, closest, lowest
-from numalign.kubelet.topology.merge.limits import leaves_out, meet, member
+from numalign.kubelet.topology.merge.limits import and_of_sets, in_every_set, leaves_out
 from numalign.kubelet.topology.merge.lists import NUMAInfo
 
-FEW: Final = 16
-"""So many masks are looked at one by one: preparing a search would take longer."""
+MAX_MASKS_TRIED: Final = 16
+"""Up to this number masks are looked at one by one: preparing a search would take longer."""
 
 
 def merge_families(lists: Sequence[Hints], numa: NUMAInfo, *, only_single: bool, only_preferred: bool) -> TopologyHint:
@@ -52,8 +52,8 @@ def _single_node(families: Sequence[HintFamily]) -> int | None:
     common = -1
     for family in families:
         nodes = 0
-        for piece in family.pieces:
-            nodes |= piece.nodes
+        for mask_set in family.sets:
+            nodes |= mask_set.nodes
         common &= nodes
     while common:
         bit = common & -common
@@ -94,8 +94,8 @@ def _narrowest(families: Sequence[HintFamily], width: int, numa: NUMAInfo) -> in
                 return None
             sockets.append(family.socket_alignment)
     best: tuple[int, int] | None = None
-    for pieces in product(*[family.pieces for family in families]):
-        mask = best_member(pieces, width, numa, sockets)
+    for sets in product(*[family.sets for family in families]):
+        mask = best_member(sets, width, numa, sockets)
         if mask is not None:
             key = (numa.distance(mask), mask)
             best = key if best is None else min(best, key)
@@ -103,32 +103,32 @@ def _narrowest(families: Sequence[HintFamily], width: int, numa: NUMAInfo) -> in
 
 
 def best_member(
-    pieces: Sequence[Piece], width: int, numa: NUMAInfo | None = None, sockets: Sequence[SocketAlignment] = ()
+    sets: Sequence[MaskSet], width: int, numa: NUMAInfo | None = None, sockets: Sequence[SocketAlignment] = ()
 ) -> int | None:
-    """Return the best mask of `width` nodes that lies in every piece, or None.
+    """Return the best mask of `width` nodes that lies in every set, or None.
 
     Args:
-        pieces: where it has to lie.
+        sets: where it has to lie.
         width: its number of nodes.
         numa: with distances: the closest mask is best; else the smallest integer.
         sockets: alignments that have to hold as well.
     """
     nodes, required = -1, 0
-    for piece in pieces:
-        nodes &= piece.nodes
-        required |= piece.required
+    for mask_set in sets:
+        nodes &= mask_set.nodes
+        required |= mask_set.required
     if nodes <= 0 or required & ~nodes or not 0 < width <= nodes.bit_count() or required.bit_count() > width:
         return None
 
     def holds(mask: int) -> bool:
-        return all(piece.has(mask) for piece in pieces) and all(alignment.holds(mask) for alignment in sockets)
+        return all(mask_set.has(mask) for mask_set in sets) and all(alignment.holds(mask) for alignment in sockets)
 
     if required.bit_count() == width:
         return required if holds(required) else None
     order = [node for node in range(nodes.bit_length()) if nodes >> node & 1]
-    if comb(len(order), width) <= FEW:
+    if comb(len(order), width) <= MAX_MASKS_TRIED:
         return _best_of(map(sum, combinations([1 << node for node in order], width)), numa, holds)
-    limits = member(pieces, order, width, sockets)
+    limits = in_every_set(sets, order, width, sockets)
     if numa is None or numa.distances is None:
         return lowest(order, width, limits)
     return closest(order, width, limits, numa, holds)
@@ -142,12 +142,12 @@ def _best_of(masks: Iterable[int], numa: NUMAInfo | None, holds: Callable[[int],
     return min(found, key=lambda mask: (numa.distance(mask), mask))
 
 
-def narrowest_width(pieces: Sequence[Piece]) -> int:
-    """Return how many nodes the narrowest member of any piece has (every list of hints has one)."""
-    limit = max(piece.nodes.bit_count() for piece in pieces)
+def narrowest_width(sets: Sequence[MaskSet]) -> int:
+    """Return how many nodes the narrowest member of any set has (every list of hints has one)."""
+    limit = max(mask_set.nodes.bit_count() for mask_set in sets)
     for width in range(1, limit + 1):
-        for piece in pieces:
-            if best_member((piece,), width) is not None:
+        for mask_set in sets:
+            if best_member((mask_set,), width) is not None:
                 return width
     raise ValueError("a family of hints has no member")
 
@@ -156,13 +156,13 @@ def _non_preferred(families: Sequence[HintFamily], numa: NUMAInfo) -> int:
     """Return the mask of the best non-preferred combination (6.4); full when every AND is empty (6.5)."""
     if not families:
         return numa.full
-    target = max(narrowest_width(family.pieces) for family in families)
+    target = max(narrowest_width(family.sets) for family in families)
     best: tuple[int, int, int, int] | None = None
-    members = [[piece for piece in family.pieces if piece.has(piece.nodes)] for family in families]
-    for pieces in product(*members):
+    members = [[mask_set for mask_set in family.sets if mask_set.has(mask_set.nodes)] for family in families]
+    for sets in product(*members):
         common = numa.full
-        for piece in pieces:
-            common &= piece.nodes
+        for mask_set in sets:
+            common &= mask_set.nodes
         size = common.bit_count()
         if not size or (best is not None and best[:2] < _size_key(size if size < target else target, target)):
             continue
@@ -170,7 +170,7 @@ def _non_preferred(families: Sequence[HintFamily], numa: NUMAInfo) -> int:
         for width in range(min(target, size), size + 1):
             if best is not None and best[:2] < _size_key(width, target):
                 break
-            mask = _smallest_and(pieces, common, width, numa)
+            mask = _smallest_and(sets, common, width, numa)
             if mask is not None:
                 key = (*_size_key(width, target), numa.distance(mask), mask)
                 best = key if best is None else min(best, key)
@@ -182,18 +182,18 @@ def _size_key(width: int, target: int) -> tuple[int, int]:
     return (0, target - width) if width <= target else (1, width)
 
 
-def _smallest_and(pieces: Sequence[Piece], common: int, width: int, numa: NUMAInfo) -> int | None:
-    """Return the best AND of one mask from each piece with exactly `width` nodes, or None."""
+def _smallest_and(sets: Sequence[MaskSet], common: int, width: int, numa: NUMAInfo) -> int | None:
+    """Return the best AND of one mask from each set with exactly `width` nodes, or None."""
     order = [node for node in range(common.bit_length()) if common >> node & 1]
 
     def holds(mask: int) -> bool:
-        return leaves_out(pieces, common, mask)
+        return leaves_out(sets, common, mask)
 
-    # The best of all masks will nearly always do; only if not, what the pieces can leave out is looked at.
+    # The best of all masks will nearly always do; only if not, what the sets can leave out is looked at.
     if numa.distances is None:
         best = sum(1 << node for node in order[:width])
-        return best if holds(best) else lowest(order, width, meet(pieces, order))
+        return best if holds(best) else lowest(order, width, and_of_sets(sets, order))
     nearest = closest(order, width, Anything(), numa, bool)
     if nearest is not None and holds(nearest):
         return nearest
-    return closest(order, width, meet(pieces, order), numa, holds)
+    return closest(order, width, and_of_sets(sets, order), numa, holds)

@@ -1,4 +1,4 @@
-"""The two kinds of limits that merging searches under: a mask in all pieces, and a mask that pieces can be ANDed to."""
+"""The two kinds of limits that merging searches under: a mask in all sets, and a mask that sets can be ANDed to."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from collections.abc import Sequence
 from itertools import accumulate
 from operator import ge, mul
 
-from numalign.kubelet.topology.hints import Demand, Piece, SocketAlignment
+from numalign.kubelet.topology.hints import AtLeast, MaskSet, SocketAlignment
 from numalign.values import NamedTuple
 
 Missing = tuple[tuple[int, ...], int]
-"""What each demand still lacks, and which marks are touched."""
+"""What each condition still lacks, and which marks are touched."""
 
 SCALE = 1 << 60
-"""A whole need, in `Member.shares`."""
+"""A whole need, in `InEverySet.shares`."""
 
 
-class Member(NamedTuple):
-    """The mask lies in every piece and, where asked, touches so many sockets."""
+class InEverySet(NamedTuple):
+    """The mask lies in every set and, where asked, touches so many sockets."""
 
     weights: Sequence[Sequence[int]]
-    """For each demand what each node has."""
+    """For each condition what each node has."""
     needs: tuple[int, ...]
     reach: Sequence[Sequence[Sequence[int]]]
-    """`reach[d][i][k]`: the most that k of the first i nodes can add to demand d, every span counted at each node."""
+    """`reach[d][i][k]`: the most that k of the first i nodes can add to condition d, every span counted at each."""
     shares: tuple[int, ...]
-    """What one unit of each demand counts in `reach_shares`: the more, the less is needed of it."""
+    """What one unit of each condition counts in `reach_shares`: the more, the less is needed of it."""
     reach_shares: Sequence[Sequence[int]]
-    """`reach` of all demands together: each alone may be within reach while all at once are not."""
+    """`reach` of all conditions together: each alone may be within reach while all at once are not."""
     required: Sequence[bool]
     required_below: Sequence[int]
     marks: Sequence[int]
@@ -36,7 +36,7 @@ class Member(NamedTuple):
     below: Sequence[int]
     """`below[i]`: the marks that the first i nodes can touch."""
     spans: Sequence[int]
-    """For each demand the marks that add one."""
+    """For each condition the marks that add one."""
     touched: int
     """The marks that must be touched."""
     sockets: tuple[tuple[int, int], ...]
@@ -80,20 +80,20 @@ class Member(NamedTuple):
         return True
 
 
-def member(
-    pieces: Sequence[Piece], order: Sequence[int], width: int, sockets: Sequence[SocketAlignment] = ()
-) -> Member:
-    """Prepare the search for masks of `width` of the nodes `order` that lie in all pieces."""
+def in_every_set(
+    sets: Sequence[MaskSet], order: Sequence[int], width: int, sockets: Sequence[SocketAlignment] = ()
+) -> InEverySet:
+    """Prepare the search for masks of `width` of the nodes `order` that lie in all sets."""
     required = 0
-    for piece in pieces:
-        required |= piece.required
-    demands = list(dict.fromkeys(demand for piece in pieces for demand in piece.demands))
+    for mask_set in sets:
+        required |= mask_set.required
+    conditions = list(dict.fromkeys(condition for mask_set in sets for condition in mask_set.conditions))
     marks: list[int] = []
     spans = []
-    for demand in demands:
-        spans.append(((1 << len(demand.spans)) - 1) << len(marks))
-        marks += demand.spans
-    must_touch = [other for piece in pieces for other in piece.touched]
+    for condition in conditions:
+        spans.append(((1 << len(condition.spans)) - 1) << len(marks))
+        marks += condition.spans
+    must_touch = [other for mask_set in sets for other in mask_set.touched]
     touched = ((1 << len(must_touch)) - 1) << len(marks)
     marks += must_touch
     counted = []
@@ -101,17 +101,17 @@ def member(
         counted.append((((1 << len(alignment.sockets)) - 1) << len(marks), alignment.width))
         marks += alignment.sockets
     of_node = [sum(1 << index for index, mark in enumerate(marks) if mark >> node & 1) for node in order]
-    weights = [[_weight(demand, node) for node in order] for demand in demands]
+    weights = [[_weight(condition, node) for node in order] for condition in conditions]
     most = [
-        [weight + (here & of_demand).bit_count() for weight, here in zip(row, of_node, strict=True)]
-        for row, of_demand in zip(weights, spans, strict=True)
+        [weight + (here & of_condition).bit_count() for weight, here in zip(row, of_node, strict=True)]
+        for row, of_condition in zip(weights, spans, strict=True)
     ]
-    shares = tuple([SCALE // demand.need if demand.need > 0 else 0 for demand in demands])
-    together = [sum(map(mul, of_one, shares)) for of_one in zip(*most, strict=True)] if demands else [0] * len(order)
+    shares = tuple([SCALE // condition.need if condition.need > 0 else 0 for condition in conditions])
+    together = [sum(map(mul, of_one, shares)) for of_one in zip(*most, strict=True)] if conditions else [0] * len(order)
     is_required = [bool(required >> node & 1) for node in order]
-    return Member(
+    return InEverySet(
         weights=weights,
-        needs=tuple([max(0, demand.need) for demand in demands]),
+        needs=tuple([max(0, condition.need) for condition in conditions]),
         reach=[_reach(row, width) for row in most],
         shares=shares,
         reach_shares=_reach(together, width),
@@ -125,8 +125,8 @@ def member(
     )
 
 
-def _weight(demand: Demand, node: int) -> int:
-    return demand.weights[node] if node < len(demand.weights) else 0
+def _weight(condition: AtLeast, node: int) -> int:
+    return condition.weights[node] if node < len(condition.weights) else 0
 
 
 def _reach(weights: Sequence[int], width: int) -> list[list[int]]:
@@ -143,55 +143,55 @@ def _reach(weights: Sequence[int], width: int) -> list[list[int]]:
 
 Ways = frozenset[tuple[int, ...]]
 
-FEW = 100
-"""So many ways are compared each with each."""
+MAX_WAYS_COMPARED = 100
+"""Up to this number ways are compared each with each."""
 
 
-class Meet(NamedTuple):
-    """The mask is the AND of one mask of each piece.
+class AndOfSets(NamedTuple):
+    """The mask is the AND of one mask of each set.
 
-    Every common node outside it must be left out of one of the pieces: a state is the set of ways in which that was
-    done so far. A way is what each demand has left over; where that does not tell all (spans, sets to be touched), it
-    is the mask of each piece.
+    Every common node outside it must be left out of one of the sets: a state is the set of ways in which that was
+    done so far. A way is what each condition has left over; where that does not tell all (spans, nodes to be touched),
+    it is the mask of each set.
     """
 
-    pieces: Sequence[Piece]
+    sets: Sequence[MaskSet]
     order: Sequence[int]
     plain: bool
-    """A way is what is left over: one entry a demand, piece by piece."""
+    """A way is what is left over: one entry a condition, set by set."""
     costs: Sequence[Sequence[Sequence[int] | None]]
-    """For each node and piece what leaving the node out costs each demand; None: the piece requires the node."""
+    """For each node and set what leaving the node out costs each condition; None: the set requires the node."""
     starts: Sequence[int]
-    """For each piece where its entries in a way begin."""
+    """For each set where its entries in a way begin."""
     cheapest: Sequence[Sequence[Sequence[Sequence[int]]]]
-    """`cheapest[p][d][i][k]`: what it costs demand d of piece p at least to leave k of the first i nodes out."""
+    """`cheapest[p][d][i][k]`: what it costs condition d of set p at least to leave k of the first i nodes out."""
 
     def start(self) -> Ways:
-        """Return the state before any decision: every piece has all of its nodes."""
+        """Return the state before any decision: every set has all of its nodes."""
         if not self.plain:
-            return frozenset([tuple([piece.nodes for piece in self.pieces])])
+            return frozenset([tuple([mask_set.nodes for mask_set in self.sets])])
         spare = [
-            sum(weight for node, weight in enumerate(demand.weights) if piece.nodes >> node & 1) - demand.need
-            for piece in self.pieces
-            for demand in piece.demands
+            sum(weight for node, weight in enumerate(condition.weights) if mask_set.nodes >> node & 1) - condition.need
+            for mask_set in self.sets
+            for condition in mask_set.conditions
         ]
         return frozenset([tuple(spare)])
 
     def take(self, index: int, state: Ways) -> Ways:  # noqa: ARG002
-        """Put a node into the mask: no piece leaves it out."""
+        """Put a node into the mask: no set leaves it out."""
         return state
 
     def leave(self, index: int, state: Ways) -> Ways | None:
-        """Let one of the pieces leave the node out, in every way that keeps its mask a member."""
+        """Let one of the sets leave the node out, in every way that keeps its mask a member."""
         ways: set[tuple[int, ...]] = set()
         bit = 1 << self.order[index]
         for position, costs in enumerate(self.costs[index]):
             if costs is None:
                 continue
             if not self.plain:
-                piece = self.pieces[position]
+                mask_set = self.sets[position]
                 for way in state:
-                    if piece.has(way[position] & ~bit):
+                    if mask_set.has(way[position] & ~bit):
                         ways.add((*way[:position], way[position] & ~bit, *way[position + 1 :]))
                 continue
             if not any(costs):
@@ -207,7 +207,7 @@ class Meet(NamedTuple):
         return _best_ways(ways) if self.plain else frozenset(ways)
 
     def hopeful(self, index: int, wanted: int, state: Ways) -> bool:
-        """Tell whether the pieces may leave out all but `wanted` of the first `index` nodes."""
+        """Tell whether the sets may leave out all but `wanted` of the first `index` nodes."""
         out = index - wanted
         if out <= 0:
             return out == 0
@@ -215,32 +215,34 @@ class Meet(NamedTuple):
             return True
         for way in state:
             possible = 0
-            for first, of_piece in zip(self.starts, self.cheapest, strict=True):
-                possible += min(bisect_right(sums[index], way[first + d]) - 1 for d, sums in enumerate(of_piece))
+            for first, of_set in zip(self.starts, self.cheapest, strict=True):
+                possible += min(bisect_right(sums[index], way[first + d]) - 1 for d, sums in enumerate(of_set))
                 if possible >= out:
                     return True
         return False
 
 
-def meet(pieces: Sequence[Piece], order: Sequence[int]) -> Meet:
-    """Prepare the search for masks to which one member of each piece can be ANDed; `order`: the common nodes."""
-    # A piece without demands can leave out what it does not require, at no cost.
-    pieces = [piece if piece.demands else piece._replace(demands=(Demand((), 0),)) for piece in pieces]
-    kept = [[bool(piece.required >> node & 1) for node in order] for piece in pieces]
-    weights = [[[_weight(demand, node) for node in order] for demand in piece.demands] for piece in pieces]
-    return Meet(
-        pieces=pieces,
+def and_of_sets(sets: Sequence[MaskSet], order: Sequence[int]) -> AndOfSets:
+    """Prepare the search for masks to which one member of each set can be ANDed; `order`: the common nodes."""
+    # A set without conditions can leave out what it does not require, at no cost.
+    sets = [mask_set if mask_set.conditions else mask_set._replace(conditions=(AtLeast((), 0),)) for mask_set in sets]
+    kept = [[bool(mask_set.required >> node & 1) for node in order] for mask_set in sets]
+    weights = [[[_weight(condition, node) for node in order] for condition in mask_set.conditions] for mask_set in sets]
+    return AndOfSets(
+        sets=sets,
         order=order,
-        plain=not any(piece.touched or any(demand.spans for demand in piece.demands) for piece in pieces),
+        plain=not any(
+            mask_set.touched or any(condition.spans for condition in mask_set.conditions) for mask_set in sets
+        ),
         costs=[
             [
-                None if of_piece[index] else tuple([row[index] for row in rows])
-                for of_piece, rows in zip(kept, weights, strict=True)
+                None if of_set[index] else tuple([row[index] for row in rows])
+                for of_set, rows in zip(kept, weights, strict=True)
             ]
             for index in range(len(order))
         ],
-        starts=list(accumulate([len(piece.demands) for piece in pieces[:-1]], initial=0)),
-        cheapest=[[_cheapest(row, of_piece) for row in rows] for of_piece, rows in zip(kept, weights, strict=True)],
+        starts=list(accumulate([len(mask_set.conditions) for mask_set in sets[:-1]], initial=0)),
+        cheapest=[[_cheapest(row, of_set) for row in rows] for of_set, rows in zip(kept, weights, strict=True)],
     )
 
 
@@ -256,7 +258,7 @@ def _cheapest(costs: Sequence[int], kept: Sequence[bool]) -> list[list[int]]:
 
 
 def _best_ways(ways: set[tuple[int, ...]]) -> Ways:
-    """Drop ways that another one beats: who has more left over in every demand can leave more out later."""
+    """Drop ways that another one beats: who has more left over in every condition can leave more out later."""
     if len(ways) < 2:
         return frozenset(ways)
     dimensions = range(len(next(iter(ways))))
@@ -266,30 +268,32 @@ def _best_ways(ways: set[tuple[int, ...]]) -> Ways:
         rest = way[:pivot] + way[pivot + 1 :]
         most[rest] = max(most.get(rest, 0), way[pivot])
     found = [(*rest[:pivot], value, *rest[pivot:]) for rest, value in most.items()]
-    if len(found) > FEW:
+    if len(found) > MAX_WAYS_COMPARED:
         return frozenset(found)
     return frozenset(way for way in found if not any(other != way and all(map(ge, other, way)) for other in found))
 
 
-def leaves_out(pieces: Sequence[Piece], common: int, mask: int) -> bool:
+def leaves_out(sets: Sequence[MaskSet], common: int, mask: int) -> bool:
     """Tell whether the common nodes outside a mask can be left out in one of a few simple ways.
 
-    In each, one piece after the other leaves out as many as it can, its cheapest first. False does not mean that it
+    In each, one set after the other leaves out as many as it can, its cheapest first. False does not mean that it
     cannot be done.
     """
     out = [1 << node for node in range(common.bit_length()) if (common & ~mask) >> node & 1]
-    return any(_one_after_the_other((*pieces[first:], *pieces[:first]), out) for first in range(len(pieces)))
+    return any(_one_after_the_other((*sets[first:], *sets[:first]), out) for first in range(len(sets)))
 
 
-def _one_after_the_other(pieces: Sequence[Piece], out: list[int]) -> bool:
-    for piece in pieces:
-        members = piece.nodes
+def _one_after_the_other(sets: Sequence[MaskSet], out: list[int]) -> bool:
+    for mask_set in sets:
+        members = mask_set.nodes
         everything = members & ~sum(out)
-        if piece.has(everything):
+        if mask_set.has(everything):
             return True
         still = []
-        for bit in sorted(out, key=lambda bit: [_weight(demand, bit.bit_length() - 1) for demand in piece.demands]):
-            if piece.has(members & ~bit):
+        for bit in sorted(
+            out, key=lambda bit: [_weight(condition, bit.bit_length() - 1) for condition in mask_set.conditions]
+        ):
+            if mask_set.has(members & ~bit):
                 members &= ~bit
             else:
                 still.append(bit)
