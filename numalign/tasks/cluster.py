@@ -27,7 +27,7 @@ from numalign.tasks.setup import LoadedPods, load_pods, load_setup
 from numalign.values import NamedTuple
 
 HEAD = 4096
-"""So many bytes show what a file is."""
+"""The bytes at a file's beginning that show what it is."""
 _OBJECT = re.compile(rb'(?m)\A\s*\{|^"?apiVersion')
 """How objects begin; a cluster file is YAML without `apiVersion`."""
 _STATE = re.compile(rb'"kind"\s*:\s*"' + state_dump.KIND.name.encode() + rb'"')

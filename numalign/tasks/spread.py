@@ -8,7 +8,7 @@ from typing import TypeVar, cast
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-FEW = 64
+MAX_ITEMS_ALONE = 64
 """So few pieces are done here: starting processes would take longer."""
 CHUNK = 16
 """How many pieces a process takes at once."""
@@ -25,7 +25,7 @@ def spread(work: Callable[[Item], Result], items: Sequence[Item], jobs: int) -> 
         items: for what.
         jobs: how many processes; 1: this one.
     """
-    if jobs < 2 or len(items) <= FEW:
+    if jobs < 2 or len(items) <= MAX_ITEMS_ALONE:
         return [work(item) for item in items]
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context

@@ -19,7 +19,7 @@ from numalign.values import NamedTuple
 
 GIBI = 1 << 30
 CORES_A_RESERVED_ONE = 32
-"""So many cores have one that is kept for the system."""
+"""Of how many cores one is kept for the system."""
 MEMORY_TIERS = ((4, 25), (4, 20), (8, 10), (112, 6), (0, 2))
 """(GiB, per cent kept of them), in order; 0: all the rest."""
 

@@ -22,7 +22,7 @@ REMOTE_SHARE = 0.05
 REMOTE_BYTES = 64 << 20
 """Memory elsewhere counts above this share and this many bytes (W-13)."""
 MAX_SHOWN = 5
-"""So many threads are named in one finding."""
+"""How many threads one finding names."""
 
 
 class Plan(NamedTuple):

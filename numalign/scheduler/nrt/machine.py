@@ -28,7 +28,7 @@ from numalign.scheduler.nrt.value import (
 from numalign.values import NamedTuple
 
 MAX_BY_DEFAULT = 8
-"""So many NUMA nodes a kubelet with a policy takes without being told."""
+"""NUMA nodes that a kubelet with a policy takes without being told."""
 LOCAL, REMOTE = 10, 20
 """Distances where the object names none."""
 

@@ -17,7 +17,7 @@ from numalign.sources.text.yaml import STDIN, FilePath, load_documents
 from numalign.values import NamedTuple
 
 HEAD = 1 << 16
-"""So many bytes show whether a file is JSON."""
+"""The bytes at the beginning that show whether a file is JSON."""
 
 
 class Dump(NamedTuple):

@@ -23,7 +23,7 @@ from numalign.sources.tree.folder import Tree
 from numalign.values import NamedTuple
 
 READS = 5
-"""So many times the files are read before we give up waiting for a quiet moment."""
+"""How often the files are read before we give up waiting for a quiet moment."""
 PAUSE = 0.2
 """Seconds between two reads of a live node."""
 USUAL_CONFIGS = (

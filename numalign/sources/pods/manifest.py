@@ -27,7 +27,7 @@ FINISHED: Final = ("Succeeded", "Failed")
 
 
 SPECS: Final = 10_000
-"""So many different specs are looked out for."""
+"""How many different specs are looked out for."""
 
 
 class Copies(NamedTuple):

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from numalign.sources.pods.pod_objects import Carrier
 
 _MAX_EACH: Final = 3
-"""So many notes of a kind get a line each; more share one."""
+"""How many notes of a kind get a line each; more share one."""
 _MAX_KINDS: Final = 6
-"""So many kinds are named in a line."""
+"""How many kinds a line names."""
 _ELSEWHERE: Final[Mapping[str, str]] = {
     "KubeletConfiguration": "a kubelet's settings go with --kubelet-config",
     "KubeletConfig": "a kubelet's settings go with --kubelet-config",

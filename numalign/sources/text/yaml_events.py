@@ -34,7 +34,7 @@ _NOT_TEXT: Final = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00
 _TAG: Final = "tag:yaml.org,2002:"
 
 SHARED_VALUES: Final = 20_000
-"""So many different values are looked out for among a text's documents."""
+"""How many different values are looked out for among a text's documents."""
 SHARED_LENGTH: Final = 16
 """Longest list or mapping that is shared."""
 SHARED_TEXT: Final = 64
