@@ -63,6 +63,8 @@ class Alignment(NamedTuple):
     """The mask of all nodes it touches; a device on a node without CPUs counts as on the nearest one with CPUs."""
     least: int
     """How few nodes would do on an empty machine; 0: nothing has a place."""
+    least_with_reserved: bool = False
+    """So few nodes have its CPUs only with the reserved ones, which the kubelet counts there."""
     cpus_float: bool = False
     """Its CPUs are shared or not pinned, and it holds or asks for what would need them."""
     too_large: tuple[TooLarge, ...] = ()
@@ -94,6 +96,7 @@ def alignment(node: Node, held: Holding, asked: ContainerDemand) -> Alignment:
     """Judge one container of an admitted pod by what it holds and what it asked for."""
     placed = _Placed(node, held)
     found = Alignment("none", placed.places, placed.nodes, placed.least, missing=held.missing, unknown=placed.unknown)
+    found = found._replace(least_with_reserved=_with_reserved(node, held.cpus or 0, placed.least))
     if held.missing:
         found = found._replace(verdict="incomplete")
     if not (held.cpus or held.devices or asked.cpus):
@@ -213,6 +216,12 @@ class _Placed:
             if any(sum(bool(mask & sum(some)) for mask in masks) >= amount for some in combinations(bits, size)):
                 return size
         return max(len(bits), 1)
+
+
+def _with_reserved(node: Node, cpus: int, least: int) -> bool:
+    """Tell whether so few nodes have so many CPUs only if reserved ones are counted, as the kubelet does."""
+    there = sorted(((numa.cpus & ~node.cpu.reserved).bit_count() for numa in node.machine.numa_nodes), reverse=True)
+    return sum(there[:least]) < cpus.bit_count()
 
 
 def _functions(node: Node, held: Holding) -> Mapping[str, PCIFunction] | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from numalign.analysis.alignment import nodes_of_cpus
+from numalign.analysis.handed import Handed, handed_on
 from numalign.analysis.holding import holding
 from numalign.analysis.matrix import Row, available
 from numalign.kubelet.admission import Outcome
@@ -84,7 +85,9 @@ class Group(NamedTuple):
 
     nodes: int
     pods: tuple[str, ...]
-    """Names of the pods, in order of admission."""
+    """Names of the pods, in order of admission, without the refused one."""
+    own: tuple[str, ...] = ()
+    """Names of the refused pod's own containers among those that hold it."""
 
 
 class Cores(NamedTuple):
@@ -113,6 +116,7 @@ class Circumstances(NamedTuple):
     """All that there is of these at one refusal."""
 
     own: tuple[Own, ...] = ()
+    handed: tuple[Handed, ...] = ()
     sums: tuple[Sum, ...] = ()
     shares: tuple[Shares, ...] = ()
     loose: tuple[Loose, ...] = ()
@@ -132,11 +136,12 @@ def circumstances(outcome: Outcome, rows: Sequence[Row]) -> Circumstances:
     hint = result.hints.get(result.container or "") if result.stage == "allocate" else None
     return Circumstances(
         own=tuple(one for one in _own(outcome) if one.resource in names),
+        handed=tuple(one for one in handed_on(node, outcome.after, outcome.demand) if one.resource in names),
         sums=tuple(_sums(outcome)),
         shares=tuple(_shares(outcome)),
         loose=tuple(_loose(node, outcome.after, name) for name in names if name in node.device.resources),
         groups=tuple(_groups(outcome)) if any(map(is_memory, names)) else (),
-        joined=_joined(outcome) if any(map(is_memory, names)) else (),
+        joined=joined(outcome) if any(map(is_memory, names)) else (),
         chosen=hint.numa_affinity if hint else None,
         cores=_cores(outcome) if outcome.reason == SMT_ALIGNMENT_ERROR else None,
         unreadable=_unreadable(outcome),
@@ -269,19 +274,19 @@ def _loose(node: Node, state: NodeState, name: str) -> Loose:
 def _groups(outcome: Outcome) -> Iterator[Group]:
     """List the nodes whose memory is held, with those who hold it."""
     state = outcome.after.memory
-    names = {pod.uid: pod.name for pod in (*outcome.before.pods, outcome.pod)}
-    seen: dict[int, list[str]] = {}
+    names = {pod.uid: pod.name for pod in outcome.before.pods}
+    pods: dict[int, list[str]] = {}
+    own: dict[int, list[str]] = {}
     for uid, containers in state.entries.items():
-        for blocks in containers.values():
+        for container, blocks in containers.items():
             for block in blocks:
-                there = seen.setdefault(block.mask, [])
-                if uid in names and names[uid] not in there:
-                    there.append(names[uid])
-    for mask in sorted(seen):
-        yield Group(mask, tuple(seen[mask]))
+                pods.setdefault(block.mask, []).extend([names[uid]] if uid in names else [])
+                own.setdefault(block.mask, []).extend([container] if uid == outcome.pod.uid else [])
+    for mask in sorted(pods):
+        yield Group(mask, tuple(dict.fromkeys(pods[mask])), tuple(dict.fromkeys(own[mask])))
 
 
-def _joined(outcome: Outcome) -> tuple[int, ...]:
+def joined(outcome: Outcome) -> tuple[int, ...]:
     """List which nodes may be used together (docs/rules/memory-manager.md 23): held ones only as they are held."""
     manager, state = outcome.before.node.memory, outcome.after.memory
     if manager.policy != STATIC:

@@ -6,12 +6,15 @@ scope `pod`, for a whole pod, from the same answers that the kubelet merged.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from numalign.analysis.alignment import memory_width
+from numalign.analysis.handed import Handed, handed_on
 from numalign.kubelet.demand import PodDemand
 from numalign.kubelet.node import Decision, Node, NodeState
 from numalign.kubelet.topology.hints import CANNOT_FIT, NO_PREFERENCE, HintFamily, HintList, Hints
+from numalign.model.resources import is_memory
 from numalign.values import NamedTuple
 
 Verdict = Literal["enough", "together", "no", "any"]
@@ -26,6 +29,10 @@ class Cell(NamedTuple):
     total: int
     """What pods could ever get there: without reserved CPUs, unhealthy devices and reserved memory."""
     verdict: Verdict
+    handed: int = 0
+    """What the pod's init containers hand on there, beside what is free; memory only where it lies on no other node."""
+    group: int = 0
+    """Of memory: the mask of nodes that are used together only, with this one; 0: it may be used alone."""
 
 
 class Row(NamedTuple):
@@ -65,13 +72,30 @@ def matrix(node: Node, pod: PodDemand, decision: Decision) -> Matrix:
     for answer in decision.answers:
         answers.update(answer)
     ids = tuple(sorted(numa.id for numa in node.machine.numa_nodes))
+    handed = tuple(handed_on(node, decision.state, pod))
     rows = [
-        _row(node, decision.state, name, amount, answers.get(name, NO_PREFERENCE), ids)
+        _bound(
+            decision.state, _row(node, decision.state, name, amount, answers.get(name, NO_PREFERENCE), ids), ids, handed
+        )
         for name, amount in asked
         if name in answers or _limits(node, name)
     ]
     rows.sort(key=lambda row: ({"cpu": 0, "memory": 1}.get(row.resource, 2), row.resource))
     return Matrix(decision.container, ids, tuple(rows))
+
+
+def _bound(state: NodeState, row: Row, ids: tuple[int, ...], handed: Sequence[Handed]) -> Row:
+    """Add to the cells of a row what init containers hand on there, and with which nodes memory is used only."""
+    given = [one.per_numa for one in handed if one.resource == row.resource]
+    memory = is_memory(row.resource)
+    if not given and not memory:
+        return row
+    cells = []
+    for numa, cell in zip(ids, row.cells, strict=True):
+        group = state.memory.groups[numa] if memory and numa < len(state.memory.groups) else 0
+        more = sum(each.get(numa, 0) for each in given)
+        cells.append(cell._replace(handed=more, group=group if group != 1 << numa else 0))
+    return row._replace(cells=tuple(cells))
 
 
 def _asked(pod: PodDemand, container: str | None) -> list[tuple[str, int]]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Literal
 
-from numalign.analysis.circumstances import Amount, Circumstances, amounts, circumstances
+from numalign.analysis.circumstances import Amount, Circumstances, amounts, circumstances, joined
 from numalign.analysis.matrix import Matrix, Row, matrix
 from numalign.kubelet import node as twin
 from numalign.kubelet.admission import Outcome, admit
@@ -20,6 +20,7 @@ from numalign.kubelet.fit.check import Shortage
 from numalign.kubelet.fit.predicates import Refusal as Predicate
 from numalign.kubelet.node import Decision, Node
 from numalign.kubelet.topology.hints import CANNOT_FIT
+from numalign.model.cpuset import ids
 from numalign.model.quantity import NANO
 from numalign.model.resources import HUGEPAGES
 from numalign.values import NamedTuple
@@ -58,6 +59,8 @@ class Refusal(NamedTuple):
     """What stands in the way and no decision tells."""
     around: Circumstances = Circumstances()
     """What it has to do with beside what is free."""
+    also: tuple[Row, ...] = ()
+    """Other resources of the same decision that would be refused alone, too."""
     missing: Amounts = ()
     """With `panic`: the memory resources asked for of which some NUMA node does not know."""
     empty: Refusal | None = None
@@ -128,6 +131,7 @@ def taken_apart(outcome: Outcome) -> Refusal:
         never=False,
         amounts=(*amounts(outcome, around, told), *_in_no_table(blocking, table)),
         around=around,
+        also=_also(outcome, table, blocking),
         missing=_missing(outcome) if result.stage == "panic" else (),
     )
 
@@ -209,24 +213,67 @@ def _asked_alone(outcome: Outcome, node: Node, container: ContainerDemand) -> De
 
 def _in_the_way(node: Node, decision: Decision, table: Matrix) -> tuple[Row, ...]:
     """Find the smallest set of resources that the policy refuses, the first one in the matrix's order."""
-    hints = {name: said for answer in decision.answers for name, said in answer.items()}
-    memory = [row for row in table.rows if row.resource in node.memory.places]
-    # Memory and huge pages share their hints: the one that needs most stands for all of them.
-    memory.sort(key=lambda row: (-row.width, any(cell.verdict == "enough" for cell in row.cells)))
-    rows = [row for row in table.rows if row.resource in hints and (row not in memory or row is memory[0])]
-
-    def refused(some: Sequence[Row]) -> bool:
-        return not twin.judge(
-            node.topology, decision.container, ({row.resource: hints[row.resource] for row in some},)
-        )[1]
-
+    memory, rows = _with_opinions(node, decision, table)
     found = tuple(rows)
     if len(rows) <= MAX_RESOURCES_SEARCHED:
         subsets = (some for size in range(1, len(rows)) for some in combinations(rows, size))
-        found = next((some for some in subsets if refused(some)), found)
+        found = next((some for some in subsets if _refused(node, decision, some)), found)
     if len(memory) > 1 and found == (memory[0],) and _alone_would_do(memory[0]):
         return tuple(row for row in table.rows if row in memory)
+    if len(memory) > 1 and len(found) > 1 and memory[0] in found and _somewhere_alone(found):
+        needed = [*(row for row in found if row not in memory), *_apart(found, memory)]
+        return tuple(row for row in table.rows if row in (needed if len(needed) >= len(found) else found))
     return found
+
+
+def _with_opinions(node: Node, decision: Decision, table: Matrix) -> tuple[list[Row], list[Row]]:
+    """Return the rows of memory, and the rows with hints of their own: of memory the one that needs most.
+
+    Memory and huge pages share their hints.
+    """
+    names = {name for answer in decision.answers for name in answer}
+    memory = [row for row in table.rows if row.resource in node.memory.places]
+    memory.sort(key=lambda row: (-row.width, any(cell.verdict == "enough" for cell in row.cells)))
+    return memory, [row for row in table.rows if row.resource in names and (row not in memory or row is memory[0])]
+
+
+def _refused(node: Node, decision: Decision, some: Sequence[Row]) -> bool:
+    """Tell whether a policy would refuse some resources if nothing else were asked."""
+    hints = {name: said for answer in decision.answers for name, said in answer.items()}
+    return not twin.judge(node.topology, decision.container, ({row.resource: hints[row.resource] for row in some},))[1]
+
+
+def _also(outcome: Outcome, table: Matrix | None, blocking: Sequence[Row]) -> tuple[Row, ...]:
+    """Find what else is refused alone, where one resource is: who asks for less of that one only meets it next."""
+    if table is None or outcome.result.stage != "merge" or len(blocking) != 1:
+        return ()
+    node, decision = outcome.before.node, outcome.result.decisions[-1]
+    memory, rows = _with_opinions(node, decision, table)
+    if blocking[0] in memory:
+        return tuple(row for row in rows if row not in memory and _refused(node, decision, [row]))
+    return tuple(row for row in rows if row not in blocking and _refused(node, decision, [row]))
+
+
+def _somewhere_alone(rows: Sequence[Row]) -> bool:
+    return all(_nodes_alone(row) for row in rows)
+
+
+def _nodes_alone(row: Row) -> frozenset[int]:
+    """Give the places of the nodes that alone have enough of a resource."""
+    return frozenset(place for place, cell in enumerate(row.cells) if cell.verdict in ("enough", "any"))
+
+
+def _apart(found: Sequence[Row], memory: Sequence[Row]) -> Sequence[Row]:
+    """Find the fewest memory resources that have no node in common with the others in the way.
+
+    Their hints are those of all of them together; the one that stands for them may be had where the others are.
+    """
+    others = [_nodes_alone(row) for row in found if row not in memory]
+    for size in range(1, len(memory) + 1):
+        for some in combinations(memory, size):
+            if not frozenset.intersection(*others, *map(_nodes_alone, some)):
+                return some
+    return ()
 
 
 def _alone_would_do(row: Row) -> bool:
@@ -260,7 +307,16 @@ def _not_handed_out(outcome: Outcome, table: Matrix) -> tuple[Row, ...]:
     if own:
         return own
     short = [row for row in rows if not row.possible or row.free < row.requested]
+    if provider == "memory" and not short:
+        short = [row for row in rows if not _had_everywhere(row, table, outcome)]
     return tuple(short or rows)
+
+
+def _had_everywhere(row: Row, table: Matrix, outcome: Outcome) -> bool:
+    """Tell whether memory is to be had on each set of nodes that may be used together, so that it is not in the way."""
+    masks = joined(outcome)
+    free = {numa: cell.free for numa, cell in zip(table.nodes, row.cells, strict=True)}
+    return bool(masks) and all(sum(free[numa] for numa in ids(mask)) >= row.requested for mask in masks)
 
 
 def _only_of_the_container(outcome: Outcome, table: Matrix) -> tuple[Row, ...]:

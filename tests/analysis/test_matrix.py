@@ -26,7 +26,7 @@ def table(
 
 
 def cells(found: Matrix, resource: str) -> list[tuple[int, int, str]]:
-    return [tuple(cell) for row in found.rows if row.resource == resource for cell in row.cells]
+    return [cell[:3] for row in found.rows if row.resource == resource for cell in row.cells]
 
 
 @pytest.mark.parametrize("policy", ["none", "best-effort", "restricted", "single-numa-node"])

@@ -62,5 +62,5 @@ class Part(NamedTuple):
     """This part alone."""
     otherwise: Refusal | None
     """How the pod is refused with all the other parts; of a cut request, with the next larger amount."""
-    larger: bool = False
-    """`otherwise` is about the next larger amount."""
+    larger: int = 0
+    """The next larger amount, in billionths, where `otherwise` is about that; 0: it is not."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
 from numalign.analysis.alignment import aligned
@@ -23,10 +23,14 @@ from numalign.analysis.whatif.settings import (
 from numalign.analysis.whatif.situation import Situation, with_amounts
 from numalign.errors import StartError
 from numalign.kubelet.admission import Outcome, Session, admit
+from numalign.model.resources import is_memory
 
 MAX_CHANGES = 5
 MAX_OF_A_KIND = 2
 
+
+MAX_PARTS_BESIDE = 3
+"""How many parts a combination may have that is told beside single changes of settings."""
 
 MAX_BUNDLED = 1
 """How many machines are named that nobody asked about."""
@@ -68,7 +72,10 @@ def changes(
         *_settings(situation, outcome),
     ]
     if not any(change.keeps_devices for change in found):
-        found += _combinations(situation, outcome, only_keeping=bool(found))
+        found += _combinations(situation, outcome, found)
+    elif all(_gives_up_alignment(change) for change in found if change.keeps_devices and all(change.amounts.values())):
+        found += [change for change in _as_it_is_set(outcome) if _worth_telling(change)]
+    found = _without_large_raises(found)
     # A pod that runs across devices is not helped by fewer of them: what keeps them comes first.
     found.sort(key=lambda change: (not change.keeps_devices, change.cost))
     whole = [change for change in found if all(change.amounts.values())]
@@ -94,17 +101,54 @@ def _nearest(situation: Situation, outcome: Outcome, found: Iterable[Change], mo
     return kept
 
 
-def _combinations(situation: Situation, outcome: Outcome, *, only_keeping: bool) -> list[Change]:
-    """Put changes together: first those that leave the settings alone; others where they lose a device."""
-    searches = (
-        lambda: (*cut_now(outcome), *(cut_and_move(outcome) if outcome.before.pods else ())),
+def _gives_up_alignment(change: Change) -> bool:
+    """Tell whether a change lets the pod in by looking at NUMA nodes less, so that it is not aligned."""
+    return change.aligned is False and bool({POLICY, MEMORY_POLICY} & change.flags.keys())
+
+
+def _worth_telling(change: Change) -> bool:
+    """Tell whether a combination beside changes of settings is not too much: few parts, and nothing left out."""
+    parts = len(change.amounts) + bool(change.pods)
+    return change.aligned is not False and parts <= MAX_PARTS_BESIDE and all(change.amounts.values())
+
+
+def _without_large_raises(found: list[Change]) -> list[Change]:
+    """Drop what more than doubles a request of memory, where anything else would do: nobody asks for that."""
+    small = [change for change in found if not _raises_memory(change)]
+    return small or found
+
+
+def _raises_memory(change: Change) -> bool:
+    return any(nano > 2 * change.asked[key] and is_memory(key[1]) for key, nano in change.amounts.items())
+
+
+def _as_it_is_set(outcome: Outcome) -> Iterator[Change]:
+    """Cut requests and move pods, the settings as they are."""
+    yield from cut_now(outcome)
+    if outcome.before.pods:
+        yield from cut_and_move(outcome)
+
+
+def _combinations(situation: Situation, outcome: Outcome, known: Sequence[Change]) -> list[Change]:
+    """Put changes together: first those that leave the settings alone; others where they lose a device.
+
+    Where single changes are known, which all lose a device, only what keeps all of them is wanted; where these even
+    leave one out, what keeps some of each, too.
+    """
+    some_left = bool(known) and not any(all(change.amounts.values()) for change in known)
+
+    def wanted(change: Change) -> bool:
+        return not known or change.keeps_devices or (some_left and all(change.amounts.values()))
+
+    searches: tuple[Callable[[], Iterable[Change]], ...] = (
+        lambda: _as_it_is_set(outcome),
         lambda: two_settings(situation, outcome),
         lambda: setting_and_cut(situation, outcome),
     )
     found: list[Change] = []
     for search in searches:
-        found += [change for change in search() if change.keeps_devices or not only_keeping]
-        if any(change.keeps_devices for change in found):
+        found += [change for change in search() if wanted(change)]
+        if any(change.keeps_devices or some_left for change in found):
             break
     return found
 

@@ -30,12 +30,13 @@ class _Tries(NamedTuple):
 
     def attempt(self, change: Change) -> Outcome | None:
         """Try a change of requests, pods and settings; None: the past cannot be replayed under its settings."""
-        session = self._session(change)
+        session = self.session(change)
         if session is None:
             return None
         return admit(without(session, change.pods), with_amounts(self.outcome.pod, change.amounts))
 
-    def _session(self, change: Change) -> Session | None:
+    def session(self, change: Change) -> Session | None:
+        """Replay the past under the settings of a change; None: the kubelet does not come that far."""
         if not change.flags:
             return self.outcome.before
         key = tuple(change.flags.items())
@@ -91,21 +92,24 @@ def _reason(tries: _Tries, change: Change, part: Change) -> Part:
     """Try a change without one part; of a cut request with the next larger amount."""
     if part.machine or part.hardware:
         return Part(part, None)
-    more = _with_more(tries.outcome, change, part)
+    more = _with_more(tries, change, part)
     tried = tries.attempt(more) if more else None
-    if tried is not None and not tried.admit:
-        return Part(part, taken_apart(tried), larger=True)
+    if more is not None and tried is not None and not tried.admit:
+        return Part(part, taken_apart(tried), larger=more.amounts[next(iter(part.amounts))])
     if _count(change) == 1:
         return Part(part, None)  # without it there is the refusal itself
     tried = tries.attempt(_rest(change, part))
     return Part(part, None if tried is None or tried.admit else taken_apart(tried))
 
 
-def _with_more(outcome: Outcome, change: Change, part: Change) -> Change | None:
-    """Ask for one CPU, device, page or MiB more than a cut leaves; None: the part is no such cut."""
+def _with_more(tries: _Tries, change: Change, part: Change) -> Change | None:
+    """Ask for one CPU, core, device, page or MiB more than a cut leaves; None: the part is no such cut."""
+    session = tries.session(change)
+    if session is None:
+        return None
     for key, nano in part.amounts.items():
         asked = part.asked[key]
-        step = steps(outcome.before, {key: asked})[key]
+        step = steps(session, {key: asked})[key]
         if nano > 0 and nano + step < asked:
             return change._replace(amounts={**change.amounts, key: nano + step})
     return None

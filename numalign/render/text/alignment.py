@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from numalign.model.resources import CPU
+from numalign.model.resources import CPU, MEMORY
 from numalign.render.page.document import Line
 from numalign.render.text.amounts import amount_text, nodes_text
 
 if TYPE_CHECKING:
-    from numalign.analysis.alignment import Part, TooLarge
+    from numalign.analysis.alignment import Alignment, Part, TooLarge
     from numalign.analysis.floating import Cause
     from numalign.analysis.verdict import Verdict
     from numalign.results.admit import ContainerResult, PodResult
@@ -83,21 +83,25 @@ def reason_of(container: ContainerResult, qos: str) -> str:
         held = "; ".join(_held(container))
         parts.append(f"{f'{held}, ' * bool(held)}CPUs anywhere: {cause_text(container.cause, qos)}")
     elif judged.too_large:
-        parts += [_too_large(one, judged.nodes) for one in judged.too_large]
+        parts.append(_too_large(judged.too_large, judged.nodes))
     elif judged.remote:
-        parts.append(", ".join([*_remote(judged.remote), f"CPUs on {nodes_text(judged.places[CPU])}"]))
+        parts.append(", ".join([*_remote(judged), f"CPUs on {nodes_text(judged.places[CPU])}"]))
     elif judged.verdict == "spread":
-        parts.append(f"on {nodes_text(judged.nodes)}, where {_nodes(judged.least)} would do on an empty machine")
+        counted = ", as the kubelet counts: with reserved CPUs" * judged.least_with_reserved
+        parts.append(
+            f"on {nodes_text(judged.nodes)}, where {_nodes(judged.least)} would do on an empty machine{counted}"
+        )
     if judged.unknown and judged.verdict in ("unknown", "spread", "incomplete"):
         parts.append(f"nobody knows the NUMA node of {', '.join(map(part_text, judged.unknown))}")
     return "; ".join(parts)
 
 
-def _remote(parts: Iterable[Part]) -> Iterator[str]:
-    """Name what lies elsewhere, node by node."""
+def _remote(judged: Alignment) -> Iterator[str]:
+    """Name what lies elsewhere, node by node; of memory all nodes that hold it, those of the CPUs too."""
     there: dict[int, list[str]] = {}
-    for part in parts:
-        there.setdefault(part.nodes, []).append(part_text(part))
+    for part in judged.remote:
+        nodes = part.nodes if part.ids else judged.places.get(part.resource, part.nodes)
+        there.setdefault(nodes, []).append(part_text(part))
     for nodes, names in there.items():
         yield f"{' and '.join(names)} on {nodes_text(nodes)}"
 
@@ -124,10 +128,15 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:MAX_IDS_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
-def _too_large(memory: TooLarge, nodes: int) -> str:
+def _too_large(memory: Sequence[TooLarge], nodes: int) -> str:
     has = "has" if nodes.bit_count() == 1 else "have"
-    asked, there = (amount_text(memory.resource, amount) for amount in (memory.asked, memory.there))
-    return f"it asks for {asked} {memory.resource}, {nodes_text(nodes)} {has} {there}, and no Memory Manager pins it"
+    texts = []
+    for one in memory:
+        asked, there = (amount_text(one.resource, amount) for amount in (one.asked, one.there))
+        counted = " (reserved memory included)" * (one.resource == MEMORY and one.there > 0)
+        texts.append(f"{there}{counted} of the {asked} {one.resource}")
+    where = f"it is on {nodes_text(nodes)}, which {has} {' and '.join(texts)} it asks for"
+    return f"{where}, and no Memory Manager pins it"
 
 
 def _nodes(count: int) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from numalign.analysis.whatif.settings import CPU_POLICY_OPTIONS, MEMORY_POLICY, POLICY, SCOPE, TOPOLOGY_POLICY_OPTIONS
 from numalign.model.quantity import NANO, Quantity, canonical
+from numalign.model.resources import CPU
 from numalign.render.page.document import Line
 from numalign.render.text.alignment import reason_of
 from numalign.render.text.amounts import bytes_text
@@ -72,10 +73,43 @@ def _change(
         yield Line(f"     {text}", "warn")
 
 
+def next_in_the_way(told: ExplainedPod) -> Iterator[str]:
+    """Say what would be in the way next, where no cut of a single request does.
+
+    The refusal names what the kubelet met first; who asks for less of only that is refused again.
+    """
+    refusal = told.refusal
+    if refusal is None or any(len(change.amounts) == 1 and len(change.parts) == 1 for change in told.changes):
+        return
+    number, change = next(
+        ((number, one) for number, one in enumerate(told.changes, start=1) if len(one.amounts) > 1), (0, None)
+    )
+    if change is None:
+        return
+    named = {row.resource for row in (*refusal.culprits, *refusal.also)}
+    named |= {one.resource for one in refusal.around.sums} | {one.resource for one in refusal.amounts}
+    others = [key for key in change.amounts if key[1] not in named or refusal.container not in (None, key[0])]
+    if others and len(others) < len(change.amounts):
+        texts = []
+        for container in dict.fromkeys(name for name, _ in others):
+            amounts = [f"{quantity_text(change.asked[key])} {key[1]}" for key in others if key[0] == container]
+            of = f" of container {container}" if told.containers > 1 else ""
+            texts.append(f"{', '.join(amounts)}{of}")
+        yield f"to ask for less of that alone would not do: {' and '.join(texts)} would be refused, too (see {number}.)"
+
+
 def _reason(indent: str, part: Part, sentences: Sequence[str]) -> Iterator[Line]:
-    head = "why no more: " if part.larger else "why: "
+    head = f"why no more{_next_cores(part)}: " if part.larger else "why: "
     for place, text in enumerate(sentences):
         yield Line(f"{indent}{'     ' if place else head}{text}")
+
+
+def _next_cores(part: Part) -> str:
+    """Name the next larger number of CPUs where only whole cores are given out."""
+    for (_, resource), nano in part.change.amounts.items():
+        if resource == CPU and part.larger - nano > NANO:
+            return f" (the next whole core makes {quantity_text(part.larger)})"
+    return ""
 
 
 def because(part: Part, refusal: Refusal | None) -> list[str]:

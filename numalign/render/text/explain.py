@@ -11,7 +11,7 @@ from numalign.render.page.document import Cell, Document, Line, Table
 from numalign.render.text.admit import header, machine_line
 from numalign.render.text.alignment import cause_text, reason_of
 from numalign.render.text.amounts import nodes_text
-from numalign.render.text.changes import Advice, changes_lines
+from numalign.render.text.changes import Advice, changes_lines, next_in_the_way
 from numalign.render.text.details import alternatives_lines, details
 from numalign.render.text.hardware import CLOSENESS
 from numalign.render.text.matrix import matrix_table
@@ -81,6 +81,7 @@ def explanation(config: KubeletConfig, told: ExplainedPod, advice: Advice) -> Do
     return [
         Line(f"{told.pod.name}: refused, {VERDICTS[told.refusal.never]}", "bad"),
         *(Line(f"  {text}", "bold") for text in why(told.refusal)),
+        *(Line(f"  {text}", "bold") for text in next_in_the_way(told)),
         Line(f"  {_kubelet_says(told.refusal)}"),
         *_matrices(told),
         *changes_lines(config, told, advice),

@@ -15,7 +15,8 @@ from numalign.render.text.amounts import Written, amount_text, nodes_text, writt
 from numalign.render.text.matrix import mask_of
 
 if TYPE_CHECKING:
-    from numalign.analysis.circumstances import Circumstances, Cores, Loose, Own, Unreadable
+    from numalign.analysis.circumstances import Circumstances, Cores, Loose, Unreadable
+    from numalign.analysis.handed import Handed
     from numalign.analysis.matrix import Matrix, Row
     from numalign.analysis.refusal import Refusal
 
@@ -63,12 +64,23 @@ def _first(refusal: Refusal) -> Iterator[str]:
         yield from _differ_in_width(rows, refusal.policy)
     elif refusal.stage == "policy":
         yield _too_wide(rows[0], table, refusal.policy, around)
+        yield from _also(refusal, table)
     elif refusal.stage == "merge" or (len(rows) > 1 and around.chosen is None and all(map(_alone_somewhere, rows))):
         yield from _never_meet(rows, table, around)
     else:
         for row in rows:
             yield from _too_little(row, table, refusal)
         yield from _memory_apart(refusal)
+        yield from _also(refusal, table)
+
+
+def _also(refusal: Refusal, table: Matrix) -> Iterator[str]:
+    """Name what else would be refused alone: who asks for less of the first one only meets it next."""
+    for row in refusal.also:
+        if row.possible:
+            yield _too_wide(row, table, refusal.policy, refusal.around)
+        else:
+            yield from _too_little(row, table, refusal)
 
 
 def in_short(refusal: Refusal) -> list[str]:
@@ -76,51 +88,83 @@ def in_short(refusal: Refusal) -> list[str]:
     sums = list(_sums(refusal))
     if sums:
         return sums
-    return [*_first(refusal), *(text for text in _beside(refusal) if text.startswith(TAKEN_OVER))]
+    return [*_first(refusal._replace(also=())), *_taken_over(refusal)]
 
 
 def _beside(refusal: Refusal) -> Iterator[str]:
     """Say what the pod's own containers have to do with it."""
     yield from _sums(refusal)
     told = {one.resource for one in refusal.around.sums}
-    nodes = refusal.matrix.nodes if refusal.matrix else ()
     for row in refusal.culprits:
         if row.resource not in told and not refusal.too_large(row) and not refusal.odd_cores:
-            own = [one for one in refusal.around.own if one.resource == row.resource]
-            if own and not (row.resource == CPU and _tied_to(refusal) is not None):
-                yield from _held_by_itself(own, row, nodes)
+            own = [one for one in refusal.around.own if one.resource == row.resource and one.kind != "init"]
+            if own:
+                say = written(row.resource, [one.amount for one in own])
+                held = ", ".join(f"{one.container} {say(one.amount)} on {nodes_text(one.nodes)}" for one in own)
+                yield f"{row.resource}: the pod's own earlier containers hold some of it: {held}"
+    yield from _taken_over(refusal)
+
+
+def _taken_over(refusal: Refusal) -> Iterator[str]:
+    """Say what init containers hand on to the refused container, and what that ties it to."""
+    told = {one.resource for one in refusal.around.sums}
+    every = refusal.matrix.nodes if refusal.matrix else ()
+    for row in refusal.culprits:
+        if row.resource in told or refusal.too_large(row) or refusal.odd_cores:
+            continue
+        for one in refusal.around.handed:
+            # Of what is short everywhere the sentence about what is free tells it.
+            told_by = _tied_to(refusal) is not None if row.resource == CPU else row.free + one.amount < row.requested
+            if one.resource == row.resource and not told_by:
+                yield _handed(one, row, len(every) > 1, refusal)
+
+
+def _handed(one: Handed, row: Row, several: bool, refusal: Refusal) -> str:
+    """Say what is handed on of one resource; the sum, where it does not do."""
+    say = written(one.resource, [one.amount, row.requested])
+    there = f" on {nodes_text(one.nodes)}" if one.nodes and several else ""
+    text = f"{one.resource}: {_names(one.containers)} {_verb('hand', one.containers)} on {say(one.amount)}{there}"
+    if one.resource == CPU:
+        must = f", which must use {nodes_text(one.nodes)}, too" if several else ""
+        cores = refusal.around.cores
+        if cores is not None:
+            return f"{text} to the containers after it{must}; full-pcpus-only does not count these as free"
+        return f"{text} to the containers after it{must}"
+    if is_bytes(one.resource):
+        free = f"as free memory of exactly {nodes_text(one.nodes)}{_with_free(one, row)}"
+        return f"{text} to the containers after it, {free}"
+    return f"{text} to the containers after it"
+
+
+def _with_free(one: Handed, row: Row) -> str:
+    """Add up what a container could have of memory on the nodes of what is handed on, where it does not do."""
+    if one.nodes & (one.nodes - 1):
+        return ""
+    free = next((cell.free for cell in row.cells if cell.handed == one.amount), None)
+    if free is None or free + one.amount >= row.requested:
+        return ""
+    say = written(one.resource, [free, one.amount, free + one.amount, row.requested])
+    return f": {say(free)} + {say(one.amount)} = {say(free + one.amount)}, {say(row.requested)} asked"
+
+
+def _names(names: Sequence[str]) -> str:
+    return " and ".join([*filter(None, [", ".join(names[:-1])]), *names[-1:]]) or "init containers"
+
+
+def _verb(verb: str, names: Sequence[str]) -> str:
+    return verb if len(names) != 1 else f"{verb}s"
 
 
 def _sums(refusal: Refusal) -> Iterator[str]:
     for one in refusal.around.sums:
         say = written(one.resource, [one.requested, one.capacity, *(amount for _, amount in one.parts)])
         parts = " + ".join(f"{name} {say(amount)}" for name, amount in one.parts)
+        spread = next((each for each in refusal.around.loose if each.resource == one.resource and _apart(each)), None)
+        where = f" ({_all_devices(spread)})" if spread else ""
         yield (
             f"{one.resource}: the pod's containers together ask for {say(one.requested)} ({parts}), and the machine "
-            f"never has more than {say(one.capacity)}"
+            f"never has more than {say(one.capacity)}{where}"
         )
-
-
-TAKEN_OVER = "cpu: what "
-"""How the sentence begins that says which CPUs a container takes over."""
-
-
-def _held_by_itself(own: Sequence[Own], row: Row, every: Sequence[int]) -> Iterator[str]:
-    """Say what the pod's earlier containers hold of a resource, and which of it the next ones take over."""
-    resource = own[0].resource
-    say = written(resource, [one.amount for one in own])
-    held = ", ".join(f"{one.container} {say(one.amount)} on {nodes_text(one.nodes)}" for one in own)
-    yield f"{resource}: the pod's own earlier containers hold some of it: {held}"
-    leaving = [one for one in own if one.kind == "init" and one.nodes]
-    if not leaving or len(every) < 2:
-        return
-    nodes = reduce(or_, (one.nodes for one in leaving))
-    names = ", ".join(dict.fromkeys(one.container for one in leaving))
-    if resource == CPU:
-        there = f" ({_of(row, every.index(nodes.bit_length() - 1))})" if nodes.bit_count() == 1 else ""
-        yield f"{TAKEN_OVER}{names} held goes to the containers after it: they must use {nodes_text(nodes)}, too{there}"
-    elif is_bytes(resource):
-        yield f"{resource}: what {names} held counts as free for containers after it on exactly the same nodes"
 
 
 def _alone_somewhere(row: Row) -> bool:
@@ -156,10 +200,26 @@ def _too_little(row: Row, table: Matrix, refusal: Refusal) -> Iterator[str]:
         yield f"{_asked(row)}, {say(row.free)} free in all ({each})"
         yield from _cannot_be_used(row, refusal, loose)
     elif total < row.requested:
-        free = "" if row.free == total else f", and has {say(row.free)} free now"
+        free = "" if row.free == total else f", and has {say(row.free)} free now{_by_the_pod(row, refusal)}"
         yield f"{_asked(row)}, the whole machine never has more than {say(total)}{free} ({each})"
     else:
-        yield f"{_asked(row)}, the whole machine has {say(row.free)} free ({each})"
+        yield f"{_asked(row)}, the whole machine has {say(row.free)} free{_by_the_pod(row, refusal)} ({each})"
+
+
+def _by_the_pod(row: Row, refusal: Refusal) -> str:
+    """Say what the pod's own containers have to do with what is free: what they hand on, or hold."""
+    for one in refusal.around.handed:
+        if one.resource == row.resource:
+            return (
+                f" besides the {_say(row)(one.amount)} that {_names(one.containers)} {_verb('hand', one.containers)} on"
+            )
+    held = [one for one in refusal.around.own if one.resource == row.resource and one.kind != "init"]
+    if held and refusal.too_large(row):
+        names = [one.container for one in held]
+        return (
+            f", as this pod's own {_names(names)} {_verb('hold', names)} {_say(row)(sum(one.amount for one in held))}"
+        )
+    return ""
 
 
 def _how_to_add(resource: str, amount: int) -> str:
@@ -188,7 +248,7 @@ def _memory_apart(refusal: Refusal) -> Iterator[str]:
     rows = [row for row in refusal.culprits if is_bytes(row.resource)]
     if table is None or not around.groups or not any(row.free >= row.requested for row in rows):
         return
-    yield f"nodes whose memory is held are used only as they are: {_groups(around)}"
+    yield f"while memory of a node is held, that node is used only as it is: {_groups(around)}"
     sets = [(mask, [_sum(row, table, mask) for row in rows]) for mask in around.joined]
     sets.sort(key=lambda one: (-one[1][0], one[0]))
     places = [f"{nodes_text(mask)} ({', '.join(map(_amount_of, rows, free))})" for mask, free in sets[:MAX_NODES_NAMED]]
@@ -223,22 +283,29 @@ def _enough(row: Row, free: int) -> bool:
 def _groups(around: Circumstances) -> str:
     texts = []
     for one in around.groups[:MAX_NODES_NAMED]:
-        names = ", ".join(one.pods[:MAX_PODS_NAMED]) or "ended pods"
-        more = f" and {len(one.pods) - MAX_PODS_NAMED} more" if len(one.pods) > MAX_PODS_NAMED else ""
-        how = "alone" if one.nodes & (one.nodes - 1) == 0 else "together"
-        texts.append(f"{nodes_text(one.nodes)} {how} (by {names}{more})")
+        names = ", ".join(one.pods[:MAX_PODS_NAMED])
+        names += f" and {len(one.pods) - MAX_PODS_NAMED} more" if len(one.pods) > MAX_PODS_NAMED else ""
+        own = f"this pod's own {_names(one.own)}" if one.own else ""
+        who = " and ".join(filter(None, [names, own])) or "ended pods"
+        how = "with no other" if one.nodes & (one.nodes - 1) == 0 else "only together"
+        texts.append(f"{nodes_text(one.nodes)} {how} (held by {who})")
     return ", ".join(texts) + (", …" if len(around.groups) > MAX_NODES_NAMED else "")
 
 
 def _each(row: Row, table: Matrix, loose: Loose | None = None) -> str:
     """List what the nodes have; devices that lie on none or on several nodes apart, so that the amounts add up."""
-    if loose is not None and (loose.nowhere[1] or any(mask & (mask - 1) for mask, _, _ in loose.places)):
+    if loose is not None and _apart(loose):
         return _each_device(loose)
     if len(table.nodes) <= MAX_NODES_NAMED:
         return ", ".join(f"node {numa}: {_of(row, place)}" for place, numa in enumerate(table.nodes))
     if not any(cell.total for cell in row.cells):
         return "no node has any"
     return f"most on {_best(row, table)}"
+
+
+def _apart(loose: Loose) -> bool:
+    """Tell whether some devices lie on no node or on several, so that nodes do not add up."""
+    return bool(loose.nowhere[1] or any(mask & (mask - 1) for mask, _, _ in loose.places))
 
 
 def _each_device(loose: Loose) -> str:
@@ -252,6 +319,18 @@ def _each_device(loose: Loose) -> str:
         texts.append("…")
     if loose.nowhere[1]:
         texts.append(f"on no known node: {loose.nowhere[0]} of {loose.nowhere[1]}")
+    return ", ".join(texts)
+
+
+def _all_devices(loose: Loose) -> str:
+    """List how many devices there are where, each once."""
+    texts = [
+        f"{'between ' * bool(mask & (mask - 1))}{nodes_text(mask)}: {total}"
+        for mask, _, total in sorted(loose.places)
+        if total
+    ]
+    if loose.nowhere[1]:
+        texts.append(f"on no known node: {loose.nowhere[1]}")
     return ", ".join(texts)
 
 
@@ -274,11 +353,12 @@ def _too_wide(row: Row, table: Matrix, policy: str, around: Circumstances) -> st
     say, each = _say(row), _each(row, table, _loose(row, around))
     largest = max(range(len(table.nodes)), key=lambda place: row.cells[place].total)
     most = row.cells[largest].total
+    places = [place for place, cell in enumerate(row.cells) if cell.total == most]
     if policy == "single-numa-node":
         if most < row.requested:
             return (
                 f"{_asked(row)}, but no NUMA node ever has more than {say(most)} "
-                f"(node {table.nodes[largest]}), and policy single-numa-node takes all of it from one node"
+                f"({nodes_text(mask_of(table, places))}), and policy single-numa-node takes all of it from one node"
             )
         if row.width > 1:
             return (
@@ -352,7 +432,7 @@ def _whole_cores(cores: Cores) -> str:
     if cores.requested % cores.threads:
         near = f"{below} or {below + cores.threads}" if below else str(cores.threads)
         return f"{asked}, but full-pcpus-only gives out whole cores of {cores.threads} threads: ask for {near}"
-    what = "CPUs" if cores.threads == 1 else f"CPUs of cores whose {cores.threads} threads are all free"
+    what = "CPUs" if cores.threads == 1 else f"CPUs of cores whose {cores.threads} threads are all free, on any node"
     return f"{asked}, but full-pcpus-only counts only {what}: {cores.available} now, {cores.total} on an empty machine"
 
 

@@ -36,13 +36,13 @@ def test_each_part_of_a_combination_says_how_it_is_refused_without_it() -> None:
     assert told == {
         ("app", "cpu"): [
             (
-                "cpu: 5 asked, but no NUMA node ever has more than 4 (node 0), and policy single-numa-node takes all "
+                "cpu: 5 asked, but no NUMA node ever has more than 4 (nodes 0-1), and policy single-numa-node takes all "
                 "of it from one node"
             )
         ],
         ("app", GPU): [
             (
-                f"{GPU}: 2 asked, but no NUMA node ever has more than 1 (node 0), and policy single-numa-node takes "
+                f"{GPU}: 2 asked, but no NUMA node ever has more than 1 (nodes 0-1), and policy single-numa-node takes "
                 "all of it from one node"
             )
         ],

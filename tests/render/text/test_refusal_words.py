@@ -120,7 +120,10 @@ def with_gpus(*devices: Device) -> Machine:
             FIGURE,
             [
                 "memory: 16Gi asked, 17Gi free in all (node 0: 8Gi of 14Gi, node 1: 9Gi of 15Gi)",
-                "nodes whose memory is held are used only as they are: node 0 alone (by a), node 1 alone (by b)",
+                (
+                    "while memory of a node is held, that node is used only as it is: node 0 with no other (held by "
+                    "a), node 1 with no other (held by b)"
+                ),
                 "so what is asked has to be free on one of: node 1 (9Gi memory), node 0 (8Gi memory)",
                 "on an empty machine: cpu: 1 asked: fits one node, which has 4 at most",
                 "on an empty machine: memory: 16Gi asked: takes 2 nodes, as one has 15Gi at most",
@@ -159,7 +162,7 @@ def test_what_an_init_container_held_is_taken_over() -> None:
     """Two CPUs of node 0 go to the next container; node 0 has one more, and three are asked from one node."""
     asked = pod_of("p", init=limits(1), app=limits(4))
     found = words(config("single-numa-node"), asked, pod("there", 1), on=FIGURE)
-    assert found[-1] == "cpu: what init held goes to the containers after it: they must use node 0, too (2 of 4)"
+    assert found[-1] == "cpu: init hands on 1 on node 0 to the containers after it, which must use node 0, too"
 
 
 def test_what_is_taken_over_ties_a_container_to_a_node() -> None:
