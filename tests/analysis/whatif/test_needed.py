@@ -36,8 +36,8 @@ def test_each_part_of_a_combination_says_how_it_is_refused_without_it() -> None:
     assert told == {
         ("app", "cpu"): [
             (
-                "cpu: 5 asked, but no NUMA node ever has more than 4 (nodes 0-1), and policy single-numa-node takes all "
-                "of it from one node"
+                "cpu: 5 asked, but no NUMA node ever has more than 4 (nodes 0-1), and policy single-numa-node takes "
+                "all of it from one node"
             )
         ],
         ("app", GPU): [
