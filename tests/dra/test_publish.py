@@ -91,6 +91,12 @@ def test_the_driver_prefers_whole_uncore_caches() -> None:
     assert any(second == other.cpus for other in build(EPYC).uncores)
 
 
+def test_an_odd_rest_comes_from_one_cache_as_in_the_kubelet_of_1_34() -> None:
+    """Fourteen CPUs are left of the first cache; of the second the eight cores less their last CPU are fifteen."""
+    [_, second] = prepare(EPYC, [Share("a", "cpudevnuma000", 2), Share("b", "cpudevnuma000", 15)], 0)
+    assert format_set(second) == "8-15,136-142"
+
+
 @pytest.mark.parametrize(("device", "number"), [("cpudevnuma000", 113), ("cpudevnuma009", 1), ("nothing", 1)])
 def test_what_is_not_there_cannot_be_shared_out(device: str, number: int) -> None:
     with pytest.raises(AllocationError):

@@ -9,7 +9,7 @@ from numalign.dra.publish.made import Made, flag, number, text
 from numalign.dra.values import Attribute, Capacity, Device
 from numalign.kubelet.cpu.packed import take_packed
 from numalign.kubelet.cpu.topology import CPUTopology, build
-from numalign.kubelet.cpu.uncore import fit_of_whole_cores
+from numalign.kubelet.cpu.uncore import exact_fit
 from numalign.kubelet.errors import AllocationError
 from numalign.model.cpuset import ids
 from numalign.model.machine import Machine, Unit
@@ -105,7 +105,7 @@ def prepare(machine: Machine, shares: Iterable[Share], reserved: int) -> list[in
     chosen: list[int] = []
     for share in shares:
         inside = free & group_cpus(topology, share.device)
-        taken = take_packed(topology, inside, share.number, uncore=fit_of_whole_cores)
+        taken = take_packed(topology, inside, share.number, uncore=exact_fit)
         free &= ~taken
         chosen.append(taken)
     return chosen
