@@ -123,6 +123,7 @@ CODES: Mapping[str, Level] = {
     "nrt-assumed": "note",
     "nrt-stale": "warning",
     "topology-left-out": "note",
+    "slices-left-out": "note",
     "topology-contradicted": "warning",
     "machine-unknown": "warning",
     "pods-replayed": "warning",

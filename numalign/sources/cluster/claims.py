@@ -160,6 +160,15 @@ def read_objects(names: Iterable[FilePath], *, pods: bool) -> ClaimObjects:
     return _collected((document for name in names for document in documents_of(name)), pods=pods)
 
 
+def objects_of(documents: Iterable[Document]) -> ClaimObjects:
+    """Take the objects of documents that were read already, without pods.
+
+    Raises:
+        InputError: an object is wrong; `where` has file, line and field.
+    """
+    return _collected(documents, pods=False)
+
+
 def read_beside_pods(names: Iterable[FilePath], broken: list[InputError] | None = None) -> ClaimObjects:
     """Read the files and folders that pods were read from: what cannot be read in them was said with the pods.
 

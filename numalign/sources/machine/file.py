@@ -21,6 +21,7 @@ from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.model.hardware import Hardware
+    from numalign.sources.text.yaml import Document
 
 API_VERSION = "numalign/v1"
 KIND = "Machine"
@@ -218,6 +219,9 @@ def load_machine(spec: str) -> LoadedMachine:
     if spec != "-" and not _exists(spec):
         if "=" in spec:
             return _load_short(spec)
+        file, at, node = spec.rpartition("@")
+        if at and _exists(file):
+            return _load_file(file, spec, node)
         raise InputError(f"no file and no bundled machine has this name; {bundled.nearest(spec)}", fields.shown(spec))
     return _load_file(spec, "standard input" if spec == "-" else spec)
 
@@ -246,7 +250,7 @@ def _load_short(spec: str) -> LoadedMachine:
     return LoadedMachine(machine._replace(name=name), warnings, "short form")
 
 
-def _load_file(path: str, origin: str) -> LoadedMachine:
+def _load_file(path: str, origin: str, node: str | None = None) -> LoadedMachine:
     from numalign.sources.text.yaml import STDIN, load_documents
 
     name = STDIN if path == "-" else path
@@ -260,10 +264,27 @@ def _load_file(path: str, origin: str) -> LoadedMachine:
         notices = tuple(Notice(finding.code, finding.message, name) for finding in findings)
         return LoadedMachine(machine, notices, origin)
     documents = load_documents(data, name)
+    if any(map(_has_slices, documents)):
+        from numalign.sources.machine.slices import machine_from_slices
+
+        machine, left_out = machine_from_slices(documents, node, name)
+        return LoadedMachine(machine, tuple(left_out), f"ResourceSlices in {name}")
+    if node is not None:
+        raise InputError("FILE@NODE is for files with ResourceSlices of several nodes", f"{path}@{node}")
     if len(documents) != 1:
         raise InputError(f"expected one machine, got {len(documents)} documents", name)
     machine, warnings = from_data(documents[0].data, stem, documents[0].where)
     return LoadedMachine(machine, warnings, origin)
+
+
+def _has_slices(document: Document) -> bool:
+    """Tell whether a document is a ResourceSlice, or a list with one."""
+    data = document.data
+    listed = data.get("items") if isinstance(data, Mapping) else None
+    each = listed if isinstance(listed, list) else [data]
+    return any(isinstance(one, Mapping) and one.get("kind") == "ResourceSlice" for one in each) or (
+        isinstance(data, Mapping) and data.get("kind") == "ResourceSliceList"
+    )
 
 
 def _content(path: str, name: str) -> bytes:
