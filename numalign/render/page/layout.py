@@ -102,13 +102,17 @@ def wrapped(text: str, width: int) -> list[str]:
     return [*lines, line.rstrip()] if line.strip() else lines
 
 
+AS_IT_IS = ("numalign ", "kubectl ", "+--", "| ")
+"""How lines begin that are no prose."""
+
+
 def hung(text: str, width: int) -> Iterator[str]:
     """Break a line of prose at words; what follows hangs two blanks below where the first line begins.
 
-    Commands to copy stay as they are.
+    Commands to copy stay as they are, and so does what is framed.
     """
     indent = len(text) - len(text.lstrip())
-    if len(text) <= width or text.lstrip().startswith(("numalign ", "kubectl ")):
+    if len(text) <= width or text.lstrip().startswith(AS_IT_IS):
         yield text
         return
     margin = " " * (indent + (3 if re.match(r"\s*\d+\. ", text) else 2))

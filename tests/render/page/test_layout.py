@@ -47,6 +47,8 @@ def test_prose_hangs_and_commands_stay_whole() -> None:
     assert list(hung("  a long sentence here", 12)) == ["  a long", "    sentence", "    here"]
     command = "     numalign explain pod.yaml --machine hgx-h100"
     assert list(hung(command, 20)) == [command]
+    frame = "| Provider 0 | ((0, 1), True)   |"
+    assert list(hung(frame, 20)) == [frame]
 
 
 def test_columns_that_say_nothing_are_left_out() -> None:

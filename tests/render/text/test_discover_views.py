@@ -51,6 +51,14 @@ def test_every_cpu_and_every_device_is_in_the_tree_once() -> None:
             assert len([line for line in lines if line.startswith(f"{resource} {device.id}")]) == 1
 
 
+def test_memory_that_nobody_knows_is_said_to_be_unknown() -> None:
+    known = machine("xeon-96c-4n")
+    unknown = known._replace(total_memory=0, numa_nodes=tuple(one._replace(memory=0) for one in known.numa_nodes))
+
+    assert "memory unknown" in plain(discover_document(unknown, hint="")).splitlines()[0]
+    assert "memory unknown" not in plain(discover_document(known, hint="")).splitlines()[0]
+
+
 def test_the_table_ends_with_how_to_save_it() -> None:
     assert table("gcp-vm-2c").splitlines()[-1] == "To save it: …"
 
