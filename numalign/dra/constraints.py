@@ -6,6 +6,7 @@ the scheduler's own (D-17, D-18a).
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Protocol
 
 from numalign.dra.features import Features
@@ -59,33 +60,61 @@ def constraint(written: Written, features: Features) -> Constraint | None:
     return None
 
 
-class Match:
-    """`matchAttribute` with single values: the first device fixes the value (D-16)."""
+class _ByAttribute:
+    """What constraints about one attribute share: whose devices they look at, and that the attribute must be there."""
 
     def __init__(self, written: Written, name: str) -> None:
         self._written = written
         self._name = name
-        self._count = 0
-        self._value: Attribute | None = None
 
     def add(self, request: RequestName, device: Device, identity: DeviceID) -> bool:
-        """Take a device in if it has the value."""
+        """Take a device in if it has the attribute, with a value that the constraint takes."""
         if not covers(self._written, request):
             return True
         found = lookup(device, identity.driver, self._name)
-        if found is None:
-            return False
-        if self._count == 0:
-            self._value = found
-        elif _is_odd(found) or found != self._value:
-            return False
-        self._count += 1
-        return True
+        return found is not None and self._take(request, found)
 
     def remove(self, request: RequestName) -> None:
-        """Give up a device; the value stays until the first one goes."""
+        """Give up the device that was taken in last."""
         if covers(self._written, request):
-            self._count -= 1
+            self._give_up(request)
+
+    @abstractmethod
+    def _take(self, request: RequestName, found: Attribute) -> bool: ...
+
+    @abstractmethod
+    def _give_up(self, request: RequestName) -> None: ...
+
+
+class _Counting(_ByAttribute):
+    """A constraint that counts its devices: what it has seen stays until the first one goes (D-17)."""
+
+    def __init__(self, written: Written, name: str) -> None:
+        super().__init__(written, name)
+        self._count = 0
+
+    def _take(self, _: RequestName, found: Attribute) -> bool:
+        taken = self._joins(found)
+        self._count += taken
+        return taken
+
+    def _give_up(self, _: RequestName) -> None:
+        self._count -= 1
+
+    @abstractmethod
+    def _joins(self, found: Attribute) -> bool: ...
+
+
+class Match(_Counting):
+    """`matchAttribute` with single values: the first device fixes the value (D-16)."""
+
+    _value: Attribute
+
+    def _joins(self, found: Attribute) -> bool:
+        if self._count == 0:
+            self._value = found
+            return True
+        return not _is_odd(found) and found == self._value
 
 
 def _is_odd(attribute: Attribute) -> bool:
@@ -93,37 +122,21 @@ def _is_odd(attribute: Attribute) -> bool:
     return attribute.is_list or attribute.kind == "unknown"
 
 
-class MatchLists:
+class MatchLists(_Counting):
     """`matchAttribute` with sets: what all devices have in common must not become empty (D-17).
 
     Stepping back does not widen the set again while other devices remain: a quirk, kept.
     """
 
-    def __init__(self, written: Written, name: str) -> None:
-        self._written = written
-        self._name = name
-        self._count = 0
-        self._common: frozenset[tuple[str, object]] = frozenset()
+    _common: frozenset[tuple[str, object]]
 
-    def add(self, request: RequestName, device: Device, identity: DeviceID) -> bool:
-        """Take a device in if it shares a value with all before it."""
-        if not covers(self._written, request):
-            return True
-        found = lookup(device, identity.driver, self._name)
-        if found is None:
-            return False
+    def _joins(self, found: Attribute) -> bool:
         values = _value_set(found)
         common = values if self._count == 0 else self._common & values
         if self._count and not common:
             return False
         self._common = common
-        self._count += 1
         return True
-
-    def remove(self, request: RequestName) -> None:
-        """Give up a device; the set is not widened."""
-        if covers(self._written, request):
-            self._count -= 1
 
 
 def _value_set(attribute: Attribute) -> frozenset[tuple[str, object]]:
@@ -132,35 +145,27 @@ def _value_set(attribute: Attribute) -> frozenset[tuple[str, object]]:
     return frozenset({(attribute.kind, attribute.value)})
 
 
-class Distinct:
+class Distinct(_ByAttribute):
     """`distinctAttribute`: no value twice; only the last value of each request is remembered (D-18, D-18a)."""
 
     def __init__(self, written: Written, name: str, features: Features) -> None:
-        self._written = written
-        self._name = name
+        super().__init__(written, name)
         self._presence_only = features.release == "1.34"
         self._lists = features.list_constraints
         self._values: dict[str, Attribute] = {}
 
-    def add(self, request: RequestName, device: Device, identity: DeviceID) -> bool:
-        """Take a device in if no request has its value."""
-        if not covers(self._written, request):
-            return True
-        found = lookup(device, identity.driver, self._name)
-        if found is None:
-            return False
+    def _take(self, request: RequestName, found: Attribute) -> bool:
         if not self._presence_only and any(self._collides(found, other) for other in self._values.values()):
             return False
         self._values[request.main] = found
         return True
+
+    def _give_up(self, request: RequestName) -> None:
+        """Forget the request's value altogether."""
+        self._values.pop(request.main, None)
 
     def _collides(self, found: Attribute, other: Attribute) -> bool:
         """Tell whether two values have something in common; what cannot be compared counts as the same."""
         if self._lists:
             return not _value_set(found).isdisjoint(_value_set(other))
         return _is_odd(found) or found == other
-
-    def remove(self, request: RequestName) -> None:
-        """Forget the request's value altogether."""
-        if covers(self._written, request):
-            self._values.pop(request.main, None)
