@@ -10,8 +10,8 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Mapping
-from typing import Any, Final, Literal, TypeAlias
+from collections.abc import Container, Iterable, Mapping
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from numalign.model import cpuset
 from numalign.model.gojson import GoJSONError, NumberText, loads
@@ -22,6 +22,8 @@ Value: TypeAlias = Any
 
 Record: TypeAlias = Mapping[str, Value]
 """A record, once read: field's key -> value."""
+
+_Form = TypeVar("_Form")
 
 INT: Final = (-(2**63), 2**63 - 1)
 UINT64: Final = (0, 2**64 - 1)
@@ -90,6 +92,32 @@ def read(text: str, shape: Shape, name: str = "") -> dict[str, Value]:
         raise CheckpointError(f"json: cannot unmarshal {_kind(data)} into Go value of type {name or shape.go}")
     result: dict[str, Value] = _value(data, shape._replace(go=name or shape.go), ())
     return result
+
+
+def read_first(
+    text: str, tried: Iterable[tuple[_Form, Shape, str]], unchecked: Container[_Form]
+) -> tuple[_Form, Record]:
+    """Read a file in the first form that a kubelet takes (28b).
+
+    Args:
+        text: the file.
+        tried: the forms in order, each with its shape and the record's name in complaints.
+        unchecked: forms in which a checksum of 0 is taken for "none", and the content believed.
+
+    Raises:
+        CheckpointError: no form fits; the complaint about the last one.
+    """
+    error = CheckpointError(CORRUPT)
+    for form, shape, name in tried:
+        try:
+            data = read(text, shape, name)
+        except CheckpointError as problem:
+            error = problem
+            continue
+        if (data["checksum"] == 0 and form in unchecked) or data["checksum"] == checksum(data, shape):
+            return form, data
+        error = CheckpointError(CORRUPT)
+    raise error
 
 
 def _zero(field: Field) -> Value:

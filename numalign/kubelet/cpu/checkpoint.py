@@ -75,15 +75,9 @@ def read(text: str, release: tuple[int, int], *, pod_entries: bool = False) -> C
     Raises:
         CheckpointError: that kubelet does not take the file; the cause in its words, without what stands around it.
     """
-    error = CheckpointError(CORRUPT)
-    for form, name in _order(release, pod_entries=pod_entries):
-        try:
-            data = shapes.read(text, SHAPES[form], name)
-            _check(data, form)
-            return _checkpoint(data, form)
-        except CheckpointError as problem:
-            error = problem
-    raise error
+    tried = [(form, SHAPES[form], name) for form, name in _order(release, pod_entries=pod_entries)]
+    form, data = shapes.read_first(text, tried, unchecked=("first generation", "current"))
+    return _checkpoint(data, form)
 
 
 def _order(release: tuple[int, int], *, pod_entries: bool) -> tuple[tuple[Form, str], ...]:
@@ -93,13 +87,6 @@ def _order(release: tuple[int, int], *, pod_entries: bool) -> tuple[tuple[Form, 
         return first, ("current", _NAME)
     newest: tuple[tuple[Form, str], ...] = (("with podEntries", _NAME),) if pod_entries else ()
     return (*newest, ("current", f"{_NAME}V2"), first)
-
-
-def _check(data: Record, form: Form) -> None:
-    """Compare the checksum; 0 is accepted unchecked, but not in the form with `podEntries` (28b)."""
-    unchecked = data["checksum"] == 0 and form != "with podEntries"
-    if not unchecked and data["checksum"] != checksum(data, form):
-        raise CheckpointError(CORRUPT)
 
 
 def _checkpoint(data: Record, form: Form) -> CPUCheckpoint:

@@ -11,7 +11,6 @@ from typing import Final, Literal
 from numalign.kubelet import checkpoint_shape as shapes
 from numalign.kubelet.checkpoint_shape import (
     CHECKSUM,
-    CORRUPT,
     INT,
     TEXT,
     UINT64,
@@ -137,31 +136,17 @@ class MemoryCheckpoint(NamedTuple):
 
 
 def read(text: str, release: tuple[int, int], *, pod_entries: bool = False) -> MemoryCheckpoint:
-    """Read the file as a kubelet does at its start (rules 17, 28b).
-
-    Args:
-        text: the file.
-        release: which kubelet, as (major, minor).
-        pod_entries: gate `PodLevelResourceManagers` is on; only from 1.36.
+    """Read the file as a kubelet of a release does at its start (rules 17, 28b); see the CPU Manager's of this name.
 
     Raises:
-        CheckpointError: that kubelet does not take the file; the cause in its words, without what stands around it.
+        CheckpointError: that kubelet does not take the file; the cause in its words.
     """
     newer = release >= (1, 36)
     tried: list[tuple[Form, str]] = [("with podEntries", _NAME)] if newer and pod_entries else []
     tried.append(("current", f"{_NAME}V1" if newer else _NAME))
-    error = CheckpointError(CORRUPT)
-    for form, name in tried:
-        try:
-            data = shapes.read(text, SHAPES[form], name)
-        except CheckpointError as problem:
-            error = problem
-            continue
-        unchecked = newer and data["checksum"] == 0 and form == "current"
-        if unchecked or data["checksum"] == checksum(data, form):
-            return _checkpoint(data, form)
-        error = CheckpointError(CORRUPT)
-    raise error
+    forms = [(form, SHAPES[form], name) for form, name in tried]
+    form, data = shapes.read_first(text, forms, unchecked=("current",) if newer else ())
+    return _checkpoint(data, form)
 
 
 def inspect(text: str) -> tuple[MemoryCheckpoint, Mapping[Form, int]]:
