@@ -14,6 +14,8 @@ from numalign.values import NamedTuple
 
 Load = Callable[[str], Fleet]
 """Reads one file."""
+Referred = Callable[[str], tuple[str, ...]]
+"""Names the files, there or not, that what is read of a file depends on."""
 Build = Callable[[Fleet], Extender]
 
 Stamp = tuple[int, int, int]
@@ -32,18 +34,22 @@ class Reload(NamedTuple):
 class _Source(NamedTuple):
     """One file, as it was read."""
 
-    stamp: Stamp
+    stamps: tuple[Stamp, ...]
+    """Its own, then those of the files that it refers to."""
     fleet: Fleet
 
 
 class KnownNodes:
     """The extender in force, and the files behind it."""
 
-    def __init__(self, load: Load, build: Build, paths: tuple[str, ...], max_age: float | None = None) -> None:
+    def __init__(
+        self, load: Load, referred: Referred, build: Build, paths: tuple[str, ...], max_age: float | None = None
+    ) -> None:
         """Read the files for the first time.
 
         Args:
             load: reads a file.
+            referred: names the files that it refers to; they are watched, too.
             build: makes the extender of all nodes.
             paths: files, and folders of files, that are watched.
             max_age: seconds after which the data of a file are not trusted any more; None: never.
@@ -52,6 +58,8 @@ class KnownNodes:
             NumalignError: they cannot be read.
         """
         self._load = load
+        self._referred = referred
+        self._referred_of: dict[str, tuple[Stamp, tuple[str, ...]]] = {}
         self._build = build
         self._paths = paths
         self._max_age = max_age
@@ -63,16 +71,24 @@ class KnownNodes:
         self.extender = self._built(self._sources)
         self._stale: tuple[tuple[str, ...], frozenset[str]] = ((), frozenset())
 
-    def _look(self) -> dict[str, Stamp]:
+    def _look(self) -> dict[str, tuple[Stamp, ...]]:
         """Stamp all files: links are followed, as those of a ConfigMap are swapped."""
-        return dict(_stamps(self._paths))
+        known, stamps = self._referred_of, {file: _stamp(file) for file in _files(self._paths)}
+        self._referred_of = {
+            file: known[file] if file in known and known[file][0] == stamp else (stamp, self._referred(file))
+            for file, stamp in stamps.items()
+        }
+        others = {other: _stamp(other) for _, named in self._referred_of.values() for other in named}
+        return {
+            file: (stamp, *[others[other] for other in self._referred_of[file][1]]) for file, stamp in stamps.items()
+        }
 
-    def _read(self, seen: Mapping[str, Stamp]) -> dict[str, _Source]:
+    def _read(self, seen: Mapping[str, tuple[Stamp, ...]]) -> dict[str, _Source]:
         """Read what is new or has changed; the rest is known."""
         known = self._sources
         return {
-            path: known[path] if path in known and known[path].stamp == stamp else _Source(stamp, self._load(path))
-            for path, stamp in seen.items()
+            path: known[path] if path in known and known[path].stamps == stamps else _Source(stamps, self._load(path))
+            for path, stamps in seen.items()
         }
 
     def _built(self, sources: Mapping[str, _Source]) -> Extender:
@@ -98,7 +114,7 @@ class KnownNodes:
     @property
     def age(self) -> float:
         """Seconds since the oldest of the files was written: how old what is known of some node is at least."""
-        oldest = min((source.stamp[1] for source in self._sources.values()), default=0)
+        oldest = min((source.stamps[0][1] for source in self._sources.values()), default=0)
         return max(time() - oldest / 1e9, 0.0)
 
     @property
@@ -107,22 +123,24 @@ class KnownNodes:
         if self._max_age is None:
             return frozenset()
         limit = (time() - self._max_age) * 1e9
-        old = tuple([path for path, source in self._sources.items() if source.stamp[1] < limit])
+        old = tuple([path for path, source in self._sources.items() if source.stamps[0][1] < limit])
         if old != self._stale[0]:
             names = frozenset(node.name for path in old for node in self._sources[path].fleet.nodes)
             self._stale = old, names
         return self._stale[1]
 
 
-def _stamps(paths: tuple[str, ...]) -> Iterator[tuple[str, Stamp]]:
+def _files(paths: tuple[str, ...]) -> Iterator[str]:
     for path in paths:
         try:
-            files = files_of(path)
+            yield from files_of(path)
         except InputError:
-            files = (path,)  # reading it says what is wrong
-        for file in files:
-            try:
-                found = os.stat(file)
-                yield file, (found.st_ino, found.st_mtime_ns, found.st_size)
-            except (OSError, ValueError):
-                yield file, _GONE
+            yield path  # reading it says what is wrong
+
+
+def _stamp(file: str) -> Stamp:
+    try:
+        found = os.stat(file)
+    except (OSError, ValueError):
+        return _GONE
+    return found.st_ino, found.st_mtime_ns, found.st_size

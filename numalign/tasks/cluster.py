@@ -151,6 +151,18 @@ def load_file_nodes(path: str, machine_of: tuple[str, ...] = ()) -> LoadedCluste
     return load_cluster(ClusterRequest(path, machine_of=machine_of))
 
 
+def referred(path: str, machine_of: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """Name the files, there or not, that what is read of a file depends on: machines and kubelet configurations."""
+    named = [text.partition(":")[2] for text in machine_of]
+    if not path.endswith(ARCHIVES):
+        try:
+            if not _OBJECT.search(_head(path)) or b'"nodes"' in _head(path):
+                named += [name for document in load_file(path) for name in file.referred(document)]
+        except InputError:
+            pass  # who reads it says what is wrong
+    return tuple(dict.fromkeys(named))
+
+
 def _is_machine(path: str) -> bool:
     try:
         if path == "-" or os.path.getsize(path) > _MAX_MACHINE_BYTES:

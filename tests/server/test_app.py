@@ -31,7 +31,9 @@ def app(limits: Limits | None = None) -> App:
 
 def known(max_age: float | None = None) -> KnownNodes:
     """The nodes of the worked example, as if a file had told them."""
-    return KnownNodes(lambda _: Fleet(NODES), lambda fleet: Extender(fleet.nodes), ("/etc/hostname",), max_age)
+    return KnownNodes(
+        lambda _: Fleet(NODES), lambda _: (), lambda fleet: Extender(fleet.nodes), ("/etc/hostname",), max_age
+    )
 
 
 def ask(to: App, path: str, body: object = b"", method: str = "POST", chunks: int = 1, delay: float = 0) -> Reply:

@@ -15,7 +15,7 @@ from numalign.scheduler.extender import Extender
 from numalign.scheduler.node import Fleet
 from numalign.scheduler.nrt.manifest import manifest
 from numalign.server.nodes import KnownNodes
-from numalign.tasks.cluster import load_file_nodes
+from numalign.tasks.cluster import load_file_nodes, referred
 from tests.cli.running import ROOT, in_process
 from tests.node.fake_root import FakeContainer
 from tests.node.test_verify import UIDS, running
@@ -23,13 +23,17 @@ from tests.server.nodes import NODES
 
 MACHINE = (ROOT / "machines" / "figure-1.yaml").read_text(encoding="utf-8")
 
+CONFIGURATION = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\ncpuManagerPolicy: none\n"
+
 
 class Files:
     """Counts which files are read."""
 
     def __init__(self, *paths: Path, max_age: float | None = None) -> None:
         self.read: list[str] = []
-        self.known = KnownNodes(self.load, lambda fleet: Extender(fleet.nodes), tuple(map(str, paths)), max_age)
+        self.known = KnownNodes(
+            self.load, referred, lambda fleet: Extender(fleet.nodes), tuple(map(str, paths)), max_age
+        )
 
     def load(self, path: str) -> Fleet:
         self.read.append(os.path.basename(path))
@@ -111,6 +115,50 @@ def test_a_folder_may_hold_machines_objects_and_cluster_files(tmp_path: Path) ->
     (tmp_path / "cluster.yaml").write_text("nodes:\n- {name: 'n{i}', count: 3, machine: figure-1}\n")
 
     assert len(Files(tmp_path).known.extender) == 5
+
+
+def files_referred_to(folder: Path) -> Files:
+    """Keep a cluster file in one folder, and what it refers to in another."""
+    for name in ("clusters", "parts"):
+        (folder / name).mkdir()
+    (folder / "parts" / "machine.yaml").write_text(MACHINE)
+    (folder / "parts" / "kubelet.yaml").write_text(CONFIGURATION)
+    text = "nodes:\n- {name: a, machine: ../parts/machine.yaml, kubeletConfig: ../parts/kubelet.yaml}\n"
+    (folder / "clusters" / "a.yaml").write_text(text)
+    (folder / "clusters" / "b.yaml").write_text("nodes:\n- {name: b, machine: figure-1}\n")
+    return Files(folder / "clusters")
+
+
+def test_a_change_of_a_machine_or_configuration_that_a_cluster_file_names_reads_it_again(tmp_path: Path) -> None:
+    files = files_referred_to(tmp_path)
+    assert not files.known.reload().changed
+    for name in ("machine.yaml", "kubelet.yaml"):
+        files.read.clear()
+
+        with (tmp_path / "parts" / name).open("a") as file:
+            file.write("# changed\n")
+
+        assert files.known.reload().changed
+        assert files.read == ["a.yaml"]
+
+
+def test_a_machine_that_goes_leaves_the_old_state_in_force_and_is_read_when_it_is_back(tmp_path: Path) -> None:
+    files = files_referred_to(tmp_path)
+    machine = tmp_path / "parts" / "machine.yaml"
+    machine.unlink()
+
+    assert "machine.yaml" in files.known.reload().error
+    assert len(files.known.extender) == 2
+    assert not files.known.reload().error  # told once
+
+    machine.write_text(MACHINE)
+    assert files.known.reload().changed
+
+
+def test_the_machine_of_a_label_is_a_file_that_objects_refer_to(tmp_path: Path) -> None:
+    nrts(tmp_path / "a.json", [0])
+
+    assert referred(str(tmp_path / "a.json"), ("pool=fast:fast.yaml",)) == ("fast.yaml",)
 
 
 def test_a_folder_without_files_is_refused(tmp_path: Path) -> None:

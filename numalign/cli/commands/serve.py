@@ -12,7 +12,7 @@ from numalign.errors import InputError
 from numalign.exit_status import ExitStatus
 from numalign.scheduler.extender import Judge
 from numalign.scheduler.node import Fleet
-from numalign.tasks.cluster import files_of, load_file_nodes, merged
+from numalign.tasks.cluster import files_of, load_file_nodes, merged, referred
 
 
 @click.command("serve")
@@ -91,7 +91,7 @@ def command(
         log(loaded.notices)
         return loaded.fleet
 
-    nodes = KnownNodes(load, build, clusters, max_age)
+    nodes = KnownNodes(load, lambda path: referred(path, machine_of), build, clusters, max_age)
     try:
         from numalign.server.http import Listen, serve
     except ImportError:

@@ -61,6 +61,17 @@ def is_cluster_file(data: object) -> bool:
     return isinstance(data, Mapping) and "nodes" in data and "kind" not in data
 
 
+def referred(document: Document) -> Iterator[str]:
+    """Name the files that a cluster file may take machines and kubelets from, be they there or not."""
+    groups = document.data.get("nodes") if isinstance(document.data, Mapping) else None
+    folder = os.path.dirname(document.name)
+    for group in groups if isinstance(groups, list) else ():
+        named = [group.get(key) for key in ("machine", "kubeletConfig")] if isinstance(group, Mapping) else ()
+        for name in named:
+            if isinstance(name, str):
+                yield from (os.path.join(folder, name), name)
+
+
 def read(document: Document) -> Built:
     """Read a cluster file and open its nodes, all of them empty.
 
