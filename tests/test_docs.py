@@ -94,5 +94,11 @@ def test_every_code_of_a_warning_is_in_the_table_and_documented() -> None:
     assert documented("## Codes of warnings") == set(CODES)
 
 
+def test_pods_in_quick_succession_are_told_among_what_is_not_replayed() -> None:
+    text = (ROOT / "docs/history.md").read_text(encoding="utf-8")
+    _, _, rest = text.partition("### What is not replayed of earlier releases\n")
+    assert "\n- Pods in quick succession: " in rest.partition("\n## ")[0]
+
+
 def test_every_finding_of_config_check_is_documented() -> None:
     assert documented("The findings of `config check` have") == codes("Finding", "analysis/config")

@@ -146,7 +146,7 @@ def _change(config: KubeletConfig, told: ExplainedPod, change: Change, after: Po
         "parts": [
             {
                 "text": what_text(part.change, config, told.containers),
-                "because": because(part, told.refusal),
+                "because": because(part, told.refusal, after),
             }
             for part in change.parts
         ],

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING
 
 from numalign.analysis.whatif.settings import CPU_POLICY_OPTIONS, MEMORY_POLICY, POLICY, SCOPE, TOPOLOGY_POLICY_OPTIONS
@@ -11,7 +13,7 @@ from numalign.model.quantity import NANO, Quantity, canonical
 from numalign.model.resources import CPU
 from numalign.render.page.document import Line
 from numalign.render.text.alignment import reason_of
-from numalign.render.text.amounts import bytes_text
+from numalign.render.text.amounts import bytes_text, nodes_text, written
 from numalign.render.text.refusal import in_short, why
 from numalign.values import NamedTuple
 
@@ -56,16 +58,18 @@ def _change(
     number: int, change: Change, after: PodResult | None, config: KubeletConfig, told: ExplainedPod
 ) -> Iterator[Line]:
     many, aligned = told.containers, ALIGNED[change.aligned]
+    if after is not None and any(one.alignment.verdict == "unknown" for one in after.containers):
+        aligned = "; aligned or not, nobody knows then"
     if len(change.parts) < 2:
         yield Line(f"  {number}. {what_text(change, config, many)}{aligned}")
         for part in change.parts:
-            yield from _reason("     ", part, because(part, told.refusal))
+            yield from _reason("     ", part, because(part, told.refusal, after))
     else:
         count = COUNTS.get(len(change.parts), str(len(change.parts)))
         yield Line(f"  {number}. {count} changes together{aligned}")
         known: list[list[str]] = [[]]
         for part in change.parts:
-            sentences = because(part, told.refusal)
+            sentences = because(part, told.refusal, after)
             yield Line(f"     - {what_text(part.change, config, many)}")
             yield from _reason("       ", part, ["said above"] if sentences in known else sentences)
             known.append(sentences)
@@ -112,8 +116,11 @@ def _next_cores(part: Part) -> str:
     return ""
 
 
-def because(part: Part, refusal: Refusal | None) -> list[str]:
-    """Say why one part of a change is needed, a sentence a line; nothing where the refusal itself says it."""
+def because(part: Part, refusal: Refusal | None, after: PodResult | None) -> list[str]:
+    """Say why one part of a change is needed, a sentence a line; nothing where the refusal itself says it.
+
+    `after` is what the pod would get.
+    """
     change, found = part.change, part.otherwise
     grown = [key for key, nano in change.amounts.items() if nano > change.asked[key]]
     if grown and refusal is not None and refusal.stage == "policy" and not refusal.odd_cores:
@@ -122,10 +129,29 @@ def because(part: Part, refusal: Refusal | None) -> list[str]:
         return [f"as {like} takes {widest} nodes, {grown[0][1]} has to take {widest}, too"]
     if found is None:
         return [EFFECTS[flag, text] for flag, text in change.flags.items() if (flag, text) in EFFECTS]
-    sentences = in_short(found)
+    sentences = (change.pods and after and _room(found, after)) or in_short(found)
     if refusal is not None and set(map(_limit, sentences)) <= set(map(_limit, why(refusal))):
         return []
     return sentences
+
+
+def _room(found: Refusal, after: PodResult) -> list[str]:
+    """Say what all is short on the one node that a pod gets once others have gone; nothing where it is one resource."""
+    whose = [one for one in after.containers if found.container in (None, one.name)]
+    nodes = reduce(or_, (one.alignment.nodes for one in whose), 0)
+    table = found.matrix
+    if table is None or table.container != found.container or nodes.bit_count() != 1:
+        return []
+    place = table.nodes.index(nodes.bit_length() - 1)
+    short = [row for row in table.rows if row.cells[place].free + row.cells[place].handed < row.requested]
+    if len(short) < 2:
+        return []
+    texts = []
+    for row in short:
+        free = row.cells[place].free
+        say = written(row.resource, [row.requested, free])
+        texts.append(f"{say(row.requested)} {row.resource} ({say(free)} free)")
+    return [f"{nodes_text(nodes)} has to give {', '.join(texts[:-1])} and {texts[-1]}"]
 
 
 def _limit(sentence: str) -> str:

@@ -181,7 +181,8 @@ def _refusals(rows: Iterable[ComparedRow]) -> _Groups:
     groups: dict[tuple[str, ...], list[ComparedRow]] = {}
     for one in rows:
         if one.refused is not None and one.refusal is not None:
-            reasons = list(why(one.refusal)) or [one.refused.message]
+            # Briefly: variants that refuse for the same reason stand together.
+            reasons = list(why(one.refusal._replace(also=()))) or [one.refused.message]
             groups.setdefault((f"{one.refused.name} is refused", *reasons), []).append(one)
     return groups
 

@@ -14,7 +14,7 @@ from numalign.render.text.amounts import nodes_text
 from numalign.render.text.changes import Advice, changes_lines, next_in_the_way
 from numalign.render.text.details import alternatives_lines, details
 from numalign.render.text.hardware import CLOSENESS
-from numalign.render.text.matrix import matrix_table
+from numalign.render.text.matrix import matrix_notes, matrix_table
 from numalign.render.text.refusal import why
 
 if TYPE_CHECKING:
@@ -120,6 +120,7 @@ def _matrices(told: ExplainedPod) -> Iterator[Line | Table]:
             continue
         yield Line(f"  {_whom(table.container)}")
         yield matrix_table(table, verdict=True)
+        yield from (Line(f"  {text}") for text in matrix_notes(table))
 
 
 def _whom(container: str | None) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING
 
 from numalign.render.page.document import Cell, Style, Styled, Table
@@ -32,12 +34,32 @@ def matrix_table(table: Matrix, *, verdict: bool = False) -> Table:
             cell = row.cells[places[0]]
             sign, style = SIGNS.get(cell.verdict, ("", ""))
             free, total = amount_text(row.resource, cell.free), amount_text(row.resource, cell.total)
-            cells.append(Styled(f"{free} of {total} {sign}".rstrip(), style))
+            handed = f" + {amount_text(row.resource, cell.handed)}" if cell.handed else ""
+            cells.append(Styled(f"{free}{handed} of {total} {sign}".rstrip(), style))
         rows.append((row.resource, amount_text(row.resource, row.requested), *cells, could_use(table, row)))
     if verdict:
         rows.append(("all of it", "", *(_verdict(table, places[0]) for places in columns), ""))
     titles = (f"{nodes_text(mask_of(table, places)).upper()} FREE{' EACH' * (len(places) > 1)}" for places in columns)
     return Table(("RESOURCE", "REQUESTED", *titles, "COULD USE"), tuple(rows), right=frozenset({"REQUESTED"}), indent=2)
+
+
+def matrix_notes(table: Matrix) -> Iterator[str]:
+    """Say what the signs of a matrix do not: amounts that are handed on, and nodes with enough that cannot be used."""
+    handed = [row for row in table.rows if any(cell.handed for cell in row.cells)]
+    if handed:
+        tied = [row.resource for row in handed if any(_unused(row, cell) for cell in row.cells)]
+        why = f"; a node without such {' and '.join(tied)} (✗) cannot be used alone" if tied else ""
+        yield f"+ is what init containers hand on{why}"
+    for row in table.rows:
+        bound = [place for place, cell in enumerate(row.cells) if cell.group and _unused(row, cell)]
+        if bound:
+            together = nodes_text(reduce(or_, (row.cells[place].group for place in bound)))
+            yield f"{row.resource}: {nodes_text(mask_of(table, bound))} ✗, as pods hold memory of {together} together"
+
+
+def _unused(row: Row, cell: MatrixCell) -> bool:
+    """Tell whether a node that has enough of a resource cannot be used."""
+    return cell.verdict == "no" and cell.free >= row.requested
 
 
 def alike(table: Matrix) -> list[list[int]]:

@@ -11,6 +11,7 @@ from numalign.model.pod import Pod
 from numalign.render.text.amounts import written
 from numalign.render.text.refusal import why
 from tests.analysis.support import GPU, NIC, STATIC, config, limits, machine, outcome, pod, pod_of
+from tests.refusals.survey import refusals, scenarios
 
 FULL = {"cpu_manager_policy_options": {"full-pcpus-only": "true"}}
 FIGURE, HYPER = machine("figure-1"), machine("hgx-h100")
@@ -163,6 +164,53 @@ def test_what_an_init_container_held_is_taken_over() -> None:
     asked = pod_of("p", init=limits(1), app=limits(4))
     found = words(config("single-numa-node"), asked, pod("there", 1), on=FIGURE)
     assert found[-1] == "cpu: init hands on 1 on node 0 to the containers after it, which must use node 0, too"
+
+
+def test_what_an_init_container_hands_on_is_counted_beside_what_is_free() -> None:
+    """Node 0 has three CPUs beside the two handed on, node 1 four: nine are asked."""
+    asked = pod_of("p", init=limits(2), app=limits(9))
+    assert words(config("best-effort"), asked, on=FIGURE) == [
+        (
+            "cpu: 9 asked, the whole machine never has more than 8, and has 6 free now besides the 2 that init "
+            "hands on (node 0: 2 of 4, node 1: 4 of 4)"
+        )
+    ]
+
+
+def test_memory_that_an_init_container_hands_on_is_added_up() -> None:
+    """The pod's own init container is no other pod; memory of which there is enough everywhere is no obstacle."""
+    data = next(one for one in scenarios() if one["id"] == "e2e-d-00605")
+    [found] = [outcome for index, _, outcome in refusals(data) if index == 4]
+    assert list(why(refusal(found))) == [
+        "hugepages-2Mi: 256Mi asked, 380Mi free in all (node 0: 252Mi of 256Mi, node 1: 128Mi of 128Mi)",
+        (
+            "while memory of a node is held, that node is used only as it is: node 0 with no other (held by p1 and "
+            "this pod's own i0)"
+        ),
+        ("so what is asked has to be free on one of: node 0 (252Mi hugepages-2Mi), node 1 (128Mi hugepages-2Mi)"),
+        (
+            "hugepages-2Mi: i0 hands on 2Mi on node 0 to the containers after it, as free memory of exactly node 0: "
+            "252Mi + 2Mi = 254Mi, 256Mi asked"
+        ),
+    ]
+
+
+def test_a_hint_that_cannot_be_extended_is_told_as_memory_that_binds_its_nodes() -> None:
+    found = outcome(
+        config("restricted", **STATIC), pod("p", 1, "16Gi"), pod("a", 1, "6Gi"), pod("b", 4, "6Gi"), on=FIGURE
+    )
+    assert "failed to find NUMA nodes to extend the current topology hint" in found.message
+    assert list(why(refusal(found)))[1].startswith("while memory of a node is held, that node is used only as it is")
+
+
+def test_each_resource_that_would_be_refused_alone_is_named() -> None:
+    assert words(config("single-numa-node"), pod("p", 5, gpu=3), on=FIGURE)[:2] == [
+        (
+            "cpu: 5 asked, but no NUMA node ever has more than 4 (nodes 0-1), and policy single-numa-node takes all "
+            "of it from one node"
+        ),
+        f"{GPU}: 3 asked, the whole machine never has more than 2 (node 0: 1 of 1, node 1: 1 of 1)",
+    ]
 
 
 def test_what_is_taken_over_ties_a_container_to_a_node() -> None:

@@ -1,0 +1,72 @@
+"""Which changes are told, and in which order: what keeps devices first, what gives up alignment not alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numalign.analysis.whatif.change import Change
+from numalign.analysis.whatif.changes import changes
+from numalign.analysis.whatif.situation import Situation, arrivals
+from numalign.kubelet.admission import admit
+from numalign.kubelet.setup import Setup
+from numalign.model.pod import Pod
+from tests.analysis.support import GPU, STATIC, config, machine, pod, pod_of
+from tests.refusals.survey import refusals, scenarios
+
+CPU_OF_APP = ("app", "cpu")
+
+
+def found(policy: str, asked: Pod, *before: Pod, **more: Any) -> tuple[Change, ...]:
+    situation = Situation(Setup(machine("figure-1"), config(policy, **more), "ideal"), past=arrivals(before))
+    outcome = admit(situation.session(), asked)
+    assert not outcome.admit
+    return changes(situation, outcome)
+
+
+def recorded(name: str, step: int) -> tuple[Change, ...]:
+    data = next(one for one in scenarios() if one["id"] == name)
+    situation, outcome = next((situation, outcome) for index, situation, outcome in refusals(data) if index == step)
+    return changes(situation, outcome)
+
+
+def test_what_keeps_the_number_of_devices_comes_before_what_cuts_it() -> None:
+    """A pod that runs across two GPUs is not helped by one, however small the cut."""
+    ways = found("single-numa-node", pod("tensor-parallel", 5, gpu=2))
+    keeping = [way.keeps_devices for way in ways]
+    assert keeping[0]
+    assert keeping == sorted(keeping, reverse=True)
+    many = found("single-numa-node", pod("tensor-parallel", 1, gpu=2))
+    cut = [("app", GPU) in way.amounts for way in many]
+    assert cut == sorted(cut)
+    assert any(cut)
+    assert not cut[0]
+
+
+def test_more_cpus_so_that_they_take_as_many_nodes_as_the_devices_are_a_suggestion() -> None:
+    """Two GPUs take both nodes, one CPU only one: `restricted` never admits that, but five CPUs take both, too."""
+    ways = found("restricted", pod("tensor-parallel", 1, gpu=2))
+    [raised] = [way for way in ways if way.amounts.get(CPU_OF_APP, 0) > 10**9]
+    assert (raised.amounts, raised.aligned) == ({CPU_OF_APP: 5 * 10**9}, True)
+    losing = [place for place, way in enumerate(ways) if not way.keeps_devices]
+    assert all(ways.index(raised) < place for place in losing)
+
+
+def test_cuts_that_keep_the_policy_stand_beside_settings_that_give_up_alignment() -> None:
+    """Eight CPUs of one container and the memory of another fit no node: only policy `none` admits it as it is."""
+    cut, loose = recorded("e2e-d-01875", 0)
+    assert (set(cut.amounts), cut.flags, cut.aligned) == ({("c0", "cpu"), ("c1", "memory")}, {}, True)
+    assert (loose.flags, loose.aligned) == ({"topology-manager-policy": "none"}, False)
+
+
+def test_a_device_is_left_out_only_after_what_keeps_some_of_it() -> None:
+    """Two devices are asked of which the machine has two, on two nodes, both taken: one, with one pod moved away."""
+    first, second = recorded("e2e-d-02001", 4)
+    key = ("c0", "intel.com/sriov")
+    assert (first.amounts, len(first.pods)) == ({key: 10**9}, 1)
+    assert second.amounts == {key: 0}
+
+
+def test_nobody_is_told_to_ask_for_more_than_twice_the_memory() -> None:
+    ways = found("restricted", pod_of("p", app={"cpu": "5", "memory": "2Gi"}), **STATIC)
+    assert ways
+    assert not any(nano > 2 * way.asked[key] for way in ways for key, nano in way.amounts.items())
