@@ -12,7 +12,8 @@ from numalign.model.pod import Pod
 from numalign.results.schedule import KubeletVerdict, NodeAnswer, ScheduledPod, ScheduleResult
 from numalign.scheduler import choice, filter_kep, filter_nrt, node_filters, node_fit, score
 from numalign.scheduler.attempt import SchedulerConfig, nrt_key
-from numalign.scheduler.causes import Case, cause
+from numalign.scheduler.causes import cause
+from numalign.scheduler.disagreement import Case
 from numalign.scheduler.kai import evaluate as kai
 from numalign.scheduler.kai import records, topology
 from numalign.scheduler.kai import score as kai_score

@@ -13,7 +13,8 @@ from numalign.model.machine import Device, Machine
 from numalign.model.pod import Pod
 from numalign.scheduler import filter_kep, filter_nrt
 from numalign.scheduler.attempt import Kind
-from numalign.scheduler.causes import Case, cause
+from numalign.scheduler.causes import cause
+from numalign.scheduler.disagreement import Case
 from numalign.scheduler.kai import evaluate, records, topology
 from numalign.scheduler.kai.records import PlacedPod
 from numalign.scheduler.node import ClusterNode

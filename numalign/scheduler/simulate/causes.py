@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from numalign.scheduler.attempt import SchedulerConfig
-from numalign.scheduler.causes import Case, Distrust, cause
+from numalign.scheduler.causes import cause
+from numalign.scheduler.disagreement import Case, Distrust
 from numalign.scheduler.node import ClusterNode
 from numalign.scheduler.simulate.judge import kai_view
 from numalign.scheduler.simulate.machines import SimulatedMachine, nrt_of

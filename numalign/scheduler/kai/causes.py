@@ -1,0 +1,106 @@
+"""What makes KAI and the kubelet disagree: causes XK-1 to XK-8 (docs/rules/scheduling.md 10)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from numalign.kubelet import admission
+from numalign.model.resources import CPU, is_memory
+from numalign.scheduler.disagreement import Case, TakenBack, admits_with, published_now
+from numalign.scheduler.kai import evaluate
+from numalign.scheduler.kai.topology import KaiTopology
+from numalign.scheduler.nrt.value import CPU_MANAGER, MEMORY_MANAGER, attribute, number_of
+from numalign.scheduler.request import PodRequest
+from numalign.scheduler.resources import Amounts
+
+
+def _agrees(case: Case, machine: KaiTopology | None = None, request: PodRequest | None = None) -> bool:
+    """Tell whether KAI, asked about another machine or request, agrees with the kubelet."""
+    return evaluate.check(request or case.request, machine or case.kai).passed == case.admits
+
+
+def _all_cpus(case: Case) -> bool:
+    """XK-1: the width from all CPUs."""
+    if case.kai is None or case.nrt is None:
+        return False
+    capacity = {zone.name: zone.resources[CPU].capacity for zone in case.nrt.zones if CPU in zone.resources}
+
+    def widened(name: str, allocatable: Amounts) -> Amounts:
+        more = capacity.get(name)
+        return {**allocatable, CPU: more} if more is not None and CPU in allocatable else allocatable
+
+    zones = [zone._replace(allocatable=widened(zone.name, zone.allocatable)) for zone in case.kai.zones]
+    return _agrees(case, case.kai._replace(zones=tuple(zones)))
+
+
+def _no_groups(case: Case) -> bool:
+    """XK-2: the kubelet without the Memory Manager."""
+    return admits_with(case, memory_manager_policy="None", reserved_memory=()) != case.admits
+
+
+def _managers_off(case: Case) -> bool:
+    """XK-3: without resources whose manager is off."""
+    if case.kai is None or case.nrt is None:
+        return False
+    off = {CPU} if attribute(case.nrt.attributes, CPU_MANAGER) == "none" else set()
+    if attribute(case.nrt.attributes, MEMORY_MANAGER) == "None":
+        off |= {name for name in case.kai.aware if is_memory(name)}
+    return bool(off & case.kai.aware) and _agrees(case, case.kai._replace(aware=case.kai.aware - off))
+
+
+def _no_kubelet_options(case: Case) -> bool:
+    """XK-4: the kubelet without options of the CPU and Topology Manager."""
+    changed = admits_with(case, cpu_manager_policy_options=None, topology_manager_policy_options=None)
+    return changed != case.admits
+
+
+def _spanning_devices(case: Case) -> bool:
+    """XK-5: the machine has devices of several NUMA nodes that the pod asks for."""
+    if case.node.session is None:
+        return False
+    machine = case.node.session.node.machine
+    asked = {name for one in case.request.containers for name, amount in one.items if amount}
+    return any(len(device.numa_nodes or ()) > 1 for name in asked for device in machine.devices.get(name, ()))
+
+
+def _real_places(case: Case) -> bool:
+    """XK-6: the free amounts as the kubelet's own split of earlier pods left them."""
+    now = published_now(case)
+    if case.kai is None or now is None:
+        return False
+    real = {number_of(zone.name): zone.resources for zone in now.zones}
+    free = []
+    for zone in case.kai.zones:
+        here = real.get(number_of(zone.name), {})
+        free.append(
+            {name: (here[name].available or 0) if name in here else one for name, one in zone.available.items()}
+        )
+    return tuple(free) != case.kai.available and _agrees(case, case.kai.with_available(free))
+
+
+def _no_init(case: Case) -> bool:
+    """XK-7: both asked about the pod without its ordinary init containers."""
+    kept = tuple([one for one in case.request.containers if one.kind != "init"])
+    if kept == case.request.containers or case.node.session is None:
+        return False
+    pod = case.pod._replace(containers=tuple([one for one in case.pod.containers if one.kind != "init"]))
+    admits = admission.admit(case.node.session, pod).admit
+    return _agrees(case._replace(admits=admits), request=case.request._replace(containers=kept))
+
+
+def _no_overhead(case: Case) -> bool:
+    """XK-8: the pod without overhead."""
+    return bool(case.request.overhead) and _agrees(case, request=case.request._replace(overhead=()))
+
+
+CAUSES: Final[tuple[tuple[str, TakenBack], ...]] = (
+    ("XK-1", _all_cpus),
+    ("XK-2", _no_groups),
+    ("XK-3", _managers_off),
+    ("XK-4", _no_kubelet_options),
+    ("XK-5", _spanning_devices),
+    ("XK-6", _real_places),
+    ("XK-7", _no_init),
+    ("XK-8", _no_overhead),
+)
+"""Each cause with what takes it back, in the order of the rules."""

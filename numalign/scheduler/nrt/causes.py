@@ -1,0 +1,187 @@
+"""Why a NodeResourceTopology filter and the kubelet disagree: X-1 to X-9, T-14 (docs/rules/scheduling.md 1.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from numalign.kubelet import admission
+from numalign.model.resources import CPU
+from numalign.scheduler import filter_kep, filter_nrt
+from numalign.scheduler.attempt import Kind
+from numalign.scheduler.disagreement import Case, TakenBack, admits_with, published_now
+from numalign.scheduler.nrt.value import NodeResourceTopology, NUMAZone, manager_config, numa_zones
+from numalign.scheduler.request import ContainerRequest, PodRequest
+from numalign.scheduler.resources import is_affine, is_whole
+
+
+def _plugin(case: Case, nrt: NodeResourceTopology | None = None, request: PodRequest | None = None) -> bool:
+    """Tell whether today's plugin passes, with another object or request; not while its cache trusts nothing (T-3)."""
+    request = request or case.request
+    if case.distrust and not filter_nrt.passes_unseen(request):
+        return False
+    return filter_nrt.check(nrt or case.nrt, case.node.totals.allocatable, request).passed
+
+
+def _agrees(kind: Kind, case: Case, nrt: NodeResourceTopology | None = None, request: PodRequest | None = None) -> bool:
+    """Tell whether the filter, asked with another object or request, agrees with the kubelet."""
+    if kind == "kep":
+        return filter_kep.check(nrt or case.nrt, request or case.request).passed == case.admits
+    return _plugin(case, nrt, request) == case.admits
+
+
+def _fresh(kind: Kind) -> TakenBack:
+    """X-1: the object as the node would publish it now, and nothing on its way there."""
+
+    def taken_back(case: Case) -> bool:
+        now = published_now(case)
+        if now is None or case.node.known != "exact" or case.node.nrt is None:
+            return False
+        on_its_way = case.distrust == "reserved"
+        settled = case._replace(distrust="") if on_its_way else case
+        return (on_its_way or now.zones != case.node.nrt.zones) and _agrees(kind, settled, now)
+
+    return taken_back
+
+
+def _nobody_else(case: Case) -> bool:
+    """X-9: without pods of another scheduler, which the cache knows to be missing in the object."""
+    now = published_now(case)
+    return case.distrust == "foreign" and now is not None and _agrees("nrt", case._replace(distrust=""), now)
+
+
+def _whole_cpus(kind: Kind) -> TakenBack:
+    """X-2: the pod without CPUs that the kubelet does not pin."""
+
+    def without(one: ContainerRequest) -> ContainerRequest:
+        kept = tuple([(name, amount) for name, amount in one.items if name != CPU or is_whole(amount)])
+        return one._replace(items=kept)
+
+    def taken_back(case: Case) -> bool:
+        if not case.request.guaranteed:
+            return False
+        containers = tuple(map(without, case.request.containers))
+        return containers != case.request.containers and _agrees(
+            kind, case, request=case.request._replace(containers=containers)
+        )
+
+    return taken_back
+
+
+def shared_pool(case: Case) -> bool:
+    """X-3: the kubelet refuses at the check of the whole node, not for NUMA's sake."""
+    if case.node.session is None or case.admits:
+        return False
+    return admission.admit(case.node.session._replace(view=None), case.pod).admit
+
+
+def _any_zone(case: Case) -> bool:
+    """X-4: containers may take any zone that holds them, as the kubelet might choose."""
+    if case.nrt is None or len(case.request.containers) < 2 or manager_config(case.nrt).scope == "pod":
+        return False
+    return _in_kubelets_zones(case) if case.passes else _assignable(case)
+
+
+def _in_kubelets_zones(case: Case) -> bool:
+    """Tell whether the filter would fail had it put the first containers where the kubelet puts them."""
+    if case.node.session is None or case.nrt is None:
+        return False
+    hints = admission.admit(case.node.session, case.pod).result.hints
+    zones: Sequence[NUMAZone] | None = numa_zones(case.nrt)
+    for one in case.request.containers:
+        mask = hints[one.name].numa_affinity if one.name in hints else None
+        if zones is None or one.kind != "app":
+            continue
+        found = filter_nrt.pick_zone(zones, case.node.totals.allocatable, one.items, guaranteed=case.request.guaranteed)
+        if not isinstance(found, int):
+            return True
+        chosen = mask.bit_length() - 1 if mask and not mask & (mask - 1) else found
+        zones = filter_nrt.subtract(zones, chosen, one, guaranteed=case.request.guaranteed)
+    return zones is None
+
+
+def _assignable(case: Case) -> bool:
+    """Tell whether some choice of zones holds all containers: tried by putting them in another order."""
+    apps = [one for one in case.request.containers if one.kind == "app"]
+    rest = tuple([one for one in case.request.containers if one.kind != "app"])
+    ordered = sorted(apps, key=lambda one: -one.amounts.get(CPU, 0))
+    return _plugin(case, request=case.request._replace(containers=(*rest, *ordered)))
+
+
+def _sidecars(kind: Kind) -> TakenBack:
+    """X-5: sidecars counted as containers that run beside the others."""
+
+    def taken_back(case: Case) -> bool:
+        if not any(one.kind == "sidecar" for one in case.request.containers):
+            return False
+        containers = tuple(
+            [one._replace(kind="app") if one.kind == "sidecar" else one for one in case.request.containers]
+        )
+        return _agrees(kind, case, request=case.request._replace(containers=containers))
+
+    return taken_back
+
+
+def _other_policy(case: Case) -> bool:
+    """X-6: the node's policy is one that is never filtered."""
+    return case.passes and case.nrt is not None and manager_config(case.nrt).policy == "restricted"
+
+
+def _no_options(case: Case) -> bool:
+    """X-7: the kubelet without options of the CPU Manager."""
+    return admits_with(case, cpu_manager_policy_options=None) != case.admits
+
+
+def _no_overhead(kind: Kind) -> TakenBack:
+    """X-8: the pod without overhead."""
+
+    def taken_back(case: Case) -> bool:
+        return bool(case.request.overhead) and _agrees(kind, case, request=case.request._replace(overhead=()))
+
+    return taken_back
+
+
+def knows_better(case: Case) -> bool:
+    """Tell whether today's plugin, with sidecars counted, agrees with the kubelet where the proposal does not."""
+    containers = tuple([one._replace(kind="app") if one.kind == "sidecar" else one for one in case.request.containers])
+    return any(
+        _plugin(case, request=case.request._replace(containers=some)) == case.admits
+        for some in (case.request.containers, containers)
+    )
+
+
+def _unlisted(kind: Kind) -> TakenBack:
+    """T-14, S-5: the pod without CPU, memory and huge pages that no zone lists."""
+
+    def taken_back(case: Case) -> bool:
+        listed = case.nrt.listed if case.nrt else frozenset()
+        containers = tuple(
+            [
+                one._replace(items=tuple([item for item in one.items if item[0] in listed or not is_affine(item[0])]))
+                for one in case.request.containers
+            ]
+        )
+        return containers != case.request.containers and _agrees(
+            kind, case, request=case.request._replace(containers=containers)
+        )
+
+    return taken_back
+
+
+def causes(kind: Kind) -> list[tuple[str, TakenBack]]:
+    """List each cause with what takes it back, in the order of the rules.
+
+    Args:
+        kind: `nrt` today's plugin, `kep` the proposal.
+    """
+    return [
+        ("X-1", _fresh(kind)),
+        ("X-2", _whole_cpus(kind)),
+        ("X-3", shared_pool),
+        ("X-4", _any_zone),
+        ("X-5", _sidecars(kind)),
+        ("X-6", _other_policy),
+        ("X-7", _no_options),
+        ("X-8", _no_overhead(kind)),
+        ("X-9", _nobody_else),
+        ("T-14", _unlisted(kind)),
+    ]
