@@ -8,7 +8,7 @@ from numalign.analysis.matrix import Matrix, matrix
 from numalign.analysis.placement import Placement, placements
 from numalign.analysis.refusal import Refusal, decisions, refusal
 from numalign.analysis.unpinned import Unpinned, unpinned
-from numalign.analysis.whatif.change import Change, Hardware
+from numalign.analysis.whatif.change import Hardware, WayOut
 from numalign.analysis.whatif.changes import Machines, changes
 from numalign.analysis.whatif.situation import Situation
 from numalign.kubelet.admission import Outcome
@@ -25,7 +25,7 @@ class Explanation(NamedTuple):
     matrices: tuple[Matrix, ...]
     """One for each decision."""
     refusal: Refusal | None
-    changes: tuple[Change, ...]
+    changes: tuple[WayOut, ...]
     """Of a refused pod: what would admit it, the nearest first."""
     placements: tuple[Placement, ...]
     """Of an admitted pod: where its containers are."""

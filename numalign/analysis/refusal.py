@@ -14,7 +14,7 @@ from numalign.analysis.circumstances import Amount, Circumstances, amounts, circ
 from numalign.analysis.matrix import Matrix, Row, matrix
 from numalign.kubelet import node as twin
 from numalign.kubelet.admission import Outcome, admit
-from numalign.kubelet.demand import Amounts, ContainerDemand
+from numalign.kubelet.demand import ContainerDemand, ResourcePairs
 from numalign.kubelet.errors import KubeletHangError, KubeletPanicError
 from numalign.kubelet.fit.check import Shortage
 from numalign.kubelet.fit.predicates import Refusal as Predicate
@@ -61,7 +61,7 @@ class Refusal(NamedTuple):
     """What it has to do with beside what is free."""
     also: tuple[Row, ...] = ()
     """Other resources of the same decision that would be refused alone, too."""
-    missing: Amounts = ()
+    missing: ResourcePairs = ()
     """With `panic`: the memory resources asked for of which some NUMA node does not know."""
     empty: Refusal | None = None
     """With `never`, how an empty machine refuses it, where that says more."""
@@ -145,7 +145,7 @@ def _in_no_table(blocking: Sequence[Row], table: Matrix | None) -> Iterator[Amou
             yield Amount(row.resource, row.requested * NANO, (total - row.free) * NANO, total * NANO)
 
 
-def _missing(outcome: Outcome) -> Amounts:
+def _missing(outcome: Outcome) -> ResourcePairs:
     """Name what the kubelet looks up without checking (docs/rules/memory-manager.md rule 24)."""
     manager = outcome.before.node.memory
     asked = {pair for container in outcome.demand.containers for pair in container.memory or ()}

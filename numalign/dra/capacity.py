@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from numalign.dra.values import Capacity, Device, RequestPolicy
 from numalign.model.quantity import Quantity, from_int, value
 
-Amounts = Mapping[str, int]
+Capacities = Mapping[str, int]
 """Capacity -> amount in billionths."""
 
 
@@ -67,11 +67,11 @@ def _is_over(asked: Quantity, capacity: Capacity) -> bool:
     return amount.nano > capacity.value.nano or violates(amount, capacity.policy)
 
 
-def fits(device: Device, taken: Mapping[str, Quantity], used: Amounts) -> bool:
+def fits(device: Device, taken: Mapping[str, Quantity], used: Capacities) -> bool:
     """Tell whether a device has what a request takes, beside what others have of it."""
     return all(used.get(name, 0) + amount.nano <= device.capacity[name].value.nano for name, amount in taken.items())
 
 
-def added(used: Amounts, taken: Mapping[str, Quantity], sign: int = 1) -> Amounts:
+def added(used: Capacities, taken: Mapping[str, Quantity], sign: int = 1) -> Capacities:
     """Add amounts to what is used."""
     return {**used, **{name: used.get(name, 0) + sign * amount.nano for name, amount in taken.items()}}

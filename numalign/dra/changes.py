@@ -27,7 +27,7 @@ WORK: Final = 100_000
 MAX_CLASSES: Final = 20
 
 
-class Change(NamedTuple):
+class ClaimChange(NamedTuple):
     """A change with which the claims are allocated."""
 
     kind: ChangeKind
@@ -46,12 +46,12 @@ class _Idea(NamedTuple):
     attempt: Attempt
 
 
-def changes(attempt: Attempt, claims: Sequence[Claim], outcome: Outcome) -> tuple[Change, ...]:
+def changes(attempt: Attempt, claims: Sequence[Claim], outcome: Outcome) -> tuple[ClaimChange, ...]:
     """Find changes that work, at most one of a kind (two of another attribute), the smaller ones first."""
     key = outcome.stuck.key if outcome.stuck is not None else outcome.error_at
     if outcome.allocated or key is None or key.claim >= len(claims):
         return ()
-    found: list[Change] = []
+    found: list[ClaimChange] = []
     for idea in islice(_ideas(attempt, tuple(claims), key), MAX_TRIED):
         same = sum(change.kind == idea.kind for change in found)
         if same >= (2 if idea.kind == "attribute" else 1) or len(found) >= MAX_SHOWN:
@@ -61,7 +61,7 @@ def changes(attempt: Attempt, claims: Sequence[Claim], outcome: Outcome) -> tupl
         except InputError:
             continue
         if tried.claims is not None:
-            found.append(Change(idea.kind, idea.text, tried.claims))
+            found.append(ClaimChange(idea.kind, idea.text, tried.claims))
     return tuple(found)
 
 

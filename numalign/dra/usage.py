@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from numalign.dra.capacity import Amounts, added
+from numalign.dra.capacity import Capacities, added
 from numalign.dra.values import Claim, DeviceID
 from numalign.values import NamedTuple
 
@@ -16,7 +16,7 @@ class Usage(NamedTuple):
     """Taken by one claim."""
     shared: frozenset[DeviceID] = frozenset()
     """Serving one or more claims by shares."""
-    amounts: Mapping[DeviceID, Amounts] = {}
+    amounts: Mapping[DeviceID, Capacities] = {}
     """What the shares take."""
 
     def holds(self, identity: DeviceID) -> bool:
@@ -28,7 +28,7 @@ def usage(claims: Iterable[Claim]) -> Usage:
     """Sum up allocated claims. Allocations with admin access count for nothing (D-10a)."""
     whole: set[DeviceID] = set()
     shared: set[DeviceID] = set()
-    amounts: dict[DeviceID, Amounts] = {}
+    amounts: dict[DeviceID, Capacities] = {}
     for claim in claims:
         for taken in claim.allocation or ():
             if taken.admin:

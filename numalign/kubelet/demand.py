@@ -10,7 +10,7 @@ from numalign.model.pod import Container, ContainerKind, Pod
 from numalign.model.resources import CPU, HUGEPAGES, MEMORY, NATIVE, is_memory
 from numalign.values import NamedTuple
 
-Amounts = tuple[tuple[str, int], ...]
+ResourcePairs = tuple[tuple[str, int], ...]
 """(resource, amount) pairs, sorted by resource name."""
 
 NANO = 10**9
@@ -23,10 +23,10 @@ class ContainerDemand(NamedTuple):
     kind: ContainerKind
     cpus: int
     """Number of exclusive CPUs; 0: runs in the shared pool."""
-    memory: Amounts | None
+    memory: ResourcePairs | None
     """Bytes of `memory` and `hugepages-*`, zero amounts included; empty: takes no part (no request, or the pod is not
     Guaranteed); None: an amount that the Memory Manager cannot represent."""
-    devices: Amounts
+    devices: ResourcePairs
     """Extended resources of the limits, rounded up to whole devices, zero amounts included."""
     claimed: frozenset[str] = frozenset()
     """Those of them that a ResourceClaim provides: they get hints, and no devices from the plugin."""
@@ -40,9 +40,9 @@ class PodDemand(NamedTuple):
     containers: tuple[ContainerDemand, ...]
     cpus: int
     """podExclusive of docs/rules/cpu-manager.md 5.7."""
-    memory: Amounts | None
+    memory: ResourcePairs | None
     """docs/rules/memory-manager.md 18, same meaning of () and None as for a container."""
-    devices: Amounts
+    devices: ResourcePairs
     """docs/rules/device-manager.md 2.4."""
     as_a_whole: bool = False
     """Its pod-level resources are what the CPU and the Memory Manager serve: `cpus` and `memory` are the pod's budget,
@@ -125,7 +125,7 @@ def _pod_cpus(pod: Pod, containers: tuple[ContainerDemand, ...]) -> int:
     return max(peak, apps + sidecars)
 
 
-def _pod_memory(containers: tuple[ContainerDemand, ...]) -> Amounts | None:
+def _pod_memory(containers: tuple[ContainerDemand, ...]) -> ResourcePairs | None:
     sidecars: dict[str, int] = {}
     peaks: dict[str, int] = {}
     apps: dict[str, int] = {}
@@ -142,7 +142,7 @@ def _pod_memory(containers: tuple[ContainerDemand, ...]) -> Amounts | None:
     return tuple(sorted((name, max(total + sidecars.get(name, 0), peaks.get(name, 0))) for name, total in apps.items()))
 
 
-def _pod_devices(pod: Pod) -> Amounts:
+def _pod_devices(pod: Pod) -> ResourcePairs:
     return tuple(
         (name, -(-nano // NANO))
         for name, nano in sorted(effective(pod, "limits").items())

@@ -16,7 +16,7 @@ from numalign.values import NamedTuple
 Path = tuple[str | int, ...]
 
 
-class Finding(NamedTuple):
+class MachineFinding(NamedTuple):
     """Something to say about one field."""
 
     code: str
@@ -25,7 +25,7 @@ class Finding(NamedTuple):
     message: str
 
 
-def errors(machine: Machine) -> Iterator[Finding]:
+def errors(machine: Machine) -> Iterator[MachineFinding]:
     """Yield what no machine can be: doubled ids, overlapping sets, cores across nodes, short distance rows."""
     yield from _nodes(machine)
     everything = machine.cpus
@@ -42,48 +42,48 @@ def errors(machine: Machine) -> Iterator[Finding]:
     yield from _devices(machine)
 
 
-def _nodes(machine: Machine) -> Iterator[Finding]:
+def _nodes(machine: Machine) -> Iterator[MachineFinding]:
     yield from _doubled([node.id for node in machine.numa_nodes], "numaNodes", "NUMA node", "id")
     if not machine.numa_nodes:
-        yield Finding("", ("numaNodes",), "expected at least one NUMA node")
+        yield MachineFinding("", ("numaNodes",), "expected at least one NUMA node")
     seen = 0
     for index, node in enumerate(machine.numa_nodes):
         if node.cpus & seen:
             both = format_set(node.cpus & seen)
-            yield Finding("", ("numaNodes", index, "cpus"), f"CPU {both} is in an earlier NUMA node too")
+            yield MachineFinding("", ("numaNodes", index, "cpus"), f"CPU {both} is in an earlier NUMA node too")
         seen |= node.cpus
         row = node.distances
         if row is not None and len(row) < len(machine.numa_nodes):
             wanted = len(machine.numa_nodes)
             message = f"expected {wanted} distances, one a NUMA node in ascending order of ids, got {len(row)}"
-            yield Finding("", ("numaNodes", index, "distances"), message)
+            yield MachineFinding("", ("numaNodes", index, "distances"), message)
 
 
-def _doubled(numbers: Sequence[int], key: str, what: str, *rest: str) -> Iterator[Finding]:
+def _doubled(numbers: Sequence[int], key: str, what: str, *rest: str) -> Iterator[MachineFinding]:
     seen: set[int] = set()
     for index, number in enumerate(numbers):
         if number in seen:
-            yield Finding("", (key, index, *rest), f"{what} {number} is given twice")
+            yield MachineFinding("", (key, index, *rest), f"{what} {number} is given twice")
         seen.add(number)
 
 
-def _disjoint(groups: Sequence[int], key: str, everything: int, *, whole: bool) -> Iterator[Finding]:
+def _disjoint(groups: Sequence[int], key: str, everything: int, *, whole: bool) -> Iterator[MachineFinding]:
     """Sets of CPUs that must not be empty, not overlap, lie in NUMA nodes and (`whole`) hold every CPU."""
     seen = 0
     for index, group in enumerate(groups):
         if not group:
-            yield Finding("", (key, index), "expected at least one CPU")
+            yield MachineFinding("", (key, index), "expected at least one CPU")
         if group & ~everything:
-            yield Finding("", (key, index), f"CPU {format_set(group & ~everything)} is in no NUMA node")
+            yield MachineFinding("", (key, index), f"CPU {format_set(group & ~everything)} is in no NUMA node")
         if group & seen:
-            yield Finding("", (key, index), f"CPU {format_set(group & seen)} is in an earlier entry too")
+            yield MachineFinding("", (key, index), f"CPU {format_set(group & seen)} is in an earlier entry too")
         seen |= group
     if whole and everything & ~seen:
         missing = format_set(everything & ~seen)
-        yield Finding("", (key,), f"expected every CPU of the NUMA nodes, {missing} is missing")
+        yield MachineFinding("", (key,), f"expected every CPU of the NUMA nodes, {missing} is missing")
 
 
-def _spans(cores: Sequence[int], groups: Sequence[int], what: str) -> Iterator[Finding]:
+def _spans(cores: Sequence[int], groups: Sequence[int], what: str) -> Iterator[MachineFinding]:
     """Cores that lie only partly in a group."""
     first_cpus = reduce(or_, [core & -core for core in cores], 0)
     everything = reduce(or_, groups, 0)
@@ -93,52 +93,58 @@ def _spans(cores: Sequence[int], groups: Sequence[int], what: str) -> Iterator[F
         outside = core & ~group
         if outside and core & everything:
             message = f"expected the core {format_set(core)} to lie in {what}, {format_set(outside)} is outside"
-            yield Finding("", ("cores", index), message)
+            yield MachineFinding("", ("cores", index), message)
 
 
-def _devices(machine: Machine) -> Iterator[Finding]:
+def _devices(machine: Machine) -> Iterator[MachineFinding]:
     for resource, devices in machine.devices.items():
         if len({device.id for device in devices}) < len(devices):
             seen: set[str] = set()
             for index, device in enumerate(devices):
                 if device.id in seen:
-                    yield Finding("", ("devices", resource, index), f"the id {device.id} is given twice")
+                    yield MachineFinding("", ("devices", resource, index), f"the id {device.id} is given twice")
                 seen.add(device.id)
 
 
-def warnings(machine: Machine) -> Iterator[Finding]:
+def warnings(machine: Machine) -> Iterator[MachineFinding]:
     """Yield what is odd but happens: the machine is taken as it stands."""
     known = {node.id for node in machine.numa_nodes}
     for index, node in enumerate(machine.numa_nodes):
         here: Path = ("numaNodes", index)
         if not 0 <= node.id <= 63:
             message = f"node id {node.id} is outside 0-63: with a policy other than none the kubelet would crash"
-            yield Finding("node-id", (*here, "id"), message)
+            yield MachineFinding("node-id", (*here, "id"), message)
         if node.distances is not None and len(node.distances) > len(known):
             message = f"{len(node.distances)} distances for {len(known)} NUMA nodes"
-            yield Finding("distances-long", (*here, "distances"), message)
+            yield MachineFinding("distances-long", (*here, "distances"), message)
         if node.distances is None and any(other.distances is not None for other in machine.numa_nodes):
-            yield Finding("distances-partial", here, "other NUMA nodes have distances, this one has none")
+            yield MachineFinding("distances-partial", here, "other NUMA nodes have distances, this one has none")
         if sum(node.hugepages.values()) > node.memory:
-            yield Finding("hugepages-exceed", (*here, "hugepages"), "huge pages take more than the node's memory")
+            yield MachineFinding(
+                "hugepages-exceed", (*here, "hugepages"), "huge pages take more than the node's memory"
+            )
     if not machine.cpus:
-        yield Finding("no-cpus", ("numaNodes",), "the machine has no CPU; the kubelet's CPU manager would not start")
+        yield MachineFinding(
+            "no-cpus", ("numaNodes",), "the machine has no CPU; the kubelet's CPU manager would not start"
+        )
     if not machine.memory:
-        yield Finding("no-memory", ("numaNodes",), "the machine has no memory, so no pod that asks for memory fits")
+        yield MachineFinding(
+            "no-memory", ("numaNodes",), "the machine has no memory, so no pod that asks for memory fits"
+        )
     yield from _odd_devices(machine, known)
 
 
-def _odd_devices(machine: Machine, known: set[int]) -> Iterator[Finding]:
+def _odd_devices(machine: Machine, known: set[int]) -> Iterator[MachineFinding]:
     for resource, devices in machine.devices.items():
         for index, device in enumerate(devices):
             for node in device.numa_nodes or ():
                 if node not in known and node != -1:
                     message = f"{device.id} is on NUMA node {node}, which the machine does not have"
-                    yield Finding("device-node", ("devices", resource, index), message)
+                    yield MachineFinding("device-node", ("devices", resource, index), message)
     for resource, sets in machine.preferred_allocation.items():
         own = {device.id for device in machine.devices.get(resource, ())}
         for index, one in enumerate(sets):
             missing = sorted(set(one) - own)
             if missing:
                 message = f"no device {', '.join(missing)} of {resource}, so this set is never preferred"
-                yield Finding("preferred-unknown", ("preferredAllocation", resource, index), message)
+                yield MachineFinding("preferred-unknown", ("preferredAllocation", resource, index), message)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
-    from numalign.dra.changes import Change
+    from numalign.dra.changes import ClaimChange
     from numalign.dra.features import Features
     from numalign.dra.publish.slices import Published
     from numalign.dra.result import Outcome
@@ -39,7 +39,7 @@ class NodeCheck(NamedTuple):
     score: int = 0
     """By the choices of `firstAvailable`: 8 for each first one, 7 for each second (docs/rules/dra.md D-8)."""
     why: Why | None = None
-    changes: tuple[Change, ...] = ()
+    changes: tuple[ClaimChange, ...] = ()
     """What would let the claims be allocated; looked for on the first node that fails in a way."""
 
     @property

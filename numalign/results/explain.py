@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numalign.analysis.placement import Placement
     from numalign.analysis.refusal import Refusal
     from numalign.analysis.unpinned import Unpinned
-    from numalign.analysis.whatif.change import Change
+    from numalign.analysis.whatif.change import WayOut
     from numalign.errors import Notice
     from numalign.kubelet.setup import Setup
     from numalign.results.admit import PodResult
@@ -29,7 +29,7 @@ class ExplainedPod(NamedTuple):
     matrices: tuple[Matrix, ...]
     """One for each decision, container by container or for the whole pod, up to a refusal."""
     refusal: Refusal | None
-    changes: tuple[Change, ...]
+    changes: tuple[WayOut, ...]
     """Of a refused pod: what would admit it, the nearest first."""
     after: tuple[PodResult | None, ...]
     """For each change, what the pod would get."""

@@ -77,7 +77,7 @@ def _checked(content: bytes, path: str, kind: Kind) -> Document:
     return result
 
 
-class Change:
+class OpenState:
     """A state under change: what is in the file, and how to replace it. Only inside `changing`."""
 
     def __init__(self, path: str, kind: Kind, document: Document | None) -> None:
@@ -102,7 +102,7 @@ class Change:
 
 
 @contextmanager
-def changing(path: str, kind: Kind, waiting: Callable[[], None] = lambda: None) -> Iterator[Change]:
+def changing(path: str, kind: Kind, waiting: Callable[[], None] = lambda: None) -> Iterator[OpenState]:
     """Open a state for a change; nobody else changes it meanwhile. Without `write` the file stays as it is.
 
     Raises:
@@ -111,4 +111,4 @@ def changing(path: str, kind: Kind, waiting: Callable[[], None] = lambda: None) 
     if os.path.isdir(path):
         raise InputError("is a folder; expected the name of a file", path)
     with locked(path, waiting):
-        yield Change(path, kind, read(path, kind))
+        yield OpenState(path, kind, read(path, kind))

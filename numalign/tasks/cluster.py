@@ -225,7 +225,7 @@ def changing_cluster(request: ClusterRequest) -> Iterator[tuple[LoadedCluster, W
 class Writer:
     """Writes a cluster back, where there is a state."""
 
-    def __init__(self, change: state_file.Change | None) -> None:
+    def __init__(self, change: state_file.OpenState | None) -> None:
         self._change = change
 
     def write(self, changed: Fleet) -> tuple[Notice, ...]:

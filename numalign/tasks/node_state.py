@@ -12,7 +12,7 @@ from numalign.kubelet.releases.table import parse_version
 from numalign.sources.kubelet.dump import dump as dump_config
 from numalign.sources.node.state import NODE_STATE, dump, load
 from numalign.store import state_file
-from numalign.store.state_file import Change
+from numalign.store.state_file import OpenState
 from numalign.tasks.admit import pod_there
 from numalign.tasks.setup import LoadedSetup, load_setup
 from numalign.values import NamedTuple
@@ -29,7 +29,7 @@ class KeptNode(NamedTuple):
     on: LoadedSetup
     there: Session | None
     """The node as it is in the file; None: the file is new."""
-    change: Change
+    change: OpenState
 
     def keep(self, session: Session) -> tuple[Notice, ...]:
         """Replace what is in the file; returns what a person should know of it.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from numalign.analysis.whatif.situation import Amounts, with_amounts
+from numalign.analysis.whatif.situation import ContainerAmounts, with_amounts
 from numalign.errors import InputError
 from numalign.model.apiserver.amounts import amount
 from numalign.model.quantity import QuantityError
@@ -50,7 +50,7 @@ def _named(pods: Iterable[Pod], name: str, flag: str) -> Pod:
     return found[0]
 
 
-def _read_amounts(texts: Iterable[str], pod: Pod) -> Amounts:
+def _read_amounts(texts: Iterable[str], pod: Pod) -> ContainerAmounts:
     """Read CONTAINER:RESOURCE=AMOUNT."""
     amounts = {}
     asked = {container.name: container.requests for container in pod.containers}

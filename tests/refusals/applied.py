@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from numalign.analysis.whatif.change import Change
+from numalign.analysis.whatif.change import WayOut
 from numalign.kubelet.demand import NANO
 from numalign.model.quantity import Quantity, canonical
 
@@ -22,7 +22,7 @@ FIELDS = {
 }
 
 
-def with_change(data: dict[str, Any], index: int, change: Change) -> tuple[dict[str, Any], int]:
+def with_change(data: dict[str, Any], index: int, change: WayOut) -> tuple[dict[str, Any], int]:
     """Write a change into a scenario; returns it and where the pod now comes up."""
     data = copy.deepcopy(data)
     del data["steps"][index + 1 :]
@@ -45,7 +45,7 @@ def with_change(data: dict[str, Any], index: int, change: Change) -> tuple[dict[
     return data, len(data["steps"]) - 1
 
 
-def write_amounts(resources: dict[str, Any], container: str, change: Change) -> None:
+def write_amounts(resources: dict[str, Any], container: str, change: WayOut) -> None:
     limits = resources.setdefault("limits", {})
     requests = resources.get("requests")
     for (name, resource), nano in change.amounts.items():

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from numalign.analysis.matrix import matrix
 from numalign.analysis.refusal import Refusal, decisions, refusal
-from numalign.analysis.whatif.change import Change
+from numalign.analysis.whatif.change import WayOut
 from numalign.analysis.whatif.changes import changes
 from numalign.analysis.whatif.situation import Event, Situation
 from numalign.errors import StartError
@@ -112,11 +112,11 @@ def _judge(data: dict[str, Any], index: int, situation: Situation, outcome: Outc
     )
 
 
-def _named_by(way: Change) -> str:
+def _named_by(way: WayOut) -> str:
     return f"{way.kind}: {dict(way.flags)} {dict(way.amounts)} {[pod.name for pod in way.pods]} {way.hardware}"
 
 
-def _explained(way: Change) -> bool:
+def _explained(way: WayOut) -> bool:
     """Tell whether each part of a change of several parts has a reason, with which the pod is refused."""
     return len(way.parts) < 2 or all(part.otherwise is not None and list(why(part.otherwise)) for part in way.parts)
 

@@ -15,7 +15,7 @@ from numalign.model.machine import Machine
 from numalign.values import NamedTuple
 
 
-class Finding(NamedTuple):
+class ConfigFinding(NamedTuple):
     """Something that does not stop the kubelet, and is probably not meant."""
 
     code: str
@@ -35,7 +35,7 @@ class ConfigReport(NamedTuple):
     """The configuration after all changes; the given one where it starts."""
     repairable: bool
     """Whether `repaired` starts."""
-    findings: tuple[Finding, ...]
+    findings: tuple[ConfigFinding, ...]
     memory: MemorySum | None
     """The sum behind `reservedMemory`; None: the reservations cannot be read."""
     reserved_cpus: int | None
@@ -63,10 +63,10 @@ def report(setup: Setup) -> ConfigReport:
     )
 
 
-def _findings(config: KubeletConfig, machine: Machine, reserved: int | None) -> Iterator[Finding]:
+def _findings(config: KubeletConfig, machine: Machine, reserved: int | None) -> Iterator[ConfigFinding]:
     yield from _idle_settings(config)
     if config.reserved_system_cpus and ("cpu" in config.kube_reserved or "cpu" in config.system_reserved):
-        yield Finding(
+        yield ConfigFinding(
             "cpu-reservation-replaced",
             "reservedSystemCPUs",
             "takes the place of cpu in kubeReserved and systemReserved, which count for nothing",
@@ -80,33 +80,33 @@ def _findings(config: KubeletConfig, machine: Machine, reserved: int | None) -> 
         )
 
 
-def _idle_settings(config: KubeletConfig) -> Iterator[Finding]:
+def _idle_settings(config: KubeletConfig) -> Iterator[ConfigFinding]:
     """Name settings without effect."""
     if config.topology_manager_policy == "none":
         if config.topology_manager_policy_options:
-            yield Finding(
+            yield ConfigFinding(
                 "ignored",
                 "topologyManagerPolicyOptions",
                 "policy none ignores them: nothing is aligned, nothing checked",
             )
         if config.topology_manager_scope != "container":
-            yield Finding("ignored", "topologyManagerScope", "policy none has no scope")
+            yield ConfigFinding("ignored", "topologyManagerScope", "policy none has no scope")
     elif config.cpu_manager_policy == "none":
-        yield Finding(
+        yield ConfigFinding(
             "cpus-not-aligned",
             "cpuManagerPolicy",
             f"with none no container gets CPUs of its own: {config.topology_manager_policy} aligns devices only"
             + (" and memory" if config.memory_manager_policy == "Static" else ""),
         )
     if config.reserved_memory and config.memory_manager_policy == "None":
-        yield Finding("ignored", "reservedMemory", "memoryManagerPolicy None ignores it")
+        yield ConfigFinding("ignored", "reservedMemory", "memoryManagerPolicy None ignores it")
 
 
-def _reserved_findings(reserved: int, machine: Machine, field: str) -> Iterator[Finding]:
+def _reserved_findings(reserved: int, machine: Machine, field: str) -> Iterator[ConfigFinding]:
     """Look at what is reserved: whole cores, and the CPUs that the kernel isolates."""
     split = split_cores(reserved, machine)
     if split:
-        yield Finding(
+        yield ConfigFinding(
             "split-cores",
             field,
             f"reserving {format_set(reserved)} leaves the sibling threads {format_set(split)} to pods, which share "
@@ -114,17 +114,17 @@ def _reserved_findings(reserved: int, machine: Machine, field: str) -> Iterator[
         )
     isolated = isolated_cpus(machine)
     if isolated & reserved:
-        yield Finding(
+        yield ConfigFinding(
             "isolated-reserved",
             field,
             f"the kernel isolates {format_set(isolated & reserved)}: the system will not run on these reserved CPUs",
         )
     if isolated and machine.cpus & ~isolated & ~reserved:
-        yield Finding(
+        yield ConfigFinding(
             "pool-and-isolation-differ",
             field,
             f"the kernel isolates {format_set(isolated)}, so the system runs on the others; of these "
             f"{format_set(machine.cpus & ~isolated & ~reserved)} can be given out exclusively",
         )
     if machine.cpus and not machine.cpus & ~reserved:
-        yield Finding("nothing-left", field, "every CPU is reserved: no container can get CPUs of its own")
+        yield ConfigFinding("nothing-left", field, "every CPU is reserved: no container can get CPUs of its own")

@@ -42,7 +42,7 @@ class Plan(NamedTuple):
     alignment: Alignment
 
 
-class Finding(NamedTuple):
+class Deviation(NamedTuple):
     """One thing that is not as planned."""
 
     code: str
@@ -72,7 +72,7 @@ class Judged(NamedTuple):
     group: Group | None
     """None: it was not found among the control groups."""
     verdict: Verdict
-    findings: tuple[Finding, ...]
+    findings: tuple[Deviation, ...]
 
 
 def judge(plan: Plan, group: Group | None, machine: Machine, observed: Observed, exclusive: int) -> Judged:
@@ -94,7 +94,7 @@ def judge(plan: Plan, group: Group | None, machine: Machine, observed: Observed,
     return Judged(plan, group, _verdict(plan, group, findings), tuple(findings))
 
 
-def _verdict(plan: Plan, group: Group | None, findings: list[Finding]) -> Verdict:
+def _verdict(plan: Plan, group: Group | None, findings: list[Deviation]) -> Verdict:
     """Choose the one word (W-18)."""
     if any(one.drift for one in findings):
         return "drifted"
@@ -103,15 +103,15 @@ def _verdict(plan: Plan, group: Group | None, findings: list[Finding]) -> Verdic
     return plan.alignment.verdict
 
 
-def _missing(plan: Plan, machine: Machine) -> Iterator[Finding]:
+def _missing(plan: Plan, machine: Machine) -> Iterator[Deviation]:
     """W-10."""
     gone = (plan.cpus or 0) & ~machine.online
     if plan.exclusive and gone:
         text = f"CPUs {format_set(gone)} of the plan are offline or not of this machine"
-        yield Finding("missing-cpu", True, "cpu_manager_state", text)
+        yield Deviation("missing-cpu", True, "cpu_manager_state", text)
 
 
-def _cpus(plan: Plan, group: Group, observed: Observed, exclusive: int) -> Iterator[Finding]:
+def _cpus(plan: Plan, group: Group, observed: Observed, exclusive: int) -> Iterator[Deviation]:
     """W-7 to W-9: the folder's set."""
     measured = group.cpus or group.effective_cpus
     if plan.cpus is None or measured is None or measured == plan.cpus:
@@ -119,17 +119,17 @@ def _cpus(plan: Plan, group: Group, observed: Observed, exclusive: int) -> Itera
     file = f"{group.path}/cpuset.cpus"
     told = f"may use CPUs {format_set(measured)}, planned are {format_set(plan.cpus) or 'none'}"
     if observed.plan_age is not None and observed.plan_age < RECONCILE:
-        yield Finding("waiting", False, file, f"{told}; the kubelet writes it within {RECONCILE:g} s")
+        yield Deviation("waiting", False, file, f"{told}; the kubelet writes it within {RECONCILE:g} s")
     elif plan.exclusive:
-        yield Finding("cpuset-differs", True, file, told)
+        yield Deviation("cpuset-differs", True, file, told)
     elif measured & exclusive:
         text = f"runs in the shared pool and may use the exclusive CPUs {format_set(measured & exclusive)}"
-        yield Finding("cpuset-differs", True, file, f"{text}; {told}")
+        yield Deviation("cpuset-differs", True, file, f"{text}; {told}")
     else:
-        yield Finding("cpuset-differs", True, file, told)
+        yield Deviation("cpuset-differs", True, file, told)
 
 
-def _threads(plan: Plan, group: Group, machine: Machine) -> Iterator[Finding]:
+def _threads(plan: Plan, group: Group, machine: Machine) -> Iterator[Deviation]:
     """W-7: a program may narrow its threads' sets, never widen them."""
     if plan.cpus is None:
         return
@@ -145,15 +145,15 @@ def _threads(plan: Plan, group: Group, machine: Machine) -> Iterator[Finding]:
         more = f" and {len(outside) - MAX_SHOWN} more" if len(outside) > MAX_SHOWN else ""
         who = f"thread{'s' * (len(outside) > 1)} {shown}{more}"
         text = f"{who} may run on CPUs {format_set(first.cpus)}, planned are {format_set(plan.cpus)}"
-        yield Finding("thread-outside", True, f"/proc/{pid}/task/{first.tid}/status", text)
+        yield Deviation("thread-outside", True, f"/proc/{pid}/task/{first.tid}/status", text)
 
 
-def _memory(plan: Plan, group: Group, machine: Machine) -> Iterator[Finding]:
+def _memory(plan: Plan, group: Group, machine: Machine) -> Iterator[Deviation]:
     """W-11 to W-14."""
     mems = group.mems or group.effective_mems
     if plan.nodes is not None and plan.holding.memory and mems is not None and mems != plan.nodes:
         text = f"may have memory from {_nodes(mems)}, planned are {_nodes(plan.nodes)}"
-        yield Finding("mems-differ", True, f"{group.path}/cpuset.mems", text)
+        yield Deviation("mems-differ", True, f"{group.path}/cpuset.mems", text)
     wanted = plan.nodes if plan.nodes else machine.nodes_of(plan.cpus or 0) if plan.exclusive else 0
     used = pages(group)
     if not wanted or used is None:
@@ -164,7 +164,7 @@ def _memory(plan: Plan, group: Group, machine: Machine) -> Iterator[Finding]:
     if elsewhere > REMOTE_BYTES and elsewhere > REMOTE_SHARE * total:
         where = ", ".join(f"{size >> 20} MiB on node {node}" for node, size in sorted(remote.items()))
         text = f"{elsewhere * 100 // total} % of its memory is not on {_nodes(wanted)}: {where}"
-        yield Finding("memory-remote", plan.nodes is not None, f"{group.path}/memory.numa_stat", text)
+        yield Deviation("memory-remote", plan.nodes is not None, f"{group.path}/memory.numa_stat", text)
 
 
 def _nodes(mask: int) -> str:
@@ -183,7 +183,7 @@ def pages(group: Group) -> Mapping[int, int] | None:
     return total
 
 
-def _devices(plan: Plan, observed: Observed) -> Iterator[Finding]:
+def _devices(plan: Plan, observed: Observed) -> Iterator[Deviation]:
     """W-16, W-17."""
     for held in plan.holding.devices:
         nodes = {node for node in held.per_numa if node >= 0}
@@ -191,14 +191,14 @@ def _devices(plan: Plan, observed: Observed) -> Iterator[Finding]:
             now = observed.device_nodes.get(device)
             if now is not None and nodes and now not in nodes:
                 text = f"{held.resource} {device} is on node {now} now, the kubelet took it for one of {sorted(nodes)}"
-                yield Finding("device-moved", True, "kubelet_internal_checkpoint", text)
+                yield Deviation("device-moved", True, "kubelet_internal_checkpoint", text)
             handled = observed.interrupts.get(device)
             if handled and plan.exclusive and plan.cpus and not handled & plan.cpus:
                 text = f"interrupts of {device} are handled on CPUs {format_set(handled)}, not on the container's"
-                yield Finding("irq-elsewhere", False, "/proc/irq", text)
+                yield Deviation("irq-elsewhere", False, "/proc/irq", text)
 
 
-def intruders(plans: Mapping[tuple[str, str], Plan], observed: Observed) -> Iterator[tuple[Plan, Finding]]:
+def intruders(plans: Mapping[tuple[str, str], Plan], observed: Observed) -> Iterator[tuple[Plan, Deviation]]:
     """Find who runs on CPUs that are somebody else's own (W-8): allowed there, and last seen there.
 
     Args:
@@ -246,6 +246,6 @@ def _allowed(thread: Thread) -> bool:
     return bool(thread.cpus >> thread.last_cpu & 1) if thread.last_cpu >= 0 else False
 
 
-def _intrusion(who: str, thread: Thread, pid: int) -> Finding:
+def _intrusion(who: str, thread: Thread, pid: int) -> Deviation:
     text = f"{who} ran on CPU {thread.last_cpu}, which is this container's own"
-    return Finding("intruder", False, f"/proc/{pid}/task/{thread.tid}/stat", text)
+    return Deviation("intruder", False, f"/proc/{pid}/task/{thread.tid}/stat", text)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from numalign.analysis.refusal import refused_at
-from numalign.analysis.whatif.situation import Amounts, with_amounts
+from numalign.analysis.whatif.situation import ContainerAmounts, with_amounts
 from numalign.kubelet.admission import Outcome, admit
 from numalign.kubelet.cpu.allocate import SMT_ALIGNMENT_ERROR
 from numalign.kubelet.demand import NANO
@@ -33,9 +33,9 @@ MEBI = 1 << 20
 class OtherRequest(NamedTuple):
     """A request that passes, as near to the one asked as there is. Amounts in billionths."""
 
-    amounts: Amounts
+    amounts: ContainerAmounts
     """What to ask for instead."""
-    asked: Amounts
+    asked: ContainerAmounts
     """What the manifest asks for, of the same."""
 
     @property
@@ -97,7 +97,7 @@ def _least_of_width(outcome: Outcome, resource: str, width: int) -> int | None:
     return next((many for many in range(cores, total + 1, cores) if node.cpu.minimal_width(many) >= width), None)
 
 
-def _request(pod: Pod, amounts: Amounts) -> OtherRequest:
+def _request(pod: Pod, amounts: ContainerAmounts) -> OtherRequest:
     requests = {container.name: container.requests for container in pod.containers}
     return OtherRequest(amounts, {(name, resource): requests[name][resource].nano for name, resource in amounts})
 

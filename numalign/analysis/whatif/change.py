@@ -18,7 +18,7 @@ Hardware = tuple[tuple[str, str], ...]
 """(flag, text) pairs that change the machine: `device`, `nvidia.com/gpu@0=2`; `hugepages`, `1Gi@0=4294967296`."""
 
 
-class Change(NamedTuple):
+class WayOut(NamedTuple):
     """One change after which the pod is admitted. Which fields are filled depends on `kind`."""
 
     kind: ChangeKind
@@ -58,7 +58,7 @@ class Change(NamedTuple):
 class Part(NamedTuple):
     """One part of a change: one request, one setting, the pods to move, or what the machine would have to have."""
 
-    change: Change
+    change: WayOut
     """This part alone."""
     otherwise: Refusal | None
     """How the pod is refused with all the other parts; of a cut request, with the next larger amount."""

@@ -7,7 +7,7 @@ from itertools import islice
 
 from numalign.analysis.alignment import aligned
 from numalign.analysis.whatif.amounts import other_requests, wider_requests
-from numalign.analysis.whatif.change import Change, Hardware
+from numalign.analysis.whatif.change import Hardware, WayOut
 from numalign.analysis.whatif.combinations import cut_and_move, cut_now, setting_and_cut, two_settings
 from numalign.analysis.whatif.moving import moved, without
 from numalign.analysis.whatif.needed import covers, reasons, without_needless
@@ -53,7 +53,7 @@ def changes(
     known: Machines = (),
     altered: Iterable[tuple[Hardware, Situation]] = (),
     most: int = MAX_CHANGES,
-) -> tuple[Change, ...]:
+) -> tuple[WayOut, ...]:
     """Find the nearest changes that admit a refused pod, the nearest first.
 
     Args:
@@ -87,9 +87,9 @@ def changes(
     return tuple(reasons(situation, outcome, _nearest(situation, outcome, found, most)))
 
 
-def _nearest(situation: Situation, outcome: Outcome, found: Iterable[Change], most: int) -> list[Change]:
+def _nearest(situation: Situation, outcome: Outcome, found: Iterable[WayOut], most: int) -> list[WayOut]:
     """Take the first ones, few of a kind; of those of several parts only the parts that are needed."""
-    kept: list[Change] = []
+    kept: list[WayOut] = []
     for change in found:
         if sum(1 for other in kept if other.kind == change.kind) >= MAX_OF_A_KIND:
             continue
@@ -101,35 +101,35 @@ def _nearest(situation: Situation, outcome: Outcome, found: Iterable[Change], mo
     return kept
 
 
-def _gives_up_alignment(change: Change) -> bool:
+def _gives_up_alignment(change: WayOut) -> bool:
     """Tell whether a change lets the pod in by looking at NUMA nodes less, so that it is not aligned."""
     return change.aligned is False and bool({POLICY, MEMORY_POLICY} & change.flags.keys())
 
 
-def _worth_telling(change: Change) -> bool:
+def _worth_telling(change: WayOut) -> bool:
     """Tell whether a combination beside changes of settings is not too much: few parts, and nothing left out."""
     parts = len(change.amounts) + bool(change.pods)
     return change.aligned is not False and parts <= MAX_PARTS_BESIDE and all(change.amounts.values())
 
 
-def _without_large_raises(found: list[Change]) -> list[Change]:
+def _without_large_raises(found: list[WayOut]) -> list[WayOut]:
     """Drop what more than doubles a request of memory, where anything else would do: nobody asks for that."""
     small = [change for change in found if not _raises_memory(change)]
     return small or found
 
 
-def _raises_memory(change: Change) -> bool:
+def _raises_memory(change: WayOut) -> bool:
     return any(nano > 2 * change.asked[key] and is_memory(key[1]) for key, nano in change.amounts.items())
 
 
-def _as_it_is_set(outcome: Outcome) -> Iterator[Change]:
+def _as_it_is_set(outcome: Outcome) -> Iterator[WayOut]:
     """Cut requests and move pods, the settings as they are."""
     yield from cut_now(outcome)
     if outcome.before.pods:
         yield from cut_and_move(outcome)
 
 
-def _combinations(situation: Situation, outcome: Outcome, known: Sequence[Change]) -> list[Change]:
+def _combinations(situation: Situation, outcome: Outcome, known: Sequence[WayOut]) -> list[WayOut]:
     """Put changes together: first those that leave the settings alone; others where they lose a device.
 
     Where single changes are known, which all lose a device, only what keeps all of them is wanted; where these even
@@ -137,15 +137,15 @@ def _combinations(situation: Situation, outcome: Outcome, known: Sequence[Change
     """
     some_left = bool(known) and not any(all(change.amounts.values()) for change in known)
 
-    def wanted(change: Change) -> bool:
+    def wanted(change: WayOut) -> bool:
         return not known or change.keeps_devices or (some_left and all(change.amounts.values()))
 
-    searches: tuple[Callable[[], Iterable[Change]], ...] = (
+    searches: tuple[Callable[[], Iterable[WayOut]], ...] = (
         lambda: _as_it_is_set(outcome),
         lambda: two_settings(situation, outcome),
         lambda: setting_and_cut(situation, outcome),
     )
-    found: list[Change] = []
+    found: list[WayOut] = []
     for search in searches:
         found += [change for change in search() if wanted(change)]
         if any(change.keeps_devices or some_left for change in found):
@@ -153,14 +153,14 @@ def _combinations(situation: Situation, outcome: Outcome, known: Sequence[Change
     return found
 
 
-def _altered_machine(outcome: Outcome, altered: Iterable[tuple[Hardware, Situation]]) -> Iterator[Change]:
+def _altered_machine(outcome: Outcome, altered: Iterable[tuple[Hardware, Situation]]) -> Iterator[WayOut]:
     for hardware, situation in altered:
         tried = _tried(situation, outcome)
         if tried is not None:
-            yield Change("machine", MORE_HARDWARE, aligned(tried), hardware=hardware, tried=tried)
+            yield WayOut("machine", MORE_HARDWARE, aligned(tried), hardware=hardware, tried=tried)
 
 
-def _known_machines(outcome: Outcome, known: Machines) -> Iterator[Change]:
+def _known_machines(outcome: Outcome, known: Machines) -> Iterator[WayOut]:
     """Try machines that have every device the pod asks for: where one is unknown, the pod would run without it."""
     asked = {name for container in outcome.demand.containers for name, amount in container.devices if amount}
     for name, situation in known:
@@ -169,26 +169,26 @@ def _known_machines(outcome: Outcome, known: Machines) -> Iterator[Change]:
                 yield change._replace(cost=FOREIGN_MACHINE, example=True)
 
 
-def _machines(outcome: Outcome, others: Machines) -> Iterator[Change]:
+def _machines(outcome: Outcome, others: Machines) -> Iterator[WayOut]:
     for name, situation in others:
         tried = _tried(situation, outcome)
         if tried is not None:
-            yield Change("machine", 0.5, aligned(tried), machine=name, tried=tried)
+            yield WayOut("machine", 0.5, aligned(tried), machine=name, tried=tried)
 
 
-def _pods(outcome: Outcome) -> Iterator[Change]:
+def _pods(outcome: Outcome) -> Iterator[WayOut]:
     found = moved(outcome.before, outcome.pod) if outcome.before.pods else None
     if found is not None:
         tried = admit(without(outcome.before, found.pods), outcome.pod)
-        yield Change("pods", len(found.pods), aligned(tried), pods=found.pods, fewest=found.fewest, tried=tried)
+        yield WayOut("pods", len(found.pods), aligned(tried), pods=found.pods, fewest=found.fewest, tried=tried)
 
 
-def _requests(outcome: Outcome) -> Iterator[Change]:
+def _requests(outcome: Outcome) -> Iterator[WayOut]:
     wider = tuple(wider_requests(outcome))
     for other in (*wider, *other_requests(outcome)):
         tried = admit(outcome.before, with_amounts(outcome.pod, other.amounts))
         cost = len(other.amounts) + 8 * (other.grown if other in wider else 1 - other.kept)
-        yield Change(
+        yield WayOut(
             "request" if len(other.amounts) == 1 else "combination",
             cost,
             aligned(tried),
@@ -198,7 +198,7 @@ def _requests(outcome: Outcome) -> Iterator[Change]:
         )
 
 
-def _settings(situation: Situation, outcome: Outcome) -> Iterator[Change]:
+def _settings(situation: Situation, outcome: Outcome) -> Iterator[WayOut]:
     """Try other settings on the same past. All pods that are there now have to be admitted then, too."""
     policy_found = False
     for flags in other_settings(situation.setup):
@@ -208,7 +208,7 @@ def _settings(situation: Situation, outcome: Outcome) -> Iterator[Change]:
         tried = _tried(situation._replace(setup=situation.setup._replace(config=config)), outcome)
         if tried is not None:
             policy_found = policy_found or POLICY in flags
-            yield Change("setting", _cost(flags), aligned(tried), flags=flags, tried=tried)
+            yield WayOut("setting", _cost(flags), aligned(tried), flags=flags, tried=tried)
 
 
 def _cost(flags: Flags) -> float:

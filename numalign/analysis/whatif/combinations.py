@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator
 from itertools import combinations as subsets
 
 from numalign.analysis.alignment import aligned
-from numalign.analysis.whatif.change import Change
+from numalign.analysis.whatif.change import WayOut
 from numalign.analysis.whatif.cuts import Cut, cuts
 from numalign.analysis.whatif.moving import moved, without
 from numalign.analysis.whatif.settings import MEMORY_POLICY, POLICY, SCOPE, Flags, apply, other_settings
-from numalign.analysis.whatif.situation import Amounts, Situation, with_amounts
+from numalign.analysis.whatif.situation import ContainerAmounts, Situation, with_amounts
 from numalign.errors import StartError
 from numalign.kubelet.admission import Outcome, Session, admit
 from numalign.model.pod import Pod
@@ -36,13 +36,13 @@ ADMISSIONS_OF_CUTS = 150
 """About how many admissions it takes to find what to cut."""
 
 
-def cut_now(outcome: Outcome) -> Iterator[Change]:
+def cut_now(outcome: Outcome) -> Iterator[WayOut]:
     """Cut several requests, everything else as it is."""
     for cut in _best(cuts(outcome.before, outcome.pod)):
         yield _change(outcome.before, outcome.pod, cut)
 
 
-def cut_and_move(outcome: Outcome) -> Iterator[Change]:
+def cut_and_move(outcome: Outcome) -> Iterator[WayOut]:
     """Cut requests down to what an empty machine has, and move pods away for it."""
     for cut in _best(cuts(outcome.before.empty(), outcome.pod)):
         asked = with_amounts(outcome.pod, cut.amounts)
@@ -53,7 +53,7 @@ def cut_and_move(outcome: Outcome) -> Iterator[Change]:
             yield found._replace(pods=going.pods, fewest=going.fewest, cost=found.cost + len(going.pods))
 
 
-def two_settings(situation: Situation, outcome: Outcome) -> Iterator[Change]:
+def two_settings(situation: Situation, outcome: Outcome) -> Iterator[WayOut]:
     """Change two settings that do not touch each other, one of them more than an option."""
     pairs = (
         {**one, **other}
@@ -64,10 +64,10 @@ def two_settings(situation: Situation, outcome: Outcome) -> Iterator[Change]:
         tried = admit(session, outcome.pod)
         if tried.admit:
             cost = COMBINED + 2 * SETTING + 2 * (POLICY in flags)
-            yield Change("combination", cost, aligned(tried), flags=flags, tried=tried)
+            yield WayOut("combination", cost, aligned(tried), flags=flags, tried=tried)
 
 
-def setting_and_cut(situation: Situation, outcome: Outcome) -> Iterator[Change]:
+def setting_and_cut(situation: Situation, outcome: Outcome) -> Iterator[WayOut]:
     """Change one setting and cut requests under it."""
     for flags, session in _elsewhere(situation, outcome, _settings(situation), ADMISSIONS_OF_CUTS):
         for cut in _best(cuts(session, outcome.pod, thorough=False)):
@@ -86,11 +86,11 @@ def _best(found: Iterable[Cut]) -> list[Cut]:
     return list({id(cut): cut for cut in (*every[:1], *keeping[:1])}.values())
 
 
-def _change(session: Session, pod: Pod, cut: Cut) -> Change:
+def _change(session: Session, pod: Pod, cut: Cut) -> WayOut:
     asked = {(one.name, name): amount.nano for one in pod.containers for name, amount in one.requests.items()}
     tried = admit(session, with_amounts(pod, cut.amounts))
-    amounts: Amounts = cut.amounts
-    return Change(
+    amounts: ContainerAmounts = cut.amounts
+    return WayOut(
         "combination",
         COMBINED + CUT * cut.lost,
         aligned(tried),

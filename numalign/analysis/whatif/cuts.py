@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from numalign.analysis.whatif.situation import Amounts, with_amounts
+from numalign.analysis.whatif.situation import ContainerAmounts, with_amounts
 from numalign.kubelet.admission import Session, admit
 from numalign.model.pod import Pod
 from numalign.model.quantity import NANO, parse, value
@@ -36,7 +36,7 @@ Key = tuple[str, str]
 class Cut(NamedTuple):
     """A request that is admitted."""
 
-    amounts: Amounts
+    amounts: ContainerAmounts
     """What to ask for instead, in billionths; 0: leave the resource out."""
     lost: float
     """The sum of the shares that are lost."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from numalign.analysis.alignment import aligned
 from numalign.analysis.refusal import taken_apart
-from numalign.analysis.whatif.change import Change, Part
+from numalign.analysis.whatif.change import Part, WayOut
 from numalign.analysis.whatif.cuts import steps
 from numalign.analysis.whatif.moving import without
 from numalign.analysis.whatif.settings import CPU_POLICY_OPTIONS, GATES, TOPOLOGY_POLICY_OPTIONS, apply
@@ -28,14 +28,14 @@ class _Tries(NamedTuple):
     elsewhere: dict[tuple[tuple[str, str], ...], Session | None]
     """Settings -> the same past under them; None: the kubelet does not come that far."""
 
-    def attempt(self, change: Change) -> Outcome | None:
+    def attempt(self, change: WayOut) -> Outcome | None:
         """Try a change of requests, pods and settings; None: the past cannot be replayed under its settings."""
         session = self.session(change)
         if session is None:
             return None
         return admit(without(session, change.pods), with_amounts(self.outcome.pod, change.amounts))
 
-    def session(self, change: Change) -> Session | None:
+    def session(self, change: WayOut) -> Session | None:
         """Replay the past under the settings of a change; None: the kubelet does not come that far."""
         if not change.flags:
             return self.outcome.before
@@ -52,7 +52,7 @@ class _Tries(NamedTuple):
         return self.elsewhere[key]
 
 
-def without_needless(situation: Situation, outcome: Outcome, change: Change) -> Change:
+def without_needless(situation: Situation, outcome: Outcome, change: WayOut) -> WayOut:
     """Leave out of a combination what is not needed."""
     if change.kind != "combination":
         return change
@@ -67,7 +67,7 @@ def without_needless(situation: Situation, outcome: Outcome, change: Change) -> 
     return change if _count(change) > 1 else change._replace(kind=_parts(change)[0].kind)
 
 
-def covers(change: Change, other: Change) -> bool:
+def covers(change: WayOut, other: WayOut) -> bool:
     """Tell whether a change does all that another does, and no better: who knows the other does not need it."""
     if (change.machine, change.hardware) != (other.machine, other.hardware) or (change.aligned and not other.aligned):
         return False
@@ -81,14 +81,14 @@ def covers(change: Change, other: Change) -> bool:
     )
 
 
-def reasons(situation: Situation, outcome: Outcome, changes: Iterable[Change]) -> Iterator[Change]:
+def reasons(situation: Situation, outcome: Outcome, changes: Iterable[WayOut]) -> Iterator[WayOut]:
     """Say of each part of changes why it is needed."""
     for change in changes:
         tries = _Tries(situation, outcome, {})
         yield change._replace(parts=tuple([_reason(tries, change, part) for part in _parts(change)]))
 
 
-def _reason(tries: _Tries, change: Change, part: Change) -> Part:
+def _reason(tries: _Tries, change: WayOut, part: WayOut) -> Part:
     """Try a change without one part; of a cut request with the next larger amount."""
     if part.machine or part.hardware:
         return Part(part, None)
@@ -102,7 +102,7 @@ def _reason(tries: _Tries, change: Change, part: Change) -> Part:
     return Part(part, None if tried is None or tried.admit else taken_apart(tried))
 
 
-def _with_more(tries: _Tries, change: Change, part: Change) -> Change | None:
+def _with_more(tries: _Tries, change: WayOut, part: WayOut) -> WayOut | None:
     """Ask for one CPU, core, device, page or MiB more than a cut leaves; None: the part is no such cut."""
     session = tries.session(change)
     if session is None:
@@ -115,9 +115,9 @@ def _with_more(tries: _Tries, change: Change, part: Change) -> Change | None:
     return None
 
 
-def _parts(change: Change) -> list[Change]:
+def _parts(change: WayOut) -> list[WayOut]:
     """Take a change apart: the machine, each setting, each request, the pods."""
-    nothing = Change(change.kind, change.cost, change.aligned)
+    nothing = WayOut(change.kind, change.cost, change.aligned)
     found = []
     if change.machine or change.hardware:
         found.append(
@@ -140,7 +140,7 @@ def _parts(change: Change) -> list[Change]:
     return found
 
 
-def _rest(change: Change, part: Change) -> Change:
+def _rest(change: WayOut, part: WayOut) -> WayOut:
     """Give a change without one of its parts."""
     return change._replace(
         flags={flag: text for flag, text in change.flags.items() if flag not in part.flags},
@@ -150,5 +150,5 @@ def _rest(change: Change, part: Change) -> Change:
     )
 
 
-def _count(change: Change) -> int:
+def _count(change: WayOut) -> int:
     return len(_parts(change))

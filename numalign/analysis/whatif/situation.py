@@ -123,11 +123,11 @@ def arrivals(pods: Iterable[Pod], *, started: bool = False) -> tuple[Event, ...]
     return tuple(events)
 
 
-Amounts = Mapping[tuple[str, str], int]
+ContainerAmounts = Mapping[tuple[str, str], int]
 """(container, resource) -> amount, in billionths."""
 
 
-def with_amounts(pod: Pod, amounts: Amounts) -> Pod:
+def with_amounts(pod: Pod, amounts: ContainerAmounts) -> Pod:
     """Let containers ask for other amounts; a limit that equals the request goes along with it.
 
     An amount of 0 leaves the resource out: to name it with 0 is not the same for the kubelet.
@@ -135,7 +135,7 @@ def with_amounts(pod: Pod, amounts: Amounts) -> Pod:
     return pod._replace(containers=tuple(_with_amounts(container, amounts) for container in pod.containers))
 
 
-def _with_amounts(container: Container, amounts: Amounts) -> Container:
+def _with_amounts(container: Container, amounts: ContainerAmounts) -> Container:
     requests, limits = dict(container.requests), dict(container.limits)
     for (name, resource), nano in amounts.items():
         if name != container.name:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from numalign.analysis.whatif.change import Change
+from numalign.analysis.whatif.change import WayOut
 from numalign.cli.command_line import command_line
 from numalign.cli.options import (
     beyond_options,
@@ -162,7 +162,7 @@ def _place(asked: Asked) -> list[tuple[str, str]]:
     return [(flag, value) for flag, value in flags if value is not None]
 
 
-def _command(change: Change, pod: str, asked: Asked) -> str:
+def _command(change: WayOut, pod: str, asked: Asked) -> str:
     amounts = {f"{container}:{resource}": nano for (container, resource), nano in change.amounts.items()}
     more = [*_place(asked), *asked.what_if.flags(but=amounts)]
     if asked.several and asked.what_if.pod is None:

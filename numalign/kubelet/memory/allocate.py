@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from numalign.kubelet.demand import Amounts as Request
 from numalign.kubelet.demand import ContainerDemand, PodDemand
+from numalign.kubelet.demand import ResourcePairs as Request
 from numalign.kubelet.errors import AllocationError, KubeletPanicError
 from numalign.kubelet.memory.hints import calculate, violates
 from numalign.kubelet.memory.state import NIL_DEREFERENCE, STATIC, WORD, Block, MemoryManager, MemoryState, fill

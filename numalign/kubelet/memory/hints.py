@@ -16,8 +16,8 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Final
 
-from numalign.kubelet.demand import Amounts as Request
 from numalign.kubelet.demand import ContainerDemand, PodDemand
+from numalign.kubelet.demand import ResourcePairs as Request
 from numalign.kubelet.errors import KubeletHangError, KubeletPanicError
 from numalign.kubelet.memory.state import NIL_DEREFERENCE, STATIC, WORD, Block, MemoryManager, MemoryState
 from numalign.kubelet.topology.hints import (

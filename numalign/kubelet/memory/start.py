@@ -14,10 +14,10 @@ from numalign.kubelet.memory.reserved import NodeAmount, Reserved, check_reserve
 from numalign.kubelet.memory.state import (
     STATIC,
     WORD,
-    Amounts,
     Block,
     MemoryManager,
     MemoryState,
+    PerNode,
     fill,
     initial_state,
 )
@@ -76,7 +76,7 @@ def start(
     nodes = sum(1 << node for node in tables)
     length = nodes.bit_length()
 
-    def column(field: int) -> tuple[Amounts, ...]:
+    def column(field: int) -> tuple[PerNode, ...]:
         return tuple(
             tuple([tables[node][name][field] if name in tables.get(node, ()) else 0 for node in range(length)])
             for name in resources

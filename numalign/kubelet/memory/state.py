@@ -18,7 +18,8 @@ WORD: Final = 1 << 64
 
 NIL_DEREFERENCE: Final = "runtime error: invalid memory address or nil pointer dereference"
 
-Amounts = tuple[int, ...]
+PerNode = tuple[int, ...]
+"""A number of each NUMA node, in the order of the ids."""
 
 
 class Block(NamedTuple):
@@ -41,12 +42,12 @@ class MemoryManager(NamedTuple):
     """Names of all tables of the machine, sorted."""
     places: Mapping[str, int] = {}
     """Resource -> its position in `resources`."""
-    offered: Amounts = ()
+    offered: PerNode = ()
     """Per resource the nodes that have a table for it (rule 11)."""
-    total: tuple[Amounts, ...] = ()
-    system_reserved: tuple[Amounts, ...] = ()
-    allocatable: tuple[Amounts, ...] = ()
-    widest: tuple[Amounts, ...] = ()
+    total: tuple[PerNode, ...] = ()
+    system_reserved: tuple[PerNode, ...] = ()
+    allocatable: tuple[PerNode, ...] = ()
+    widest: tuple[PerNode, ...] = ()
     """Per resource the most that 1, 2, 3, … nodes can hold of it: running sums of `allocatable`, largest first."""
     wraps: tuple[bool, ...] = ()
     """Per resource whether `allocatable` of all nodes together passes 2^64 (rule 14)."""
@@ -55,11 +56,11 @@ class MemoryManager(NamedTuple):
 class MemoryState(NamedTuple):
     """What the kubelet keeps while it runs. A change gives a new value."""
 
-    counts: Amounts = ()
-    groups: Amounts = ()
+    counts: PerNode = ()
+    groups: PerNode = ()
     """Per node the mask of the nodes it is used together with, itself included."""
-    free: tuple[Amounts, ...] = ()
-    reserved: tuple[Amounts, ...] = ()
+    free: tuple[PerNode, ...] = ()
+    reserved: tuple[PerNode, ...] = ()
     """`free` and `reserved`: per resource, then per node."""
     entries: Mapping[str, Mapping[str, tuple[Block, ...]]] = {}
     """Pod UID -> container name -> blocks, sorted by resource."""

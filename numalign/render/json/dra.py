@@ -9,7 +9,7 @@ from numalign.dra.writing import Written, written_class, written_slice
 from numalign.model.cpuset import format_set
 
 if TYPE_CHECKING:
-    from numalign.dra.changes import Change
+    from numalign.dra.changes import ClaimChange
     from numalign.dra.why import Why
     from numalign.errors import Notice
     from numalign.results.claimed import ContainerClaims, NodeClaims, PodClaims
@@ -93,7 +93,7 @@ def _why(why: Why) -> Written:
     }
 
 
-def _change(change: Change) -> Written:
+def _change(change: ClaimChange) -> Written:
     return {
         "kind": change.kind,
         "text": change.text,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numalign.analysis.placement import Placement
     from numalign.analysis.refusal import Refusal
     from numalign.analysis.unpinned import Unpinned
-    from numalign.analysis.whatif.change import Change
+    from numalign.analysis.whatif.change import WayOut
     from numalign.errors import Notice, StartError
     from numalign.kubelet.config import KubeletConfig
     from numalign.kubelet.setup import Setup
@@ -139,7 +139,7 @@ def _number(nano: int) -> int | float:
     return nano // NANO if nano % NANO == 0 else nano / NANO
 
 
-def _change(config: KubeletConfig, told: ExplainedPod, change: Change, after: PodResult | None, command: str) -> Data:
+def _change(config: KubeletConfig, told: ExplainedPod, change: WayOut, after: PodResult | None, command: str) -> Data:
     return {
         "kind": change.kind,
         "text": change_text(change, config),

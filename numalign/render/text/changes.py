@@ -19,7 +19,7 @@ from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.analysis.refusal import Refusal
-    from numalign.analysis.whatif.change import Change, Part
+    from numalign.analysis.whatif.change import Part, WayOut
     from numalign.kubelet.config import KubeletConfig
     from numalign.results.admit import PodResult
     from numalign.results.explain import ExplainedPod
@@ -55,7 +55,7 @@ def changes_lines(config: KubeletConfig, told: ExplainedPod, advice: Advice) -> 
 
 
 def _change(
-    number: int, change: Change, after: PodResult | None, config: KubeletConfig, told: ExplainedPod
+    number: int, change: WayOut, after: PodResult | None, config: KubeletConfig, told: ExplainedPod
 ) -> Iterator[Line]:
     many, aligned = told.containers, ALIGNED[change.aligned]
     if after is not None and any(one.alignment.verdict == "unknown" for one in after.containers):
@@ -163,7 +163,7 @@ def _limit(sentence: str) -> str:
     return re.sub(r": \S+ asked\b", ":", sentence)
 
 
-def unaligned(change: Change, after: PodResult | None) -> Iterator[str]:
+def unaligned(change: WayOut, after: PodResult | None) -> Iterator[str]:
     """Say why the pod would not be aligned after a change."""
     if change.aligned is not False or after is None:
         return
@@ -177,7 +177,7 @@ def unaligned(change: Change, after: PodResult | None) -> Iterator[str]:
         yield f"not aligned: {who}{reason}"
 
 
-def change_text(change: Change, config: KubeletConfig, containers: int = 1) -> str:
+def change_text(change: WayOut, config: KubeletConfig, containers: int = 1) -> str:
     """Say what to change, and whether the pod is aligned then."""
     return f"{what_text(change, config, containers)}{ALIGNED[change.aligned]}"
 
@@ -199,7 +199,7 @@ EFFECTS: Mapping[tuple[str, str], str] = {
 """(flag, value) -> what it does to a pod that was refused without it."""
 
 
-def what_text(change: Change, config: KubeletConfig, containers: int) -> str:
+def what_text(change: WayOut, config: KubeletConfig, containers: int) -> str:
     """Say what to change."""
     parts: list[str] = []
     if change.machine:
@@ -227,7 +227,7 @@ def _hardware(flag: str, text: str) -> str:
     return f"have {amount} {name} on {where}"
 
 
-def _requests(change: Change, containers: int) -> Iterator[str]:
+def _requests(change: WayOut, containers: int) -> Iterator[str]:
     """Say what to ask for instead, and what to leave out."""
     less, left_out = [], []
     for (container, resource), nano in change.amounts.items():
@@ -244,7 +244,7 @@ def _requests(change: Change, containers: int) -> Iterator[str]:
         yield "leave out " + " and ".join(left_out)
 
 
-def _settings(change: Change, config: KubeletConfig) -> Iterator[str]:
+def _settings(change: WayOut, config: KubeletConfig) -> Iterator[str]:
     flags = dict(change.flags)
     policy, scope = flags.pop(POLICY, None), flags.pop(SCOPE, None)
     if policy is not None:

@@ -10,7 +10,7 @@ from numalign.dra.allocator import MAX_WORK
 from numalign.render.page.document import Cell, Document, Line, Styled, Table
 
 if TYPE_CHECKING:
-    from numalign.dra.changes import Change
+    from numalign.dra.changes import ClaimChange
     from numalign.dra.result import ClaimAllocation, Gate
     from numalign.dra.values import Constraint
     from numalign.dra.why import Publisher, Why
@@ -186,7 +186,7 @@ def publisher_text(one: Publisher) -> str:
     return f"{one.driver} publishes it on {one.having} of {one.devices} devices"
 
 
-def _changes(changes: Sequence[Change]) -> Iterator[Line]:
+def _changes(changes: Sequence[ClaimChange]) -> Iterator[Line]:
     if changes:
         yield Line("  what would help, each tried:")
         for change in changes:

@@ -24,7 +24,7 @@ from numalign.scheduler.nrt.value import (
 from numalign.values import NamedTuple
 
 
-class Finding(NamedTuple):
+class NRTFinding(NamedTuple):
     """Something to know about one object."""
 
     code: str
@@ -34,7 +34,7 @@ class Finding(NamedTuple):
     message: str
 
 
-def findings(nrt: NodeResourceTopology) -> Iterator[Finding]:
+def findings(nrt: NodeResourceTopology) -> Iterator[NRTFinding]:
     """Yield what is odd, in the order of the fields."""
     yield from _policies(nrt)
     yield from _attributes(nrt)
@@ -43,82 +43,82 @@ def findings(nrt: NodeResourceTopology) -> Iterator[Finding]:
     for place, zone in enumerate(nrt.zones):
         yield from _zone(zone, f"zones[{place}]", names)
     if not numa:
-        yield Finding("nrt-no-zone", "zones", f"no zone has the type {NUMA_ZONE}, so no reader sees a NUMA node")
+        yield NRTFinding("nrt-no-zone", "zones", f"no zone has the type {NUMA_ZONE}, so no reader sees a NUMA node")
     elif not any(zone.costs for zone in numa) and len(numa) > 1:
-        yield Finding("nrt-no-costs", "zones", "no zone names costs: distances 10 and 20 are assumed")
+        yield NRTFinding("nrt-no-costs", "zones", "no zone names costs: distances 10 and 20 are assumed")
 
 
-def doubled_zones(nrt: NodeResourceTopology) -> Iterator[Finding]:
+def doubled_zones(nrt: NodeResourceTopology) -> Iterator[NRTFinding]:
     """Yield zones whose name, or number among the NUMA zones, is there twice: no machine can be made of them."""
     seen: dict[object, str] = {}
     for place, zone in enumerate(nrt.zones):
         number = number_of(zone.name) if zone.type == NUMA_ZONE else None
         for key in (zone.name, *(() if number is None else (number,))):
             if seen.setdefault(key, f"zones[{place}]") != f"zones[{place}]":
-                yield Finding(
+                yield NRTFinding(
                     "nrt-zone-twice", f"zones[{place}].name", f"{zone.name!r} is there twice, see {seen[key]}"
                 )
                 break
 
 
-def _policies(nrt: NodeResourceTopology) -> Iterator[Finding]:
+def _policies(nrt: NodeResourceTopology) -> Iterator[NRTFinding]:
     for place, name in enumerate(nrt.topology_policies):
         path = f"topologyPolicies[{place}]"
         if place:
-            yield Finding("nrt-policy-ignored", path, f"{name}: readers look at the first element only")
+            yield NRTFinding("nrt-policy-ignored", path, f"{name}: readers look at the first element only")
         elif name in SHORT_LEGACY:
-            yield Finding(
+            yield NRTFinding(
                 "nrt-policy-old", path, f"{name}: the scheduler plugin passes over it, KAI reads container scope"
             )
         elif legacy_policy(name) is None and name != LEGACY_NONE:
-            yield Finding("nrt-policy-unknown", path, f"{name}: no known reader understands it, as if not given")
+            yield NRTFinding("nrt-policy-unknown", path, f"{name}: no known reader understands it, as if not given")
 
 
-def _attributes(nrt: NodeResourceTopology) -> Iterator[Finding]:
+def _attributes(nrt: NodeResourceTopology) -> Iterator[NRTFinding]:
     for name, known in ((POLICY, POLICIES), (SCOPE, SCOPES)):
         value = attribute(nrt.attributes, name)
         if value is not None and value not in known:
-            yield Finding("nrt-attribute-unknown", f"attributes.{name}", f"{value!r}: expected {', '.join(known)}")
+            yield NRTFinding("nrt-attribute-unknown", f"attributes.{name}", f"{value!r}: expected {', '.join(known)}")
     most = attribute(nrt.attributes, MAX_NODES)
     if most is not None and not (most.isascii() and most.isdigit() and int(most[:18]) > 1):
-        yield Finding("nrt-attribute-unknown", f"attributes.{MAX_NODES}", f"{most!r}: expected a number above 1")
+        yield NRTFinding("nrt-attribute-unknown", f"attributes.{MAX_NODES}", f"{most!r}: expected a number above 1")
     legacy = legacy_policy(nrt.topology_policies[0]) if nrt.topology_policies else None
     policy = attribute(nrt.attributes, POLICY)
     if legacy and policy in POLICIES and legacy[0] != policy:
         message = f"{nrt.topology_policies[0]} contradicts the attribute {policy}, which wins"
-        yield Finding("nrt-policy-contradicted", "topologyPolicies", message)
+        yield NRTFinding("nrt-policy-contradicted", "topologyPolicies", message)
 
 
-def _zone(zone: Zone, path: str, names: set[str]) -> Iterator[Finding]:
+def _zone(zone: Zone, path: str, names: set[str]) -> Iterator[NRTFinding]:
     if zone.type != NUMA_ZONE:
-        yield Finding("nrt-zone-type", f"{path}.type", f"{zone.type!r} is no NUMA node: all readers skip this zone")
+        yield NRTFinding("nrt-zone-type", f"{path}.type", f"{zone.type!r} is no NUMA node: all readers skip this zone")
         return
     number = zone_id(zone.name)
     if zone.parent:
         message = f"the zone belongs to {zone.parent!r}: numalign skips it, the scheduler plugin does not"
-        yield Finding("nrt-zone-parent", f"{path}.parent", message)
+        yield NRTFinding("nrt-zone-parent", f"{path}.parent", message)
     if number is None:
         message = f"{zone.name!r} is not node-<number>: the plugin skips it"
         message += ", KAI reads it" if number_of(zone.name) is not None else ", KAI puts it last"
-        yield Finding("nrt-zone-name", f"{path}.name", message)
+        yield NRTFinding("nrt-zone-name", f"{path}.name", message)
     elif number > LAST_ZONE:
-        yield Finding(
+        yield NRTFinding(
             "nrt-zone-name", f"{path}.name", f"NUMA ids end at {LAST_ZONE}: the scheduler plugin skips this zone"
         )
     yield from _amounts(zone, path)
     for other in zone.costs:
         if other not in names:
-            yield Finding("nrt-cost-unknown", f"{path}.costs", f"there is no zone {other!r}: its cost is ignored")
+            yield NRTFinding("nrt-cost-unknown", f"{path}.costs", f"there is no zone {other!r}: its cost is ignored")
 
 
-def _amounts(zone: Zone, path: str) -> Iterator[Finding]:
+def _amounts(zone: Zone, path: str) -> Iterator[NRTFinding]:
     for name, (capacity, allocatable, available) in zone.resources.items():
         where = f"{path}.resources.{name}"
         if available is not None and available < 0:
-            yield Finding("nrt-amount-negative", where, "available is negative: it is read as 0")
+            yield NRTFinding("nrt-amount-negative", where, "available is negative: it is read as 0")
         if available is not None and allocatable is not None and available > allocatable:
-            yield Finding("nrt-amount-odd", where, "available is more than allocatable")
+            yield NRTFinding("nrt-amount-odd", where, "available is more than allocatable")
         if allocatable is not None and capacity is not None and allocatable > capacity:
-            yield Finding("nrt-amount-odd", where, "allocatable is more than capacity")
+            yield NRTFinding("nrt-amount-odd", where, "allocatable is more than capacity")
         if available is None:
-            yield Finding("nrt-amount-missing", where, "available is missing: the scheduler plugin reads 0")
+            yield NRTFinding("nrt-amount-missing", where, "available is missing: the scheduler plugin reads 0")

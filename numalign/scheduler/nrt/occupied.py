@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from numalign.kubelet.demand import Amounts, ContainerDemand, PodDemand
+from numalign.kubelet.demand import ContainerDemand, PodDemand, ResourcePairs
 from numalign.kubelet.device.state import DeviceState
 from numalign.kubelet.memory.state import Block, MemoryState, fill
 from numalign.kubelet.node import Node, NodeState, empty_state
@@ -53,7 +53,7 @@ def _take(node: Node, state: NodeState, number: int, amounts: Mapping[str, int])
     return state._replace(states=(_hold(state.device, uid, held), cpu, memory), pods={**state.pods, uid: pod})
 
 
-def demand_of(uid: str, cpus: int, memory: Amounts = (), devices: Amounts = ()) -> PodDemand:
+def demand_of(uid: str, cpus: int, memory: ResourcePairs = (), devices: ResourcePairs = ()) -> PodDemand:
     """Make the pod that stands for what is taken."""
     demand = ContainerDemand(CONTAINER, "app", cpus, memory, devices)
     return PodDemand(uid=uid, guaranteed=True, containers=(demand,), cpus=cpus, memory=memory, devices=devices)

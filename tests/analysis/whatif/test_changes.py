@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numalign.analysis.whatif.change import Change
+from numalign.analysis.whatif.change import WayOut
 from numalign.analysis.whatif.changes import changes
 from numalign.analysis.whatif.situation import Situation, arrivals
 from numalign.kubelet.admission import admit
@@ -16,14 +16,14 @@ from tests.refusals.survey import refusals, scenarios
 CPU_OF_APP = ("app", "cpu")
 
 
-def found(policy: str, asked: Pod, *before: Pod, **more: Any) -> tuple[Change, ...]:
+def found(policy: str, asked: Pod, *before: Pod, **more: Any) -> tuple[WayOut, ...]:
     situation = Situation(Setup(machine("figure-1"), config(policy, **more), "ideal"), past=arrivals(before))
     outcome = admit(situation.session(), asked)
     assert not outcome.admit
     return changes(situation, outcome)
 
 
-def recorded(name: str, step: int) -> tuple[Change, ...]:
+def recorded(name: str, step: int) -> tuple[WayOut, ...]:
     data = next(one for one in scenarios() if one["id"] == name)
     situation, outcome = next((situation, outcome) for index, situation, outcome in refusals(data) if index == step)
     return changes(situation, outcome)

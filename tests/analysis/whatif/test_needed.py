@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from numalign.analysis.whatif.change import Change
+from numalign.analysis.whatif.change import WayOut
 from numalign.analysis.whatif.needed import covers, reasons, without_needless
 from numalign.analysis.whatif.situation import Situation, arrivals
 from numalign.kubelet.admission import Outcome, admit
@@ -24,9 +24,9 @@ def met(asked: Pod, *before: Pod, **more: Any) -> tuple[Situation, Outcome]:
     return situation, admit(situation.session(), asked)
 
 
-def combination(**parts: Any) -> Change:
+def combination(**parts: Any) -> WayOut:
     asked = {("app", "cpu"): 5 * 10**9, ("app", GPU): 2 * 10**9}
-    return Change("combination", 1, True, asked=asked, **parts)
+    return WayOut("combination", 1, True, asked=asked, **parts)
 
 
 def test_each_part_of_a_combination_says_how_it_is_refused_without_it() -> None:

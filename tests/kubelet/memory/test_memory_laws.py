@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from numalign.kubelet.config import MemoryReservation
-from numalign.kubelet.demand import Amounts, PodDemand
+from numalign.kubelet.demand import PodDemand, ResourcePairs
 from numalign.kubelet.errors import AllocationError
 from numalign.kubelet.memory.allocate import allocate, best_hint, remove, remove_stale
 from numalign.kubelet.memory.hints import calculate, container_hints, narrowest
@@ -109,7 +109,7 @@ MANAGERS = managers()
 
 
 def by_the_rule(
-    manager: MemoryManager, state: MemoryState, uid: str, request: Amounts
+    manager: MemoryManager, state: MemoryState, uid: str, request: ResourcePairs
 ) -> tuple[tuple[TopologyHint, ...], int]:
     """Follow docs/rules/memory-manager.md 23 word by word; give the hints and `best`."""
     best = len(manager.node_ids)
