@@ -69,6 +69,8 @@ class _Look(NamedTuple):
     manager: TopologyManagerConfig
     zones: tuple[NUMAZone, ...]
     """What the plugin reads of the object, read once."""
+    largest: Amounts
+    """Resource -> the most of it that one zone of the empty node has, of those whose zones say."""
     total: Amounts
     session: Session | None
 
@@ -126,19 +128,20 @@ class Extender:
         self, pod: Pod, names: Sequence[str], stale: frozenset[str], *, scored: bool
     ) -> list[tuple[str, Answer]]:
         request = read(pod)
+        unseen = filter_nrt.passes_unseen(request)
         known: dict[int, Answer] = {}
         result = []
         for name in names:
             place = self._look_of.get(name)
             if place is None:
                 answer = PASSES
-            elif name in stale and not filter_nrt.passes_unseen(request):
+            elif not unseen and name in stale:
                 answer = NOT_FRESH
             elif place in known:
                 answer = known[place]
             else:
                 look = self._looks[place]
-                answer = known[place] = self._score(look, request) if scored else self._say(look, pod, request)
+                answer = known[place] = self._score(look, request) if scored else self._say(look, pod, request, unseen)
             result.append((name, answer))
         return result
 
@@ -149,19 +152,19 @@ class Extender:
             points = score.score_zones(look.manager, look.zones, request, self._strategy, self._weights)
         return Answer(True, score=points // SCALE)
 
-    def _say(self, look: _Look, pod: Pod, request: PodRequest) -> Answer:
+    def _say(self, look: _Look, pod: Pod, request: PodRequest, unseen: bool) -> Answer:
         if self._judge == "kubelet" and look.session is not None:
             outcome = admission.admit(look.session, pod)
             if outcome.admit:
                 return PASSES
             for_ever = not admission.admit(look.session.empty(), pod).admit
             return Answer(False, f"{outcome.reason or outcome.stage}: {outcome.message}", for_ever)
-        if look.nrt is None or filter_nrt.passes_unseen(request):
+        if unseen or look.nrt is None:
             return PASSES
         verdict = filter_nrt.check_zones(look.manager, look.zones, look.total, request)
         if verdict.passed:
             return PASSES
-        most = _largest(look, verdict.resource)
+        most = look.largest.get(verdict.resource)
         too_small = most is not None and most < verdict.requested
         unlisted = bool(verdict.resource) and verdict.best is None
         return Answer(False, _text(verdict, most if too_small else None), too_small or unlisted)
@@ -171,10 +174,12 @@ def _look(node: ClusterNode, judge: Judge) -> _Look:
     nrt = node.nrt
     if nrt is None and node.session is not None and node.exporter.mode != "none":
         nrt = export(node.session, node.name, ExportOptions(fingerprint=False))
+    zones = () if nrt is None else numa_zones(nrt)
     return _Look(
         nrt=nrt,
         manager=DEFAULT_CONFIG if nrt is None else manager_config(nrt),
-        zones=() if nrt is None else numa_zones(nrt),
+        zones=zones,
+        largest={} if nrt is None else _largest(nrt, zones),
         total=node.totals.allocatable,
         session=node.session if judge == "kubelet" else None,
     )
@@ -191,15 +196,15 @@ def _key(look: _Look) -> Hashable:
     return nrt_key(look.nrt), tuple(sorted(look.total)), twin
 
 
-def _largest(look: _Look, resource: str) -> int | None:
-    """Give the most of a resource that one zone of the empty node has; None: no zone says."""
-    known = {f"node-{zone.id}" for zone in look.zones}
-    amounts = [
-        zone.resources[resource].allocatable
-        for zone in (look.nrt.zones if look.nrt is not None else ())
-        if resource in zone.resources and zone.name in known
-    ]
-    return max((amount for amount in amounts if amount is not None), default=None)
+def _largest(nrt: NodeResourceTopology, zones: Sequence[NUMAZone]) -> dict[str, int]:
+    """Give the most of each resource that one zone of the empty node has."""
+    known = {f"node-{zone.id}" for zone in zones}
+    largest: dict[str, int] = {}
+    for zone in nrt.zones:
+        for name, one in zone.resources.items():
+            if one.allocatable is not None and zone.name in known:
+                largest[name] = max(largest.get(name, one.allocatable), one.allocatable)
+    return largest
 
 
 def _text(verdict: Verdict, largest: int | None) -> str:

@@ -70,9 +70,9 @@ def _container(
 
 def best_zone(zones: Sequence[NUMAZone], resource: str) -> tuple[int | None, int | None]:
     """Find the largest free amount of a resource and the lowest zone that has it; (None, None): no zone lists it."""
-    best: tuple[int | None, int | None] = None, None
-    for zone in sorted(zones, key=lambda one: one.id):
+    best: tuple[int, int] | None = None
+    for zone in zones:
         amount = zone.available.get(resource)
-        if amount is not None and (best[0] is None or amount > best[0]):
-            best = amount, zone.id
-    return best
+        if amount is not None and (best is None or (amount, -zone.id) > best):
+            best = amount, -zone.id
+    return (None, None) if best is None else (best[0], -best[1])

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Final, Literal
 
+from numalign.model.quantity import NANO
 from numalign.scheduler import least_numa_nodes
 from numalign.scheduler.nrt.value import (
     NodeResourceTopology,
@@ -61,7 +62,7 @@ def score_zones(
 
 def _least_zone(frees: Sequence[Amounts], items: Items, rate: _Rate, weights: Weights) -> int:
     """Give the smallest non-zero score of the zones; 0 if all are 0 (2.3)."""
-    return min((value for value in (rate(free, items, weights) for free in frees) if value), default=0)
+    return min([value for free in frees if (value := rate(free, items, weights))], default=0)
 
 
 _Rate = Callable[[Amounts, Items, Weights], int]
@@ -71,12 +72,14 @@ def _allocated(free: Amounts, items: Items, weights: Weights, *, most: bool) -> 
     """Score a zone by how much of what is free now (C-4) the pod would take, or leave (2.2)."""
     total = all_weights = 0
     for name, amount in items:
-        weight = max(weights.get(name, 1), 1)
+        weight = weights.get(name, 1) if weights else 1
+        if weight < 1:
+            weight = 1
         all_weights += weight
         have = free.get(name, 0)
         if not have or amount > have:
             continue
-        asked, capacity = units(amount), units(have)
+        asked, capacity = -(-amount // NANO), -(-have // NANO)  # `units`, in the innermost loop
         total += weight * ((asked if most else capacity - asked) * MAX_SCORE // capacity)
     return total // all_weights if all_weights else 0
 
