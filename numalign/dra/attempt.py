@@ -30,6 +30,11 @@ class Attempt(NamedTuple):
         """Give the node's pools."""
         return pools_of(self.node, self.cluster, self.features)
 
+    @property
+    def is_determined(self) -> bool:
+        """Whether the order of pools and slices is fixed, or the node has but one (D-2)."""
+        return self.features.is_ordered or sum(len(pool.slices) for pool in self.pools()) < 2
+
     def devices(self) -> Iterator[tuple[str, Device]]:
         """Yield (driver, device) of the pools that can be used."""
         for pool in self.pools():

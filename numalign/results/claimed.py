@@ -82,3 +82,7 @@ class NodeClaims(NamedTuple):
     pods: tuple[PodClaims, ...] = ()
     copies: int | None = None
     """How many times the claims of all pods can be allocated, counted up to what was asked; None: not asked."""
+    release: str = ""
+    """Of the scheduler."""
+    deterministic: bool = True
+    """Whether the devices are certain: schedulers before 1.36 try pools and slices in random order."""

@@ -90,6 +90,8 @@ class DraCheckResult(NamedTuple):
     slices: int
     devices: int
     notices: tuple[Notice, ...] = ()
+    deterministic: bool = True
+    """Whether the devices are certain: schedulers before 1.36 try several pools and slices in random order."""
 
 
 class DraSlicesResult(NamedTuple):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from numalign.dra.attempt import Attempt
 from numalign.dra.features import features
 from numalign.dra.pools import published
@@ -17,8 +19,10 @@ from numalign.tasks.dra_claims import references
 class ClaimDesk:
     """Knows what is published and what is held; a pod that is bound takes its devices from it."""
 
-    def __init__(self, objects: ClaimObjects) -> None:
+    def __init__(self, objects: ClaimObjects, files: Mapping[str, str]) -> None:
         self._objects = objects
+        self._files = files
+        """Pod -> the file it stands in."""
         self._cluster = published(objects.slices)
         self._nodes = {node.name: node for node in objects.nodes}
         self._held = [placed.claim for placed in objects.claims.values() if placed.claim.allocation is not None]
@@ -61,7 +65,8 @@ class ClaimDesk:
         """Give a pod's claims that have no devices yet, and one that is nowhere."""
         held = {claim.full_name for claim in self._held}
         claims = []
-        for one in references(pod, self._objects):
+        near = self._objects.near(self._files.get(f"{pod.namespace}/{pod.name}", ""))
+        for one in references(pod, near):
             if one.claim is None:
                 return [], one.wanted
             if one.claim.full_name not in held:

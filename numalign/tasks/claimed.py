@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from numalign.dra.attempt import Attempt
+from numalign.dra.features import Features
 from numalign.dra.pools import published
 from numalign.dra.publish import cpus as dra_cpus
 from numalign.dra.result import Outcome
@@ -15,6 +16,8 @@ from numalign.dra.whereabouts import Place, places
 from numalign.dra.why import why
 from numalign.errors import InputError
 from numalign.kubelet.errors import AllocationError
+from numalign.kubelet.releases.release import version_text
+from numalign.kubelet.setup import Setup
 from numalign.model.machine import Machine
 from numalign.model.pod import Pod
 from numalign.model.quantity import value
@@ -34,11 +37,15 @@ def load_claims(request: ClaimsRequest) -> ClaimObjects:
         InputError: a file is wrong.
     """
     files = [name for name in request.files if name != "-"]
-    return read_beside_pods(files).over(read_slices(request.slices))
+    broken: list[InputError] = []
+    given = read_beside_pods(files, broken)
+    for error in broken:
+        raise error
+    return given.over(read_slices(request.slices))
 
 
 def claims_on(
-    machine: Machine,
+    setup: Setup,
     results: Iterable[PodResult],
     pods: Sequence[Pod],
     objects: ClaimObjects,
@@ -49,7 +56,7 @@ def claims_on(
     """Give what admitted pods hold by claim, one after the other.
 
     Args:
-        machine: the node's machine.
+        setup: the node's machine, and its kubelet: the scheduler is of the same release.
         results: what became of the pods there.
         pods: the pods, in the order of their admission.
         objects: what `load_claims` read.
@@ -57,18 +64,28 @@ def claims_on(
         most_copies: count up to so many times how often the claims can be allocated; None: do not count.
 
     Raises:
-        InputError: it is not clear which node of the slices is meant, or a selector is not followed.
+        InputError: it is not clear which node of the slices is meant, a selector is not followed, or how schedulers
+            of the kubelet's release allocate is not known.
     """
-    node = _node(objects, machine, request.node)
-    worlds = _Worlds(objects, node, machine)
-    copies = None if most_copies is None else _Worlds(objects, node, machine).copies(pods, most_copies)
+    node = _node(objects, setup.machine, request.node)
+    asked = asked_features(version_text(setup.kubelet.version), "")
+    worlds = _Worlds(objects, node, setup.machine, asked, request.pod_files)
+    copies = None if most_copies is None else worlds.copies(pods, most_copies)
+    worlds = _Worlds(objects, node, setup.machine, asked, request.pod_files)
     admitted = {pod.full_name: pod for pod in results if pod.admitted}
     found = [
         worlds.hold(pod, admitted[full_name])
         for pod in pods
         if (full_name := f"{pod.namespace}/{pod.name}") in admitted and pod.spec.get("resourceClaims")
     ]
-    return NodeClaims(node.name, request.slices, tuple(found), copies)
+    return NodeClaims(
+        node=node.name,
+        source=request.slices,
+        pods=tuple(found),
+        copies=copies,
+        release=asked.release,
+        deterministic=worlds.attempt.is_determined,
+    )
 
 
 def _node(objects: ClaimObjects, machine: Machine, wanted: str | None) -> Node:
@@ -106,25 +123,31 @@ def _shares_of(claim: Claim, node: str) -> list[dra_cpus.Share]:
 class _Worlds:
     """A node on which pods take claimed devices one after the other."""
 
-    def __init__(self, objects: ClaimObjects, node: Node, machine: Machine) -> None:
+    def __init__(
+        self, objects: ClaimObjects, node: Node, machine: Machine, asked: Features, files: Mapping[str, str]
+    ) -> None:
         self._objects = objects
+        self._files = files
         self._machine = machine
         self._held = [placed.claim for placed in objects.claims.values() if placed.claim.allocation is not None]
-        self._attempt = Attempt(
-            published(objects.slices), objects.classes, usage(self._held), asked_features(None, ""), node
-        )
+        self.attempt = Attempt(published(objects.slices), objects.classes, usage(self._held), asked, node)
         self._devices: dict[DeviceID, Device] = {
             candidate.identity: candidate.device
-            for pool in self._attempt.pools()
+            for pool in self.attempt.pools()
             if pool.is_usable
             for candidate in candidates(pool)
         }
         self._places: dict[DeviceID, Place] = places(self._devices, machine)
         self._shares = [share for claim in self._held for share in _shares_of(claim, node.name)]
 
+    def _references(self, pod: Pod) -> list[Reference]:
+        """Find the claims of a pod: those of its own file first."""
+        near = self._objects.near(self._files.get(f"{pod.namespace}/{pod.name}", ""))
+        return list(references(pod, near))
+
     def hold(self, pod: Pod, result: PodResult) -> PodClaims:
         """Allocate the claims of a pod and judge its containers."""
-        named = list(references(pod, self._objects))
+        named = self._references(pod)
         absent = tuple(one.wanted for one in named if one.claim is None)
         if absent:
             return PodClaims(pod.name, pod.namespace, None, absent)
@@ -134,11 +157,11 @@ class _Worlds:
             for one in named
             if one.claim is not None and one.claim.allocation is None and one.claim.full_name not in there
         ]
-        outcome = self._attempt.allocate(pending)
+        outcome = self.attempt.allocate(pending)
         if not outcome.allocated:
-            reason = why(self._attempt, pending, outcome)
+            reason = why(self.attempt, pending, outcome)
             return PodClaims(pod.name, pod.namespace, outcome, (), reason)
-        before = self._attempt
+        before = self.attempt
         self._take(pending, outcome)
         held = {claim.name: claim for claim in self._held}
         containers = tuple(self._containers(pod, result, named, held, before))
@@ -148,13 +171,13 @@ class _Worlds:
 
     def copies(self, pods: Sequence[Pod], most: int) -> int:
         """Count how many times the claims that pods make from templates can be allocated."""
-        named = [one for pod in pods for one in references(pod, self._objects)]
+        named = [one for pod in pods for one in self._references(pod)]
         made = [one.claim for one in named if one.claim is not None and one.from_template]
         if any(one.claim is None for one in named):
             return 0
         for count in range(most if made else 0):
             claims = [claim._replace(name=f"{claim.name}-{count}") for claim in made]
-            outcome = self._attempt.allocate(claims)
+            outcome = self.attempt.allocate(claims)
             if not outcome.allocated:
                 return count
             self._take(claims, outcome)
@@ -168,8 +191,8 @@ class _Worlds:
                 for one in got.devices
             )
             self._held.append(claim._replace(allocation=taken))
-            self._shares += _shares_of(self._held[-1], self._attempt.node.name)
-        self._attempt = self._attempt._replace(used=usage(self._held))
+            self._shares += _shares_of(self._held[-1], self.attempt.node.name)
+        self.attempt = self.attempt._replace(used=usage(self._held))
 
     def _containers(
         self,

@@ -69,6 +69,7 @@ def check(request: DraRequest) -> DraCheckResult:
         slices=len(objects.slices),
         devices=sum(len(one.devices) for one in objects.slices),
         notices=tuple(_notices(given, objects)),
+        deterministic=all(tried.attempt(node).is_determined for node in nodes),
     )
 
 
@@ -79,7 +80,9 @@ def asked_features(release: str | None, gates: str) -> Features:
         InputError: the release is not one whose allocator is known, or a gate is not written `NAME=true`.
     """
     if release is not None and release not in RELEASES:
-        raise InputError(f"claims are known for {', '.join(RELEASES)}, got {release}", "--kubelet-version")
+        raise InputError(
+            f"claims are known for schedulers of {', '.join(RELEASES)}, got {release}", "--kubelet-version"
+        )
     switched: dict[str, bool] = {}
     for part in filter(None, gates.split(",")):
         name, _, value = part.strip().partition("=")
@@ -103,11 +106,12 @@ class _Unit(NamedTuple):
 
 def _units(given: ClaimObjects, objects: ClaimObjects) -> Iterator[_Unit]:
     """Yield the pods with claims, then the claims and templates that none of them uses."""
-    used: set[tuple[str, str]] = set()
+    used: set[tuple[str, str, str]] = set()
     for carrier in given.carriers:
         pod = carrier.pod if carrier.is_pod else carrier.pod._replace(name=_owner(carrier.object))
-        found = list(references(pod, objects))
-        used |= {(pod.namespace, one.wanted.partition(" ")[2]) for one in found}
+        near = objects.near(carrier.document.name)
+        found = list(references(pod, near))
+        used |= {(one.wanted, pod.namespace, one.origin) for one in found}
         if found:
             yield _Unit(
                 kind=carrier.kind,
@@ -117,8 +121,10 @@ def _units(given: ClaimObjects, objects: ClaimObjects) -> Iterator[_Unit]:
                 claims=tuple(one.claim for one in found if one.claim is not None),
                 absent=tuple(one.wanted for one in found if one.claim is None),
             )
-    for kind, placed in (("ResourceClaim", given.claims), ("ResourceClaimTemplate", given.templates)):
-        yield from (_alone(kind, key, one) for key, one in placed.items() if key not in used)
+    for kind, known in (("ResourceClaim", given.claims), ("ResourceClaimTemplate", given.templates)):
+        for key, first in known.items():
+            each = (first, *given.again.get((kind, key), ()))
+            yield from (_alone(kind, key, one) for one in each if (f"{kind} {key[1]}", key[0], one.origin) not in used)
 
 
 def _owner(data: Mapping[str, object]) -> str:
@@ -176,8 +182,12 @@ class _Tried:
         pending = [claim for claim in unit.claims if claim.allocation is None]
         return found._replace(nodes=tuple(self._check_node(node, pending, seen) for node in self._nodes))
 
+    def attempt(self, node: Node) -> Attempt:
+        """Give what an allocation on a node needs."""
+        return Attempt(self._cluster, self._objects.classes, self._used, self._features, node)
+
     def _check_node(self, node: Node, claims: Sequence[Claim], seen: set[object]) -> NodeCheck:
-        attempt = Attempt(self._cluster, self._objects.classes, self._used, self._features, node)
+        attempt = self.attempt(node)
         work = MAX_WORK if self._work < MAX_TOTAL_WORK else LITTLE_WORK
         outcome = attempt.allocate(claims, work=work)
         self._work += outcome.work

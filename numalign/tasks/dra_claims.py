@@ -20,6 +20,8 @@ class Reference(NamedTuple):
     wanted: str
     """The object it names: `ResourceClaim gpus`."""
     from_template: bool = False
+    origin: str = ""
+    """Where the object stands: `file:line`."""
 
 
 def references(pod: Pod, objects: ClaimObjects) -> Iterator[Reference]:
@@ -30,11 +32,13 @@ def references(pod: Pod, objects: ClaimObjects) -> Iterator[Reference]:
             template = entry["resourceClaimTemplateName"]
             placed = objects.templates.get((pod.namespace, template))
             claim = placed.claim._replace(name=f"{pod.name}-{name}") if placed is not None else None
-            yield Reference(name, claim, f"ResourceClaimTemplate {template}", from_template=True)
+            origin = placed.origin if placed is not None else ""
+            yield Reference(name, claim, f"ResourceClaimTemplate {template}", from_template=True, origin=origin)
         else:
             wanted = entry.get("resourceClaimName") or ""
             placed = objects.claims.get((pod.namespace, wanted))
-            yield Reference(name, placed.claim if placed is not None else None, f"ResourceClaim {wanted}")
+            found, origin = (placed.claim, placed.origin) if placed is not None else (None, "")
+            yield Reference(name, found, f"ResourceClaim {wanted}", origin=origin)
 
 
 def users(pod: Pod) -> Mapping[str, tuple[tuple[str, str], ...]]:

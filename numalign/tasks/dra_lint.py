@@ -33,7 +33,7 @@ class ClaimRules:
 
     def findings(self, pod: Pod, file: str) -> tuple[Finding, ...]:
         """Judge the claims of a pod that stands in a file."""
-        named = list(references(pod, self._objects.near(file) if self._objects.again else self._objects))
+        named = list(references(pod, self._objects.near(file)))
         found = []
         for index, one in enumerate(named):
             path = child("spec.resourceClaims", index)

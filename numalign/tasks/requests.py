@@ -126,3 +126,5 @@ class ClaimsRequest(NamedTuple):
     """The node that the machine is; None: the one of its name, or the only one."""
     files: tuple[str, ...] = ()
     """Where the pods come from: their claims and templates may be there too. Standard input is not read twice."""
+    pod_files: Mapping[str, str] = {}
+    """Pod (`namespace/name`) -> the file it stands in, whose claims it takes where several files have one of a name."""

@@ -57,6 +57,11 @@ class LoadedPods(NamedTuple):
     """What is wrong with inputs that were left out, where several were given."""
 
     @property
+    def files(self) -> dict[str, str]:
+        """Pod (`namespace/name`) -> the file it stands in."""
+        return {f"{one.pod.namespace}/{one.pod.name}": one.document.name for one in self.sources}
+
+    @property
     def places(self) -> Iterator[tuple[str | None, int]]:
         """File (None: standard input) and line of each of `tried`."""
         for _, members in groupby(self.sources, key=lambda source: id(source.document)):

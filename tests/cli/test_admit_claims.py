@@ -201,3 +201,63 @@ def test_a_comparison_counts_how_many_copies_the_claims_allow(tmp_path: Path) ->
     rows = in_process("compare", names[0], "-m", MACHINE, "--slices", names[1], "-o", "json").json["variants"]
 
     assert [(row["replicas"], row["claims"]["copies"]) for row in rows[:1]] == [(4, 3)]
+
+
+@pytest.mark.parametrize("release", ["1.34", "1.35", "1.36"])
+def test_the_scheduler_is_of_the_kubelet_s_release(release: str, tmp_path: Path) -> None:
+    """Taints keep devices away from 1.36 on, where their gate is on; one pool of one slice is certain everywhere."""
+    objects = gpus(0, 1)
+    objects[1]["spec"]["devices"][0]["taints"] = [{"key": "broken", "effect": "NoSchedule"}]
+    found = judged(tmp_path, [*objects, one("a", request("r", "gpu"))], [pod("p", "a")], "--kubelet-version", release)
+    [got] = found["pods"][0]["containers"][0]["devices"]
+    assert got["device"] == ("gpu-1" if release == "1.36" else "gpu-0")
+    assert (found["scheduler"], found["deterministic"]) == (release, True)
+
+
+def test_of_several_pools_older_schedulers_take_any(tmp_path: Path) -> None:
+    objects = [*gpus(0), {**API, "kind": "ResourceSlice", **resource_slice("z.example.com", [device("z")])}]
+    names = files(tmp_path, [*objects, one("a", request("r", "gpu"))], [pod("p", "a")])
+    arguments = ("admit", names[0], "-m", MACHINE, "--slices", names[1], "--kubelet-version")
+    said = "scheduler 1.35: pools are tried in random order, this is one possible answer"
+    assert said in in_process(*arguments, "1.35").out
+    assert "random order" not in in_process(*arguments, "1.36").out
+
+
+def test_a_release_whose_claims_are_not_known_is_refused(tmp_path: Path) -> None:
+    names = files(tmp_path, [*gpus(0), one("a", request("r", "gpu"))], [pod("p", "a")])
+    done = in_process("admit", names[0], "-m", MACHINE, "--slices", names[1], "--kubelet-version", "1.32")
+    assert done.status == 2
+    assert "--kubelet-version: claims are known for schedulers of 1.34, 1.35, 1.36, got 1.32" in done.err
+
+
+def test_claims_of_one_name_are_those_of_the_pods_own_file_here_too(tmp_path: Path) -> None:
+    folders = []
+    for name, count in (("one", 1), ("two", 2)):
+        (tmp_path / name).mkdir()
+        for kind, written in (("pod", pod(name, "mine")), ("claim", one("mine", request("r", "gpu", count)))):
+            (tmp_path / name / f"{kind}.json").write_text(json.dumps(written), encoding="utf-8")
+        folders.append(str(tmp_path / name))
+    (tmp_path / "cluster.json").write_text(
+        json.dumps({"apiVersion": "v1", "kind": "List", "items": gpus(0, 0, 1)}), encoding="utf-8"
+    )
+    slices = ("--slices", str(tmp_path / "cluster.json"))
+
+    for names in (folders, folders[::-1]):
+        done = in_process("dra", "check", *names, names[0], *slices, "-o", "json")
+        assert done.status == 0, done.err
+        counts = {check["name"]: len(check["nodes"][0]["devices"]) for check in done.json["checks"]}
+        assert counts == {"one": 1, "two": 2}
+    for name, count in (("one", 1), ("two", 2)):
+        other = str(tmp_path / {"one": "two", "two": "one"}[name] / "claim.json")
+        done = in_process("admit", other, str(tmp_path / name), "-m", MACHINE, *slices, "-o", "json")
+        [held] = done.json["claims"]["pods"]
+        assert len(held["containers"][0]["devices"]) == count
+
+
+def test_a_claim_twice_in_one_file_is_an_error_everywhere(tmp_path: Path) -> None:
+    mine = one("mine", request("r", "gpu"))
+    names = files(tmp_path, gpus(0), [pod("p", "mine"), mine, mine])
+    for command in (["dra", "check"], ["admit", "-m", MACHINE]):
+        done = in_process(*command, names[0], "--slices", names[1])
+        assert done.status == 2
+        assert "the ResourceClaim default/mine is also at" in done.err

@@ -22,6 +22,7 @@ from tests.cli.running import ROOT, command
 WIDTHS = (80, 100, 120, 150, 200)
 SCREENS = ROOT / "tests/golden/terminals"
 MAX_LINES = 200
+CLAIMS = ("-m", "hgx-h100", "--slices", "docs/examples/dra/cluster.yaml", "--node-name", "hgx-1")
 COMMANDS = {
     "admit": ("admit", "pods/announcement.yaml", "-m", "figure-1", "--policy", "single-numa-node"),
     "hgx-pod": ("admit", "docs/examples/gpus-and-nics.yaml", "-m", "hgx-h100", "--policy", "restricted"),
@@ -33,6 +34,9 @@ COMMANDS = {
     "discover-bus": ("discover", "--sysfs-root", "tests/sysfs/xeon-32c-8ve.tar.xz"),
     "machines": ("machines",),
     "discover": ("discover", "-m", "hgx-h100"),
+    "claims-gpu": ("admit", "docs/examples/dra/gpu.yaml", *CLAIMS),
+    "claims-gpu-nic": ("explain", "docs/examples/dra/gpu-nic.yaml", *CLAIMS),
+    "claims-check": ("dra", "check", "docs/examples/dra/gpu-nic.yaml", *CLAIMS[2:4]),
 }
 TITLES = {
     "admit": "POD",
@@ -42,6 +46,9 @@ TITLES = {
     "discover-bus": "NUMA NODE",
     "machines": "NAME",
     "discover": "NUMA NODE",
+    "claims-gpu": "POD",
+    "claims-gpu-nic": "RESOURCE",
+    "claims-check": "FOR",
 }
 
 

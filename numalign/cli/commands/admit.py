@@ -111,8 +111,8 @@ def _with_gangs_and_claims(result: AdmitResult, up: LoadedPods, pods: PodsReques
     if slices is not None:
         from numalign.tasks.claimed import claims_on, load_claims
 
-        request = ClaimsRequest(slices, pods.node_name, pods.names)
-        claims = claims_on(result.setup.machine, result.pods, up.tried, load_claims(request), request)
+        request = ClaimsRequest(slices, pods.node_name, pods.names, up.files)
+        claims = claims_on(result.setup, result.pods, up.tried, load_claims(request), request)
         result = result._replace(claims=claims)
     return result
 

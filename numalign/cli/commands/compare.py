@@ -129,7 +129,7 @@ def command(
         there=here.there,
     )
     if slices is not None:
-        result = _with_claims(result, up, ClaimsRequest(slices, pods.node_name, pods.names))
+        result = _with_claims(result, up, ClaimsRequest(slices, pods.node_name, pods.names, up.files))
     _print(output, result, up, settings, pods, here.there, quiet=quiet)
     enough = need is None or {"any": any, "all": all}[need](one.admit for one in result.rows)
     return report(up.broken, ExitStatus.DONE if enough else ExitStatus.NO)
@@ -175,9 +175,7 @@ def _with_claims(result: CompareResult, up: LoadedPods, request: ClaimsRequest) 
     for machine in result.machines:
         rows = [
             row._replace(
-                claims=claims_on(
-                    row.setup.machine, row.pods, up.tried, objects, request, most_copies=max(1, row.replicas)
-                )
+                claims=claims_on(row.setup, row.pods, up.tried, objects, request, most_copies=max(1, row.replicas))
             )
             for row in machine.rows
         ]

@@ -94,7 +94,9 @@ def command(
         if not quiet:
             _print_start(output, settings[0], error, _where_to_look(error, given, asked))
         raise
-    notices = (*settings[0].notices, *given.notices, *result.notices)
+    # Where slices are given, documents without a pod may be the claims.
+    about_pods = [one for one in given.notices if slices is None or one.code != "no-pod"]
+    notices = (*settings[0].notices, *about_pods, *result.notices)
     tell((*(() if node else default_policy(settings[0], kubelet)), *notices))
     if not quiet:
         _print(output, result, settings[0].origin, [_commands(one, asked) for one in result.pods], notices)
@@ -144,9 +146,9 @@ def _explained(
         return result
     from numalign.tasks.claimed import claims_on, load_claims
 
-    request = ClaimsRequest(asked.slices, asked.pods.node_name, asked.pods.names)
+    request = ClaimsRequest(asked.slices, asked.pods.node_name, asked.pods.names, up.files)
     told = [one.pod for one in result.pods]
-    return result._replace(claims=claims_on(here.setup.machine, told, up.tried, load_claims(request), request))
+    return result._replace(claims=claims_on(here.setup, told, up.tried, load_claims(request), request))
 
 
 def _commands(told: ExplainedPod, asked: Asked) -> Advice:

@@ -22,6 +22,7 @@ from numalign.tasks.schedule import schedule
 
 if TYPE_CHECKING:
     from numalign.tasks.claim_desk import ClaimDesk
+    from numalign.tasks.setup import LoadedPods
 
 
 @click.command("schedule")
@@ -63,7 +64,7 @@ def command(
     with changing_cluster(request) as (loaded, writer):
         up = load_pods_for(names, loaded.fleet, copies)
         config = loaded.fleet.scheduler
-        desk = None if slices is None else _claims(slices, names)
+        desk = None if slices is None else _claims(slices, names, up)
         config = config._replace(kind=scheduler or config.kind)
         done = schedule(loaded.fleet, counted(up.tried, "pods"), config, desk)
         notices = (*loaded.notices, *up.notices, *done.result.notices)
@@ -74,11 +75,11 @@ def command(
     return report(up.broken, ExitStatus.DONE if done.result.runs else ExitStatus.NO)
 
 
-def _claims(slices: str, files: tuple[str, ...]) -> ClaimDesk:
+def _claims(slices: str, names: tuple[str, ...], up: LoadedPods) -> ClaimDesk:
     from numalign.tasks.claim_desk import ClaimDesk
     from numalign.tasks.claimed import load_claims
 
-    return ClaimDesk(load_claims(ClaimsRequest(slices, None, files)))
+    return ClaimDesk(load_claims(ClaimsRequest(slices, None, names)), up.files)
 
 
 def _print(output: str, result: ScheduleResult, fleet: Fleet, origin: str, notices: Sequence[Notice]) -> None:

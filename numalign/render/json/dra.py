@@ -23,7 +23,7 @@ def check_json(result: DraCheckResult, notices: Sequence[Notice]) -> Written:
         "kind": "DraCheckResult",
         "release": result.features.release,
         "allocator": result.features.copy,
-        "deterministic": result.features.is_ordered,
+        "deterministic": result.deterministic,
         "nodes": result.nodes,
         "slices": result.slices,
         "devices": result.devices,
@@ -106,6 +106,8 @@ def claims_json(claims: NodeClaims) -> Written:
     written: Written = {
         "node": claims.node,
         "source": claims.source,
+        "scheduler": claims.release,
+        "deterministic": claims.deterministic,
         "pods": [_pod_claims(pod) for pod in claims.pods],
     }
     return written if claims.copies is None else {**written, "copies": claims.copies}

@@ -24,6 +24,9 @@ _STYLES: Final[dict[Verdict, Style]] = {"aligned": "good", "spread": "bad", "flo
 def claims_document(claims: NodeClaims) -> Document:
     """Build the table of claimed devices and, below it, a sentence and the ways out for each container."""
     document: list[Line | Table] = [Line(), Line(f"claims on node {claims.node} ({claims.source}):", "bold")]
+    if not claims.deterministic:
+        text = f"scheduler {claims.release}: pools are tried in random order, this is one possible answer"
+        document.append(Line(text, "dim"))
     rows = tuple(row for pod in claims.pods for row in _rows(pod))
     if rows:
         document.append(Table(COLUMNS, rows))

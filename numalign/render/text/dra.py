@@ -41,7 +41,7 @@ def check_document(result: DraCheckResult, *, wide: bool) -> Document:
             "dim",
         )
     ]
-    if not features.is_ordered:
+    if not result.deterministic:
         document.append(
             Line("pools and slices are tried in random order here: read the devices as one possible answer", "dim")
         )

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from numalign.kubelet.config import KubeletConfig
     from numalign.model.machine import Machine
     from numalign.results.admit import ContainerResult, PodResult
+    from numalign.results.claimed import NodeClaims
+    from numalign.results.claimed import Verdict as ClaimsVerdict
     from numalign.results.explain import ExplainedPod, ExplainResult
 
 VERDICTS = {
@@ -38,12 +40,23 @@ def explain_document(result: ExplainResult, origin: str, advice: Sequence[Advice
     head = header(result.setup, origin, result.reserved_cpus)
     document: list[Line | Table] = [Line(text, "dim") for text in head]
     for one, next_commands in zip(result.pods, advice, strict=True):
-        document += [Line(), *explanation(result.setup.config, one, next_commands), *_more(one)]
+        with_claims = _with_claims(result.claims, one.pod)
+        document += [Line(), *explanation(result.setup.config, one, next_commands, with_claims), *_more(one)]
     if result.claims is not None:
         from numalign.render.text.claimed import claims_document
 
         document += claims_document(result.claims)
     return document
+
+
+def _with_claims(claims: NodeClaims | None, pod: PodResult) -> dict[str, ClaimsVerdict]:
+    """Give the verdict over both worlds by container, for those with claims."""
+    return {
+        container.container: container.verdict
+        for one in (claims.pods if claims is not None else ())
+        if (one.namespace, one.pod) == (pod.namespace, pod.name)
+        for container in one.containers
+    }
 
 
 def start_document(machine: Machine, origin: str, error: StartError, check: str) -> Document:
@@ -74,10 +87,12 @@ def _more(told: ExplainedPod) -> Iterator[Line | Table]:
             yield from alternatives_lines(table.container, told.alternatives[place])
 
 
-def explanation(config: KubeletConfig, told: ExplainedPod, advice: Advice) -> Document:
-    """Tell one pod."""
+def explanation(
+    config: KubeletConfig, told: ExplainedPod, advice: Advice, with_claims: Mapping[str, ClaimsVerdict] = {}
+) -> Document:
+    """Tell one pod; `with_claims` has the verdict over both worlds by container."""
     if told.refusal is None:
-        return [_admitted(told.pod), *_matrices(told), *_placements(told), *_unpinned(told)]
+        return [_admitted(told.pod), *_matrices(told), *_placements(told, with_claims), *_unpinned(told)]
     return [
         Line(f"{told.pod.name}: refused, {VERDICTS[told.refusal.never]}", "bad"),
         *(Line(f"  {text}", "bold") for text in why(told.refusal)),
@@ -127,7 +142,7 @@ def _whom(container: str | None) -> str:
     return "the whole pod" if container is None else f"container {container}"
 
 
-def _placements(told: ExplainedPod) -> Iterator[Line | Table]:
+def _placements(told: ExplainedPod, with_claims: Mapping[str, ClaimsVerdict]) -> Iterator[Line | Table]:
     yield Line()
     rows: list[tuple[Cell, ...]] = []
     for placement in told.placements:
@@ -138,7 +153,15 @@ def _placements(told: ExplainedPod) -> Iterator[Line | Table]:
     if rows:
         yield Table(("CONTAINER", "RESOURCE", "WHERE", "DISTANCE FROM ITS CPUS"), tuple(rows), indent=2)
     for container, placement in zip(told.pod.containers, told.placements, strict=True):
-        yield _judgement(container, placement, told.pod.qos)
+        line = _judgement(container, placement, told.pod.qos)
+        verdict = with_claims.get(container.name, "aligned")
+        # What the kubelet gives may be aligned while a claimed device lies elsewhere: that must not read as a yes.
+        head, yes, rest = line.text.partition("aligned: yes")
+        if verdict == "aligned" or not yes:
+            yield line
+        else:
+            word = "not known" if verdict == "unknown" else "NO"
+            yield Line(f"{head}aligned: {word}, {verdict} with its claims; without them yes{rest}", "warn")
         for pair in placement.neighbours:
             words = f"{pair.resource} {pair.device} and {pair.other_resource} {pair.other_device}"
             yield Line(f"    {words}: {CLOSENESS[pair.closeness]}", "warn" if pair.closeness == "other node" else "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, TypeVar
 
 from numalign.dra import reading
@@ -51,6 +51,8 @@ class ClaimObjects(NamedTuple):
 
     def near(self, file: str) -> ClaimObjects:
         """Of claims that several files have, take those of a file, else of its folder, else the first."""
+        if not self.again:
+            return self
         claims, templates = dict(self.claims), dict(self.templates)
         for (kind, key), further in self.again.items():
             known = claims if kind == "ResourceClaim" else templates
@@ -148,7 +150,7 @@ def _read(thing: Thing, read: reading.Reader[T]) -> T:
 
 
 def read_objects(names: Iterable[FilePath], *, pods: bool) -> ClaimObjects:
-    """Read files, folders and `-`.
+    """Read files, folders and `-`: a file given twice once, and claims of one name by file (`ClaimObjects.near`).
 
     Args:
         names: the inputs.
@@ -157,7 +159,11 @@ def read_objects(names: Iterable[FilePath], *, pods: bool) -> ClaimObjects:
     Raises:
         InputError: an input cannot be read, or an object in it is wrong; `where` has file, line and field.
     """
-    return _collected((document for name in names for document in documents_of(name)), pods=pods)
+    broken: list[InputError] = []
+    found = _collected(_each_once(names, documents_of), pods=pods, broken=broken)
+    for error in broken:
+        raise error
+    return found
 
 
 def objects_of(documents: Iterable[Document]) -> ClaimObjects:
@@ -180,15 +186,15 @@ def read_beside_pods(names: Iterable[FilePath], broken: list[InputError] | None 
     Raises:
         InputError: an object in them is wrong; `where` has file, line and field.
     """
-    return _collected(_each_once(names), pods=False, broken=broken)
+    return _collected(_each_once(names, readable_documents), pods=False, broken=broken)
 
 
-def _each_once(names: Iterable[FilePath]) -> Iterator[Document]:
+def _each_once(names: Iterable[FilePath], documents: Callable[[FilePath], Iterator[Document]]) -> Iterator[Document]:
     """Give the documents of files; a file given once more, itself or in a folder, is passed over."""
     seen: set[str] = set()
     for name in names:
         here = set()
-        for document in readable_documents(name):
+        for document in documents(name):
             file = os.path.realpath(document.name)
             if file not in seen:
                 here.add(file)
@@ -224,7 +230,7 @@ def read_slices(name: FilePath) -> ClaimObjects:
     Raises:
         InputError: as `read_objects`, or there is no ResourceSlice in it.
     """
-    found = read_objects([name], pods=False)
+    found = objects_of(documents_of(name))
     if not found.slices:
         shown = STDIN if str(name) == "-" else str(name)
         raise InputError(
