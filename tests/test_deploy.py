@@ -1,4 +1,4 @@
-"""The manifests of `deploy/`: what `nrt export` writes is what the resource definition allows."""
+"""The manifests of `deploy/`: `nrt export` writes what the resource definition allows; the extender is as deployed."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
+from numalign.cli.commands.serve import command as serve
+from numalign.server.app import VERBS
 from tests.api_server import structural_faults, validator
 from tests.cli.running import ROOT, in_process
 
@@ -160,3 +162,33 @@ def test_the_exporter_may_do_what_server_side_apply_needs() -> None:
             "verbs": ["get", "create", "patch"],
         }
     ]
+
+
+def test_the_scheduler_asks_the_extender_only_what_it_answers() -> None:
+    """E-10: no bind verb. E-4, E-5: `ignorable`, so that pods are scheduled where the extender fails or is late."""
+    (one,) = yaml.safe_load((DEPLOY / "extender/scheduler.yaml").read_text())["extenders"]
+
+    assert {key: one[key] for key in one if key.endswith("Verb")} == {f"{verb}Verb": verb for verb in VERBS}
+    assert one["ignorable"]
+    assert one["nodeCacheCapable"]
+    assert one["urlPrefix"] == "https://numalign.kube-system.svc:8899/v1"
+    assert one["enableHTTPS"]
+    assert set(one["tlsConfig"]) == {"caFile", "certFile", "keyFile"}
+
+
+def test_the_extender_is_deployed_with_flags_it_knows_where_the_scheduler_calls_it() -> None:
+    deployment, service = yaml.safe_load_all((DEPLOY / "extender/deployment.yaml").read_text())
+    pod = deployment["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    verb, *flags = container["args"]
+
+    assert verb == "serve"
+    values = serve.make_context("serve", list(flags)).params
+    assert values["listen"] == f"0.0.0.0:{container['ports'][0]['containerPort']}"
+    assert service["spec"]["ports"][0]["port"] == container["ports"][0]["containerPort"]
+    assert service["spec"]["selector"] == deployment["spec"]["template"]["metadata"]["labels"]
+    assert (service["metadata"]["name"], service["metadata"]["namespace"]) == ("numalign", "kube-system")
+    mounted = tuple(mount["mountPath"] + "/" for mount in container["volumeMounts"])
+    files = [*values["clusters"], values["tls_cert"], values["tls_key"], values["client_ca"]]
+    assert all(file.startswith(mounted) for file in files)
+    assert not values["insecure_listen"]

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import ENVIRONMENT, ROOT, in_process, numalign
+from numalign.cli import stderr
+from tests.cli.running import ENVIRONMENT, ROOT, Terminal, in_process, numalign
 
 INPUTS = ("--cluster", "docs/examples/cluster.yaml", "--trace", "docs/examples/trace.jsonl")
 SWEEP = ("--sweep", "policy=restricted|none,seed=1..2")
@@ -71,6 +72,22 @@ def test_a_run_that_fails_is_told_and_the_others_stand() -> None:
     good, bad = json.loads(done.out)["runs"]
     assert good["submitted"] == 5
     assert "scheduler.kind: expected unaware, kep, nrt, kai" in bad["error"]
+
+
+def test_a_person_at_a_terminal_sees_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line, cleared again; nobody else sees anything of it."""
+    monkeypatch.setattr(stderr, "SECONDS_OF_PATIENCE", 0)
+    for seen in (True, False):
+        written = io.BytesIO()
+        sink = (Terminal if seen else io.TextIOWrapper)(written, encoding="utf-8", write_through=True)
+        monkeypatch.setattr(sys, "stderr", sink)
+
+        with stderr.Progress() as progress:
+            progress.show("aware", 0.25)
+            progress.show("aware", 1)
+
+        cleared = "\r" + " " * len("aware: 100 % …") + "\r"
+        assert written.getvalue().decode() == ("\raware: 25 % …\raware: 100 % …" + cleared if seen else "")
 
 
 def test_csv_has_a_line_a_pod() -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import Mapping
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -21,7 +23,7 @@ class Reply(NamedTuple):
     body: bytes
 
     @property
-    def data(self) -> object:
+    def data(self) -> Any:
         return json.loads(self.body)
 
 
@@ -101,7 +103,6 @@ class TestFilter:
         """E-2: a reply without a list would mean the same, but an empty one is clear."""
         reply = ask(app(), "/v1/filter", {"Pod": POD, "NodeNames": ["b"]}).data
 
-        assert isinstance(reply, dict)
         assert reply["NodeNames"] == []
 
     def test_no_name_is_made_up(self) -> None:
@@ -113,8 +114,32 @@ class TestFilter:
     def test_data_that_are_too_old_are_not_trusted(self) -> None:
         reply = ask(App(known(max_age=0)), "/v1/filter", CALL).data
 
-        assert isinstance(reply, dict)
         assert reply["FailedNodes"] == dict.fromkeys("abc", "invalid node topology data")
+
+    def test_a_pod_that_asks_none_of_a_managed_resource_is_answered_like_any(self) -> None:
+        """E-9: kube-scheduler calls for a zero amount, too; it fits where the rest of the pod does."""
+        resources = {"requests": {"cpu": "6", "memory": "1Gi", "vendor.io/gpu": "0"}}
+        none = {**resources, "limits": resources["requests"]}
+        pod = {"metadata": POD["metadata"], "spec": {"containers": [{"name": "c", "resources": none}]}}
+
+        assert ask(app(), "/v1/filter", {**CALL, "Pod": pod}).data == ANSWER
+
+    def test_a_pod_is_tried_again_and_answered_by_what_is_known_then(self, tmp_path: Path) -> None:
+        """E-11: the same call, after its node has got room."""
+        file = tmp_path / "nodes.json"
+
+        def load(_: str) -> Fleet:
+            return Fleet(NODES[:1] if "room" in file.read_text() else (NODES[1]._replace(name="a"),))
+
+        file.write_text("full")
+        nodes = KnownNodes(load, lambda _: (), lambda fleet: Extender(fleet.nodes), (str(file),))
+        call = {"Pod": POD, "NodeNames": ["a"]}
+        assert not ask(App(nodes), "/v1/filter", call).data["NodeNames"]
+
+        file.write_text("with room")
+        assert nodes.reload().changed
+
+        assert ask(App(nodes), "/v1/filter", call).data["NodeNames"] == ["a"]
 
 
 class TestPrioritize:
@@ -191,6 +216,18 @@ class TestAboutItself:
         assert 'numalign_extender_request_duration_seconds_count{verb="filter"} 2\n' in text
         assert "numalign_nodes 3\n" in text
         assert '"a"' not in text
+
+    def test_how_old_the_data_are_is_in_the_metrics(self, tmp_path: Path) -> None:
+        file = tmp_path / "nodes.json"
+        file.write_text("{}")
+        os.utime(file, (0, 0))
+        nodes = KnownNodes(lambda _: Fleet(NODES), lambda _: (), lambda fleet: Extender(fleet.nodes), (str(file),), 9)
+
+        text = ask(App(nodes), "/metrics", method="GET").body.decode()
+
+        assert "numalign_nodes_stale 3\n" in text
+        (age,) = [line.split()[1] for line in text.splitlines() if line.startswith("numalign_node_data_age_seconds")]
+        assert float(age) > 10**9
 
     def test_the_log_has_a_line_a_request_and_no_secret(self, capsys: pytest.CaptureFixture[str]) -> None:
         ask(app(), "/v1/filter", CALL)

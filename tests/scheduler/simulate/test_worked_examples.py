@@ -65,6 +65,14 @@ def test_an_unaware_scheduler_sends_pods_to_a_sure_rejection_for_ever() -> None:
     assert report.verdicts.causes == {"blind": 117}
 
 
+def test_a_brake_on_failed_replicas_keeps_them_below_forty_a_minute() -> None:
+    """docs/rules/scheduling.md 4.1, "Proposed brake"."""
+    report = run(SchedulerConfig(kind="unaware"), replicaset_backoff="per_minute")
+
+    assert report.admitted == 4
+    assert 1 < report.topology_affinity_errors < 40
+
+
 def test_a_scheduler_that_reads_what_is_published_errs_three_times() -> None:
     report = run(SchedulerConfig(kind="nrt"))
 
