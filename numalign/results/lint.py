@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 from numalign.values import NamedTuple
@@ -14,11 +14,12 @@ if TYPE_CHECKING:
 
 
 class LintedPod(NamedTuple):
-    """One pod or template, and where it stands."""
+    """One pod or template, or a claim that no pod uses, and where it stands."""
 
     name: str
     namespace: str
-    qos: QoS
+    qos: QoS | None
+    """None: it is a claim."""
     kind: str
     """Of the object that carries the pod."""
     owner: str
@@ -36,6 +37,15 @@ class LintedPod(NamedTuple):
     """Whether any container wants alignment; else nothing is said of the pod."""
     known: tuple[str, ...] = ()
     """Codes of the findings that the baseline has and that are passed over, one a finding."""
+
+    def without(self, codes: Collection[str]) -> LintedPod:
+        """Pass over findings with some codes."""
+        kept = [(finding, line) for finding, line in self.found if finding.code not in codes]
+        return self._replace(
+            findings=tuple(finding for finding, _ in kept),
+            lines=tuple(line for _, line in kept),
+            ignored=tuple(finding.code for finding in self.findings if finding.code in codes),
+        )
 
     @property
     def found(self) -> Iterable[tuple[Finding, int]]:

@@ -14,7 +14,8 @@ from numalign.errors import InputError
 from numalign.model.path import child
 from numalign.model.pod import Container, Pod
 from numalign.model.quantity import NANO, value
-from numalign.sources.cluster.claims import ClaimObjects, read_beside_pods, read_slices
+from numalign.results.lint import LintedPod
+from numalign.sources.cluster.claims import ClaimObjects, Placed, read_beside_pods, read_slices
 from numalign.sources.text.yaml import FilePath
 from numalign.tasks.dra_claims import references, users
 
@@ -30,10 +31,14 @@ class ClaimRules:
         given = read_beside_pods(names, self.broken if several else None)
         self._objects: ClaimObjects = given if slices is None else given.over(read_slices(slices))
         self._published = slices is not None
+        self._given = given
+        self._used: set[tuple[str, str, str]] = set()
+        """What pods use: (`ResourceClaim NAME`, namespace, where it stands)."""
 
     def findings(self, pod: Pod, file: str) -> tuple[Finding, ...]:
         """Judge the claims of a pod that stands in a file."""
         named = list(references(pod, self._objects.near(file)))
+        self._used |= {(one.wanted, pod.namespace, one.origin) for one in named}
         found = []
         for index, one in enumerate(named):
             path = child("spec.resourceClaims", index)
@@ -46,6 +51,31 @@ class ClaimRules:
                 )
         claims = {one.name: one.claim for one in named if one.claim is not None}
         return (*found, *self._cpus(pod, claims))
+
+    def alone(self) -> Iterator[LintedPod]:
+        """Judge the claims and templates of the files that no pod used so far."""
+        for kind, known in (("ResourceClaim", self._given.claims), ("ResourceClaimTemplate", self._given.templates)):
+            for key, first in known.items():
+                for placed in (first, *self._given.again.get((kind, key), ())):
+                    if (f"{kind} {key[1]}", key[0], placed.origin) not in self._used:
+                        yield self._alone(kind, key, placed)
+
+    def _alone(self, kind: str, key: tuple[str, str], placed: Placed) -> LintedPod:
+        findings = tuple(self._claim(placed.claim, "spec.devices"))
+        line = int(placed.origin.rpartition(":")[2])
+        return LintedPod(
+            name=key[1],
+            namespace=key[0],
+            qos=None,
+            kind=kind,
+            owner=key[1],
+            file=placed.file,
+            is_file=True,
+            line=line,
+            findings=findings,
+            lines=(line,) * len(findings),
+            ignored=(),
+        )
 
     def _claim(self, claim: Claim, path: str) -> Iterator[Finding]:
         objects = self._objects

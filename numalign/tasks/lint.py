@@ -26,6 +26,7 @@ def lint(
     ignore: Sequence[str] = (),
     files: Sequence[str] = (),
     slices: str | None = None,
+    claims_alone: bool = False,
 ) -> LintResult:
     """Examine pods, manifest by manifest.
 
@@ -35,6 +36,7 @@ def lint(
         ignore: codes (or `code@container`) to pass over, beside those of the pods' own annotations.
         files: where the pods come from; claims, templates and classes in them are judged too.
         slices: a dump of what is published, to judge claims by.
+        claims_alone: the files have claims or templates; those that no pod uses are judged too.
 
     Raises:
         InputError: an unknown code, or a claim or slice that is none.
@@ -43,11 +45,13 @@ def lint(
     for code in ignore:
         check_ignored(code, "--ignore")
     session = None if on is None else _empty_node(on)
-    claims = _claim_rules(sources, files, slices)
+    claims = _claim_rules(sources, files, slices, alone=claims_alone)
     pods: list[LintedPod] = []
     # Pods of one document get their lines together: a large one is read for them once.
     for _, members in groupby(sources, key=lambda source: id(source.document)):
         pods += _linted(tuple(members), session, ignore, claims)
+    if claims is not None and claims_alone:
+        pods += (one.without(ignore) for one in claims.alone())
     return LintResult(on.machine.name if on else None, tuple(pods), tuple(claims.broken) if claims else ())
 
 
@@ -57,9 +61,11 @@ def _empty_node(on: Setup) -> Session:
     return open_session(on)
 
 
-def _claim_rules(sources: Sequence[PodSource], files: Sequence[str], slices: str | None) -> ClaimRules | None:
-    """Prepare to judge claims, if a pod has any."""
-    if slices is None and not any(source.pod.spec.get("resourceClaims") for source in sources):
+def _claim_rules(
+    sources: Sequence[PodSource], files: Sequence[str], slices: str | None, *, alone: bool
+) -> ClaimRules | None:
+    """Prepare to judge claims, if there are any."""
+    if not alone and slices is None and not any(source.pod.spec.get("resourceClaims") for source in sources):
         return None
     from numalign.tasks.dra_lint import ClaimRules
 

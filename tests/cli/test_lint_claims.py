@@ -10,6 +10,7 @@ import pytest
 
 from tests.cli.running import ROOT, in_process
 from tests.dra.objects import NUMA, claim, request
+from tests.schemas import strictly
 
 API = {"apiVersion": "resource.k8s.io/v1"}
 CLUSTER = str(ROOT / "docs" / "examples" / "dra" / "cluster.yaml")
@@ -148,3 +149,43 @@ def test_a_file_with_a_claim_may_be_given_twice(tmp_path: Path) -> None:
     once = found(tmp_path, claim("c", request("a", "dra.net")))
 
     assert found(tmp_path, claim("c", request("a", "dra.net")), str(tmp_path / "p.json")) == once
+
+
+def alone(folder: Path, kind: str, wanted: dict[str, Any], *more: str) -> dict[str, Any]:
+    """What is found of a claim or template that no pod uses."""
+    written = wanted if kind == "ResourceClaim" else {"metadata": wanted["metadata"], "spec": {"spec": wanted["spec"]}}
+    path = folder / "claim.json"
+    path.write_text(json.dumps({**API, "kind": kind, **written}))
+    done = in_process("lint", str(path), "-o", "json", *more)
+    strictly("lint-result").validate(done.json)
+    [one] = done.json["pods"]
+    return {**one, "status": done.status, "codes": [each["code"] for each in one["findings"]]}
+
+
+@pytest.mark.parametrize("kind", ["ResourceClaim", "ResourceClaimTemplate"])
+def test_claims_are_judged_without_pods(kind: str, tmp_path: Path) -> None:
+    wanted = gpu_and("dra.net", "dra.net/numaNode")
+    one = alone(tmp_path, kind, wanted)
+    assert (one["kind"], one["name"], one["qos"], one["line"]) == (kind, "c", None, 1)
+    assert (one["codes"], one["status"]) == (["claim-attribute"], 1)
+    assert alone(tmp_path, kind, wanted, "--slices", CLUSTER)["codes"] == ["claim-attribute"]
+    assert alone(tmp_path, kind, claim("c", request("g", "gpu.nvidia.con")), "--slices", CLUSTER)["codes"] == [
+        "claim-class"
+    ]
+    one = alone(tmp_path, kind, claim("c", request("g", "gpu.nvidia.com", selectors=T4)), "--slices", CLUSTER)
+    assert one["codes"] == ["claim-devices"]
+    one = alone(tmp_path, kind, wanted, "--ignore", "claim-attribute")
+    assert (one["codes"], one["ignored"], one["status"]) == ([], ["claim-attribute"], 0)
+
+
+def test_a_claim_that_can_be_met_is_counted(tmp_path: Path) -> None:
+    path = tmp_path / "claim.json"
+    path.write_text(json.dumps({**API, "kind": "ResourceClaim", **claim("c", request("g", "gpu.nvidia.com"))}))
+    done = in_process("lint", str(path), "--slices", CLUSTER)
+    assert (done.status, done.out) == (0, "1 claim, 0 findings; judged without a machine\n")
+
+
+def test_a_claim_that_a_pod_uses_is_judged_once(tmp_path: Path) -> None:
+    found(tmp_path, gpu_and("dra.net", "dra.net/numaNode"))
+    done = in_process("lint", str(tmp_path / "p.json"), "-o", "json")
+    assert [one["kind"] for one in done.json["pods"]] == ["Pod"]

@@ -21,11 +21,13 @@ from numalign.cli.stderr import report, tell
 from numalign.errors import Notice
 from numalign.exit_status import ExitStatus
 from numalign.results.lint import LintResult
-from numalign.sources.pods.manifest import read
+from numalign.sources.pods.manifest import PodInput, read
+from numalign.sources.pods.notes import podless
 from numalign.tasks.lint import lint
 from numalign.tasks.requests import KubeletRequest
 from numalign.tasks.setup import load_setup
 
+CLAIM_KINDS = ("ResourceClaim", "ResourceClaimTemplate")
 FAIL_ON = ("unaligned", "rejected", "impossible", "nothing")
 """Values of `--fail-on`: any finding but notes; only what gets the pod refused; only what nothing can run; never."""
 
@@ -77,9 +79,9 @@ def command(
     """Tell what in the manifests of PODs keeps them from being aligned, and what to write instead.
 
     Only pods with a container that wants alignment are judged: one that asks for devices, huge pages or whole CPUs, or
-    whose pod has the annotation numalign/align: "true". No machine is needed. With --machine the kubelet's flags count
-    too, and rules that depend on them become certain. docs/lint.md explains every code. The exit status is 1 when
-    something is found that reaches --fail-on.
+    whose pod has the annotation numalign/align: "true"; claims are judged without pods, too. No machine is needed. With
+    --machine the kubelet's flags count too, and rules that depend on them become certain. docs/lint.md explains every
+    code. The exit status is 1 when something is found that reaches --fail-on.
 
     \b
     Examples:
@@ -96,14 +98,17 @@ def command(
         raise click.UsageError("name at least one POD: a file, a folder, or - for standard input")
     on = None if machine is None else load_setup(machine, kubelet)
     given = read((*pod, *files), unique=False, mixed=True, needed=False)
-    result = lint(given.sources, on=on and on.setup, ignore=ignore, files=(*pod, *files), slices=slices)
+    alone = "-" not in (*pod, *files) and any(kind in given.without_pod for kind in CLAIM_KINDS)
+    result = lint(
+        given.sources, on=on and on.setup, ignore=ignore, files=(*pod, *files), slices=slices, claims_alone=alone
+    )
     broken = (*given.broken, *result.broken)
     if write_baseline and baseline is None:
         raise click.UsageError("--write-baseline needs --baseline FILE")
     written: tuple[Notice, ...] = ()
     if baseline is not None:
         result, written = _against(baseline, result, (*pod, *files), write=write_baseline and not broken)
-    notices = (*(on.notices if on else _unused(kubelet)), *_about_files(given.notices), *written)
+    notices = (*(on.notices if on else _unused(kubelet)), *_about_files(given, claims_alone=alone), *written)
     tell(notices)
     if not quiet:
         _print(output, result, notices, fail_on)
@@ -146,9 +151,11 @@ def _explain(code: str) -> ExitStatus:
     return ExitStatus.DONE
 
 
-def _about_files(notices: Iterable[Notice]) -> Iterable[Notice]:
-    """Leave out how many replicas are tried: a template is judged once."""
-    return (notice for notice in notices if notice.code != "replicas")
+def _about_files(given: PodInput, *, claims_alone: bool) -> Iterable[Notice]:
+    """Leave out how many replicas are tried, since a template is judged once, and claims, if they are judged too."""
+    judged = CLAIM_KINDS if claims_alone else ()
+    yield from (notice for notice in given.notices if notice.code not in ("replicas", "no-pod"))
+    yield from podless({kind: count for kind, count in given.without_pod.items() if kind not in judged})
 
 
 def _unused(kubelet: KubeletRequest) -> tuple[Notice, ...]:

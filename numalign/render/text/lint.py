@@ -24,7 +24,11 @@ def lint_document(result: LintResult) -> Document:
     linted = result.pods
     lines = [line for one in linted for finding, number in one.found for line in _lines(one.file, finding, number)]
     ignored = sum(len(one.ignored) for one in linted)
-    told = [f"{_many(len(linted), 'pod')}, {_many(len(lines) // 2, 'finding')}"]
+    pods = sum(one.qos is not None for one in linted)
+    claims = len(linted) - pods
+    counted = [_many(pods, "pod")] if pods or not claims else []
+    counted += [_many(claims, "claim")] if claims else []
+    told = [", ".join([*counted, _many(len(lines) // 2, "finding")])]
     aside = sum(not one.judged for one in linted)
     if aside:
         told.append(f"{_many(aside, 'pod')} with nothing to align")
