@@ -6,6 +6,10 @@ what happens to their CPUs is the business of `distributed`.
 The kubelet scores a list by its standard deviation, mean and result rounded to thousandths. All lists of one search
 have the same sum, so the score only grows with the sum of squares, a whole number: `score` reads the kubelet's figure
 off that sum exactly. (Up to 63 nodes no list lies on the edge of a rounding step, where floating point could differ.)
+
+Example: 10 CPUs of two among three nodes, which have 6, 6 and 8 free CPUs in the order of Z. Each of the two gives 5.
+Positions (0, 1) leave 1, 1 and 8 CPUs: mean 3.333, score 3.300. Positions (0, 2) leave 1, 6 and 3: score 2.055, as do
+(1, 2), which come later. Nothing remains to be shared out: the balance is (0, 2) with no remainder.
 """
 
 from __future__ import annotations

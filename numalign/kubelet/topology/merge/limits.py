@@ -1,4 +1,13 @@
-"""The two kinds of limits that merging searches under: a mask in all sets, and a mask that sets can be ANDed to."""
+"""The two kinds of limits that merging searches under: a mask in all sets, and a mask that sets can be ANDed to.
+
+Of preferred hints only one common mask can win, so the first kind decides among them: "the smallest integer m with
+|m| = s, ∪R_i ⊆ m ⊆ ∩N_i and Σ_{m} f_i ≥ r_i for all i" (docs/rules/topology-manager.md 12.5).
+
+Example: nodes 0 to 3 have 2, 0, 3 and 4 free GPUs and 8, 8, 2 and 8 free CPUs; a container asks for 4 GPUs and 10 CPUs,
+and masks of two nodes are preferred. The search goes from the highest node down and leaves a node out while that is
+hopeful. Node 3 is left out: the two best of nodes 0 to 2 still have 5 GPUs and 16 CPUs. Node 2 is taken, since nodes 0
+and 1 have 2 GPUs; 1 GPU and 8 CPUs are lacking then. Node 1 is left out, node 0 taken, nothing is lacking: 0b0101.
+"""
 
 from __future__ import annotations
 
