@@ -31,7 +31,7 @@ CLUSTER: Final = {
     "capacity": "Count how many more of a pod this cluster holds.",
 }
 """Command -> one line of help."""
-SECONDS: Final = 120
+TIMEOUT_SECONDS: Final = 120
 """In which kubectl has to answer."""
 
 
@@ -54,11 +54,11 @@ class Kubectl:
             say(f"$ {shlex.join(command)}")
         try:
             # Words, never a shell; which kubectl is meant is the user's own PATH to say.
-            done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)  # noqa: S603
+            done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False)  # noqa: S603
         except OSError as error:
             raise InputError(f"kubectl cannot be run: {error.strerror}; it has to be on PATH", "kubectl") from None
         except subprocess.TimeoutExpired:
-            raise InputError(f"no answer within {SECONDS} s", shlex.join(command)) from None
+            raise InputError(f"no answer within {TIMEOUT_SECONDS} s", shlex.join(command)) from None
         if done.returncode:
             raise InputError(
                 (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[-1], shlex.join(command)

@@ -22,7 +22,7 @@ ChangeKind = Literal["attribute", "constraint", "count", "capacity", "class", "s
 MAX_TRIED: Final = 60
 """How many changes are tried at one failure."""
 MAX_SHOWN: Final = 4
-WORK: Final = 100_000
+MAX_WORK_EACH: Final = 100_000
 """How much may be tried for each of them."""
 MAX_CLASSES: Final = 20
 
@@ -57,7 +57,7 @@ def changes(attempt: Attempt, claims: Sequence[Claim], outcome: Outcome) -> tupl
         if same >= (2 if idea.kind == "attribute" else 1) or len(found) >= MAX_SHOWN:
             continue
         try:
-            tried = idea.attempt.allocate(idea.claims, work=WORK)
+            tried = idea.attempt.allocate(idea.claims, work=MAX_WORK_EACH)
         except InputError:
             continue
         if tried.claims is not None:

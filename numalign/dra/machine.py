@@ -23,7 +23,7 @@ from numalign.model.machine import Machine, NodeObject, NUMANode
 from numalign.model.quantity import value
 from numalign.values import NamedTuple
 
-ENOUGH: Final = 1 << 46
+AMPLE_MEMORY: Final = 1 << 46
 """Memory of a NUMA node where nobody says, in bytes."""
 MAX_NODES: Final = 1024
 _MEMORY_DRIVER: Final = "dra.memory"
@@ -101,7 +101,7 @@ def _nodes(cpus: CPUs, devices: Sequence[Device], found: Sequence[_Found], left_
             inside[_PAGES[page.value]] = inside.get(_PAGES[page.value], 0) + amount
     if not plain:
         left_out.append("memory is not said: it counts as enough (64 TiB a NUMA node), without huge pages")
-        plain = dict.fromkeys(cpus.nodes, ENOUGH)
+        plain = dict.fromkeys(cpus.nodes, AMPLE_MEMORY)
     numbers = {*cpus.nodes, *plain, *(numa for one in found for numa in one.numa or ())}
     if len(numbers) > MAX_NODES:
         raise InputError(f"{len(numbers)} NUMA nodes; Linux has {MAX_NODES} at most")

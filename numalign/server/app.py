@@ -24,7 +24,7 @@ Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
-LARGE: Final = 1 << 20
+LARGE_BODY_BYTES: Final = 1 << 20
 """A body of so many bytes is worked on in a thread, so that others are answered meanwhile."""
 VERBS: Final = ("filter", "prioritize")
 
@@ -99,13 +99,13 @@ class App:
         length = _length(scope)
         if length is not None and length > self._limits.body:
             raise _Refused(413, f"a body may have at most {self._limits.body} bytes")
-        held = length if length is not None else LARGE
+        held = length if length is not None else LARGE_BODY_BYTES
         await self._take(held)
         try:
             body = await self._body(receive)
             log["bytes"] = len(body)
             work = self._work if verb == "filter" else self._rank
-            if len(body) > LARGE:
+            if len(body) > LARGE_BODY_BYTES:
                 return 200, "application/json", await asyncio.to_thread(work, body, log)
             return 200, "application/json", work(body, log)
         except BadRequestError as error:

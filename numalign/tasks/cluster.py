@@ -26,7 +26,7 @@ from numalign.tasks.requests import KubeletRequest, PodsRequest
 from numalign.tasks.setup import LoadedPods, load_pods, load_setup
 from numalign.values import NamedTuple
 
-HEAD = 4096
+HEAD_BYTES = 4096
 """The bytes at a file's beginning that show what it is."""
 _OBJECT = re.compile(rb'(?m)\A\s*\{|^"?apiVersion')
 """How objects begin; a cluster file is YAML without `apiVersion`."""
@@ -262,7 +262,7 @@ def _head(name: str) -> bytes:
         return b""
     try:
         with open(name, "rb") as opened:
-            return opened.read(HEAD)
+            return opened.read(HEAD_BYTES)
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}", name) from None
     except ValueError:

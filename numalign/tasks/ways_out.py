@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from numalign.dra.attempt import Attempt
-from numalign.dra.changes import WORK
+from numalign.dra.changes import MAX_WORK_EACH
 from numalign.dra.constraints import RequestName, covers
 from numalign.dra.drivers import PCI_BUS_ID, PCIE_ROOT, numa_names
 from numalign.dra.publish.cpus import CAPACITY, DRIVER
@@ -304,7 +304,7 @@ def _with_selector(claim: Claim, main: str, expression: str) -> Claim:
 def _tried(attempt: Attempt, claims: Sequence[Claim]) -> tuple[str, ...]:
     """Allocate changed claims; nothing if that fails."""
     try:
-        outcome = attempt.allocate(claims, work=WORK)
+        outcome = attempt.allocate(claims, work=MAX_WORK_EACH)
     except (InputError, AllocationError):
         return ()
     return tuple(one.device.device for claim in outcome.claims or () for one in claim.devices)

@@ -44,7 +44,7 @@ class Compared(NamedTuple):
     verdicts: tuple[Verdict, ...]
     """The feedback document's policies, then the kubelet's."""
     cross_product: tuple[Entry, ...]
-    """Every combination of one hint of each provider, merged as today; empty where there are more than `LISTED`."""
+    """Every combination of one hint of each provider, merged as today; empty above `MAX_COMBINATIONS_SHOWN`."""
 
 
 def compare(providers: Providers, nodes: int, kubelet: Kubelet = LATEST) -> Compared:

@@ -18,13 +18,13 @@ from numalign.errors import StartError
 from numalign.kubelet.admission import Outcome, Session, admit
 from numalign.model.pod import Pod
 
-COMBINED = 2.0
+COMBINED_COST = 2.0
 """What a combination costs beside its parts: several changes are harder to make than one."""
 
-CUT = 4.0
+CUT_COST = 4.0
 """What it costs to lose all of one request."""
 
-SETTING = 3.0
+SETTING_COST = 3.0
 """What a setting costs beside a cut."""
 
 MORE_THAN_OPTIONS = {POLICY, SCOPE, MEMORY_POLICY}
@@ -63,7 +63,7 @@ def two_settings(situation: Situation, outcome: Outcome) -> Iterator[WayOut]:
     for flags, session in _elsewhere(situation, outcome, pairs):
         tried = admit(session, outcome.pod)
         if tried.admit:
-            cost = COMBINED + 2 * SETTING + 2 * (POLICY in flags)
+            cost = COMBINED_COST + 2 * SETTING_COST + 2 * (POLICY in flags)
             yield WayOut("combination", cost, aligned(tried), flags=flags, tried=tried)
 
 
@@ -72,7 +72,7 @@ def setting_and_cut(situation: Situation, outcome: Outcome) -> Iterator[WayOut]:
     for flags, session in _elsewhere(situation, outcome, _settings(situation), ADMISSIONS_OF_CUTS):
         for cut in _best(cuts(session, outcome.pod, thorough=False)):
             found = _change(session, outcome.pod, cut)
-            yield found._replace(flags=flags, cost=found.cost + SETTING + 2 * (POLICY in flags))
+            yield found._replace(flags=flags, cost=found.cost + SETTING_COST + 2 * (POLICY in flags))
 
 
 def _settings(situation: Situation) -> list[Flags]:
@@ -92,7 +92,7 @@ def _change(session: Session, pod: Pod, cut: Cut) -> WayOut:
     amounts: ContainerAmounts = cut.amounts
     return WayOut(
         "combination",
-        COMBINED + CUT * cut.lost,
+        COMBINED_COST + CUT_COST * cut.lost,
         aligned(tried),
         amounts=amounts,
         asked={key: asked[key] for key in amounts},

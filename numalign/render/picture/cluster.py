@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numalign.results.capacity import CapacityResult, NodeCapacity, ShapeCapacity, ZoneRoom
 
 MARGIN = 24.0
-NAMED = 60
+MAX_NODES_NAMED = 60
 """Up to so many nodes have their names beside them."""
 COLOURS = ("#b2182b", "#ef8a62", "#fddbc7", "#d1e5f0", "#67a9cf", "#2166ac")
 """From full to empty; told apart by people who see no red, too."""
@@ -47,7 +47,7 @@ def _shape(canvas: Canvas, shape: ShapeCapacity, origin: str, top: float) -> flo
     fits = alignment_text(shape.now, shape.aligned, shape.nothing)
     canvas.text(MARGIN, top + 14, f"{shape.name} on {origin}: fits now: {fits}", 14, bold=True)
     y = _legend(canvas, top + 26)
-    if len(shape.nodes) <= NAMED:
+    if len(shape.nodes) <= MAX_NODES_NAMED:
         return _named(canvas, shape.nodes, y)
     return _dense(canvas, shape.nodes, y)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from numalign.kubelet.releases.release import Change, version_text
 
-HEAD = """# What each kubelet changed
+INTRODUCTION = """# What each kubelet changed
 
 numalign decides as the kubelet of a release does. Without `--kubelet-version` it is the newest; a machine file, a
 scenario and a snapshot may name another. 1.32 to 1.36 are exact: their decisions were recorded and are judged
@@ -27,7 +27,7 @@ def versions_page(changes: Iterable[Change]) -> str:
         f"\n## {version_text(version)}\n\n" + "\n".join(_table(releases[version])) + "\n"
         for version in sorted(releases, reverse=True)
     ]
-    return "".join([HEAD, *sections])
+    return "".join([INTRODUCTION, *sections])
 
 
 def _table(changes: Sequence[Change]) -> Iterable[str]:

@@ -33,7 +33,7 @@ LOCAL, REMOTE = 10, 20
 """Distances where the object names none."""
 
 
-ENOUGH = 1 << 46
+AMPLE_MEMORY = 1 << 46
 """Bytes of memory on a NUMA node of which nobody says how much it has: nothing is short of it."""
 MAX_UNITS = 1 << 16
 """The most CPUs, and devices of one name, that a zone can have here."""
@@ -82,7 +82,7 @@ def machine_of(nrt: NodeResourceTopology, *, cpus: int | None = None, memory: in
         notes.append(_left_out(CPU, "CPU", cpus))
     if MEMORY not in listed:
         notes.append(_left_out(MEMORY, "Memory", memory))
-    share = None if MEMORY in listed else ENOUGH if memory is None else memory // len(zones)
+    share = None if MEMORY in listed else AMPLE_MEMORY if memory is None else memory // len(zones)
     nodes, sockets, reserved = _nodes(zones, counts, share)
     policies = _manager_policies(nrt, has_cpus, MEMORY in listed, notes)
     memory_reserved = _reserved_memory(zones) if policies[1] == "Static" else {}
@@ -111,7 +111,7 @@ def machine_of(nrt: NodeResourceTopology, *, cpus: int | None = None, memory: in
 
 def with_memory(machine: Machine, memory: int | None) -> Machine:
     """Give a machine of which only the CPUs are known its memory, spread evenly; None: enough of it."""
-    share = ENOUGH if memory is None else memory // len(machine.numa_nodes)
+    share = AMPLE_MEMORY if memory is None else memory // len(machine.numa_nodes)
     nodes = tuple([node._replace(memory=share) for node in machine.numa_nodes])
     return machine._replace(numa_nodes=nodes, total_memory=memory)
 

@@ -25,7 +25,7 @@ from numalign.scheduler.simulate.shapes import Shape
 from numalign.scheduler.simulate.workloads import PodRecord, Slot, State, WorkloadRun
 
 AFTER_TRACE = 600 * SECOND
-MOMENTS = 200
+MAX_MOMENTS = 200
 """How many moments of a run are written down for plots."""
 
 
@@ -137,8 +137,8 @@ class Run:
 
     def _pass_time(self, now: int) -> None:
         """Go on to a time, and write down how things stand at the moments on the way."""
-        while self._moment <= MOMENTS and now >= self._moment * self._horizon // MOMENTS:
-            self._counts.moment(self._moment * self._horizon // MOMENTS, len(self.pods))
+        while self._moment <= MAX_MOMENTS and now >= self._moment * self._horizon // MAX_MOMENTS:
+            self._counts.moment(self._moment * self._horizon // MAX_MOMENTS, len(self.pods))
             self._moment += 1
         self.now = now
 

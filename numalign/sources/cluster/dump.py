@@ -16,7 +16,7 @@ from numalign.sources.text.fields import FieldError, Path, dotted
 from numalign.sources.text.yaml import STDIN, FilePath, load_documents
 from numalign.values import NamedTuple
 
-HEAD = 1 << 16
+HEAD_BYTES = 1 << 16
 """The bytes at the beginning that show whether a file is JSON."""
 
 
@@ -58,7 +58,7 @@ def read(path: FilePath) -> Dump:
 
 def _read(file: BinaryIO, name: str) -> Dump:
     reading = _Reading(name)
-    head = file.read(HEAD)
+    head = file.read(HEAD_BYTES)
     if head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{":
         for place, thing in enumerate(items(_Rejoined(head, file), name)):
             reading.take(thing, ("items", place))

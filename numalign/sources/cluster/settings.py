@@ -29,7 +29,7 @@ _SCHEDULER: Final = (
 _CACHE: Final = ("mode", "resync_s", "foreign_pods", "method", "informer", "resync_scope")
 _EXPORTER: Final = ExporterConfig._fields
 _TIMING: Final = Timing._fields
-_MOST: Final = 10**9
+_MAX_NUMBER: Final = 10**9
 
 
 def scheduler(value: object, path: Path, seed: int = 0) -> SchedulerConfig:
@@ -99,7 +99,7 @@ def _weights(value: object, path: Path) -> dict[str, int]:
         entry = fields.mapping(one, (*path, place))
         fields.only(entry, ("name", "weight"), (*path, place))
         name = fields.text(entry.get("name"), (*path, place, "name"), "the name of a resource")
-        result[name] = fields.integer(entry.get("weight", 1), (*path, place, "weight"), 0, _MOST)
+        result[name] = fields.integer(entry.get("weight", 1), (*path, place, "weight"), 0, _MAX_NUMBER)
     return result
 
 
@@ -140,7 +140,7 @@ def timing(value: object, path: Path) -> Timing:
     changed: dict[str, object] = {}
     for name, given in data.items():
         if name in ("max_failed_pods", "pod_gc_threshold"):
-            changed[name] = fields.integer(given, (*path, name), 0, _MOST)
+            changed[name] = fields.integer(given, (*path, name), 0, _MAX_NUMBER)
         else:
             changed[name] = number(given, (*path, name))
     return Timing()._replace(**changed)  # type: ignore[arg-type]  # each value was checked above
@@ -155,7 +155,7 @@ def choice(value: object, known: Sequence[str], path: Path) -> str:
 
 def number(value: object, path: Path) -> float:
     """Take a number of seconds, or another that is not negative."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MOST:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MAX_NUMBER:
         raise FieldError(path, f"expected a number from 0 on, got {fields.shown(value)}")
     return value
 

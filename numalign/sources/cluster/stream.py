@@ -15,7 +15,7 @@ from typing import Final, Protocol
 from numalign.errors import InputError
 from numalign.sources.text.bounds import MAX_DEPTH
 
-PIECE: Final = 4 << 20
+PIECE_BYTES: Final = 4 << 20
 """How many bytes are read at once."""
 MAX_ITEM: Final = 64 << 20
 """Largest item in characters."""
@@ -139,7 +139,7 @@ class _Text:
         self._at = 0
         if len(rest) > MAX_ITEM:
             raise self.error(f"an item larger than {MAX_ITEM >> 20} MiB, or text that never ends")
-        piece = self._file.read(max(PIECE, len(rest)))
+        piece = self._file.read(max(PIECE_BYTES, len(rest)))
         self._bytes += len(piece)
         if self._bytes > MAX_FILE:
             raise InputError(f"larger than {MAX_FILE >> 30} GiB", self._name)

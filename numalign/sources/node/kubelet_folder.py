@@ -22,9 +22,9 @@ from numalign.sources.node.facts import (
 from numalign.sources.tree.folder import Tree
 from numalign.values import NamedTuple
 
-READS = 5
+MAX_READS = 5
 """How often the files are read before we give up waiting for a quiet moment."""
-PAUSE = 0.2
+PAUSE_SECONDS = 0.2
 """Seconds between two reads of a live node."""
 USUAL_CONFIGS = (
     "var/lib/kubelet/config.yaml",
@@ -60,9 +60,9 @@ def read_files(tree: Tree, root: str, devices: str) -> KubeletFiles:
         HostError: a file is there and may not be read.
     """
     before = None
-    for attempt in range(READS if tree.live else 2):
+    for attempt in range(MAX_READS if tree.live else 2):
         if attempt > 1:
-            time.sleep(PAUSE)
+            time.sleep(PAUSE_SECONDS)
         found = (
             StateFiles(
                 text(tree, _join(root, CPU_FILE)),

@@ -19,7 +19,7 @@ from numalign.values import NamedTuple
 if TYPE_CHECKING:
     from h2.connection import H2Connection
 
-TIMEOUT = 10.0
+TIMEOUT_SECONDS = 10.0
 """Seconds to wait for the kubelet."""
 MAX_ANSWER = 16 << 20
 """Most bytes of an answer (3)."""
@@ -112,11 +112,11 @@ def _call(path: str, method: str) -> bytes:
     connection = H2Connection(H2Configuration(client_side=True, header_encoding="utf-8"))
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as stream:
-            stream.settimeout(TIMEOUT)
+            stream.settimeout(TIMEOUT_SECONDS)
             stream.connect(path)
             return _exchange(stream, connection, method, path)
     except TimeoutError:
-        raise HostError(f"does not answer within {TIMEOUT:g} s", path) from None
+        raise HostError(f"does not answer within {TIMEOUT_SECONDS:g} s", path) from None
     except OSError as error:
         raise HostError(f"cannot be asked: {error.strerror or error}", path) from None
 

@@ -26,7 +26,7 @@ FINISHED: Final = ("Succeeded", "Failed")
 """Phases of pods that have ended."""
 
 
-SPECS: Final = 10_000
+MAX_SPECS_REMEMBERED: Final = 10_000
 """How many different specs are looked out for."""
 
 
@@ -196,7 +196,7 @@ class _Reading:
         pod = carrier.pod
         first = self._read.get(id(pod.spec))
         if first is None:
-            if len(self._read) < SPECS:
+            if len(self._read) < MAX_SPECS_REMEMBERED:
                 self._read[id(pod.spec)] = pod
             return carrier
         return carrier._replace(pod=pod._replace(containers=first.containers))

@@ -14,7 +14,7 @@ from numalign.sources.text.fields import FieldError
 from numalign.sources.text.yaml import load_file
 
 KIND: Final = "LintBaseline"
-_MOST: Final = 1_000_000
+_MAX_COUNT: Final = 1_000_000
 _HEAD: Final = """\
 # What `numalign lint --baseline` passes over: findings that were there before. Lines may move; a further finding of the
 # same code counts as new. `numalign lint --baseline FILE --write-baseline …` writes it anew.
@@ -51,7 +51,7 @@ def _findings(data: object) -> Counter[KnownFinding]:
         texts = [
             fields.text(row.get(name, ""), (*path, name), empty=name == "container") for name in KnownFinding._fields
         ]
-        found[KnownFinding(*texts)] += fields.integer(row.get("count", 1), (*path, "count"), 1, _MOST)
+        found[KnownFinding(*texts)] += fields.integer(row.get("count", 1), (*path, "count"), 1, _MAX_COUNT)
     return found
 
 
