@@ -87,9 +87,9 @@ def uncore_order(topology: CPUTopology, free: int) -> list[Unit]:
 def cores_by_free(topology: CPUTopology, free: int) -> list[int]:
     """Count the free CPUs of all cores at once: element k holds the ids of the cores with exactly k.
 
-    "Its cores by (free, id)" (docs/rules/cpu-manager.md 8.6) and whole cores (8.9) are read off it. Example: cores 0 to 3
-    have CPUs 0 and 4, 1 and 5, 2 and 6, 3 and 7; CPUs 1, 2, 4 and 6 are free. Core 3 has none, cores 0 and 1 have one,
-    core 2 has both: `[0b1000, 0b0011, 0b0100]`.
+    "Its cores by (free, id)" (docs/rules/cpu-manager.md 8.6) and whole cores (8.9) are read off it. Example: cores 0
+    to 3 have CPUs 0 and 4, 1 and 5, 2 and 6, 3 and 7; CPUs 1, 2, 4 and 6 are free. Core 3 has none, cores 0 and 1 have
+    one, core 2 has both: `[0b1000, 0b0011, 0b0100]`.
     """
     result: list[int] = []
     for offsets, core_ids in topology.shapes:
