@@ -6,8 +6,18 @@ Text is the Linux list form, `0-3,8`. Inside numalign sets are always ints; text
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TypeAlias
 
 from numalign.model.gotext import quote
+
+CPUSet: TypeAlias = int
+"""Bit i: CPU i."""
+
+NUMAMask: TypeAlias = int
+"""Bit i: the NUMA node with id i."""
+
+DeviceSet: TypeAlias = int
+"""Bit i: device i of its resource."""
 
 MAX_ID = 1 << 20
 """Largest CPU id that is read: far above any machine, and small enough that a set stays a small int."""

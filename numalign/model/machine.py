@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from numalign.model.cpuset import CPUSet
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.model.hardware import Hardware
+    from numalign.model.quantity import Bytes
 
 
 LAST_NUMA_ID: Final = 63
@@ -22,9 +24,9 @@ class NUMANode(NamedTuple):
     """One NUMA node."""
 
     id: int
-    cpus: int = 0
+    cpus: CPUSet = 0
     """Its online CPUs as a set; 0 for a node without CPUs."""
-    memory: int = 0
+    memory: Bytes = 0
     """All memory of the node in bytes, huge pages included."""
     hugepages: Mapping[str, int] = {}
     """Page size (`2Mi`, `1Gi`) -> bytes set aside on the node. A size that is offered with no page is 0."""
@@ -36,7 +38,7 @@ class Unit(NamedTuple):
     """A socket or an uncore cache: an id of the operating system and the CPUs it holds."""
 
     id: int
-    cpus: int
+    cpus: CPUSet
 
 
 class Device(NamedTuple):
@@ -83,9 +85,9 @@ class Machine(NamedTuple):
     """Resource name -> device sets its plugin prefers, in order; a resource not named has no such call."""
     links: Mapping[str, tuple[tuple[str, str, int], ...]] = {}
     """Resource name -> (device, device, number of links) pairs, for preferred sets derived from links."""
-    total_memory: int | None = None
+    total_memory: Bytes | None = None
     """`MemTotal` of the machine in bytes; None: the sum over the nodes."""
-    storage: int | None = None
+    storage: Bytes | None = None
     """Bytes of the file system with the kubelet's root directory; None: not known."""
     cgroup_v1: bool = False
     """The host runs cgroup v1; where nobody knows, it counts as cgroup v2."""
@@ -101,7 +103,7 @@ class Machine(NamedTuple):
     """Where the hardware differs from what a kubelet would believe (written by `discover`)."""
 
     @property
-    def cpus(self) -> int:
+    def cpus(self) -> CPUSet:
         """All CPUs of all nodes."""
         result = 0
         for node in self.numa_nodes:
@@ -109,7 +111,7 @@ class Machine(NamedTuple):
         return result
 
     @property
-    def memory(self) -> int:
+    def memory(self) -> Bytes:
         """The machine's memory in bytes: `MemTotal` where known, else the sum over the nodes."""
         if self.total_memory is not None:
             return self.total_memory

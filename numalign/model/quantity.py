@@ -7,11 +7,14 @@ common shapes (`2`, `4Gi`, `500m`) take a short way that gives what the general 
 from __future__ import annotations
 
 import re
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
 from numalign.values import NamedTuple
 
 Format = Literal["DecimalSI", "BinarySI", "DecimalExponent"]
+
+Bytes: TypeAlias = int
+"""An amount of memory or storage."""
 
 MAX_DIGITS: Final = 4000
 """Longest number that is read, in digits before the point. The kubelet has no bound; a hostile `1e2147483647` would

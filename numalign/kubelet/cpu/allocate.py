@@ -7,6 +7,7 @@ from numalign.kubelet.cpu.state import CPUState, assign, keep
 from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.errors import AllocationError
 from numalign.kubelet.topology.hints import TopologyHint
+from numalign.model.cpuset import CPUSet, NUMAMask
 
 SMT_ALIGNMENT_ERROR = "SMTAlignmentError"
 
@@ -61,7 +62,7 @@ def check_full_cores(manager: CPUManager, state: CPUState, request: int) -> None
         )
 
 
-def choose(manager: CPUManager, free: int, request: int, numa_affinity: int | None) -> int:
+def choose(manager: CPUManager, free: CPUSet, request: int, numa_affinity: NUMAMask | None) -> CPUSet:
     """Take from the aligned CPUs first, the rest from anywhere: the mask is a preference, not a limit (7.5)."""
     chosen = 0
     if numa_affinity is not None:
@@ -73,7 +74,7 @@ def choose(manager: CPUManager, free: int, request: int, numa_affinity: int | No
     return chosen | manager.take(free & ~chosen, rest)
 
 
-def _aligned(manager: CPUManager, numa_affinity: int) -> int:
+def _aligned(manager: CPUManager, numa_affinity: NUMAMask) -> CPUSet:
     """All CPUs of the nodes of a mask; with `align-by-socket` of all sockets that these nodes touch (7.5 step 2)."""
     cpus = 0
     for node in manager.topology.nodes:

@@ -13,10 +13,11 @@ from numalign.kubelet.cpu.orders import WorkingSet, node_order
 from numalign.kubelet.cpu.packed import start_working, take_packed
 from numalign.kubelet.cpu.topology import CPUTopology
 from numalign.kubelet.errors import AllocationError, KubeletHangError
+from numalign.model.cpuset import CPUSet
 from numalign.model.machine import Unit
 
 
-def take_distributed(topology: CPUTopology, free: int, n: int, group: int) -> int:
+def take_distributed(topology: CPUTopology, free: CPUSet, n: int, group: int) -> CPUSet:
     """Take `n` of the `free` CPUs in groups of `group`, evenly from as few NUMA nodes as will do.
 
     Raises:

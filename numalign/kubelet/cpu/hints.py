@@ -9,6 +9,7 @@ from numalign.kubelet.cpu.manager import CPUManager
 from numalign.kubelet.cpu.state import CPUState
 from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.topology.hints import CANNOT_FIT, AtLeast, HintFamily, MaskSet, ProviderAnswer, SocketAlignment
+from numalign.model.cpuset import CPUSet
 
 NO_OPINION: ProviderAnswer = {}
 
@@ -44,7 +45,7 @@ def pod_hints(manager: CPUManager, state: CPUState, pod: PodDemand) -> ProviderA
     return _generate(manager, state.default & ~manager.reserved, state.reusable(pod.uid) | held, request)
 
 
-def _generate(manager: CPUManager, available: int, reusable: int, request: int) -> ProviderAnswer:
+def _generate(manager: CPUManager, available: CPUSet, reusable: CPUSet, request: int) -> ProviderAnswer:
     """Describe the sets of NUMA nodes that hold the request (6.3, 6.4).
 
     A CPU that is available *and* reusable counts twice: all reusable CPUs are counted in every mask, since a mask

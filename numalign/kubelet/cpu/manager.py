@@ -25,7 +25,7 @@ from numalign.kubelet.cpu.take import take
 from numalign.kubelet.cpu.topology import NO_TOPOLOGY, CPUTopology, build
 from numalign.kubelet.cpu.uncore import PartialFit, exact_fit
 from numalign.kubelet.errors import AllocationError, KubeletHangError
-from numalign.model.cpuset import format_set
+from numalign.model.cpuset import CPUSet, format_set
 from numalign.model.machine import Machine
 from numalign.values import NamedTuple
 
@@ -40,8 +40,8 @@ class CPUManager(NamedTuple):
     """`none` or `static`; under `none` everything else is empty."""
     options: CPUPolicyOptions = NO_OPTIONS
     topology: CPUTopology = NO_TOPOLOGY
-    reserved: int = 0
-    physically_reserved: int = 0
+    reserved: CPUSet = 0
+    physically_reserved: CPUSet = 0
     """All CPUs of all cores that contain a reserved CPU (2.6)."""
     widest: tuple[int, ...] = ()
     """Element k: CPUs of the k + 1 biggest NUMA nodes together."""
@@ -54,16 +54,16 @@ class CPUManager(NamedTuple):
         return self.policy == "static"
 
     @property
-    def allocatable(self) -> int:
+    def allocatable(self) -> CPUSet:
         """CPUs that may ever be handed out exclusively (2.7)."""
         return self.topology.cpus & ~self.reserved
 
     @property
-    def all_cpus(self) -> int:
+    def all_cpus(self) -> CPUSet:
         """The shared pool of an empty node: ALL of 4.5."""
         return self.allocatable if self.options.strict_cpu_reservation else self.topology.cpus
 
-    def take(self, free: int, n: int) -> int:
+    def take(self, free: CPUSet, n: int) -> CPUSet:
         """Take `n` of the `free` CPUs (8).
 
         Raises:
@@ -85,7 +85,7 @@ def start(
     gates: Gates,
     levels: Mapping[str, str] = LEVELS,
     topology_policy: str,
-    reserved: int = 0,
+    reserved: CPUSet = 0,
     reservation_nano: int | None,
     waive_reservation: bool = False,
     partial_fit: PartialFit = exact_fit,
@@ -130,7 +130,7 @@ def start(
     return unreserved._replace(reserved=reserved, physically_reserved=touched, widest=tuple(accumulate(sizes)))
 
 
-def check_reserved_online(text: str, reserved: int, machine: Machine) -> None:
+def check_reserved_online(text: str, reserved: CPUSet, machine: Machine) -> None:
     """Check that `reservedSystemCPUs` names CPUs of the machine (2.4; docs/rules/kubelet-files.md 56 row 3).
 
     Raises:
@@ -154,7 +154,7 @@ def _reserved_number(nano: int | None, *, waive: bool) -> int:
     return -(-milli // 1000)
 
 
-def _reserved_cpus(manager: CPUManager, explicit: int, number: int) -> int:
+def _reserved_cpus(manager: CPUManager, explicit: CPUSet, number: int) -> CPUSet:
     """Use the explicit set, or take the lowest CPUs with the policy's own algorithm (2.5)."""
     reserved = explicit
     if not explicit:

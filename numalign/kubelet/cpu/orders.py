@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from numalign.kubelet.cpu.topology import CPUTopology
-from numalign.model.cpuset import ids
+from numalign.model.cpuset import CPUSet, ids
 from numalign.model.machine import Unit
 from numalign.values import NamedTuple
 
@@ -18,11 +18,11 @@ from numalign.values import NamedTuple
 class WorkingSet(NamedTuple):
     """What was taken so far, what is still free, how many CPUs are still needed (8.2)."""
 
-    taken: int
-    free: int
+    taken: CPUSet
+    free: CPUSet
     need: int
 
-    def claim(self, cpus: int) -> WorkingSet:
+    def claim(self, cpus: CPUSet) -> WorkingSet:
         """Take a set; `need` drops by its full size, whatever of it was free (8.3)."""
         return WorkingSet(self.taken | cpus, self.free & ~cpus, self.need - cpus.bit_count())
 
@@ -42,7 +42,7 @@ class WorkingSet(NamedTuple):
         return WorkingSet(taken, free & ~taken, need)
 
 
-def by_free(units: Iterable[Unit], free: int, inside: int = -1) -> list[Unit]:
+def by_free(units: Iterable[Unit], free: CPUSet, inside: CPUSet = -1) -> list[Unit]:
     """Sort units by (free CPUs, id), leaving out those without a free CPU `inside` their parent (8.4).
 
     What counts is how much is free in the whole unit, not in the part inside the parent (8.6).
@@ -53,7 +53,7 @@ def by_free(units: Iterable[Unit], free: int, inside: int = -1) -> list[Unit]:
     return [unit for _, unit in counted]
 
 
-def node_order(topology: CPUTopology, free: int) -> list[Unit]:
+def node_order(topology: CPUTopology, free: CPUSet) -> list[Unit]:
     """List NUMA nodes: one with free CPUs in two sockets is listed twice on a socket-first machine (8.6)."""
     if not topology.socket_first:
         return by_free(topology.nodes, free)
@@ -64,7 +64,7 @@ def node_order(topology: CPUTopology, free: int) -> list[Unit]:
     ]
 
 
-def socket_order(topology: CPUTopology, free: int) -> list[Unit]:
+def socket_order(topology: CPUTopology, free: CPUSet) -> list[Unit]:
     """List sockets: one with free CPUs in two NUMA nodes is listed twice on a NUMA-first machine (8.6)."""
     if topology.socket_first:
         return by_free(topology.sockets, free)
@@ -75,7 +75,7 @@ def socket_order(topology: CPUTopology, free: int) -> list[Unit]:
     ]
 
 
-def uncore_order(topology: CPUTopology, free: int) -> list[Unit]:
+def uncore_order(topology: CPUTopology, free: CPUSet) -> list[Unit]:
     """List uncore units, node by node (8.6)."""
     return [
         uncore
@@ -84,7 +84,7 @@ def uncore_order(topology: CPUTopology, free: int) -> list[Unit]:
     ]
 
 
-def cores_by_free(topology: CPUTopology, free: int) -> list[int]:
+def cores_by_free(topology: CPUTopology, free: CPUSet) -> list[int]:
     """Count the free CPUs of all cores at once: element k holds the ids of the cores with exactly k.
 
     "Its cores by (free, id)" (docs/rules/cpu-manager.md 8.6) and whole cores (8.9) are read off it. Example: cores 0
@@ -109,12 +109,12 @@ def cores_by_free(topology: CPUTopology, free: int) -> list[int]:
     return result
 
 
-def core_parents(topology: CPUTopology, free: int) -> list[Unit]:
+def core_parents(topology: CPUTopology, free: CPUSet) -> list[Unit]:
     """List the units that are gone through for cores: sockets, on a socket-first machine NUMA nodes (8.6)."""
     return node_order(topology, free) if topology.socket_first else socket_order(topology, free)
 
 
-def whole_cores(topology: CPUTopology, free: int) -> Iterator[int]:
+def whole_cores(topology: CPUTopology, free: CPUSet) -> Iterator[CPUSet]:
     """Yield the CPUs of the whole cores in core order; whole is what has the *average* size free (8.9)."""
     by_count = cores_by_free(topology, free)
     whole = by_count[topology.cpus_per_core]
@@ -124,7 +124,7 @@ def whole_cores(topology: CPUTopology, free: int) -> Iterator[int]:
             yield cores[core_id]
 
 
-def packed_cpus(topology: CPUTopology, free: int) -> Iterator[int]:
+def packed_cpus(topology: CPUTopology, free: CPUSet) -> Iterator[CPUSet]:
     """Yield the free CPUs core by core, each as a set of one (8.7)."""
     by_count = cores_by_free(topology, free)
     cores = topology.cores
@@ -134,7 +134,7 @@ def packed_cpus(topology: CPUTopology, free: int) -> Iterator[int]:
                 yield from _singles(cores[core_id] & free)
 
 
-def spread_cpus(topology: CPUTopology, free: int) -> Iterator[int]:
+def spread_cpus(topology: CPUTopology, free: CPUSet) -> Iterator[CPUSet]:
     """Yield the free CPUs socket by socket by ascending id, each as a set of one (8.7)."""
     return chain.from_iterable(_singles(socket.cpus & free) for socket in socket_order(topology, free))
 

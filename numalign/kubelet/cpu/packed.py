@@ -9,13 +9,14 @@ from numalign.kubelet.cpu.orders import WorkingSet, node_order, packed_cpus, soc
 from numalign.kubelet.cpu.topology import CPUTopology
 from numalign.kubelet.cpu.uncore import PartialFit, uncore_step
 from numalign.kubelet.errors import AllocationError
+from numalign.model.cpuset import CPUSet
 
 Step = Callable[[CPUTopology, WorkingSet], WorkingSet]
 
 
 def take_packed(
-    topology: CPUTopology, free: int, n: int, *, spread: bool = False, uncore: PartialFit | None = None
-) -> int:
+    topology: CPUTopology, free: CPUSet, n: int, *, spread: bool = False, uncore: PartialFit | None = None
+) -> CPUSet:
     """Take `n` of the `free` CPUs, step by step until satisfied (8.10).
 
     Raises:
@@ -31,7 +32,7 @@ def take_packed(
     raise AllocationError("failed to allocate cpus")
 
 
-def start_working(topology: CPUTopology, free: int, n: int) -> WorkingSet:
+def start_working(topology: CPUTopology, free: CPUSet, n: int) -> WorkingSet:
     """Begin with nothing taken.
 
     Raises:

@@ -11,6 +11,7 @@ from numalign.kubelet.cpu.state import CPUState
 from numalign.kubelet.demand import PodDemand
 from numalign.kubelet.errors import EMPTY_POD_SHARED_POOL, AllocationError
 from numalign.kubelet.topology.hints import CANNOT_FIT, ProviderAnswer, TopologyHint
+from numalign.model.cpuset import CPUSet
 
 
 def budget_problem(pod: PodDemand) -> str:
@@ -61,7 +62,7 @@ def allocate_pod(manager: CPUManager, state: CPUState, pod: PodDemand, hint: Top
     )
 
 
-def _divided(manager: CPUManager, pod: PodDemand, cpus: int) -> Mapping[str, int]:
+def _divided(manager: CPUManager, pod: PodDemand, cpus: CPUSet) -> Mapping[str, int]:
     """Divide a pod's CPUs: what a sidecar or app container takes is gone, the others share what is left."""
     held: dict[str, int] = {}
     left = cpus

@@ -10,7 +10,7 @@ from collections.abc import Container, Mapping
 from numalign.errors import StartError
 from numalign.kubelet.cpu.manager import CPUManager
 from numalign.kubelet.demand import ContainerDemand
-from numalign.model.cpuset import format_set
+from numalign.model.cpuset import CPUSet, format_set
 from numalign.values import NamedTuple
 
 _NO_CONTAINERS: Mapping[str, int] = {}
@@ -19,21 +19,21 @@ _NO_CONTAINERS: Mapping[str, int] = {}
 class CPUState(NamedTuple):
     """Who holds which CPUs."""
 
-    default: int
+    default: CPUSet
     """The shared pool; reserved CPUs belong to it unless `strict-cpu-reservation` is on."""
     assignments: Mapping[str, Mapping[str, int]] = {}
     """Pod uid -> container name -> exclusive CPUs."""
     reuse_uid: str = ""
     """The pod whose init containers' CPUs are offered again. There is only one: 9.2 drops all others."""
-    reuse: int = 0
+    reuse: CPUSet = 0
     pods: Mapping[str, int] = {}
     """Pod uid -> the CPUs that are the pod's as a whole; its containers' sets are parts of them."""
 
-    def assigned(self, uid: str, container: str) -> int | None:
+    def assigned(self, uid: str, container: str) -> CPUSet | None:
         """Return a container's exclusive CPUs; None: it has no assignment."""
         return self.assignments.get(uid, _NO_CONTAINERS).get(container)
 
-    def reusable(self, uid: str) -> int:
+    def reusable(self, uid: str) -> CPUSet:
         """Return the reuse set of a pod (9.1)."""
         return self.reuse if uid == self.reuse_uid else 0
 
@@ -90,7 +90,7 @@ def validate(manager: CPUManager, state: CPUState) -> CPUState:
     return state
 
 
-def assign(state: CPUState, uid: str, container: ContainerDemand, cpus: int) -> CPUState:
+def assign(state: CPUState, uid: str, container: ContainerDemand, cpus: CPUSet) -> CPUState:
     """Store an allocation: out of the shared pool, into the assignments, and the reuse set follows (7.6)."""
     containers = {**state.assignments.get(uid, _NO_CONTAINERS), container.name: cpus}
     return CPUState(
@@ -102,12 +102,12 @@ def assign(state: CPUState, uid: str, container: ContainerDemand, cpus: int) -> 
     )
 
 
-def keep(state: CPUState, uid: str, container: ContainerDemand, cpus: int) -> CPUState:
+def keep(state: CPUState, uid: str, container: ContainerDemand, cpus: CPUSet) -> CPUState:
     """Go on with an assignment that is already there: only the reuse set follows (7.4)."""
     return state._replace(reuse_uid=uid, reuse=_reuse_after(state, uid, container, cpus))
 
 
-def _reuse_after(state: CPUState, uid: str, container: ContainerDemand, cpus: int) -> int:
+def _reuse_after(state: CPUState, uid: str, container: ContainerDemand, cpus: CPUSet) -> CPUSet:
     """Offer a plain init container's CPUs to later ones; what others take is offered no more (9.2)."""
     reuse = state.reusable(uid)
     return reuse | cpus if container.kind == "init" else reuse & ~cpus

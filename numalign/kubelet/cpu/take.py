@@ -6,15 +6,16 @@ from numalign.kubelet.cpu.options import CPUPolicyOptions
 from numalign.kubelet.cpu.packed import take_packed
 from numalign.kubelet.cpu.topology import CPUTopology
 from numalign.kubelet.cpu.uncore import PartialFit, exact_fit
+from numalign.model.cpuset import CPUSet
 
 
 def take(
     topology: CPUTopology,
     options: CPUPolicyOptions,
-    free: int,
+    free: CPUSet,
     n: int,
     partial_fit: PartialFit = exact_fit,
-) -> int:
+) -> CPUSet:
     """Take `n` of the `free` CPUs in the way the options ask for; nothing for n < 1.
 
     Args:

@@ -11,7 +11,7 @@ from functools import reduce
 from operator import or_
 
 from numalign.errors import StartError
-from numalign.model.cpuset import ids
+from numalign.model.cpuset import CPUSet, ids
 from numalign.model.machine import Machine, Unit
 from numalign.values import NamedTuple
 
@@ -31,7 +31,7 @@ class CoreShape(NamedTuple):
 class CPUTopology(NamedTuple):
     """Units by kind, ascending by id; only units with CPUs (docs/rules/cpu-manager.md 1.3, 1.4)."""
 
-    cpus: int
+    cpus: CPUSet
     nodes: tuple[Unit, ...]
     sockets: tuple[Unit, ...]
     uncores: tuple[Unit, ...]
@@ -140,7 +140,7 @@ def _core_entries(machine: Machine) -> Iterable[tuple[int, int]]:
             rest ^= low
 
 
-def _unit_of(units: Sequence[Unit], cpus: int) -> dict[int, int]:
+def _unit_of(units: Sequence[Unit], cpus: CPUSet) -> dict[int, int]:
     """Map each of some CPUs to the id of its unit; where units overlap the first one counts."""
     return {cpu: unit.id for unit in reversed(units) for cpu in ids(unit.cpus & cpus)}
 

@@ -7,7 +7,7 @@ from itertools import islice
 
 from numalign.kubelet.cpu.orders import WorkingSet, uncore_order
 from numalign.kubelet.cpu.topology import CPUTopology
-from numalign.model.cpuset import ids
+from numalign.model.cpuset import CPUSet, ids
 from numalign.model.machine import Unit
 
 PartialFit = Callable[[CPUTopology, WorkingSet, Unit], int]
@@ -31,7 +31,7 @@ def uncore_step(topology: CPUTopology, working: WorkingSet, partial_fit: Partial
     return working
 
 
-def exact_fit(topology: CPUTopology, working: WorkingSet, uncore: Unit) -> int:
+def exact_fit(topology: CPUTopology, working: WorkingSet, uncore: Unit) -> CPUSet:
     """Find CPUs on cores rounded up, less one CPU where the need is odd (docs/rules/kubelet-versions.md 4).
 
     Three CPUs of cores 0,4 1,5: two cores have four, the CPU with the largest id is left out: 0, 1, 4.
@@ -43,13 +43,13 @@ def exact_fit(topology: CPUTopology, working: WorkingSet, uncore: Unit) -> int:
     return fit if fit.bit_count() == need else 0
 
 
-def fit_of_whole_cores(topology: CPUTopology, working: WorkingSet, uncore: Unit) -> int:
+def fit_of_whole_cores(topology: CPUTopology, working: WorkingSet, uncore: Unit) -> CPUSet:
     """Find CPUs on cores rounded down, as up to 1.33: a need that is no multiple of a core never fits (8.13)."""
     fit = _lowest_cores(topology, working.free, uncore, working.need // topology.cpus_per_core)
     return fit if fit.bit_count() == working.need else 0
 
 
-def _lowest_cores(topology: CPUTopology, free: int, uncore: Unit, count: int) -> int:
+def _lowest_cores(topology: CPUTopology, free: CPUSet, uncore: Unit, count: int) -> CPUSet:
     """Collect the free CPUs of the lowest cores that have a free CPU in `uncore`."""
     inside = free & uncore.cpus
     with_free = 0

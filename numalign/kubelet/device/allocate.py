@@ -8,15 +8,16 @@ from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.device.state import DeviceManager, DeviceState, Resource
 from numalign.kubelet.errors import AllocationError
 from numalign.kubelet.topology.hints import TopologyHint
+from numalign.model.cpuset import DeviceSet, NUMAMask
 from numalign.values import NamedTuple
 
 
 class _Affinity(NamedTuple):
     """The free devices, split by the stored mask (6.4)."""
 
-    aligned: int
-    unaligned: int
-    none: int
+    aligned: DeviceSet
+    unaligned: DeviceSet
+    none: DeviceSet
 
 
 def allocate(
@@ -74,7 +75,7 @@ def _choose(
     container: ContainerDemand,
     name: str,
     amount: int,
-    numa_affinity: int | None,
+    numa_affinity: NUMAMask | None,
 ) -> int:
     """Choose devices of one resource, step by step as in 6.3; 0 means nothing to do."""
     held = state.holdings.get(pod.uid, {}).get(container.name, {}).get(name, 0)
@@ -108,7 +109,9 @@ def _choose(
     return _choose_aligned(resource, free, taken, amount, numa_affinity)
 
 
-def _choose_aligned(resource: Resource, free: int, taken: int, amount: int, numa_affinity: int | None) -> int:
+def _choose_aligned(
+    resource: Resource, free: DeviceSet, taken: DeviceSet, amount: int, numa_affinity: NUMAMask | None
+) -> DeviceSet:
     """Choose the rest beside what is `taken`: aligned devices first, the plugin's choice among them (6.3)."""
     need = amount - taken.bit_count()
     split = _split(resource, free, numa_affinity)
@@ -124,7 +127,7 @@ def _choose_aligned(resource: Resource, free: int, taken: int, amount: int, numa
     return taken | _take((answer & free, split.unaligned, split.none), need)
 
 
-def _take(sets: tuple[int, ...], need: int) -> int:
+def _take(sets: tuple[int, ...], need: int) -> DeviceSet:
     """Take `need` devices, from the first set while it lasts, then from the next."""
     taken = 0
     for members in sets:
@@ -134,7 +137,7 @@ def _take(sets: tuple[int, ...], need: int) -> int:
     return taken
 
 
-def _lowest(members: int, count: int) -> int:
+def _lowest(members: DeviceSet, count: int) -> DeviceSet:
     """Take up to `count` devices in natural order."""
     taken = 0
     while members and count > 0:
@@ -145,7 +148,7 @@ def _lowest(members: int, count: int) -> int:
     return taken
 
 
-def _split(resource: Resource, free: int, mask: int | None) -> _Affinity:
+def _split(resource: Resource, free: DeviceSet, mask: NUMAMask | None) -> _Affinity:
     """Split free devices into aligned, unaligned and without affinity (6.4)."""
     if not resource.aware or mask is None:
         return _Affinity(0, 0, free)
@@ -161,7 +164,7 @@ def _split(resource: Resource, free: int, mask: int | None) -> _Affinity:
     return _Affinity(aligned, free & ~aligned & ~none, none)
 
 
-def _ask_plugin(resource: Resource, available: int, must_include: int, size: int) -> int:
+def _ask_plugin(resource: Resource, available: DeviceSet, must_include: DeviceSet, size: int) -> DeviceSet:
     """GetPreferredAllocation (6.5): the first set of the size within what is offered that has all that it must.
 
     A plugin that knows links answers with the most links among what is offered.

@@ -13,6 +13,7 @@ from numalign.kubelet.topology.hints import (
     MaskSet,
     ProviderAnswer,
 )
+from numalign.model.cpuset import DeviceSet
 
 
 def container_hints(
@@ -41,7 +42,9 @@ def pod_hints(manager: DeviceManager, state: DeviceState, pod: PodDemand) -> Pro
     return answer
 
 
-def _hints(manager: DeviceManager, state: DeviceState, name: str, amount: int, held: int, reusable: int) -> Hints:
+def _hints(
+    manager: DeviceManager, state: DeviceState, name: str, amount: int, held: DeviceSet, reusable: DeviceSet
+) -> Hints:
     """The table of section 4, row by row."""
     resource = manager.resources[name]
     if not resource.aware:
@@ -56,7 +59,7 @@ def _hints(manager: DeviceManager, state: DeviceState, name: str, amount: int, h
     return _generate(resource, available, reusable, amount)
 
 
-def _generate(resource: Resource, available: int, reusable: int, amount: int) -> Hints:
+def _generate(resource: Resource, available: DeviceSet, reusable: DeviceSet, amount: int) -> Hints:
     """Describe all masks that hold `amount` of the available devices and touch every reusable one (4.1)."""
     required, touched = 0, []
     if reusable:

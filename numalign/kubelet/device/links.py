@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from itertools import combinations
 from math import comb
 
+from numalign.model.cpuset import DeviceSet
+
 MAX_SETS = 20_000
 """How many sets are compared; beyond it one good set is grown link by link."""
 
@@ -13,12 +15,12 @@ Links = Mapping[int, int]
 """A pair of devices, as a set of two, -> the number of links between them."""
 
 
-def links_within(links: Links, members: int) -> int:
+def links_within(links: Links, members: DeviceSet) -> int:
     """Count the links between the devices of a set."""
     return sum(count for pair, count in links.items() if not pair & ~members)
 
 
-def best_sets(links: Links, pool: int, must_include: int, size: int) -> tuple[int, ...]:
+def best_sets(links: Links, pool: DeviceSet, must_include: DeviceSet, size: int) -> tuple[int, ...]:
     """Return the sets of `size` devices of `pool` with the most links, in natural order of their devices.
 
     Args:
@@ -45,7 +47,7 @@ def best_sets(links: Links, pool: int, must_include: int, size: int) -> tuple[in
     return tuple(found)
 
 
-def _grow(links: Links, free: list[int], members: int, missing: int) -> int:
+def _grow(links: Links, free: list[int], members: DeviceSet, missing: int) -> int:
     """Add the device with the most links to the set, again and again; of equal ones the first."""
     left = list(free)
     if not members and missing > 1:

@@ -13,6 +13,7 @@ from itertools import accumulate
 
 from numalign.kubelet.topology.hints import AtLeast, HintFamily, Hints, MaskSet
 from numalign.kubelet.topology.merge.families import narrowest_width
+from numalign.model.cpuset import DeviceSet, NUMAMask
 from numalign.model.machine import Device, Machine
 from numalign.values import NamedTuple
 
@@ -22,22 +23,22 @@ class Resource(NamedTuple):
 
     devices: tuple[Device, ...]
     """In natural order of their ids."""
-    healthy: int
+    healthy: DeviceSet
     aware: bool
     """Topology-aware: some known device has a non-empty node list (3)."""
-    no_topology: int
+    no_topology: DeviceSet
     """Devices whose plugin gave no topology at all (nil)."""
     on_node: tuple[int, ...]
     """For each node id up to the largest: the devices with exactly that one node of the machine."""
     spanning: tuple[tuple[int, int], ...]
     """(device bit, mask of its nodes) of devices with two or more nodes of the machine."""
-    nowhere: int
+    nowhere: DeviceSet
     """Devices with a topology that touches no node of the machine."""
-    without_affinity: int
+    without_affinity: DeviceSet
     """Devices that name no node at all, or only -1 (6.4)."""
     largest: tuple[int, ...]
     """`largest[k - 1]`: how many known devices the k best-equipped nodes have; without spanning devices."""
-    nodes: int
+    nodes: NUMAMask
     """The NUMA nodes that hints are made of: those with devices, or all where no node has any
     (docs/rules/kubelet-versions.md 7.1)."""
     preferred_sets: tuple[int, ...] | None
@@ -71,7 +72,7 @@ class DeviceManager(NamedTuple):
     """All device plugin resources of a node."""
 
     resources: Mapping[str, Resource]
-    nodes: int
+    nodes: NUMAMask
     """The mask of all NUMA nodes of the machine."""
 
 
@@ -118,7 +119,7 @@ def build(machine: Machine) -> DeviceManager:
 
 def _resource(
     given: Iterable[Device],
-    nodes: int,
+    nodes: NUMAMask,
     preferred: Iterable[Iterable[str]] | None,
     links: Iterable[tuple[str, str, int]],
 ) -> Resource:
@@ -162,7 +163,7 @@ def _resource(
     )
 
 
-def _largest(on_node: Sequence[int], nodes: int) -> tuple[int, ...]:
+def _largest(on_node: Sequence[int], nodes: NUMAMask) -> tuple[int, ...]:
     counts = [members.bit_count() for node, members in enumerate(on_node) if nodes >> node & 1]
     return tuple(accumulate(sorted(counts, reverse=True)))
 
@@ -193,12 +194,12 @@ def _sets(devices: tuple[Device, ...], preferred: Iterable[Iterable[str]]) -> tu
     )
 
 
-def device_ids(resource: Resource, members: int) -> list[str]:
+def device_ids(resource: Resource, members: DeviceSet) -> list[str]:
     """Return the ids of a set of devices in natural order."""
     return [device.id for position, device in enumerate(resource.devices) if members >> position & 1]
 
 
-def per_numa(resource: Resource, members: int) -> dict[int, int]:
+def per_numa(resource: Resource, members: DeviceSet) -> dict[int, int]:
     """Count a set of devices by NUMA id: one with several nodes under each, one without under -1 (1.5)."""
     counts: dict[int, int] = {}
     for position, device in enumerate(resource.devices):

@@ -11,7 +11,7 @@ from numalign.kubelet.memory.hints import calculate, violates
 from numalign.kubelet.memory.state import NIL_DEREFERENCE, STATIC, WORD, Block, MemoryManager, MemoryState, fill
 from numalign.kubelet.topology.hints import HintFamily, HintList, TopologyHint
 from numalign.kubelet.topology.merge.families import best_member
-from numalign.model.cpuset import ids
+from numalign.model.cpuset import NUMAMask, ids
 from numalign.model.resources import MEMORY
 
 
@@ -42,7 +42,7 @@ def allocate(
     return _shrink(state, pod, container, blocks) if len(pod.containers) > 1 else state
 
 
-def settle(manager: MemoryManager, state: MemoryState, uid: str, request: Request, hint: TopologyHint) -> int:
+def settle(manager: MemoryManager, state: MemoryState, uid: str, request: Request, hint: TopologyHint) -> NUMAMask:
     """Find the mask to allocate from: the hint's, the default one (rule 33), or an extended one (rule 34)."""
     mask = hint.numa_affinity
     if mask is None:
@@ -66,21 +66,21 @@ def settle(manager: MemoryManager, state: MemoryState, uid: str, request: Reques
     return _mask_of(extended)
 
 
-def _best_for(request: Request, hints: HintFamily | HintList, required: int = 0) -> TopologyHint | None:
+def _best_for(request: Request, hints: HintFamily | HintList, required: NUMAMask = 0) -> TopologyHint | None:
     """Return the best hint of a request's `memory`; a request of huge pages alone has none, but its hints are there."""
     if any(resource == MEMORY for resource, _ in request):
         return best_hint(hints, required)
     return TopologyHint(None, preferred=False)
 
 
-def _mask_of(hint: TopologyHint) -> int:
+def _mask_of(hint: TopologyHint) -> NUMAMask:
     """Return a hint's mask. The kubelet does not check that there is one."""
     if hint.numa_affinity is None:
         raise KubeletPanicError(NIL_DEREFERENCE)
     return hint.numa_affinity
 
 
-def _too_small(manager: MemoryManager, state: MemoryState, request: Request, mask: int) -> bool:
+def _too_small(manager: MemoryManager, state: MemoryState, request: Request, mask: NUMAMask) -> bool:
     """Tell whether a mask's free memory is less than the request; reusable memory does not count here (rule 34)."""
     for resource, amount in request:
         place = manager.places.get(resource)
@@ -98,7 +98,7 @@ def _too_small(manager: MemoryManager, state: MemoryState, request: Request, mas
     return False
 
 
-def best_hint(hints: HintFamily | HintList, required: int = 0) -> TopologyHint | None:
+def best_hint(hints: HintFamily | HintList, required: NUMAMask = 0) -> TopologyHint | None:
     """Return the best hint whose mask contains `required`: preferred, then fewest nodes, then smallest mask (rule 37).
 
     No mask of a family is narrower than its preferred ones, so there fewest nodes alone decides.

@@ -22,8 +22,9 @@ from numalign.kubelet.checkpoint_shape import (
 )
 from numalign.kubelet.memory.start import NodeRecord, Table, validate_state
 from numalign.kubelet.memory.state import Block, MemoryManager, MemoryState
-from numalign.model.cpuset import ids
+from numalign.model.cpuset import NUMAMask, ids
 from numalign.model.gotext import quote
+from numalign.model.quantity import Bytes
 from numalign.values import NamedTuple
 
 Form = Literal["current", "with podEntries"]
@@ -110,7 +111,7 @@ class FileBlock(NamedTuple):
 
     nodes: tuple[int, ...]
     type: str
-    size: int
+    size: Bytes
 
 
 class FileNode(NamedTuple):
@@ -289,12 +290,12 @@ def sorted_entries(entries: Mapping[str, Mapping[str, tuple[Block, ...]]]) -> di
     }
 
 
-def block(nodes: Iterable[int], kind: str, size: int) -> Block:
+def block(nodes: Iterable[int], kind: str, size: Bytes) -> Block:
     """Turn a block with node ids into one with a mask."""
     return Block(_mask(nodes), kind, size)
 
 
-def _mask(nodes: Iterable[int]) -> int:
+def _mask(nodes: Iterable[int]) -> NUMAMask:
     """Turn NUMA node ids into a mask; an id that no mask can hold stands as a node that no machine has."""
     mask = 0
     for node in nodes:

@@ -30,6 +30,7 @@ from numalign.kubelet.topology.hints import (
     masks_by_width,
 )
 from numalign.kubelet.topology.merge.families import narrowest_width
+from numalign.model.cpuset import NUMAMask
 
 MAX_WALKED: Final = 20
 """Nodes up to which masks are walked where tables have wrapped; the kubelet's own walk doubles with every node."""
@@ -114,7 +115,7 @@ def calculate(manager: MemoryManager, state: MemoryState, uid: str, request: Req
     return HintFamily(tuple(sets), narrowest(manager, request)) if sets else None
 
 
-def violates(manager: MemoryManager, state: MemoryState, mask: int) -> bool:
+def violates(manager: MemoryManager, state: MemoryState, mask: NUMAMask) -> bool:
     """Tell whether a mask of several nodes breaks the rule of single and multi (rules 23.4 and 35)."""
     if not mask & (mask - 1):
         return False
@@ -158,7 +159,7 @@ def _kinds(manager: MemoryManager, state: MemoryState) -> tuple[int, list[int]]:
     return idle & manager.nodes, allowed
 
 
-def _total(amounts: Sequence[int], mask: int) -> int:
+def _total(amounts: Sequence[int], mask: NUMAMask) -> int:
     """Add up the amounts of a mask's nodes."""
     total = 0
     while mask:
@@ -168,7 +169,7 @@ def _total(amounts: Sequence[int], mask: int) -> int:
     return total
 
 
-def _fits(manager: MemoryManager, state: MemoryState, uid: str, request: Request, mask: int) -> bool:
+def _fits(manager: MemoryManager, state: MemoryState, uid: str, request: Request, mask: NUMAMask) -> bool:
     """Judge one mask by 23.1 and 23.5; sums wrap."""
     reusable = state.reusable_of(uid)
     for resource, amount in request:

@@ -21,9 +21,9 @@ from numalign.kubelet.memory.state import (
     fill,
     initial_state,
 )
-from numalign.model.cpuset import ids
+from numalign.model.cpuset import NUMAMask, ids
 from numalign.model.machine import LAST_NUMA_ID, Machine, NUMANode
-from numalign.model.quantity import Quantity
+from numalign.model.quantity import Bytes, Quantity
 from numalign.model.resources import MEMORY, hugepages
 from numalign.values import NamedTuple
 
@@ -31,11 +31,11 @@ from numalign.values import NamedTuple
 class Table(NamedTuple):
     """One resource of one node, in bytes (docs/rules/memory-manager.md 1)."""
 
-    total: int
-    system_reserved: int
-    allocatable: int
-    reserved: int
-    free: int
+    total: Bytes
+    system_reserved: Bytes
+    allocatable: Bytes
+    reserved: Bytes
+    free: Bytes
 
 
 NOTHING: Final = Table(0, 0, 0, 0, 0)
@@ -45,7 +45,7 @@ class NodeRecord(NamedTuple):
     """One NUMA node of a restored state, as the state file has it."""
 
     assignments: int
-    group: int
+    group: NUMAMask
     tables: Mapping[str, Table]
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from numalign.model.cpuset import ids
+from numalign.model.cpuset import NUMAMask, ids
+from numalign.model.quantity import Bytes
 from numalign.values import NamedTuple
 
 STATIC: Final = "Static"
@@ -25,16 +26,16 @@ PerNode = tuple[int, ...]
 class Block(NamedTuple):
     """What a container holds of one resource (docs/rules/memory-manager.md 1)."""
 
-    mask: int
+    mask: NUMAMask
     type: str
-    size: int
+    size: Bytes
 
 
 class MemoryManager(NamedTuple):
     """What does not change while the kubelet runs. Per resource: tuples in the order of `resources`."""
 
     policy: str
-    nodes: int = 0
+    nodes: NUMAMask = 0
     """The mask of the machine's NUMA nodes."""
     node_ids: tuple[int, ...] = ()
     """Their ids, ascending."""
@@ -125,7 +126,7 @@ def machine_state(manager: MemoryManager, state: MemoryState) -> dict[str, objec
     }
 
 
-def fill(free: list[int], reserved: list[int], mask: int, amount: int) -> None:
+def fill(free: list[int], reserved: list[int], mask: NUMAMask, amount: Bytes) -> None:
     """Take an amount from the nodes of a mask, each filled before the next, ascending (rule 36)."""
     for node in ids(mask):
         if not amount:

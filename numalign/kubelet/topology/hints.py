@@ -16,13 +16,14 @@ from itertools import combinations
 from typing import Final
 
 from numalign.kubelet.errors import KubeletHangError
+from numalign.model.cpuset import NUMAMask
 from numalign.values import NamedTuple
 
 
 class TopologyHint(NamedTuple):
     """A set of NUMA nodes and whether the provider prefers it. `numa_affinity` None means no constraint."""
 
-    numa_affinity: int | None
+    numa_affinity: NUMAMask | None
     preferred: bool
 
 
@@ -38,7 +39,7 @@ class AtLeast(NamedTuple):
     need: int
     spans: tuple[int, ...] = ()
 
-    def met_by(self, mask: int) -> bool:
+    def met_by(self, mask: NUMAMask) -> bool:
         """Tell whether the nodes of `mask` together have enough."""
         total = 0
         size = len(self.weights)
@@ -61,12 +62,12 @@ class MaskSet(NamedTuple):
     Adding nodes of `nodes` to a member gives a member.
     """
 
-    nodes: int
+    nodes: NUMAMask
     conditions: tuple[AtLeast, ...]
-    required: int = 0
+    required: NUMAMask = 0
     touched: tuple[int, ...] = ()
 
-    def has(self, mask: int) -> bool:
+    def has(self, mask: NUMAMask) -> bool:
         """Tell whether `mask` (not empty) is a member."""
         if not mask or mask & ~self.nodes or self.required & ~mask:
             return False
@@ -83,7 +84,7 @@ class SocketAlignment(NamedTuple):
     sockets: tuple[int, ...]
     """For each socket, the mask of the NUMA nodes that have CPUs in it."""
 
-    def holds(self, mask: int) -> bool:
+    def holds(self, mask: NUMAMask) -> bool:
         """Tell whether `mask` touches exactly `width` sockets."""
         return sum(1 for nodes in self.sockets if nodes & mask) == self.width
 
@@ -99,11 +100,11 @@ class HintFamily(NamedTuple):
     width: int
     socket_alignment: SocketAlignment | None = None
 
-    def has(self, mask: int) -> bool:
+    def has(self, mask: NUMAMask) -> bool:
         """Tell whether `mask` is one of the hints."""
         return any(mask_set.has(mask) for mask_set in self.sets)
 
-    def prefers(self, mask: int) -> bool:
+    def prefers(self, mask: NUMAMask) -> bool:
         """Tell whether a hint with this mask is preferred."""
         if mask.bit_count() == self.width:
             return True
@@ -136,7 +137,7 @@ ProviderAnswer = Mapping[str, Hints]
 """Resource name -> hints. An empty mapping is "no preference"."""
 
 
-def masks_by_width(nodes: int) -> Iterator[int]:
+def masks_by_width(nodes: NUMAMask) -> Iterator[NUMAMask]:
     """Yield all non-empty subsets of a node set: by size, within a size lexicographic by ascending id."""
     bits = []
     rest = nodes

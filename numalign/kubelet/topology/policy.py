@@ -18,6 +18,7 @@ from numalign.kubelet.topology.hints import (
 )
 from numalign.kubelet.topology.merge.families import merge_families
 from numalign.kubelet.topology.merge.lists import NUMAInfo, merge_lists
+from numalign.model.cpuset import NUMAMask
 
 Policy = Literal["none", "best-effort", "restricted", "single-numa-node"]
 
@@ -66,7 +67,7 @@ def merge(policy: str, answers: Iterable[ProviderAnswer], numa: NUMAInfo) -> tup
     return best, policy == "best-effort" or best.preferred
 
 
-def _without_lists(lists: list[Hints], full: int) -> list[Hints] | None:
+def _without_lists(lists: list[Hints], full: NUMAMask) -> list[Hints] | None:
     """Write lists of one hint (a container's own memory) as families; None if a list stays, or only lists are there."""
     if not any(isinstance(hints, HintList) for hints in lists):
         return lists

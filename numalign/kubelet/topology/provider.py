@@ -14,6 +14,7 @@ from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.memory.reserved import NodeAmount
 from numalign.kubelet.topology.hints import ProviderAnswer, TopologyHint
+from numalign.model.cpuset import CPUSet
 from numalign.model.machine import Machine
 from numalign.model.quantity import Quantity
 
@@ -30,7 +31,7 @@ class StartInput(NamedTuple):
     """Tells whether a feature gate is on."""
     levels: Mapping[str, str]
     """Policy option -> its level, `Alpha`, `Beta` or `Stable`, of the options that exist."""
-    reserved_cpus: int
+    reserved_cpus: CPUSet
     """The CPUs of `reservedSystemCPUs`; 0: not given."""
     reserved_memory: tuple[NodeAmount, ...]
     """The setting `reservedMemory`, read."""

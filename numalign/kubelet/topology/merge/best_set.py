@@ -13,6 +13,7 @@ from typing import Final, Generic, Protocol, TypeVar
 
 from numalign.kubelet.errors import KubeletHangError
 from numalign.kubelet.topology.merge.lists import NUMAInfo
+from numalign.model.cpuset import NUMAMask
 from numalign.values import NamedTuple
 
 MAX_STEPS: Final = 150_000
@@ -62,7 +63,7 @@ class Anything(NamedTuple):
         return wanted <= index
 
 
-def lowest(order: Sequence[int], width: int, limits: Limits[State]) -> int | None:
+def lowest(order: Sequence[int], width: int, limits: Limits[State]) -> NUMAMask | None:
     """Return the smallest integer that is an acceptable mask of `width` of the nodes, or None.
 
     Args:
@@ -102,8 +103,8 @@ def lowest(order: Sequence[int], width: int, limits: Limits[State]) -> int | Non
 
 
 def closest(
-    order: Sequence[int], width: int, limits: Limits[State], numa: NUMAInfo, holds: Callable[[int], bool]
-) -> int | None:
+    order: Sequence[int], width: int, limits: Limits[State], numa: NUMAInfo, holds: Callable[[NUMAMask], bool]
+) -> NUMAMask | None:
     """Return the acceptable mask of `width` nodes with the least sum of distances, of several the smallest integer.
 
     Args:

@@ -17,6 +17,7 @@ from numalign.kubelet.topology.hints import CANNOT_FIT, HintFamily, Hints, MaskS
 from numalign.kubelet.topology.merge.best_set import Anything, closest, lowest
 from numalign.kubelet.topology.merge.limits import and_of_sets, in_every_set, leaves_out
 from numalign.kubelet.topology.merge.lists import NUMAInfo
+from numalign.model.cpuset import NUMAMask
 
 MAX_MASKS_TRIED: Final = 16
 """Up to this number masks are looked at one by one: preparing a search would take longer."""
@@ -44,7 +45,7 @@ def merge_families(lists: Sequence[Hints], numa: NUMAInfo, *, only_single: bool,
     return TopologyHint(_non_preferred(families, numa), False)
 
 
-def _single_node(families: Sequence[HintFamily]) -> int | None:
+def _single_node(families: Sequence[HintFamily]) -> NUMAMask | None:
     """Return the lowest node that is a preferred hint of every family."""
     for family in families:
         if family.width != 1 and family.socket_alignment is None:
@@ -66,7 +67,7 @@ def _single_node(families: Sequence[HintFamily]) -> int | None:
     return None
 
 
-def _preferred(families: Sequence[HintFamily], numa: NUMAInfo) -> int | None:
+def _preferred(families: Sequence[HintFamily], numa: NUMAInfo) -> NUMAMask | None:
     """Return the best mask that every family prefers (12.3 phase 1), or None."""
     # The resources of one provider often share a family (memory and its huge pages).
     distinct = [family for index, family in enumerate(families) if family not in families[:index]]
@@ -85,7 +86,7 @@ def _preferred(families: Sequence[HintFamily], numa: NUMAInfo) -> int | None:
     return None
 
 
-def _narrowest(families: Sequence[HintFamily], width: int, numa: NUMAInfo) -> int | None:
+def _narrowest(families: Sequence[HintFamily], width: int, numa: NUMAInfo) -> NUMAMask | None:
     """Return the best mask of `width` nodes that every family prefers: closest, then the smallest integer."""
     sockets = []
     for family in families:
@@ -104,7 +105,7 @@ def _narrowest(families: Sequence[HintFamily], width: int, numa: NUMAInfo) -> in
 
 def best_member(
     sets: Sequence[MaskSet], width: int, numa: NUMAInfo | None = None, sockets: Sequence[SocketAlignment] = ()
-) -> int | None:
+) -> NUMAMask | None:
     """Return the best mask of `width` nodes that lies in every set, or None.
 
     Args:
@@ -120,7 +121,7 @@ def best_member(
     if nodes <= 0 or required & ~nodes or not 0 < width <= nodes.bit_count() or required.bit_count() > width:
         return None
 
-    def holds(mask: int) -> bool:
+    def holds(mask: NUMAMask) -> bool:
         return all(mask_set.has(mask) for mask_set in sets) and all(alignment.holds(mask) for alignment in sockets)
 
     if required.bit_count() == width:
@@ -134,7 +135,7 @@ def best_member(
     return closest(order, width, limits, numa, holds)
 
 
-def _best_of(masks: Iterable[int], numa: NUMAInfo | None, holds: Callable[[int], bool]) -> int | None:
+def _best_of(masks: Iterable[int], numa: NUMAInfo | None, holds: Callable[[int], bool]) -> NUMAMask | None:
     """Look at each of a few masks."""
     found = list(filter(holds, masks))
     if len(found) < 2 or numa is None or numa.distances is None:
@@ -152,7 +153,7 @@ def narrowest_width(sets: Sequence[MaskSet]) -> int:
     raise ValueError("a family of hints has no member")
 
 
-def _non_preferred(families: Sequence[HintFamily], numa: NUMAInfo) -> int:
+def _non_preferred(families: Sequence[HintFamily], numa: NUMAInfo) -> NUMAMask:
     """Return the mask of the best non-preferred combination (6.4); full when every AND is empty (6.5)."""
     if not families:
         return numa.full
@@ -182,11 +183,11 @@ def _size_key(width: int, target: int) -> tuple[int, int]:
     return (0, target - width) if width <= target else (1, width)
 
 
-def _smallest_and(sets: Sequence[MaskSet], common: int, width: int, numa: NUMAInfo) -> int | None:
+def _smallest_and(sets: Sequence[MaskSet], common: NUMAMask, width: int, numa: NUMAInfo) -> NUMAMask | None:
     """Return the best AND of one mask from each set with exactly `width` nodes, or None."""
     order = [node for node in range(common.bit_length()) if common >> node & 1]
 
-    def holds(mask: int) -> bool:
+    def holds(mask: NUMAMask) -> bool:
         return leaves_out(sets, common, mask)
 
     # The best of all masks will nearly always do; only if not, what the sets can leave out is looked at.

@@ -17,6 +17,7 @@ from itertools import accumulate
 from operator import ge, mul
 
 from numalign.kubelet.topology.hints import AtLeast, MaskSet, SocketAlignment
+from numalign.model.cpuset import NUMAMask
 from numalign.values import NamedTuple
 
 Missing = tuple[tuple[int, ...], int]
@@ -282,7 +283,7 @@ def _best_ways(ways: set[tuple[int, ...]]) -> Ways:
     return frozenset(way for way in found if not any(other != way and all(map(ge, other, way)) for other in found))
 
 
-def leaves_out(sets: Sequence[MaskSet], common: int, mask: int) -> bool:
+def leaves_out(sets: Sequence[MaskSet], common: NUMAMask, mask: NUMAMask) -> bool:
     """Tell whether the common nodes outside a mask can be left out in one of a few simple ways.
 
     In each, one set after the other leaves out as many as it can, its cheapest first. False does not mean that it

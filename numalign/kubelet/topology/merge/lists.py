@@ -12,6 +12,7 @@ from operator import add, mul, sub
 from typing import Final
 
 from numalign.kubelet.topology.hints import HintList, TopologyHint
+from numalign.model.cpuset import NUMAMask
 from numalign.values import NamedTuple
 
 MAX_COUNTED: Final = 1 << 20
@@ -23,12 +24,12 @@ class NUMAInfo(NamedTuple):
 
     nodes: tuple[int, ...]
     """Node ids in the order of the kubelet's discovery."""
-    full: int
+    full: NUMAMask
     """The mask of all nodes."""
     distances: Mapping[int, tuple[int, ...]] | None = None
     """Rows of the distance table if `prefer-closest-numa-nodes` is on, else None. Row entries are read by node *id*."""
 
-    def distance(self, mask: int) -> int:
+    def distance(self, mask: NUMAMask) -> int:
         """Sum the distances over all ordered pairs of a mask's nodes (8.2, 8.3); 0 with the option off.
 
         The kubelet divides by the square of the node count; among masks of equal count the sum decides alike.
@@ -54,7 +55,7 @@ def numa_info(nodes: Iterable[int], distances: Mapping[int, tuple[int, ...]] | N
 Key = tuple[int, int, int, int]
 
 
-def non_preferred_key(mask: int, width: int, numa: NUMAInfo) -> Key:
+def non_preferred_key(mask: NUMAMask, width: int, numa: NUMAInfo) -> Key:
     """Rank a non-preferred candidate (6.4): exactly `width` nodes is best, then fewer, then more."""
     count = mask.bit_count()
     if count <= width:
@@ -62,7 +63,7 @@ def non_preferred_key(mask: int, width: int, numa: NUMAInfo) -> Key:
     return (1, count, numa.distance(mask), mask)
 
 
-def preferred_key(mask: int, numa: NUMAInfo) -> Key:
+def preferred_key(mask: NUMAMask, numa: NUMAInfo) -> Key:
     """Rank a preferred candidate (6.4): fewer nodes, then closer, then the smaller integer."""
     return (0, mask.bit_count(), numa.distance(mask), mask)
 
@@ -94,7 +95,7 @@ def merge_lists(lists: Sequence[HintList], numa: NUMAInfo) -> TopologyHint:
     return TopologyHint(min(masks, key=lambda mask: non_preferred_key(mask, width, numa)), False)
 
 
-def _ands(lists: Sequence[HintList], full: int) -> set[int]:
+def _ands(lists: Sequence[HintList], full: NUMAMask) -> set[NUMAMask]:
     """Return every mask that a combination can be ANDed to."""
     offers = [{full if hint.numa_affinity is None else hint.numa_affinity & full for hint in hints} for hints in lists]
     size = 1 << full.bit_count()
@@ -107,7 +108,7 @@ def _ands(lists: Sequence[HintList], full: int) -> set[int]:
     return masks
 
 
-def ands_by_counting(offers: Sequence[set[int]], full: int) -> set[int]:
+def ands_by_counting(offers: Sequence[set[int]], full: NUMAMask) -> set[NUMAMask]:
     """Find the ANDs of long lists in n · 2^n steps a list, where pairs would take 4^n.
 
     How many combinations have an AND that *contains* a mask is a product: of the numbers of hints that contain it.
@@ -132,7 +133,7 @@ def _over_supersets(table: list[int], bits: int, combine: Callable[[int, int], i
     return table
 
 
-def _preferred_masks(lists: Sequence[HintList], full: int) -> set[int]:
+def _preferred_masks(lists: Sequence[HintList], full: NUMAMask) -> set[NUMAMask]:
     """The masks of preferred combinations: one common mask, or no mask at all, in every list (12.3 phase 1)."""
     common: set[int] | None = None
     free = True  # every list so far has a preferred hint without a mask
@@ -150,7 +151,7 @@ def _preferred_masks(lists: Sequence[HintList], full: int) -> set[int]:
     return {mask & full for mask in common or () if mask & full}
 
 
-def _preferred_masks_of_mixed_lists(lists: Sequence[HintList], full: int) -> set[int]:
+def _preferred_masks_of_mixed_lists(lists: Sequence[HintList], full: NUMAMask) -> set[NUMAMask]:
     """Like `_preferred_masks`, for lists that offer masks and "no mask" side by side (no provider does)."""
     offers = [{hint.numa_affinity for hint in hints if hint.preferred} for hints in lists]
     masks = set().union(*offers) - {None}

@@ -12,6 +12,7 @@ from itertools import islice, product
 from numalign.kubelet.errors import KubeletPanicError
 from numalign.kubelet.topology.hints import HintList, TopologyHint
 from numalign.kubelet.topology.merge.lists import NUMAInfo, merge_lists, target_width
+from numalign.model.cpuset import NUMAMask
 
 MAX_COMBINATIONS = 2_000_000
 """How far the walk goes. The kubelet goes on; what it does beyond is taken to be a merge without distances."""
@@ -37,7 +38,7 @@ def merge_by_walking(lists: Sequence[HintList], numa: NUMAInfo) -> TopologyHint:
     return best or TopologyHint(numa.full, False)
 
 
-def _combine(hints: Sequence[TopologyHint], full: int) -> TopologyHint:
+def _combine(hints: Sequence[TopologyHint], full: NUMAMask) -> TopologyHint:
     """AND the masks; preferred when all hints are and all masks are equal (6.1)."""
     masks = {hint.numa_affinity for hint in hints if hint.numa_affinity is not None}
     merged = full
@@ -61,13 +62,13 @@ def _replaces(best: TopologyHint, candidate: TopologyHint, width: int, numa: NUM
     return new_count == width or new_count > old_count
 
 
-def _average(new: int, numa: NUMAInfo, old: int) -> int:
+def _average(new: NUMAMask, numa: NUMAInfo, old: NUMAMask) -> int:
     """Compare two masks of equal count by distance: negative when `new` is closer. The running best is read first."""
     before = _distance(old, numa)
     return _distance(new, numa) - before
 
 
-def _distance(mask: int, numa: NUMAInfo) -> int:
+def _distance(mask: NUMAMask, numa: NUMAInfo) -> int:
     distances = numa.distances or {}
     members = [node for node in sorted(numa.nodes) if mask >> node & 1]
     total = 0
