@@ -101,4 +101,4 @@ def test_pods_in_quick_succession_are_told_among_what_is_not_replayed() -> None:
 
 
 def test_every_finding_of_config_check_is_documented() -> None:
-    assert documented("The findings of `config check` have") == codes("Finding", "analysis/config")
+    assert documented("The findings of `config check` have") == codes("ConfigFinding", "analysis/config")
