@@ -138,8 +138,9 @@ def _on_dask(
 def _client(distributed: Any, engine: Engine, jobs: int) -> Any:
     """Reach a Dask scheduler, or start a cluster of processes here."""
     if engine.address is None:
+        # None would mean port 8787 of every interface, and a warning where another cluster has it.
         cluster = distributed.LocalCluster(
-            n_workers=jobs, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+            n_workers=jobs, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0", silence_logs=50
         )
         return distributed.Client(cluster)
     try:

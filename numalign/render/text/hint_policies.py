@@ -37,10 +37,7 @@ def feedback_document(compared: Sequence[Compared], nodes: int) -> Document:
             [
                 providers,
                 hints,
-                *(
-                    ["Merged Hint:", f"  {_tuple(verdict.hint, nodes)}", f"Admit Pod: {verdict.admit}"]
-                    for verdict in verdicts
-                ),
+                *(["Merged Hint:", _tuple(verdict.hint, nodes), f"Admit Pod: {verdict.admit}"] for verdict in verdicts),
             ]
         )
     return [Line(LABEL, "dim"), Line(), *map(Line, _grid(cells))]
@@ -55,14 +52,14 @@ def _tuple(hint: TopologyHint, nodes: int) -> str:
 
 
 def _grid(rows: Sequence[Sequence[Sequence[str]]]) -> Iterable[str]:
-    """Draw cells of several lines with a frame around each."""
+    """Draw cells of several lines with a frame around each; five columns of two nodes' hints fit 80 columns."""
     widths = [max(len(line) for row in rows for line in row[place]) for place in range(len(rows[0]))]
-    rule = "+" + "+".join("-" * (width + 2) for width in widths) + "+"
+    rule = "+" + "+".join("-" * width for width in widths) + "+"
     yield rule
     for row in rows:
         for place in range(max(map(len, row))):
             lines = [cell[place] if place < len(cell) else "" for cell in row]
-            yield "|" + "|".join(f" {line.ljust(width)} " for line, width in zip(lines, widths, strict=True)) + "|"
+            yield "|" + "|".join(line.ljust(width) for line, width in zip(lines, widths, strict=True)) + "|"
         yield rule
 
 
