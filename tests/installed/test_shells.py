@@ -83,7 +83,7 @@ class Terminal:
 @pytest.mark.parametrize("shell", SHELLS)
 def test_the_tab_key_completes(shell: str, installed: Installed) -> None:
     if shutil.which(shell) is None:
-        pytest.skip(f"{shell} is not installed here")
+        pytest.skip(f"{shell} is not installed here")  # the script itself is tested by the shells that there are
     shutil.copy(ROOT / "pods/guaranteed-4cpu-1gpu.yaml", installed.folder / "pod.yaml")
     terminal = Terminal(shell, installed)
     try:
