@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tarfile
 from collections.abc import Callable
 from functools import cache
@@ -21,11 +22,17 @@ OUTPUTS = {
     "admit": ("table", "wide", "json", "yaml", "name", "junit", "github"),
     "explain": ("table", "json", "yaml", "markdown"),
     "compare": ("table", "wide", "json", "yaml", "markdown"),
-    "lint": ("table", "json", "junit", "github"),
+    "lint": ("table", "json", "junit", "github", "sarif"),
     "discover": ("table", "wide", "json", "yaml", "name", "tree", "svg"),
 }
 SMALL = ("figure-1", "figure-1", "figure-1", "edge-1s", "power9-2s-sparse-ids", "xeon-2s-cxl", "laptop-hybrid", "dgx-1")
 POLICIES = ("none", "best-effort", "restricted", "single-numa-node")
+
+
+@cache
+def loaded(text: bytes) -> list[Any]:
+    """Return the documents of a good text, read once."""
+    return [one for one in yaml.load_all(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader)) if one]
 
 
 @cache
@@ -349,7 +356,7 @@ def hwloc(rng: Random) -> Case:
     text = rng.choice(good_xml())
     for _ in range(rng.randint(1, 4)):
         key = rng.choice(ATTRIBUTES)
-        starts = [place for place in range(len(text)) if text.startswith(b" " + key + b'="', place)]
+        starts = [found.start() for found in re.finditer(b" " + key + b'="', text)]
         if starts and rng.random() < 0.7:
             start = rng.choice(starts) + len(key) + 3
             end = text.find(b'"', start)
@@ -450,7 +457,7 @@ def targets(rng: Random) -> Case:
 def rules(rng: Random) -> Case:
     """Device rules."""
     text = (ROOT / "numalign" / "device-rules.json").read_bytes()
-    text = written(rng, mutated(rng, yaml.safe_load(text))) if rng.random() < 0.7 else damaged(rng, text)
+    text = written(rng, mutated(rng, loaded(text)[0])) if rng.random() < 0.7 else damaged(rng, text)
     arguments = ("discover", "--sysfs-root", "{here}/t", "--device-rules", "{here}/r.yaml")
     return Case(
         arguments,
@@ -504,7 +511,7 @@ def clusters(rng: Random) -> Case:
         lines = [json.dumps(mutated(rng, json.loads(line))) for line in good.splitlines()[:20]]
         text = "\n".join(lines).encode("utf-8", "surrogatepass")
     else:
-        text = written(rng, mutated(rng, yaml.safe_load(good)))
+        text = written(rng, mutated(rng, loaded(good)[0]))
     text = damaged(rng, good) if rng.random() < 0.3 else text
     return Case((*command, "-o", rng.choice(("table", "json"))), files={"c": text})
 
@@ -514,7 +521,7 @@ def claims(rng: Random) -> Case:
     folder = EXAMPLES / "dra"
     name = rng.choice(sorted(path.name for path in folder.glob("*.yaml")))
     good = (folder / name).read_bytes()
-    documents = [mutated(rng, one) for one in yaml.safe_load_all(good) if one]
+    documents = [mutated(rng, one) for one in loaded(good)]
     text = b"\n---\n".join(written(rng, one) for one in documents) if rng.random() < 0.7 else damaged(rng, good)
     pod, slices = (
         ("{here}/c", str(folder / "cluster.yaml")) if name != "cluster.yaml" else (str(folder / "gpu.yaml"), "{here}/c")
@@ -545,8 +552,8 @@ def states(rng: Random) -> Case:
     for _ in range(rng.randint(1, 2)):
         name = rng.choice([one for one in sorted(files) if one.startswith("kubelet/")])
         try:
-            data = yaml.safe_load(files[name])
-            changed[name] = written(rng, mutated(rng, data)) if rng.random() < 0.7 else damaged(rng, files[name])
+            data = loaded(files[name])
+            changed[name] = written(rng, mutated(rng, data[0])) if rng.random() < 0.7 else damaged(rng, files[name])
         except yaml.YAMLError:
             changed[name] = damaged(rng, files[name])
     arguments = (

@@ -186,10 +186,23 @@ def places(data: Any) -> list[tuple[Any, Any]]:
     return found
 
 
+MAX_TEXT = 1024**2
+"""Characters of JSON beyond which data is not changed further: what is doubled four times over fills a machine."""
+
+
+MAX_INDENTED = 64 * 1024
+"""Characters of JSON up to which data is also written with indentation."""
+
+
 def mutated(rng: Random, good: Any, most: int = 4) -> Any:
     """Change one to some things of good data."""
-    data = copy.deepcopy(good)
+    data = good
     for _ in range(rng.choice((1, 1, 1, 2, 3, most))):
+        text = json.dumps(data)
+        if len(text) > MAX_TEXT:
+            break
+        # Read back, no part stands in two places: a change of one would otherwise multiply.
+        data = json.loads(text)
         found = places(data)
         if not found:
             break
@@ -217,14 +230,17 @@ def mutated(rng: Random, good: Any, most: int = 4) -> Any:
 
 def written(rng: Random, data: Any) -> bytes:
     """Write data as JSON, or as YAML of some sort."""
-    text = json.dumps(data, indent=rng.choice((None, 2)), ensure_ascii=rng.random() < 0.5)
+    indent, ascii_only = rng.choice((None, 2)), rng.random() < 0.5
+    text = json.dumps(data, ensure_ascii=ascii_only)
+    if indent and len(text) < MAX_INDENTED:  # what is deep grows with the square of its depth
+        text = json.dumps(data, indent=indent, ensure_ascii=ascii_only)
     if rng.random() < 0.2:
         import yaml
 
-        with contextlib.suppress(yaml.YAMLError, RecursionError):
-            text = yaml.safe_dump(
-                data, allow_unicode=rng.random() < 0.5, default_flow_style=rng.choice((None, True, False))
-            )
+        with contextlib.suppress(yaml.YAMLError, RecursionError, UnicodeError):
+            dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+            wide, flow = rng.random() < 0.5, rng.choice((None, True, False))
+            text = yaml.dump(data, Dumper=dumper, allow_unicode=wide, default_flow_style=flow)
     return text.encode("utf-8", "surrogatepass")
 
 
