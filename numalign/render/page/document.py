@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Literal, TextIO
 
 from numalign.render.escape import guarded, printable
@@ -79,7 +79,7 @@ def show(document: Document, stream: TextIO | None = None) -> None:
     elif os.environ.get("FORCE_COLOR"):
         _show_rich(document, stream, None)
     else:
-        stream.write(plain(document))
+        stream.writelines(_plain_lines(document))
 
 
 def _in_ascii(part: Line | Table) -> Line | Table:
@@ -95,13 +95,14 @@ def _with_text(cell: Cell, text: str) -> Cell:
 
 def plain(document: Document) -> str:
     """Write a document as plain text; trailing blanks are cut."""
-    lines: list[str] = []
-    for part in harmless(document):
-        if isinstance(part, Line):
-            lines.append(part.text)
-        else:
-            lines.extend(_plain_table(part))
-    return guarded("".join(f"{line.rstrip()}\n" for line in lines))
+    return "".join(_plain_lines(document))
+
+
+def _plain_lines(document: Document) -> Iterator[str]:
+    """Yield the lines of a plain text one by one: a table may have a row for each of 160,000 pods."""
+    for part in document:
+        for line in (_shown(part.text),) if isinstance(part, Line) else _plain_table(part):
+            yield guarded(f"{line.rstrip()}\n")
 
 
 def harmless(document: Document) -> Document:
@@ -118,12 +119,16 @@ def harmless(document: Document) -> Document:
 
 
 def _harmless(cell: Cell) -> Cell:
-    return _with_text(cell, printable(text_of(cell)))
+    return _with_text(cell, _shown(cell))
 
 
 def text_of(cell: Cell) -> str:
     """Return the text of a cell."""
     return cell.text if isinstance(cell, Styled) else cell
+
+
+def _shown(cell: Cell) -> str:
+    return printable(text_of(cell))
 
 
 def _style(cell: Cell) -> str:
@@ -144,18 +149,16 @@ def terminal_width(stream: TextIO | None = None) -> int:
 
 def _widths(table: Table) -> list[int]:
     return [
-        max([len(column), *(len(text_of(row[place])) for row in table.rows)])
-        for place, column in enumerate(table.columns)
+        max(len(_shown(row[place])) for row in (table.columns, *table.rows)) for place in range(len(table.columns))
     ]
 
 
-def _plain_table(table: Table) -> Iterable[str]:
-    texts = [[text_of(cell) for cell in row] for row in table.rows]
+def _plain_table(table: Table) -> Iterator[str]:
     widths = _widths(table)
-    for row in [list(table.columns), *texts]:
+    for row in (table.columns, *table.rows):
         cells = [
-            cell.rjust(width) if column in table.right else cell.ljust(width)
-            for cell, width, column in zip(row, widths, table.columns, strict=True)
+            text.rjust(width) if column in table.right else text.ljust(width)
+            for text, width, column in zip(map(_shown, row), widths, table.columns, strict=True)
         ]
         yield " " * table.indent + "  ".join(cells)
 
