@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 
 from manual.pages import Page, kubectl, numalign, walk
 from numalign import __version__
-from numalign.cli import INTRODUCTION, SECTIONS
 from numalign.cli.commands.help import TOPICS
+from numalign.cli.root import INTRODUCTION, SECTIONS
 
 HEADINGS = {"machines": "MACHINES", "formats": "FORMATS", "environment": "ENVIRONMENT", "exit-status": "EXIT STATUS"}
 """Topic of `numalign help` -> heading in numalign(1), in this order."""

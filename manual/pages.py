@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import click
 
-from numalign.cli import COMMANDS, group
 from numalign.cli.help import flags
 from numalign.cli.kubectl import CLUSTER
 from numalign.cli.kubectl import group as kubectl_group
+from numalign.cli.root import COMMANDS, group
 
 
 class Page(NamedTuple):

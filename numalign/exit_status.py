@@ -1,4 +1,8 @@
-"""The exit statuses of the command, one table (README, "Exit status")."""
+"""The exit statuses of the command, one table (README, "Exit status").
+
+A command returns DONE, NO or KUBELET_FAILS for its answer (last by `cli.stderr.report`); what is raised instead carries
+its status (`errors`); `cli.main` turns both into the end of the process.
+"""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from numalign.cli import COMMANDS
+from numalign.cli.root import COMMANDS
 from numalign.notices import CODES
 from tests.cli.running import ROOT, Done, in_process
 

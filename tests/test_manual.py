@@ -15,7 +15,7 @@ import yaml
 
 from manual import links, man, markdown
 from manual.pages import Page, kubectl, numalign, walk
-from numalign.cli import COMMANDS
+from numalign.cli.root import COMMANDS
 from tests.cli.running import ROOT
 
 PAGES = [*walk(numalign()), *walk(kubectl())]

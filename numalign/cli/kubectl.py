@@ -19,7 +19,8 @@ from typing import Final, NoReturn, cast
 import click
 
 from numalign import __version__
-from numalign.cli import LazyGroup, main_of
+from numalign.cli import main_of
+from numalign.cli.root import LazyGroup
 from numalign.cli.stderr import say
 from numalign.errors import InputError
 from numalign.exit_status import ExitStatus
@@ -316,7 +317,7 @@ def _nodes(context: str | None, kubeconfig: str | None, verbose: bool) -> ExitSt
 
 def _inner(arguments: list[str]) -> int:
     """Run one of numalign's own commands."""
-    from numalign.cli import group as numalign
+    from numalign.cli.root import group as numalign
 
     outcome = numalign.main(arguments, prog_name="numalign", standalone_mode=False)
     return outcome if isinstance(outcome, int) else 0

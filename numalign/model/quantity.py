@@ -1,7 +1,9 @@
 """Kubernetes quantities ("500m", "2Gi") as exact numbers, with the kubelet's own reading rules.
 
-Stands for docs/rules/kubelet-files.md section 9. `parse` is called for every amount of every pod, so texts of the
-common shapes (`2`, `4Gi`, `500m`) take a short way that gives what the general one gives.
+Stands for docs/rules/kubelet-files.md section 9. `value` rounds up to whole bytes or CPUs, as the sums of scheduler and
+kubelet do. `int64` does not round: the Memory Manager refuses what is no whole number of bytes (`3.73Gi`).
+`parse` is called for every amount of every pod, so texts of the common shapes (`2`, `4Gi`, `500m`) take a short way
+that gives what the general one gives.
 """
 
 from __future__ import annotations

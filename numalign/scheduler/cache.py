@@ -1,6 +1,6 @@
-"""What the plugin's cache knows of one machine, in its three modes (docs/rules/scheduling.md 3.3).
+"""What the cache of NodeResourceTopologyMatch knows of one machine, in its three modes (docs/rules/scheduling.md 3.3).
 
-A machine's entry is one value; whoever schedules keeps the entries of all machines and replaces the one that changes.
+A machine's entry is one value; `scheduler.cluster` keeps the entries of all machines and replaces the one that changes.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 import pytest
 
-from numalign import cli
 from numalign.cli.defaults import find_defaults, for_command
+from numalign.cli.root import group
 from tests.cli.running import PODS, Done, in_process
 
 POD = PODS / "limits-only.yaml"
@@ -118,12 +118,12 @@ def fitting(option: click.Option) -> tuple[str, object]:
 
 
 @pytest.mark.parametrize(
-    ("path", "command"), [*leaves(cli.group)], ids=lambda one: " ".join(one) if isinstance(one, tuple) else ""
+    ("path", "command"), [*leaves(group)], ids=lambda one: " ".join(one) if isinstance(one, tuple) else ""
 )
 def test_every_flag_of_every_command_may_have_a_default(
     project: Path, path: tuple[str, ...], command: click.Command
 ) -> None:
-    root = cli.group.get_command(click.Context(cli.group), path[0])
+    root = group.get_command(click.Context(group), path[0])
     assert root is not None
     options = [one for one in command.params if isinstance(one, click.Option)]
     keys = {one.removeprefix("--"): option for option in options for one in option.opts if one.startswith("--")}

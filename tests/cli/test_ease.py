@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from click.shell_completion import ShellComplete
 
-from numalign.cli import COMMANDS, SECTIONS, group
 from numalign.cli.commands.help import TOPICS
+from numalign.cli.root import COMMANDS, SECTIONS, group
 from numalign.sources.machine import bundled
 from numalign.tasks.about import doctor
 from tests.cli.running import ENVIRONMENT, ROOT, in_process

@@ -5,10 +5,10 @@ import re
 import pytest
 from click.testing import CliRunner
 
-from numalign.cli import COMMANDS as CLI_COMMANDS
-from numalign.cli import group
 from numalign.cli.commands.help import TOPICS
 from numalign.cli.help import GROUPS, HISTORY, with_broken_examples
+from numalign.cli.root import COMMANDS as CLI_COMMANDS
+from numalign.cli.root import group
 from tests.cli.running import PODS
 
 COMMANDS = [

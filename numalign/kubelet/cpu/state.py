@@ -97,18 +97,18 @@ def assign(state: CPUState, uid: str, container: ContainerDemand, cpus: CPUSet) 
         state.default & ~cpus,
         {**state.assignments, uid: containers},
         uid,
-        _reuse_after(state, uid, container, cpus),
+        _update_reusable(state, uid, container, cpus),
         state.pods,
     )
 
 
 def keep(state: CPUState, uid: str, container: ContainerDemand, cpus: CPUSet) -> CPUState:
     """Go on with an assignment that is already there: only the reuse set follows (7.4)."""
-    return state._replace(reuse_uid=uid, reuse=_reuse_after(state, uid, container, cpus))
+    return state._replace(reuse_uid=uid, reuse=_update_reusable(state, uid, container, cpus))
 
 
-def _reuse_after(state: CPUState, uid: str, container: ContainerDemand, cpus: CPUSet) -> CPUSet:
-    """Offer a plain init container's CPUs to later ones; what others take is offered no more (9.2)."""
+def _update_reusable(state: CPUState, uid: str, container: ContainerDemand, cpus: CPUSet) -> CPUSet:
+    """Init containers offer their CPUs to later containers; sidecars and app containers keep theirs (9.2)."""
     reuse = state.reusable(uid)
     return reuse | cpus if container.kind == "init" else reuse & ~cpus
 

@@ -7,7 +7,7 @@ from collections.abc import Container
 from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.demand import ResourcePairs as Request
 from numalign.kubelet.errors import AllocationError, KubeletPanicError
-from numalign.kubelet.memory.hints import calculate, violates
+from numalign.kubelet.memory.hints import breaks_group, calculate
 from numalign.kubelet.memory.state import NIL_DEREFERENCE, STATIC, WORD, Block, MemoryManager, MemoryState, fill
 from numalign.kubelet.topology.hints import HintFamily, HintList, TopologyHint
 from numalign.kubelet.topology.merge.families import best_member
@@ -28,17 +28,17 @@ def allocate(
         return state
     blocks = state.blocks(pod.uid, container.name)
     if blocks:
-        return _account(state, pod.uid, container, blocks)
+        return _update_reusable(state, pod.uid, container, blocks)
     request = container.memory
     if request is None:
         raise AllocationError("[memorymanager] failed to represent quantity as int64")
     mask = settle(manager, state, pod.uid, request, hint)
-    if violates(manager, state, mask):
+    if breaks_group(manager, state, mask):
         raise AllocationError("[memorymanager] preferred hint violates NUMA node allocation")
     blocks = tuple([Block(mask, resource, amount) for resource, amount in request])
     state = charge(manager, state, pod.uid, blocks)
     entries = {**state.entries, pod.uid: {**state.entries.get(pod.uid, {}), container.name: blocks}}
-    state = _account(state._replace(entries=entries), pod.uid, container, blocks)
+    state = _update_reusable(state._replace(entries=entries), pod.uid, container, blocks)
     return _shrink(state, pod, container, blocks) if len(pod.containers) > 1 else state
 
 
@@ -150,8 +150,13 @@ def charge(manager: MemoryManager, state: MemoryState, uid: str, blocks: tuple[B
     return state._replace(counts=tuple(counts), groups=tuple(groups), free=tuple(free), reserved=tuple(reserved))
 
 
-def _account(state: MemoryState, uid: str, container: ContainerDemand, blocks: tuple[Block, ...]) -> MemoryState:
-    """Keep the books of reusable memory; what other pods could reuse is forgotten (rule 40)."""
+def _update_reusable(
+    state: MemoryState, uid: str, container: ContainerDemand, blocks: tuple[Block, ...]
+) -> MemoryState:
+    """Init containers offer their memory to later containers; sidecars and app containers keep theirs (rule 40).
+
+    What containers of other pods could reuse is forgotten.
+    """
     reusable = state.reusable_of(uid)
     if container.kind == "init":
         reusable = dict(reusable)

@@ -115,8 +115,12 @@ def calculate(manager: MemoryManager, state: MemoryState, uid: str, request: Req
     return HintFamily(tuple(sets), narrowest(manager, request)) if sets else None
 
 
-def violates(manager: MemoryManager, state: MemoryState, mask: NUMAMask) -> bool:
-    """Tell whether a mask of several nodes breaks the rule of single and multi (rules 23.4 and 35)."""
+def breaks_group(manager: MemoryManager, state: MemoryState, mask: NUMAMask) -> bool:
+    """Tell whether a mask of several nodes breaks up a group: nodes that pods hold memory of together stay together.
+
+    Rules 23.4 and 35, as far as they speak of several nodes; that a grouped node gives no hint of its own is in
+    `_kinds`.
+    """
     if not mask & (mask - 1):
         return False
     return any(state.counts[node] and state.groups[node] != mask for node in manager.node_ids if mask >> node & 1)
@@ -154,7 +158,7 @@ def _kinds(manager: MemoryManager, state: MemoryState) -> tuple[int, list[int]]:
             idle |= bit
         elif groups[node] == bit:
             allowed.append(bit)
-        elif groups[node] not in allowed and not violates(manager, state, groups[node]):
+        elif groups[node] not in allowed and not breaks_group(manager, state, groups[node]):
             allowed.append(groups[node])
     return idle & manager.nodes, allowed
 
@@ -195,6 +199,6 @@ def _walk(manager: MemoryManager, state: MemoryState, uid: str, request: Request
         best = min(best, mask.bit_count())
         if not mask & (mask - 1) and state.groups[mask.bit_length() - 1] != mask:
             continue
-        if not violates(manager, state, mask) and _fits(manager, state, uid, request, mask):
+        if not breaks_group(manager, state, mask) and _fits(manager, state, uid, request, mask):
             masks.append(mask)
     return HintList(TopologyHint(mask, mask.bit_count() == best) for mask in masks) or None

@@ -8,7 +8,7 @@ from numalign.kubelet.demand import PodDemand
 from numalign.kubelet.errors import EMPTY_POD_SHARED_POOL, AllocationError
 from numalign.kubelet.memory import hints
 from numalign.kubelet.memory.allocate import charge, settle
-from numalign.kubelet.memory.hints import violates
+from numalign.kubelet.memory.hints import breaks_group
 from numalign.kubelet.memory.state import STATIC, WORD, Block, MemoryManager, MemoryState
 from numalign.kubelet.topology.hints import CANNOT_FIT, ProviderAnswer, TopologyHint
 
@@ -68,7 +68,7 @@ def allocate_pod(manager: MemoryManager, state: MemoryState, pod: PodDemand, hin
     if problem:
         raise AllocationError(problem, EMPTY_POD_SHARED_POOL)
     mask = settle(manager, state, pod.uid, pod.memory, hint)
-    if violates(manager, state, mask):
+    if breaks_group(manager, state, mask):
         raise AllocationError("[memorymanager] preferred hint violates NUMA node allocation")
     blocks = tuple([Block(mask, resource, amount) for resource, amount in pod.memory])
     state = charge(manager, state, pod.uid, blocks)

@@ -48,7 +48,7 @@ def merge(policy: str, answers: Iterable[ProviderAnswer], numa: NUMAInfo) -> tup
 
     Raises:
         KubeletPanicError: the kubelet would read past a row of the distance table (8.4).
-        KubeletHangError: see `search` and `expand`: the kubelet would try more sets of nodes than it can.
+        KubeletHangError: see `merge_families` and `explicit`: the kubelet would try more sets of nodes than it can.
     """
     single = policy == "single-numa-node"
     if single and numa.distances is not None:

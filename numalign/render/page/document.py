@@ -148,9 +148,7 @@ def terminal_width(stream: TextIO | None = None) -> int:
 
 
 def _widths(table: Table) -> list[int]:
-    return [
-        max(len(_shown(row[place])) for row in (table.columns, *table.rows)) for place in range(len(table.columns))
-    ]
+    return [max(len(_shown(row[place])) for row in (table.columns, *table.rows)) for place in range(len(table.columns))]
 
 
 def _plain_table(table: Table) -> Iterator[str]:

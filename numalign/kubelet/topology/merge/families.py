@@ -2,7 +2,7 @@
 
 A list of hints is a union of *sets*, and a set is monotone: adding nodes to a member gives a member. So the winner
 is found by looking for the smallest mask of one size that lies in all families, and, when nothing is preferred, for the
-smallest mask that a combination can be ANDed to. Neither needs 2^n masks. `merge.merge_lists` gives the same answers by
+smallest mask that a combination can be ANDed to. Neither needs 2^n masks. `lists.merge_lists` gives the same answers by
 enumeration; the tests hold the two together.
 """
 

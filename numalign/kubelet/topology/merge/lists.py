@@ -2,7 +2,7 @@
 
 The kubelet walks every combination of one hint from each list and keeps a running best. Its comparison is a strict
 total order (12.2), so the winner is the smallest key over the *set* of candidates, and that set is reached by folding
-one list after the other (12.1, 12.3). `search` does the same for families of hints that are never listed.
+one list after the other (12.1, 12.3). `families` does the same for families of hints that are never listed.
 """
 
 from __future__ import annotations

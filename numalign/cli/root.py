@@ -1,0 +1,173 @@
+"""The `numalign` command line as a group: which commands there are, and how one is imported when it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
+
+import click
+
+from numalign import __version__
+from numalign.cli.stderr import write
+from numalign.errors import NumalignError
+
+COMMANDS = {
+    "admit": "Admit pods on a machine and print what each container gets.",
+    "capacity": "Count how many more of a pod a cluster holds, aligned, and what is stranded.",
+    "compare": "Compare every policy and scope, options and machines: who fits, how many, what is stranded.",
+    "completion": "Print the script that lets a shell complete.",
+    "config": "Check a kubelet configuration against a machine, or have one written.",
+    "discover": "Show what this host is made of, and write it as a machine file.",
+    "doctor": "Tell what on this host numalign can read, and which extras are there.",
+    "dra": "Check claims against published devices, or have the devices written.",
+    "explain": "Tell why pods are refused, and the nearest changes that would admit them.",
+    "help": "Explain exit statuses, formats, the environment, machines.",
+    "lint": "Tell what in a manifest keeps a pod from being aligned; no machine needed.",
+    "machines": "List the bundled machines, or print one as a file.",
+    "nrt": "Write or check NodeResourceTopology objects, from which schedulers learn of NUMA nodes.",
+    "release": "End pods of a node that lives in a file (--state).",
+    "snapshot": "Put this node into one archive, for the other commands to answer about it elsewhere.",
+    "test": "Hold pods on machines to what a file expects of them.",
+    "status": "Show who holds what on a node now, what is free, what is odd, and would its kubelet come up again.",
+    "verify": "Compare the kubelet's plan with control groups, threads, memory and devices: is it really so.",
+    "replay": "Replay scenarios, one JSON object a line.",
+    "schedule": "Tell which node of a cluster a scheduler takes, and whether its kubelet agrees.",
+    "serve": "Answer kube-scheduler as an extender, or a test suite as an oracle.",
+    "simulate": "Run a trace on a cluster over time: schedulers, stale data, kubelets that refuse.",
+    "version": "Print the version, and which kubelets it knows.",
+}
+"""Command -> one line of help, so that listing the commands imports none of them."""
+
+SECTIONS = {
+    "Pods on a machine": ("admit", "explain", "compare", "lint", "replay", "test"),
+    "Machines, nodes, kubelets": ("discover", "machines", "config", "snapshot", "status", "verify", "release"),
+    "Clusters": ("schedule", "capacity", "simulate", "serve", "nrt", "dra"),
+}
+"""Heading of --help -> commands, those that one begins with first; all others come last."""
+
+INTRODUCTION = """\
+numalign predicts how a Kubernetes node aligns a pod's CPUs, memory and devices on its NUMA nodes.
+
+Begin with one of these:
+
+  numalign admit pod.yaml --machine hgx-h100      what each container would get, or why the pod is refused
+  numalign explain pod.yaml --machine hgx-h100    why not, and the nearest changes that would help
+  numalign discover                               what this host is made of, as its kubelet sees it
+
+`numalign --help` lists all commands, `numalign machines` the machines that come with it.
+"""
+
+
+class PipeGone(Exception):  # noqa: N818 (nothing is wrong)
+    """The reader of our pipe went away. click would end the process itself, with status 1, if it saw the OSError."""
+
+
+def _import(name: str) -> click.Command:
+    command: click.Command = import_module(f"numalign.cli.commands.{name}").command
+    return command
+
+
+def _take_defaults(ctx: click.Context, command: click.Command, name: str) -> None:
+    """Let a project's own file set defaults of the command's flags."""
+    from numalign.cli.defaults import check_keys, find_defaults, for_command
+
+    found = find_defaults()
+    if found is not None:
+        check_keys(found, _all_commands(name, command))
+        ctx.default_map = {name: for_command(command, name, found)}
+
+
+def _all_commands(name: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
+    """Give the command that runs, then all others, each imported only when it is asked for; kubectl's own last."""
+    yield name, command
+    for other in COMMANDS:
+        yield other, _import(other)
+    # As the commands above: by name, since kubectl's group is made of this module's own.
+    yield from import_module("numalign.cli.kubectl").COMMANDS.items()
+
+
+class LazyGroup(click.Group):
+    """A group whose commands live in `numalign.cli.commands.NAME` and are imported when they are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's signature)
+        """Name the commands."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 (click's signature)
+        """Import a command."""
+        if cmd_name not in COMMANDS:
+            return None
+        return _import(cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; of one that there is not tell the nearest."""
+        commands = self.list_commands(ctx)
+        if args and args[0] not in commands and not args[0].startswith("-"):
+            from numalign.model.words import nearest
+
+            near = nearest(args[0], commands, 0.7)
+            hint = f"; did you mean {near}?" if near else ""
+            raise click.UsageError(f"there is no command {args[0]!r}{hint}", ctx)
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None and name is not None:
+            _take_defaults(ctx, command, name)
+        if command is not None and {"-h", "--help"} & set(rest):
+            from numalign.cli.help import grouped
+
+            grouped(command)
+        return name, command, rest
+
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        """Read the group's own flags; --help prints already here."""
+        try:
+            return super().make_context(*args, **kwargs)
+        except BrokenPipeError:
+            raise PipeGone from None
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; with --debug show where numalign itself failed."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise PipeGone from None
+        except (click.ClickException, click.Abort, click.exceptions.Exit, NumalignError):
+            raise
+        except Exception:
+            if ctx.params["debug"]:
+                import traceback
+
+                write(traceback.format_exc())
+            raise
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """List the commands without importing them."""
+        placed = [name for names in SECTIONS.values() for name in names]
+        others = tuple(name for name in COMMANDS if name not in placed)
+        for heading, names in {**SECTIONS, "Others": others}.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name, COMMANDS[name]) for name in names if name in COMMANDS])
+
+
+@click.group(
+    cls=LazyGroup,
+    invoke_without_command=True,
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "auto_envvar_prefix": "NUMALIGN",
+        "max_content_width": 100,
+    },
+)
+@click.version_option(__version__, prog_name="numalign", message="%(prog)s %(version)s")
+@click.option("--debug", is_flag=True, help="Show the traceback when numalign itself fails.")
+@click.pass_context
+def group(context: click.Context, debug: bool) -> None:  # noqa: ARG001 (LazyGroup.invoke looks at it)
+    """Predict how a Kubernetes node aligns a pod's CPUs, memory and devices on its NUMA nodes.
+
+    numalign replays the kubelet's admission (Topology, CPU, Memory and Device Manager) on a machine that you describe,
+    or on this host. Nothing is deployed, nothing is changed.
+    """
+    if context.invoked_subcommand is None:
+        click.echo(INTRODUCTION, nl=False)
