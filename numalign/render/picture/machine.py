@@ -110,7 +110,9 @@ class _Drawing:
             by_socket.setdefault(socket_ids(self.machine, node.cpus), []).append(node)
         bare = by_socket.pop((), [])
         floors: list[tuple[str, list[NUMANode]]]
-        if any(len(sockets) > 1 for sockets in by_socket) or all(len(nodes) == 1 for nodes in by_socket.values()):
+        if not by_socket:
+            floors = []
+        elif any(len(sockets) > 1 for sockets in by_socket) or all(len(nodes) == 1 for nodes in by_socket.values()):
             floors = [("", sorted((node for nodes in by_socket.values() for node in nodes), key=lambda node: node.id))]
         else:
             floors = [(f"socket {sockets[0]}", nodes) for sockets, nodes in sorted(by_socket.items())]

@@ -20,11 +20,8 @@ def bytes_text(amount: int) -> str:
         unit += 1
     if abs(size) < 10240:
         return f"{size}{_UNITS[unit]}"
-    value = float(size)
-    while abs(value) >= 1024 and unit < len(_UNITS) - 1:
-        value /= 1024
-        unit += 1
-    return f"{value:.1f}{_UNITS[unit]}"
+    larger = _unit(size, len(_UNITS) - 1 - unit)
+    return f"{_divided(size, larger, 1)}{_UNITS[unit + larger]}"
 
 
 def amount_text(resource: str, amount: int) -> str:
@@ -39,6 +36,10 @@ Written = Callable[[int], str]
 
 _DECIMALS = 3
 """Most decimals of an amount; where two amounts still look alike all are written in a smaller unit."""
+
+
+_FLOAT_BITS = 1000
+"""An amount of more bits, as only a hostile file has, is written without decimals: no float holds it."""
 
 
 def written(resource: str, amounts: Iterable[int]) -> Written:
@@ -60,9 +61,19 @@ def written(resource: str, amounts: Iterable[int]) -> Written:
 
 def _rounded(amount: int, decimals: int, unit: int | None = None) -> str:
     if unit is None:
-        unit = sum(1 for _ in takewhile(lambda power: abs(amount) >= 1 << 10 * power, range(1, len(_UNITS))))
-    text = f"{amount / (1 << 10 * unit):.{decimals}f}"
-    return f"{text.rstrip('0').rstrip('.')}{_UNITS[unit]}"
+        unit = _unit(amount, len(_UNITS) - 1)
+    return f"{_divided(amount, unit, decimals).rstrip('0').rstrip('.')}{_UNITS[unit]}"
+
+
+def _unit(amount: int, most: int) -> int:
+    """Return the largest power of 1024, up to `most`, of which an amount has one."""
+    return sum(1 for _ in takewhile(lambda power: abs(amount) >= 1 << 10 * power, range(1, most + 1)))
+
+
+def _divided(amount: int, unit: int, decimals: int) -> str:
+    if amount.bit_length() > _FLOAT_BITS:
+        return f"{amount >> 10 * unit}.0"
+    return f"{amount / (1 << 10 * unit):.{decimals}f}"
 
 
 def nodes_text(mask: int | None) -> str:
