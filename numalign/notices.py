@@ -58,6 +58,7 @@ CODES: Mapping[str, Level] = {
     "no-claim": "note",
     "no-classes": "warning",
     "no-driver": "note",
+    "claim-cpus-doubtful": "warning",
     "trace-made": "note",
     "trace-passed-over": "note",
     # Earlier kubelets and proposals.

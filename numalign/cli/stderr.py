@@ -147,3 +147,8 @@ def waiting(path: str) -> None:
     """Say that somebody else is changing a file; only where a person sees it, since it is over in a moment."""
     if sys.stderr.isatty():
         say(f"waiting for {path}, which another numalign is changing")
+
+
+def but_claims(notices: Iterable[Notice], slices: str | None) -> Iterator[Notice]:
+    """Leave out that documents without a pod were passed over, where slices are given: these may be the claims."""
+    return (notice for notice in notices if slices is None or notice.code != "no-pod")

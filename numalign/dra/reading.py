@@ -189,7 +189,10 @@ def read_claim(data: Object, path: str = "") -> Claim:
     status = whole.inner("status")
     if status.data.get("allocation") is None:
         return claim
-    return claim._replace(allocation=status.inner("allocation").inner("devices").each("results", _taken))
+    devices = status.inner("allocation").inner("devices")
+    return claim._replace(
+        allocation=devices.each("results", _taken), config=devices.each("config", _config) or claim.config
+    )
 
 
 def read_template(data: Object, path: str = "") -> Claim:

@@ -219,6 +219,7 @@ class Claim(NamedTuple):
     requests: tuple[Request, ...] = ()
     constraints: tuple[Constraint, ...] = ()
     config: tuple[Config, ...] = ()
+    """Of an allocated claim what its allocation says."""
     allocation: tuple[Taken, ...] | None = None
     """The devices it has; None while it has none."""
 

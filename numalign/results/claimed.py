@@ -9,6 +9,7 @@ from numalign.values import NamedTuple
 if TYPE_CHECKING:
     from numalign.dra.result import Outcome
     from numalign.dra.why import Why
+    from numalign.errors import Notice
     from numalign.results.dra import DeviceGot
 
 Verdict = Literal["aligned", "spread", "floating", "unknown"]
@@ -86,3 +87,5 @@ class NodeClaims(NamedTuple):
     """Of the scheduler."""
     deterministic: bool = True
     """Whether the devices are certain: schedulers before 1.36 try pools and slices in random order."""
+    notices: tuple[Notice, ...] = ()
+    """What is not certain about the CPUs that are held by claim."""

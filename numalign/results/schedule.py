@@ -9,6 +9,7 @@ from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.errors import Notice
+    from numalign.results.claimed import PodClaims
     from numalign.scheduler.attempt import SchedulerConfig
     from numalign.scheduler.causes import Cause
     from numalign.scheduler.verdict import Verdict
@@ -63,6 +64,8 @@ class ScheduledPod(NamedTuple):
     """The machine that is chosen; None: none passes."""
     answers: tuple[NodeAnswer, ...]
     """In the cluster's order."""
+    claims: PodClaims | None = None
+    """What it holds by claim on its node, judged beside what the kubelet gives; None: nothing, or nobody looked."""
 
     @property
     def chosen(self) -> NodeAnswer | None:
@@ -85,12 +88,25 @@ class ScheduledPod(NamedTuple):
         return counts
 
 
+class ClaimsScheduler(NamedTuple):
+    """Whose allocator answered about claims."""
+
+    release: str
+    """Of the scheduler: `1.36`."""
+    allocator: str
+    """Which copy of it."""
+    deterministic: bool
+    """Whether the devices are certain: schedulers before 1.36 try pools and slices in random order."""
+
+
 class ScheduleResult(NamedTuple):
     """Pods that came one after another, each bound before the next."""
 
     scheduler: SchedulerConfig
     pods: tuple[ScheduledPod, ...]
     notices: tuple[Notice, ...]
+    claims: ClaimsScheduler | None = None
+    """None: claims were not looked at."""
 
     @property
     def runs(self) -> bool:

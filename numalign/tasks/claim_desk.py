@@ -2,35 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from numalign.dra.attempt import Attempt
-from numalign.dra.features import features
+from numalign.dra.features import Features
 from numalign.dra.pools import published
 from numalign.dra.result import Outcome
 from numalign.dra.usage import usage
 from numalign.dra.values import Claim, Node, Taken
 from numalign.dra.why import why
+from numalign.kubelet.admission import Outcome as Admission
+from numalign.model.cpuset import parse
 from numalign.model.pod import Pod
+from numalign.results.claimed import PodClaims
+from numalign.results.schedule import ClaimsScheduler
 from numalign.sources.cluster.claims import ClaimObjects
-from numalign.tasks.dra_claims import references
+from numalign.tasks.claimed_node import ClaimedNode, ClaimPlace, allocated_claims
+from numalign.tasks.dra_claims import elsewhere, references
+from numalign.tasks.pod_result import pod_result
 
 
 class ClaimDesk:
     """Knows what is published and what is held; a pod that is bound takes its devices from it."""
 
-    def __init__(self, objects: ClaimObjects, files: Mapping[str, str]) -> None:
+    def __init__(self, objects: ClaimObjects, files: Mapping[str, str], asked: Features) -> None:
         self._objects = objects
+        self._features = asked
+        """Of the scheduler."""
         self._files = files
         """Pod -> the file it stands in."""
         self._cluster = published(objects.slices)
         self._nodes = {node.name: node for node in objects.nodes}
-        self._held = [placed.claim for placed in objects.claims.values() if placed.claim.allocation is not None]
+        self._held = allocated_claims(objects)
         self._used = usage(self._held)
 
     def concerns(self, pod: Pod) -> bool:
         """Tell whether a pod has claims."""
         return bool(pod.spec.get("resourceClaims"))
+
+    def scheduler(self, nodes: Iterable[str]) -> ClaimsScheduler:
+        """Say whose allocator answers, and whether its answers on these nodes are certain (docs/rules/dra.md D-2)."""
+        asked = self._features
+        certain = asked.is_ordered or all(self._attempt(node).is_determined for node in nodes)
+        return ClaimsScheduler(asked.release, asked.copy, certain)
 
     def refusal(self, pod: Pod, node: str) -> str:
         """Say why a node cannot give a pod its claims; nothing if it can.
@@ -42,6 +56,9 @@ class ClaimDesk:
         if absent:
             return f"claims: {absent} is neither given nor in the cluster"
         attempt = self._attempt(node)
+        away = elsewhere([claim for claim in self._held if claim.full_name in self._used_by(pod)], attempt)
+        if away:
+            return f"claims: {away}"
         outcome = attempt.allocate(claims)
         if outcome.allocated:
             return ""
@@ -49,8 +66,33 @@ class ClaimDesk:
         at = f"request {reason.request} gets {reason.found} devices" if reason is not None else ""
         return f"claims: {outcome.error or at or 'cannot allocate all claims'}"
 
-    def take(self, pod: Pod, node: str) -> None:
-        """Let a pod that is bound to a node take its devices."""
+    def take(self, pod: Pod, node: str, outcome: Admission | None) -> PodClaims | None:
+        """Let a pod that is bound to a node take its devices, and judge them beside what its kubelet gives.
+
+        Args:
+            pod: the pod.
+            node: the node.
+            outcome: what its kubelet says; None: nobody knows what the node is made of.
+        """
+        if outcome is None or not outcome.admit:
+            self._take(pod, node)
+            return None
+        on = outcome.before.node
+        place = ClaimPlace(
+            objects=self._objects,
+            cluster=self._cluster,
+            node=self._nodes.get(node) or Node(node),
+            machine=on.machine,
+            kept_back=parse(on.config.reserved_system_cpus),
+            features=self._features,
+            files=self._files,
+        )
+        here = ClaimedNode(place, self._held)
+        found = here.hold(pod, pod_result(outcome), advise=False)
+        self._held, self._used = here.held, here.attempt.used
+        return found
+
+    def _take(self, pod: Pod, node: str) -> None:
         claims, _ = self._pending(pod)
         outcome: Outcome = self._attempt(node).allocate(claims)
         for claim, got in zip(claims, outcome.claims or (), strict=False):
@@ -60,6 +102,11 @@ class ClaimDesk:
             )
             self._held.append(claim._replace(allocation=taken))
         self._used = usage(self._held)
+
+    def _used_by(self, pod: Pod) -> frozenset[str]:
+        """Name the claims that a pod uses."""
+        near = self._objects.near(self._files.get(f"{pod.namespace}/{pod.name}", ""))
+        return frozenset(one.claim.full_name for one in references(pod, near) if one.claim is not None)
 
     def _pending(self, pod: Pod) -> tuple[list[Claim], str]:
         """Give a pod's claims that have no devices yet, and one that is nowhere."""
@@ -75,4 +122,4 @@ class ClaimDesk:
 
     def _attempt(self, node: str) -> Attempt:
         here = self._nodes.get(node) or Node(node)
-        return Attempt(self._cluster, self._objects.classes, self._used, features(), here)
+        return Attempt(self._cluster, self._objects.classes, self._used, self._features, here)

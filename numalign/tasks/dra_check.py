@@ -19,7 +19,7 @@ from numalign.errors import InputError, Notice
 from numalign.model.quantity import canonical
 from numalign.results.dra import ClaimsCheck, DeviceGot, DraCheckResult, NodeCheck
 from numalign.sources.cluster.claims import ClaimObjects, Placed, read_objects, read_slices
-from numalign.tasks.dra_claims import references
+from numalign.tasks.dra_claims import elsewhere, references
 from numalign.values import NamedTuple
 
 MAX_TOTAL_WORK: Final = 10 * MAX_WORK
@@ -73,16 +73,19 @@ def check(request: DraRequest) -> DraCheckResult:
     )
 
 
-def asked_features(release: str | None, gates: str) -> Features:
+def asked_features(release: str | None, gates: str, flag: str = "--kubelet-version") -> Features:
     """Read a release and feature gates.
+
+    Args:
+        release: of the scheduler; None: the newest.
+        gates: `NAME=true,…`.
+        flag: what names the release.
 
     Raises:
         InputError: the release is not one whose allocator is known, or a gate is not written `NAME=true`.
     """
     if release is not None and release not in RELEASES:
-        raise InputError(
-            f"claims are known for schedulers of {', '.join(RELEASES)}, got {release}", "--kubelet-version"
-        )
+        raise InputError(f"claims are known for schedulers of {', '.join(RELEASES)}, got {release}", flag)
     switched: dict[str, bool] = {}
     for part in filter(None, gates.split(",")):
         name, _, value = part.strip().partition("=")
@@ -179,15 +182,18 @@ class _Tried:
         if unit.absent:
             return found
         seen: set[object] = set()
-        pending = [claim for claim in unit.claims if claim.allocation is None]
-        return found._replace(nodes=tuple(self._check_node(node, pending, seen) for node in self._nodes))
+        return found._replace(nodes=tuple(self._check_node(node, unit.claims, seen) for node in self._nodes))
 
     def attempt(self, node: Node) -> Attempt:
         """Give what an allocation on a node needs."""
         return Attempt(self._cluster, self._objects.classes, self._used, self._features, node)
 
-    def _check_node(self, node: Node, claims: Sequence[Claim], seen: set[object]) -> NodeCheck:
+    def _check_node(self, node: Node, all_claims: Sequence[Claim], seen: set[object]) -> NodeCheck:
         attempt = self.attempt(node)
+        away = elsewhere(all_claims, attempt)
+        if away:
+            return NodeCheck(node.name, Outcome(error=away))
+        claims = [claim for claim in all_claims if claim.allocation is None]
         work = MAX_WORK if self._work < MAX_TOTAL_WORK else LITTLE_WORK
         outcome = attempt.allocate(claims, work=work)
         self._work += outcome.work

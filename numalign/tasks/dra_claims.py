@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
-from numalign.dra.values import Claim
+from numalign.dra.attempt import Attempt
+from numalign.dra.placement import matches
+from numalign.dra.values import Claim, Slice
 from numalign.model.pod import Pod
 from numalign.sources.cluster.claims import ClaimObjects
 from numalign.values import NamedTuple
@@ -39,6 +41,25 @@ def references(pod: Pod, objects: ClaimObjects) -> Iterator[Reference]:
             placed = objects.claims.get((pod.namespace, wanted))
             found, origin = (placed.claim, placed.origin) if placed is not None else (None, "")
             yield Reference(name, found, f"ResourceClaim {wanted}", origin=origin)
+
+
+def elsewhere(claims: Iterable[Claim], attempt: Attempt) -> str:
+    """Say which claim holds a device of another node; nothing if none does, or nothing is published of its pool."""
+    for claim in claims:
+        for taken in claim.allocation or ():
+            driver, pool, name = taken.device
+            published = attempt.cluster.by_pool.get((driver, pool), ())
+            slices = [one for one in published if any(device.name == name for device in one.devices)]
+            if slices and not any(_offers(one, name, attempt) for one in slices):
+                return f"claim {claim.full_name} holds {taken.device}, which this node does not have"
+    return ""
+
+
+def _offers(slice_: Slice, name: str, attempt: Attempt) -> bool:
+    """Tell whether a node can use a device of a slice (docs/rules/dra.md D-3, D-3a)."""
+    if not slice_.per_device:
+        return matches(slice_.placement, attempt.node)
+    return any(device.name == name and matches(device.placement, attempt.node) for device in slice_.devices)
 
 
 def users(pod: Pod) -> Mapping[str, tuple[tuple[str, str], ...]]:

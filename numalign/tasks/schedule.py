@@ -28,6 +28,7 @@ from numalign.tasks.pod_result import pod_result
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
+    from numalign.results.claimed import PodClaims
     from numalign.tasks.claim_desk import ClaimDesk
 
 MAX_CAUSES = 100
@@ -55,7 +56,8 @@ def schedule(
     """
     desk = _Desk(fleet, config or fleet.scheduler, claims)
     scheduled = tuple([desk.schedule(pod) for pod in pods])
-    return Scheduled(ScheduleResult(desk.config, scheduled, ()), desk.fleet())
+    by = None if claims is None else claims.scheduler(node.name for node in fleet.nodes)
+    return Scheduled(ScheduleResult(desk.config, scheduled, (), by), desk.fleet())
 
 
 class _Seen(NamedTuple):
@@ -98,9 +100,8 @@ class _Desk:
         answers = {name: asking.answer(seen) for name, seen in self._seen.items()}
         chosen = self._choose(answers)
         answers = self._with_causes(answers, chosen, pod, request)
-        if chosen is not None:
-            self._bind(chosen, pod, request)
-        return ScheduledPod(pod.name, pod.namespace, chosen, tuple(answers.values()))
+        claims = self._bind(chosen, pod, request) if chosen is not None else None
+        return ScheduledPod(pod.name, pod.namespace, chosen, tuple(answers.values()), claims)
 
     def _look(self, node: ClusterNode) -> _Seen:
         nrt = published(node)
@@ -155,21 +156,21 @@ class _Desk:
                 result[name] = answer._replace(cause=known[key].cause)
         return result
 
-    def _bind(self, name: str, pod: Pod, request: PodRequest) -> None:
-        """Send a pod to a node; if its kubelet refuses, it takes no room there."""
+    def _bind(self, name: str, pod: Pod, request: PodRequest) -> PodClaims | None:
+        """Send a pod to a node; if its kubelet refuses, it takes no room there. Give what it holds by claim."""
         node = self._seen[name].node
+        outcome = admission.admit(node.session, pod) if node.session is not None else None
+        claims = None
         if self._claims is not None and self._claims.concerns(pod):
-            self._claims.take(pod, name)
-        after = None
-        if node.session is not None:
-            outcome = admission.admit(node.session, pod)
-            if not outcome.admit:
-                return
-            after = outcome.then
+            claims = self._claims.take(pod, name, outcome)
+        if outcome is not None and not outcome.admit:
+            return None
+        after = outcome.then if outcome is not None else None
         bound = with_pod(node, request, after)
         if self._recorded:
             bound = bound._replace(placed=(*bound.placed, self._record(name, request, published(bound))))
         self._seen[name] = self._look(bound)
+        return claims
 
     def _record(self, name: str, request: PodRequest, after: NodeResourceTopology | None) -> PlacedPod:
         """Record where a pod went: as KAI predicted it, and as its node's exporter observes it at once (K-8, K-11)."""

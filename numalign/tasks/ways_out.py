@@ -41,7 +41,7 @@ class Held(NamedTuple):
 def judge(
     held: Held,
     machine: Machine,
-    before: Attempt,
+    before: Attempt | None,
     claims: Sequence[Claim],
     places: Mapping[DeviceID, Place],
 ) -> Judged:
@@ -50,7 +50,7 @@ def judge(
     Args:
         held: what it has.
         machine: the machine.
-        before: the cluster before its pod's claims were allocated.
+        before: the cluster before its pod's claims were allocated; None: look for no way out.
         claims: the claims of its pod.
         places: where each device of the node is.
     """
@@ -81,7 +81,8 @@ def judge(
     if kept:
         return verdict, f"{reason}: kept together by {kept}", kept, ()
     tail = "together this time, but nothing keeps them so" if verdict == "aligned" else "nothing keeps them together"
-    return verdict, f"{reason}: {tail}", "", tuple(_ways_out(held, nodes, before, claims, places))
+    ways = () if before is None else tuple(_ways_out(held, nodes, before, claims, places))
+    return verdict, f"{reason}: {tail}", "", ways
 
 
 _MANAGER: Final = "from the CPU Manager"

@@ -261,3 +261,110 @@ def test_a_claim_twice_in_one_file_is_an_error_everywhere(tmp_path: Path) -> Non
         done = in_process(*command, names[0], "--slices", names[1])
         assert done.status == 2
         assert "the ResourceClaim default/mine is also at" in done.err
+
+
+def test_a_claim_of_another_node_keeps_its_pod_away(tmp_path: Path) -> None:
+    objects = [*gpus(0), {**API, "kind": "ResourceSlice", **resource_slice("gpu.example.com", [device("x")], "node-2")}]
+    mine = one("mine", request("r", "gpu"))
+    taken = {"request": "r", "driver": "gpu.example.com", "pool": "node-2", "device": "x"}
+    mine["status"] = {"allocation": {"devices": {"results": [taken]}}}
+
+    found = judged(tmp_path, objects, [mine, pod("p", "mine")], "--node-name", "node-1")
+
+    assert found["status"] == 1
+    assert "holds gpu.example.com/node-2/x, which this node does not have" in found["pods"][0]["error"]
+
+
+def test_cpus_that_the_driver_keeps_back_are_not_given(tmp_path: Path) -> None:
+    slices = json.loads(
+        in_process(
+            "dra",
+            "slices",
+            "-m",
+            MACHINE,
+            "--like",
+            "cpu",
+            "--node-name",
+            "node-1",
+            "--reserved-cpus",
+            "0-1",
+            "-o",
+            "json",
+        ).out
+    )
+    wanted = one("c", request("c", "dra.cpu", capacity={"requests": {"dra.cpu/cpu": "4"}}))
+    names = files(tmp_path, slices["items"], [wanted, pod("p", "c")])
+    arguments = ("admit", names[0], "-m", MACHINE, "--slices", names[1], "--cpu-manager-policy", "none", "-o", "json")
+
+    for more, warned in (((), True), (("--reserved-cpus", "0-1"), False)):
+        done = in_process(*arguments, *more)
+        [container] = done.json["claims"]["pods"][0]["containers"]
+        assert container["devices"][0]["cpus"] == "2-5"
+        assert ("claim-cpus-doubtful" in [one["code"] for one in done.json["warnings"]]) == warned
+        assert ("which 2 CPUs of cpudevnuma000 dra.cpu keeps back" in done.err) == warned
+
+
+def test_single_cpus_by_claim_are_the_pod_s_own(tmp_path: Path) -> None:
+    slices = json.loads(
+        in_process(
+            "dra", "slices", "-m", MACHINE, "--like", "cpu", "--node-name", "node-1", "--cpus-by", "cpu", "-o", "json"
+        ).out
+    )
+    found = judged(
+        tmp_path, slices["items"], [one("c", request("c", "dra.cpu", 2)), pod("p", "c")], "--cpu-manager-policy", "none"
+    )
+
+    [container] = found["pods"][0]["containers"]
+    assert [each["cpus"] for each in container["devices"]] == ["0", "1"]
+    assert (container["verdict"], "CPUs 0-1 on NUMA node 0 by claim" in container["reason"]) == ("aligned", True)
+
+
+FLEET = """
+nodes:
+- {name: node-1, machine: "sockets=2,coresPerNumaNode=8,threadsPerCore=1,memoryPerNumaNode=64Gi"}
+"""
+
+
+def scheduled(folder: Path, objects: list[dict[str, Any]], pods: list[dict[str, Any]], *more: str) -> Any:
+    names = files(folder, objects, pods)
+    (folder / "fleet.yaml").write_text(FLEET, encoding="utf-8")
+    return in_process("schedule", names[0], "--cluster", str(folder / "fleet.yaml"), "--slices", names[1], *more)
+
+
+def test_what_a_scheduler_chooses_is_judged_with_the_claims(tmp_path: Path) -> None:
+    pods = [one("g", request("g", "gpu")), pod("p", "g")]
+
+    done = scheduled(tmp_path, gpus(1), pods, "--scheduler", "unaware", "-o", "json")
+    strictly("schedule-result").validate(done.json)
+
+    [container] = done.json["pods"][0]["claims"]["containers"]
+    assert (container["verdict"], container["waysOut"]) == ("spread", [])
+    assert done.json["claims"] == {"release": "1.36", "allocator": "incubating", "deterministic": True}
+    assert "with its claims c is spread: gpu-0 on NUMA node 1 by claim" in scheduled(tmp_path, gpus(1), pods).out
+
+
+@pytest.mark.parametrize(
+    ("release", "chosen"), [("1.34", "gpu-0"), ("1.35", "gpu-0"), ("1.36", "gpu-1")], ids=["1.34", "1.35", "1.36"]
+)
+def test_schedule_takes_the_allocator_of_the_release_it_is_told(release: str, chosen: str, tmp_path: Path) -> None:
+    """Taints keep devices away from 1.36 on."""
+    objects = gpus(0, 1)
+    objects[1]["spec"]["devices"][0]["taints"] = [{"key": "broken", "effect": "NoSchedule"}]
+    pods = [one("a", request("r", "gpu")), pod("p", "a")]
+
+    found = scheduled(tmp_path, objects, pods, "--scheduler-version", release, "-o", "json").json
+
+    assert found["claims"]["release"] == release
+    assert found["pods"][0]["claims"]["containers"][0]["devices"][0]["device"] == chosen
+
+
+def test_schedule_says_where_an_older_scheduler_might_choose_otherwise(tmp_path: Path) -> None:
+    objects = [*gpus(0), {**API, "kind": "ResourceSlice", **resource_slice("z.example.com", [device("z")])}]
+    pods = [one("a", request("r", "gpu")), pod("p", "a")]
+
+    for release, said in (("1.35", True), ("1.36", False)):
+        done = scheduled(tmp_path, objects, pods, "--scheduler-version", release)
+        assert ("it tries pools in random order: the devices taken are one possible answer" in done.out) == said
+    done = scheduled(tmp_path, objects, pods, "--scheduler-version", "1.33")
+    assert done.status == 2
+    assert "--scheduler-version: claims are known for schedulers of 1.34, 1.35, 1.36, got 1.33" in done.err

@@ -108,6 +108,21 @@ def test_an_allocated_claim_is_taken_as_it_is(tmp_path: Path) -> None:
     assert done.status == 0
 
 
+def test_an_allocated_claim_fits_only_where_its_devices_are(tmp_path: Path) -> None:
+    held = {**API, "kind": "ResourceClaim", **claim("held", request("g", "gpu"))}
+    held["status"] = {
+        "allocation": {
+            "devices": {"results": [{"request": "g", "driver": "gpu.example.com", "pool": "node-1", "device": "gpu-0"}]}
+        }
+    }
+
+    done = in_process("dra", "check", written(tmp_path, "c.json", held), "--slices", cluster(tmp_path, 2), "-o", "json")
+
+    nodes = {node["node"]: (node["fits"], node["error"]) for node in done.json["checks"][0]["nodes"]}
+    away = "claim default/held holds gpu.example.com/node-1/gpu-0, which this node does not have"
+    assert nodes == {"node-0": (False, away), "node-1": (True, "")}
+
+
 def test_a_claim_that_is_nowhere_is_named(tmp_path: Path) -> None:
     pod = {
         "apiVersion": "v1",

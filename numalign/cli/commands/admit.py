@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ from numalign.cli.options import (
     slices_option,
     state_option,
 )
-from numalign.cli.stderr import counted, report, tell, waiting
+from numalign.cli.stderr import but_claims, counted, report, tell, waiting
 from numalign.errors import Notice
 from numalign.exit_status import ExitStatus
 from numalign.results.admit import AdmitResult
@@ -89,7 +89,8 @@ def command(
         result = _admitted(here, up, pods, since, fit_check=only is None, output=output, fail_on=fail_on)
         written = kept.keep(result.session) if kept and result.session and not (result.fatal or up.broken) else ()
     result = _with_gangs_and_claims(result, up, pods, slices)
-    notices = (*on.notices, *_but_claims(up.notices, slices), *result.notices, *written)
+    about_claims = result.claims.notices if result.claims is not None else ()
+    notices = (*on.notices, *but_claims(up.notices, slices), *result.notices, *about_claims, *written)
     tell((*(() if node or state else default_policy(on, kubelet)), *notices))
     if not quiet:
         if not pods.names and output in ("table", "wide", "name"):
@@ -115,11 +116,6 @@ def _with_gangs_and_claims(result: AdmitResult, up: LoadedPods, pods: PodsReques
         claims = claims_on(result.setup, result.pods, up.tried, load_claims(request), request)
         result = result._replace(claims=claims)
     return result
-
-
-def _but_claims(notices: Iterable[Notice], slices: str | None) -> Iterator[Notice]:
-    """Leave out that documents without a pod were passed over, where these may be the claims."""
-    return (notice for notice in notices if slices is None or notice.code != "no-pod")
 
 
 def _admitted(

@@ -20,7 +20,7 @@ from numalign.cli.options import (
     slices_option,
 )
 from numalign.cli.printing import print_data, print_document
-from numalign.cli.stderr import report, tell
+from numalign.cli.stderr import but_claims, report, tell
 from numalign.errors import InputError
 from numalign.exit_status import ExitStatus
 from numalign.render.text import compare as view
@@ -129,6 +129,7 @@ def command(
         there=here.there,
     )
     if slices is not None:
+        up = up._replace(notices=tuple(but_claims(up.notices, slices)))
         result = _with_claims(result, up, ClaimsRequest(slices, pods.node_name, pods.names, up.files))
     _print(output, result, up, settings, pods, here.there, quiet=quiet)
     enough = need is None or {"any": any, "all": all}[need](one.admit for one in result.rows)
@@ -145,7 +146,8 @@ def _print(
     *,
     quiet: bool,
 ) -> None:
-    seen = (*(notice for on in settings for notice in on.notices), *up.notices, *result.notices)
+    about_claims = [notice for row in result.rows if row.claims is not None for notice in row.claims.notices]
+    seen = (*(notice for on in settings for notice in on.notices), *up.notices, *result.notices, *about_claims)
     notices = tuple(dict.fromkeys(seen))
     tell(notices)
     if quiet:

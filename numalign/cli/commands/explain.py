@@ -21,7 +21,7 @@ from numalign.cli.options import (
     what_if_options,
 )
 from numalign.cli.printing import print_data, print_document
-from numalign.cli.stderr import report, tell
+from numalign.cli.stderr import but_claims, report, tell
 from numalign.errors import CrashError, Notice, StartError
 from numalign.exit_status import ExitStatus
 from numalign.kubelet.admission import Session
@@ -94,9 +94,8 @@ def command(
         if not quiet:
             _print_start(output, settings[0], error, _where_to_look(error, given, asked))
         raise
-    # Where slices are given, documents without a pod may be the claims.
-    about_pods = [one for one in given.notices if slices is None or one.code != "no-pod"]
-    notices = (*settings[0].notices, *about_pods, *result.notices)
+    about_claims = result.claims.notices if result.claims is not None else ()
+    notices = (*settings[0].notices, *but_claims(given.notices, slices), *result.notices, *about_claims)
     tell((*(() if node else default_policy(settings[0], kubelet)), *notices))
     if not quiet:
         _print(output, result, settings[0].origin, [_commands(one, asked) for one in result.pods], notices)

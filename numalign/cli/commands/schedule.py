@@ -10,9 +10,11 @@ import click
 from numalign.cli.cluster_options import cluster_options, pods_of_cluster
 from numalign.cli.options import output_option, quiet_option, slices_option
 from numalign.cli.printing import print_data, print_names, print_text
-from numalign.cli.stderr import counted, report, tell
+from numalign.cli.stderr import but_claims, counted, report, tell
 from numalign.errors import Notice
 from numalign.exit_status import ExitStatus
+from numalign.kubelet.releases.release import version_text
+from numalign.kubelet.releases.table import NEWEST
 from numalign.results.schedule import ScheduleResult
 from numalign.scheduler.attempt import Kind
 from numalign.scheduler.node import Fleet
@@ -34,6 +36,11 @@ if TYPE_CHECKING:
     type=click.Choice(["unaware", "kep", "nrt", "kai"]),
     help="Who chooses the node; without it the scheduler of the cluster file, else nrt.",
 )
+@click.option(
+    "--scheduler-version",
+    metavar="1.N",
+    help="With --slices: the scheduler's release (1.34 to 1.36); without it that of the cluster's newest kubelet.",
+)
 @output_option("table", "wide", "json", "yaml", "csv", "name")
 @quiet_option
 def command(
@@ -43,6 +50,7 @@ def command(
     request: ClusterRequest,
     slices: str | None,
     scheduler: Kind | None,
+    scheduler_version: str | None,
     output: str,
     quiet: bool,
 ) -> ExitStatus:
@@ -64,10 +72,10 @@ def command(
     with changing_cluster(request) as (loaded, writer):
         up = load_pods_for(names, loaded.fleet, copies)
         config = loaded.fleet.scheduler
-        desk = None if slices is None else _claims(slices, names, up)
+        desk = None if slices is None else _claims(slices, names, up, scheduler_version or _newest(loaded.fleet))
         config = config._replace(kind=scheduler or config.kind)
         done = schedule(loaded.fleet, counted(up.tried, "pods"), config, desk)
-        notices = (*loaded.notices, *up.notices, *done.result.notices)
+        notices = (*loaded.notices, *but_claims(up.notices, slices), *done.result.notices)
         notices += () if up.broken else writer.write(done.fleet)
     tell(notices)
     if not quiet:
@@ -75,11 +83,19 @@ def command(
     return report(up.broken, ExitStatus.DONE if done.result.runs else ExitStatus.NO)
 
 
-def _claims(slices: str, names: tuple[str, ...], up: LoadedPods) -> ClaimDesk:
+def _newest(fleet: Fleet) -> str:
+    """Give the release of the newest kubelet that is known: no scheduler is older than a kubelet of its cluster."""
+    versions = [node.session.node.kubelet.version for node in fleet.nodes if node.session is not None]
+    return version_text(max(versions, default=NEWEST))
+
+
+def _claims(slices: str, names: tuple[str, ...], up: LoadedPods, release: str) -> ClaimDesk:
     from numalign.tasks.claim_desk import ClaimDesk
     from numalign.tasks.claimed import load_claims
+    from numalign.tasks.dra_check import asked_features
 
-    return ClaimDesk(load_claims(ClaimsRequest(slices, None, names)), up.files)
+    asked = asked_features(release, "", "--scheduler-version")
+    return ClaimDesk(load_claims(ClaimsRequest(slices, None, names)), up.files, asked)
 
 
 def _print(output: str, result: ScheduleResult, fleet: Fleet, origin: str, notices: Sequence[Notice]) -> None:

@@ -104,11 +104,14 @@ def prepare(machine: Machine, shares: Iterable[Share], reserved: int) -> list[in
     free = machine.cpus & ~reserved
     chosen: list[int] = []
     for share in shares:
-        inside = free & group_cpus(topology, share.device)
-        taken = take_packed(topology, inside, share.number, uncore=exact_fit)
-        free &= ~taken
-        chosen.append(taken)
+        chosen.append(pick(topology, free, share))
+        free &= ~chosen[-1]
     return chosen
+
+
+def pick(topology: CPUTopology, free: int, share: Share) -> int:
+    """Give the CPUs that the driver picks for one share; errors as `prepare`."""
+    return take_packed(topology, free & group_cpus(topology, share.device), share.number, uncore=exact_fit)
 
 
 def group_cpus(topology: CPUTopology, device: str) -> int:

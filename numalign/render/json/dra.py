@@ -108,12 +108,13 @@ def claims_json(claims: NodeClaims) -> Written:
         "source": claims.source,
         "scheduler": claims.release,
         "deterministic": claims.deterministic,
-        "pods": [_pod_claims(pod) for pod in claims.pods],
+        "pods": [pod_claims_json(pod) for pod in claims.pods],
     }
     return written if claims.copies is None else {**written, "copies": claims.copies}
 
 
-def _pod_claims(pod: PodClaims) -> Written:
+def pod_claims_json(pod: PodClaims) -> Written:
+    """Write what one pod holds by claim."""
     return {
         "name": pod.pod,
         "namespace": pod.namespace,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numalign.errors import Notice
+    from numalign.results.claimed import PodClaims
     from numalign.results.schedule import NodeAnswer, ScheduledPod, ScheduleResult
     from numalign.scheduler.verdict import Verdict
 
@@ -19,6 +20,7 @@ def schedule_json(result: ScheduleResult, origin: str, notices: Sequence[Notice]
         "cluster": origin,
         "scheduler": result.scheduler.kind,
         "strategy": result.scheduler.strategy,
+        "claims": None if result.claims is None else result.claims._asdict(),
         "pods": [_pod(pod) for pod in result.pods],
         "warnings": [notice._asdict() for notice in notices],
     }
@@ -31,6 +33,7 @@ def _pod(pod: ScheduledPod) -> dict[str, object]:
         "namespace": pod.namespace,
         "node": pod.node,
         "runs": pod.runs,
+        "claims": _claims(pod.claims),
         "feasible": sum(one.feasible for one in pod.answers),
         "verdicts": {
             "passAdmit": table[True, True],
@@ -40,6 +43,14 @@ def _pod(pod: ScheduledPod) -> dict[str, object]:
         },
         "nodes": [_node(one) for one in pod.answers],
     }
+
+
+def _claims(claims: PodClaims | None) -> dict[str, object] | None:
+    if claims is None:
+        return None
+    from numalign.render.json.dra import pod_claims_json
+
+    return pod_claims_json(claims)
 
 
 def _node(answer: NodeAnswer) -> dict[str, object]:

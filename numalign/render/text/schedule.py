@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from numalign.model.quantity import NANO
-from numalign.render.page.document import Cell, Document, Line, Styled, Table
+from numalign.render.page.document import Cell, Document, Line, Style, Styled, Table
 from numalign.render.page.table_csv import table_csv
 from numalign.render.text.amounts import amount_text
 
 if TYPE_CHECKING:
-    from numalign.results.schedule import KubeletVerdict, NodeAnswer, ScheduledPod, ScheduleResult
+    from numalign.results.schedule import ClaimsScheduler, KubeletVerdict, NodeAnswer, ScheduledPod, ScheduleResult
     from numalign.scheduler.attempt import Kind, SchedulerConfig
     from numalign.scheduler.node import Fleet
     from numalign.scheduler.verdict import Verdict
 
+WIDTH = 78
+"""Where prose is broken, so that it reads on 80 columns."""
 COLUMNS = ("NODE", "FIT", "KEP", "NRT", "KAI", "KUBELET", "SCORE")
 MAX_ROWS_SHOWN = 40
 """More groups of nodes than this are shown by `wide` only."""
@@ -38,6 +41,8 @@ def schedule_document(result: ScheduleResult, fleet: Fleet, origin: str, *, wide
         wide: show every group of nodes.
     """
     document: list[Line | Table] = [Line(text, "dim") for text in header(fleet, origin, result.scheduler)]
+    if result.claims is not None:
+        document += [Line(text, "dim") for text in _claims(result.claims)]
     for pod in result.pods:
         document += [Line(), *_pod(pod, result.scheduler.kind, wide=wide)]
     if len(result.pods) > 1:
@@ -58,6 +63,13 @@ def header(fleet: Fleet, origin: str, scheduler: SchedulerConfig) -> Iterator[st
         yield f"known: every CPU of {exact} nodes, counts per NUMA node of {counts}, nothing of {unknown}"
     scoring = f", strategy {scheduler.strategy}" if scheduler.kind == "nrt" else ""
     yield f"scheduler: {scheduler.kind}{scoring} ({SCHEDULERS[scheduler.kind]})"
+
+
+def _claims(by: ClaimsScheduler) -> Iterator[str]:
+    """Name the release whose allocator answers about claims."""
+    yield f"claims: scheduler {by.release}, {by.allocator} allocator"
+    if not by.deterministic:
+        yield "  it tries pools in random order: the devices taken are one possible answer"
 
 
 def _pod(pod: ScheduledPod, kind: Kind, *, wide: bool) -> Iterator[Line | Table]:
@@ -155,7 +167,15 @@ def _outcome(pod: ScheduledPod, kind: Kind) -> Iterator[Line]:
             yield Line(f"  {chosen.kubelet.message}", "dim")
     else:
         apart = {True: ", aligned", False: ", not aligned", None: ""}[chosen.kubelet.aligned]
-        yield Line(f"it goes to {pod.node}, whose kubelet admits it{apart}", "good")
+        if pod.claims is None or not pod.claims.containers:
+            yield Line(f"it goes to {pod.node}, whose kubelet admits it{apart}", "good")
+            return
+        yield Line(f"it goes to {pod.node}, whose kubelet admits it", "good")
+        for container in pod.claims.containers:
+            style: Style = "good" if container.verdict == "aligned" else "warn"
+            head = f"  with its claims {container.container} is {container.verdict}: "
+            lines = wrap(f"{head}{container.reason}", WIDTH, subsequent_indent="    ", break_long_words=False)
+            yield from (Line(line, style) for line in lines)
 
 
 def reasons_text(answers: Sequence[NodeAnswer], kind: Kind) -> str:

@@ -1,0 +1,104 @@
+"""Which CPUs stand behind claims on `dra.cpu`, and what is said where the slices do not tell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from numalign.dra.cpu_ids import cpus_held, kept_back
+from numalign.dra.publish.cpus import CAPACITY, GroupBy, devices
+from numalign.dra.values import Attribute, Claim, Config, Device, DeviceID, Taken
+from numalign.model.cpuset import format_set, parse
+from numalign.model.quantity import from_int
+from numalign.sources.machine.file import load_machine
+
+HGX = load_machine("hgx-h100").machine
+NODE = "node-1"
+
+
+def published(group: GroupBy, reserved: str = "") -> dict[DeviceID, Device]:
+    made = devices(HGX, group, parse(reserved))
+    return {DeviceID("dra.cpu", NODE, one.device.name): one.device for one in made}
+
+
+def held(name: str, device: str, number: int | None, config: tuple[Config, ...] = ()) -> Claim:
+    consumed = {} if number is None else {CAPACITY: from_int(number)}
+    taken = Taken(DeviceID("dra.cpu", NODE, device), "r", share="s", consumed=consumed)
+    return Claim(name, "default", allocation=(taken,), config=config)
+
+
+KEPT: list[tuple[str, GroupBy, str, str, str, str]] = [
+    ("nothing is kept back", "numanode", "", "", "", ""),
+    ("the kubelet is told the same CPUs", "numanode", "0-1,112-113", "0-1,112-113", "0-1,112-113", ""),
+    ("the kubelet is told others, of the same number", "numanode", "0-1", "4-5", "4-5", ""),
+    ("nobody says which", "numanode", "4-5,60", "", "0,56,112", "which 2 CPUs of cpudevnuma000 dra.cpu keeps back"),
+    ("the kubelet keeps back, the driver does not", "numanode", "", "0-1", "", ""),
+    ("single CPUs say it themselves", "cpu", "7,119", "", "7,119", ""),
+    ("of sockets, too", "socket", "0-3", "0-3", "0-3", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("group", "reserved", "told", "kept", "doubt"), [case[1:] for case in KEPT], ids=[case[0] for case in KEPT]
+)
+def test_what_the_driver_keeps_back(group: GroupBy, reserved: str, told: str, kept: str, doubt: str) -> None:
+    found = kept_back(HGX, published(group, reserved), parse(told))
+
+    assert format_set(found.cpus) == kept
+    assert doubt in "; ".join(found.doubts)
+    assert bool(found.doubts) == bool(doubt)
+
+
+def test_an_external_allocator_s_slices_list_the_cpus() -> None:
+    [(identity, device), *_] = published("numanode", "2-3").items()
+    listed = device._replace(
+        attributes={**device.attributes, "dra.cpu/cpuIDs": Attribute("string", "0-1,4-55,112-167")}
+    )
+
+    assert format_set(kept_back(HGX, {identity: listed}, 0).cpus) == "2-3"
+
+
+def test_a_smaller_machine_than_the_slices_is_doubted() -> None:
+    [(identity, device), *_] = published("numanode").items()
+    larger = device._replace(capacity={CAPACITY: device.capacity[CAPACITY]._replace(value=from_int(500))})
+
+    [doubt] = kept_back(HGX, {identity: larger}, 0).doubts
+    assert "500 CPUs in the slices and 112 here" in doubt
+
+
+def cpuset(text: object) -> tuple[Config, ...]:
+    parameters = {"apiVersion": "v1alpha1", "cpuConfig": {"cpuset": text}}
+    return (Config(("r",), {"opaque": {"driver": "dra.cpu", "parameters": parameters}}),)
+
+
+HELD: list[tuple[str, GroupBy, Claim, str, str]] = [
+    ("a share of a node, not of what is kept back", "numanode", held("c", "cpudevnuma000", 4), "2-3,114-115", ""),
+    ("a single CPU", "cpu", held("c", "cpudev000", None), "2", ""),
+    ("CPUs that the claim lists", "machine", held("c", "cpudevmachine", 2, cpuset("9-10")), "9-10", ""),
+    ("no list for the whole machine", "machine", held("c", "cpudevmachine", 2), "", "lists no cpuset"),
+    ("a list that is none", "machine", held("c", "cpudevmachine", 2, cpuset("x")), "", "lists no cpuset"),
+    ("more than there is", "numanode", held("c", "cpudevnuma000", 110), "", "would not prepare claim default/c"),
+    ("no such group", "numanode", held("c", "cpudevnumaX", 1), "", "no CPU device is called cpudevnumaX"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("group", "claim", "cpus", "doubt"), [case[1:] for case in HELD], ids=[case[0] for case in HELD]
+)
+def test_the_cpus_behind_a_claim(group: GroupBy, claim: Claim, cpus: str, doubt: str) -> None:
+    reserved = "0-1,112-113"
+
+    found = cpus_held(HGX, published(group, reserved), [claim], NODE, parse(reserved))
+
+    assert format_set(sum(found.cpus.values())) == cpus
+    assert doubt in "; ".join(found.doubts)
+    assert bool(found.doubts) == bool(doubt)
+
+
+def test_claims_come_one_after_the_other() -> None:
+    claims = [held("a", "cpudevnuma000", 4), held("b", "cpudevnuma000", 4), held("c", "cpudevnuma001", 2)]
+
+    found: dict[Any, int] = dict(cpus_held(HGX, published("numanode"), claims, NODE, 0).cpus)
+
+    assert [format_set(one) for one in found.values()] == ["0-1,112-113", "2-3,114-115", "56,168"]
