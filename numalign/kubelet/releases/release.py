@@ -24,6 +24,11 @@ from numalign.values import NamedTuple
 Version = tuple[int, int]
 """Major and minor version of a release."""
 
+Manager = Literal["cpu", "topology"]
+"""A manager that has policy options."""
+
+Stage = Literal["alpha", "beta", "GA", "deprecated"]
+
 
 def version_text(version: Version) -> str:
     """Write a version: `1.23`."""
@@ -33,7 +38,7 @@ def version_text(version: Version) -> str:
 class Option(NamedTuple):
     """A policy option of the CPU or the Topology Manager."""
 
-    manager: Literal["cpu", "topology"]
+    manager: Manager
     level: Level
 
 
@@ -41,7 +46,7 @@ class Gate(NamedTuple):
     """A feature gate."""
 
     default: bool
-    stage: Literal["alpha", "beta", "GA", "deprecated"]
+    stage: Stage
     locked: bool = False
     """It cannot be set to anything but its default."""
 
@@ -102,7 +107,7 @@ class Kubelet(NamedTuple):
         gates |= given
         return lambda name: gates.get(name, False)
 
-    def levels(self, manager: Literal["cpu", "topology"]) -> dict[str, str]:
+    def levels(self, manager: Manager) -> dict[str, str]:
         """Return the options of a manager that exist, and their levels."""
         return {name: option.level for name, option in self.options.items() if option.manager == manager}
 
@@ -129,35 +134,3 @@ class Proposal(NamedTuple):
     label: str
     """What it is, in a few words for people."""
     apply: Callable[[Kubelet], Kubelet]
-
-
-def with_option(name: str, manager: Literal["cpu", "topology"], level: Level) -> Callable[[Kubelet], Kubelet]:
-    """Make a change: an option appears, or moves to another level."""
-    return lambda kubelet: kubelet._replace(options={**kubelet.options, name: Option(manager, level)})
-
-
-def with_gate(name: str, gate: Gate) -> Callable[[Kubelet], Kubelet]:
-    """Make a change: a feature gate appears, or gets another default, stage or lock."""
-    return lambda kubelet: kubelet._replace(gates={**kubelet.gates, name: gate})
-
-
-def without_gate(name: str) -> Callable[[Kubelet], Kubelet]:
-    """Make a change: a feature gate is gone."""
-    return lambda kubelet: kubelet._replace(
-        gates={other: gate for other, gate in kubelet.gates.items() if other != name}
-    )
-
-
-def with_needs(needs: Mapping[str, tuple[str, ...]]) -> Callable[[Kubelet], Kubelet]:
-    """Make a change: feature gates need others."""
-    return lambda kubelet: kubelet._replace(needs={**kubelet.needs, **needs})
-
-
-def with_reading(replace: Callable[[PodReading], PodReading]) -> Callable[[Kubelet], Kubelet]:
-    """Make a change: a part of reading a pod is another."""
-    return lambda kubelet: kubelet._replace(reading=replace(kubelet.reading))
-
-
-def with_settings(*names: str) -> Callable[[Kubelet], Kubelet]:
-    """Make a change: fields of KubeletConfiguration appear."""
-    return lambda kubelet: kubelet._replace(settings=kubelet.settings | set(names))

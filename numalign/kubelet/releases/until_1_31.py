@@ -6,8 +6,10 @@ described by what it did otherwise than 1.32; each change then puts the newer pa
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
+from numalign.kubelet.config import Level
 from numalign.kubelet.reading import without_sidecars
 from numalign.kubelet.releases.early_admission import (
     admit_after_all_hints,
@@ -25,17 +27,8 @@ from numalign.kubelet.releases.early_merge import (
     narrowest,
     prefer_single_nodes,
 )
-from numalign.kubelet.releases.release import (
-    Change,
-    Gate,
-    Kubelet,
-    MergeRules,
-    version_text,
-    with_gate,
-    with_option,
-    with_settings,
-    without_gate,
-)
+from numalign.kubelet.releases.moves import gate_switched_on, with_gate, with_option, with_settings, without_gate
+from numalign.kubelet.releases.release import Change, Gate, Kubelet, Manager, MergeRules, Version, version_text
 from numalign.kubelet.releases.v1_32 import V1_32
 from numalign.kubelet.topology.merge.combination import combine_2019
 
@@ -120,6 +113,18 @@ def _sidecars(kubelet: Kubelet) -> Kubelet:
     return kubelet._replace(reading=kubelet.reading._replace(see=V1_32.reading.see))
 
 
+def _option(since: Version, name: str, manager: Manager, level: Level) -> Change:
+    """Say that an option appeared as alpha or moved up, without the words of `moves`: its gates were others then."""
+    older: Mapping[Level, str] = {"Alpha": "unknown", "Beta": "alpha", "Stable": "beta"}
+    return Change(
+        topic=f"option {name}",
+        since=since,
+        older=older[level],
+        newer=level.lower(),
+        apply=with_option(name, manager, level),
+    )
+
+
 CHANGES: tuple[Change, ...] = (
     Change(
         topic="empty intersections",
@@ -164,13 +169,7 @@ CHANGES: tuple[Change, ...] = (
         newer="reason `TopologyAffinityError`",
         apply=_one_word_reason,
     ),
-    Change(
-        topic="gate TopologyManager",
-        since=(1, 18),
-        older="off unless asked for",
-        newer="on by default",
-        apply=with_gate("TopologyManager", Gate(default=True, stage="beta")),
-    ),
+    gate_switched_on((1, 18), "TopologyManager"),
     Change(
         topic="init containers",
         since=(1, 19),
@@ -206,34 +205,10 @@ CHANGES: tuple[Change, ...] = (
         newer="`cpuManagerPolicyOptions`, behind the gate CPUManagerPolicyOptions",
         apply=with_settings("cpuManagerPolicyOptions"),
     ),
-    Change(
-        topic="option full-pcpus-only",
-        since=(1, 22),
-        older="unknown",
-        newer="alpha",
-        apply=with_option("full-pcpus-only", "cpu", "Alpha"),
-    ),
-    Change(
-        topic="gate CPUManagerPolicyOptions",
-        since=(1, 23),
-        older="off unless asked for",
-        newer="on by default",
-        apply=with_gate("CPUManagerPolicyOptions", Gate(default=True, stage="beta")),
-    ),
-    Change(
-        topic="option full-pcpus-only",
-        since=(1, 23),
-        older="alpha",
-        newer="beta",
-        apply=with_option("full-pcpus-only", "cpu", "Beta"),
-    ),
-    Change(
-        topic="option distribute-cpus-across-numa",
-        since=(1, 23),
-        older="unknown",
-        newer="alpha",
-        apply=with_option("distribute-cpus-across-numa", "cpu", "Alpha"),
-    ),
+    _option((1, 22), "full-pcpus-only", "cpu", "Alpha"),
+    gate_switched_on((1, 23), "CPUManagerPolicyOptions"),
+    _option((1, 23), "full-pcpus-only", "cpu", "Beta"),
+    _option((1, 23), "distribute-cpus-across-numa", "cpu", "Alpha"),
     Change(
         topic="preferred hints",
         since=(1, 24),
@@ -242,13 +217,7 @@ CHANGES: tuple[Change, ...] = (
         "else the widest of the narrowest masks is aimed at",
         apply=_equal_masks,
     ),
-    Change(
-        topic="option align-by-socket",
-        since=(1, 25),
-        older="unknown",
-        newer="alpha",
-        apply=with_option("align-by-socket", "cpu", "Alpha"),
-    ),
+    _option((1, 25), "align-by-socket", "cpu", "Alpha"),
     Change(
         topic="topology manager options",
         since=(1, 26),
@@ -270,27 +239,9 @@ CHANGES: tuple[Change, ...] = (
         newer="stable, always on",
         apply=with_gate("TopologyManager", Gate(default=True, stage="GA", locked=True)),
     ),
-    Change(
-        topic="gate TopologyManagerPolicyOptions",
-        since=(1, 28),
-        older="off unless asked for",
-        newer="on by default",
-        apply=with_gate("TopologyManagerPolicyOptions", Gate(default=True, stage="beta")),
-    ),
-    Change(
-        topic="gate TopologyManagerPolicyBetaOptions",
-        since=(1, 28),
-        older="off unless asked for",
-        newer="on by default",
-        apply=with_gate("TopologyManagerPolicyBetaOptions", Gate(default=True, stage="beta")),
-    ),
-    Change(
-        topic="option prefer-closest-numa-nodes",
-        since=(1, 28),
-        older="alpha",
-        newer="beta",
-        apply=with_option("prefer-closest-numa-nodes", "topology", "Beta"),
-    ),
+    gate_switched_on((1, 28), "TopologyManagerPolicyOptions"),
+    gate_switched_on((1, 28), "TopologyManagerPolicyBetaOptions"),
+    _option((1, 28), "prefer-closest-numa-nodes", "topology", "Beta"),
     Change(
         topic="sidecars",
         since=(1, 28),
@@ -312,13 +263,7 @@ CHANGES: tuple[Change, ...] = (
         newer="beta; more than 8 NUMA nodes can be allowed",
         apply=with_option("max-allowable-numa-nodes", "topology", "Beta"),
     ),
-    Change(
-        topic="option distribute-cpus-across-cores",
-        since=(1, 31),
-        older="unknown",
-        newer="alpha",
-        apply=with_option("distribute-cpus-across-cores", "cpu", "Alpha"),
-    ),
+    _option((1, 31), "distribute-cpus-across-cores", "cpu", "Alpha"),
     Change(
         topic="gate TopologyManagerPolicyOptions",
         since=(1, 32),
@@ -326,26 +271,8 @@ CHANGES: tuple[Change, ...] = (
         newer="stable",
         apply=with_gate("TopologyManagerPolicyOptions", Gate(default=True, stage="GA")),
     ),
-    Change(
-        topic="option prefer-closest-numa-nodes",
-        since=(1, 32),
-        older="beta",
-        newer="stable",
-        apply=with_option("prefer-closest-numa-nodes", "topology", "Stable"),
-    ),
-    Change(
-        topic="option strict-cpu-reservation",
-        since=(1, 32),
-        older="unknown",
-        newer="alpha",
-        apply=with_option("strict-cpu-reservation", "cpu", "Alpha"),
-    ),
-    Change(
-        topic="option prefer-align-cpus-by-uncorecache",
-        since=(1, 32),
-        older="unknown",
-        newer="alpha",
-        apply=with_option("prefer-align-cpus-by-uncorecache", "cpu", "Alpha"),
-    ),
+    _option((1, 32), "prefer-closest-numa-nodes", "topology", "Stable"),
+    _option((1, 32), "strict-cpu-reservation", "cpu", "Alpha"),
+    _option((1, 32), "prefer-align-cpus-by-uncorecache", "cpu", "Alpha"),
 )
 """Oldest first, up to what 1.32 changed."""

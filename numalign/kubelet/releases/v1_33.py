@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from numalign.kubelet.pod_level import complete_in_1_33, names_a_resource
 from numalign.kubelet.reading import requests_of_status
-from numalign.kubelet.releases.release import (
-    Change,
-    Gate,
-    Kubelet,
+from numalign.kubelet.releases.moves import (
+    gate_gone,
+    gate_locked,
+    gate_switched_on,
+    option_to_beta,
+    option_to_stable,
     with_gate,
-    with_option,
     with_reading,
     with_settings,
-    without_gate,
 )
+from numalign.kubelet.releases.release import Change, Gate, Kubelet
 from numalign.kubelet.topology.options import not_enabled
 
 SINCE = (1, 33)
@@ -24,30 +25,9 @@ def _lower_case(kubelet: Kubelet) -> Kubelet:
 
 
 CHANGES: tuple[Change, ...] = (
-    Change(
-        topic="option full-pcpus-only",
-        since=SINCE,
-        older="beta",
-        newer="stable: it needs no feature gate",
-        concerns="you set it and switch CPUManagerPolicyBetaOptions off",
-        apply=with_option("full-pcpus-only", "cpu", "Stable"),
-    ),
-    Change(
-        topic="option distribute-cpus-across-numa",
-        since=SINCE,
-        older="alpha: it needs CPUManagerPolicyAlphaOptions",
-        newer="beta: on without a feature gate",
-        concerns="you set it",
-        apply=with_option("distribute-cpus-across-numa", "cpu", "Beta"),
-    ),
-    Change(
-        topic="option strict-cpu-reservation",
-        since=SINCE,
-        older="alpha: it needs CPUManagerPolicyAlphaOptions",
-        newer="beta: on without a feature gate",
-        concerns="you set it",
-        apply=with_option("strict-cpu-reservation", "cpu", "Beta"),
-    ),
+    option_to_stable(SINCE, "full-pcpus-only", "cpu"),
+    option_to_beta(SINCE, "distribute-cpus-across-numa", "cpu"),
+    option_to_beta(SINCE, "strict-cpu-reservation", "cpu"),
     Change(
         topic="text for an option that is not enabled",
         since=SINCE,
@@ -56,30 +36,9 @@ CHANGES: tuple[Change, ...] = (
         concerns="you look for the text in logs",
         apply=_lower_case,
     ),
-    Change(
-        topic="gate CPUManagerPolicyOptions",
-        since=SINCE,
-        older="beta, can be switched off",
-        newer="locked on; setting it to false stops the kubelet",
-        concerns="your configuration sets the gate to false",
-        apply=with_gate("CPUManagerPolicyOptions", Gate(default=True, stage="GA", locked=True)),
-    ),
-    Change(
-        topic="gate CPUManager",
-        since=SINCE,
-        older="locked on",
-        newer="gone; naming it stops the kubelet",
-        concerns="your configuration names the gate",
-        apply=without_gate("CPUManager"),
-    ),
-    Change(
-        topic="gate SidecarContainers",
-        since=SINCE,
-        older="beta, can be switched off",
-        newer="locked on; setting it to false stops the kubelet",
-        concerns="your configuration sets the gate to false",
-        apply=with_gate("SidecarContainers", Gate(default=True, stage="GA", locked=True)),
-    ),
+    gate_locked(SINCE, "CPUManagerPolicyOptions", "beta, can be switched off"),
+    gate_gone(SINCE, "CPUManager"),
+    gate_locked(SINCE, "SidecarContainers", "beta, can be switched off"),
     Change(
         topic="gate DisableCPUQuotaWithExclusiveCPUs",
         since=SINCE,
@@ -88,14 +47,7 @@ CHANGES: tuple[Change, ...] = (
         concerns="your containers have exclusive CPUs; placement stays the same",
         apply=with_gate("DisableCPUQuotaWithExclusiveCPUs", Gate(default=True, stage="beta")),
     ),
-    Change(
-        topic="gate InPlacePodVerticalScaling",
-        since=SINCE,
-        older="off unless asked for",
-        newer="on by default",
-        concerns="pods are resized in place, or the kubelet restarts",
-        apply=with_gate("InPlacePodVerticalScaling", Gate(default=True, stage="beta")),
-    ),
+    gate_switched_on(SINCE, "InPlacePodVerticalScaling", "pods are resized in place, or the kubelet restarts"),
     Change(
         topic="requests of a pod with a status",
         since=SINCE,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from numalign.kubelet.cpu.provider import start as start_cpu
 from numalign.kubelet.pod_level import as_containers, complete, skipped
 from numalign.kubelet.reading import Gates, Serve
-from numalign.kubelet.releases.release import Change, Gate, Kubelet, with_gate, with_option, with_reading
+from numalign.kubelet.releases.moves import gate_appears, gate_switched_on, option_to_beta, with_gate, with_reading
+from numalign.kubelet.releases.release import Change, Gate, Kubelet
 
 SINCE = (1, 34)
 
@@ -19,14 +20,7 @@ def _skip_with_gate(gates: Gates) -> Serve:
 
 
 CHANGES: tuple[Change, ...] = (
-    Change(
-        topic="option prefer-align-cpus-by-uncorecache",
-        since=SINCE,
-        older="alpha: it needs CPUManagerPolicyAlphaOptions",
-        newer="beta: on without a feature gate",
-        concerns="you set it",
-        apply=with_option("prefer-align-cpus-by-uncorecache", "cpu", "Beta"),
-    ),
+    option_to_beta(SINCE, "prefer-align-cpus-by-uncorecache", "cpu"),
     Change(
         topic="CPUs from an uncore cache",
         since=SINCE,
@@ -62,28 +56,9 @@ CHANGES: tuple[Change, ...] = (
         concerns="pods request huge pages in `spec.resources`",
         apply=with_reading(lambda reading: reading._replace(complete=complete)),
     ),
-    Change(
-        topic="gate DynamicResourceAllocation",
-        since=SINCE,
-        older="off unless asked for",
-        newer="on by default",
-        concerns="you use claims; placement by plugins stays the same",
-        apply=with_gate("DynamicResourceAllocation", Gate(default=True, stage="GA")),
+    gate_switched_on(
+        SINCE, "DynamicResourceAllocation", "you use claims; placement by plugins stays the same", stage="GA"
     ),
-    Change(
-        topic="gate DRAExtendedResource",
-        since=SINCE,
-        older="unknown",
-        newer="alpha, off",
-        concerns="your configuration names the gate",
-        apply=with_gate("DRAExtendedResource", Gate(default=False, stage="alpha")),
-    ),
-    Change(
-        topic="gate InPlacePodVerticalScalingExclusiveMemory",
-        since=SINCE,
-        older="unknown",
-        newer="alpha, off",
-        concerns="your configuration names the gate",
-        apply=with_gate("InPlacePodVerticalScalingExclusiveMemory", Gate(default=False, stage="alpha")),
-    ),
+    gate_appears(SINCE, "DRAExtendedResource"),
+    gate_appears(SINCE, "InPlacePodVerticalScalingExclusiveMemory"),
 )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from numalign.kubelet.reading import Gates, requests_of_spec
-from numalign.kubelet.releases.release import Change, Gate, Kubelet, with_gate, with_needs, with_option, with_reading
+from numalign.kubelet.releases.moves import gate_appears, gate_locked, option_to_stable, with_needs, with_reading
+from numalign.kubelet.releases.release import Change, Kubelet
 
 SINCE = (1, 35)
 
@@ -17,22 +18,8 @@ def _refuse_cgroup_v1(kubelet: Kubelet) -> Kubelet:
 
 
 CHANGES: tuple[Change, ...] = (
-    Change(
-        topic="option strict-cpu-reservation",
-        since=SINCE,
-        older="beta",
-        newer="stable: it needs no feature gate",
-        concerns="you set it and switch CPUManagerPolicyBetaOptions off",
-        apply=with_option("strict-cpu-reservation", "cpu", "Stable"),
-    ),
-    Change(
-        topic="option max-allowable-numa-nodes",
-        since=SINCE,
-        older="beta",
-        newer="stable: it needs no feature gate",
-        concerns="you set it and switch TopologyManagerPolicyBetaOptions off",
-        apply=with_option("max-allowable-numa-nodes", "topology", "Stable"),
-    ),
+    option_to_stable(SINCE, "strict-cpu-reservation", "cpu"),
+    option_to_stable(SINCE, "max-allowable-numa-nodes", "topology"),
     Change(
         topic="requests of a pod with a status",
         since=SINCE,
@@ -68,38 +55,10 @@ CHANGES: tuple[Change, ...] = (
             }
         ),
     ),
-    Change(
-        topic="gate InPlacePodVerticalScaling",
-        since=SINCE,
-        older="beta, can be switched off",
-        newer="locked on; setting it to false stops the kubelet",
-        concerns="your configuration sets the gate to false",
-        apply=with_gate("InPlacePodVerticalScaling", Gate(default=True, stage="GA", locked=True)),
-    ),
-    Change(
-        topic="gate DynamicResourceAllocation",
-        since=SINCE,
-        older="on, can be switched off",
-        newer="locked on; setting it to false stops the kubelet",
-        concerns="your configuration sets the gate to false",
-        apply=with_gate("DynamicResourceAllocation", Gate(default=True, stage="GA", locked=True)),
-    ),
-    Change(
-        topic="gate InPlacePodLevelResourcesVerticalScaling",
-        since=SINCE,
-        older="unknown",
-        newer="alpha, off",
-        concerns="your configuration names the gate",
-        apply=with_gate("InPlacePodLevelResourcesVerticalScaling", Gate(default=False, stage="alpha")),
-    ),
-    Change(
-        topic="gate NodeDeclaredFeatures",
-        since=SINCE,
-        older="unknown",
-        newer="alpha, off",
-        concerns="your configuration names the gate",
-        apply=with_gate("NodeDeclaredFeatures", Gate(default=False, stage="alpha")),
-    ),
+    gate_locked(SINCE, "InPlacePodVerticalScaling", "beta, can be switched off"),
+    gate_locked(SINCE, "DynamicResourceAllocation", "on, can be switched off"),
+    gate_appears(SINCE, "InPlacePodLevelResourcesVerticalScaling"),
+    gate_appears(SINCE, "NodeDeclaredFeatures"),
     Change(
         topic="setting failCgroupV1",
         since=SINCE,

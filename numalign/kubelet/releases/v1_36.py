@@ -5,16 +5,16 @@ from __future__ import annotations
 from numalign.kubelet.device.provider import start as start_devices
 from numalign.kubelet.pod_level import as_a_whole, skipped
 from numalign.kubelet.reading import Gates, PodReading, Serve
-from numalign.kubelet.releases.release import (
-    Change,
-    Gate,
-    Kubelet,
+from numalign.kubelet.releases.moves import (
+    gate_gone,
+    gate_locked,
+    gate_switched_on,
+    option_to_stable,
     with_gate,
     with_needs,
-    with_option,
     with_reading,
-    without_gate,
 )
+from numalign.kubelet.releases.release import Change, Gate, Kubelet
 from numalign.kubelet.topology.scope_pod_level import admit_by_container, admit_pod
 
 SINCE = (1, 36)
@@ -46,14 +46,7 @@ def _serve_with_gate(kubelet: Kubelet) -> Kubelet:
 
 
 CHANGES: tuple[Change, ...] = (
-    Change(
-        topic="option prefer-align-cpus-by-uncorecache",
-        since=SINCE,
-        older="beta",
-        newer="stable: it needs no feature gate",
-        concerns="you set it and switch CPUManagerPolicyBetaOptions off",
-        apply=with_option("prefer-align-cpus-by-uncorecache", "cpu", "Stable"),
-    ),
+    option_to_stable(SINCE, "prefer-align-cpus-by-uncorecache", "cpu"),
     Change(
         topic="device hints",
         since=SINCE,
@@ -117,30 +110,9 @@ CHANGES: tuple[Change, ...] = (
             }
         ),
     ),
-    Change(
-        topic="gate MemoryManager",
-        since=SINCE,
-        older="locked on",
-        newer="gone; naming it stops the kubelet",
-        concerns="your configuration names the gate",
-        apply=without_gate("MemoryManager"),
-    ),
-    Change(
-        topic="gate TopologyManagerPolicyOptions",
-        since=SINCE,
-        older="on, can be switched off",
-        newer="locked on; setting it to false stops the kubelet",
-        concerns="your configuration sets the gate to false",
-        apply=with_gate("TopologyManagerPolicyOptions", Gate(default=True, stage="GA", locked=True)),
-    ),
-    Change(
-        topic="gate ResourceHealthStatus",
-        since=SINCE,
-        older="off unless asked for",
-        newer="on by default",
-        concerns="nobody, as far as placement goes",
-        apply=with_gate("ResourceHealthStatus", Gate(default=True, stage="beta")),
-    ),
+    gate_gone(SINCE, "MemoryManager"),
+    gate_locked(SINCE, "TopologyManagerPolicyOptions", "on, can be switched off"),
+    gate_switched_on(SINCE, "ResourceHealthStatus", "nobody, as far as placement goes"),
     Change(
         topic="gate DisableCPUQuotaWithExclusiveCPUs",
         since=SINCE,
