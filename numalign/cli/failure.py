@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from numalign.errors import StartError
+from numalign.render.json.data import head
 from numalign.values import NamedTuple
 
 
@@ -51,8 +52,7 @@ def print_failure(arguments: Sequence[str], error: Exception) -> None:
     print_data(
         output,
         {
-            "apiVersion": "numalign/v1",
-            "kind": kind.name,
+            **head(kind.name),
             "startError": str(error) if start else None,
             "error": None if start else str(error),
             **{name: [] for name in kind.lists},

@@ -20,7 +20,7 @@ import click
 
 from numalign import __version__
 from numalign.cli import main_of
-from numalign.cli.root import LazyGroup
+from numalign.cli.root import CONTEXT_SETTINGS, LazyGroup, debug_option
 from numalign.cli.stderr import say
 from numalign.errors import InputError
 from numalign.exit_status import ExitStatus
@@ -105,14 +105,10 @@ class KubectlGroup(LazyGroup):
 @click.group(
     cls=KubectlGroup,
     no_args_is_help=True,
-    context_settings={
-        "help_option_names": ["-h", "--help"],
-        "auto_envvar_prefix": "NUMALIGN",
-        "max_content_width": 100,
-    },
+    context_settings=CONTEXT_SETTINGS,
 )
 @click.version_option(__version__, prog_name="kubectl numalign", message="%(prog)s %(version)s")
-@click.option("--debug", is_flag=True, help="Show the traceback when numalign itself fails.")
+@debug_option
 def group(debug: bool) -> None:
     """Predict and explain how the nodes of a cluster align pods on their NUMA nodes.
 

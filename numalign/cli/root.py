@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import import_module
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -151,17 +151,23 @@ class LazyGroup(click.Group):
                 formatter.write_dl([(name, COMMANDS[name]) for name in names if name in COMMANDS])
 
 
+CONTEXT_SETTINGS: Final = {
+    "help_option_names": ["-h", "--help"],
+    "auto_envvar_prefix": "NUMALIGN",
+    "max_content_width": 100,
+}
+"""Of the command line, under whatever name it is run."""
+
+debug_option = click.option("--debug", is_flag=True, help="Show the traceback when numalign itself fails.")
+
+
 @click.group(
     cls=LazyGroup,
     invoke_without_command=True,
-    context_settings={
-        "help_option_names": ["-h", "--help"],
-        "auto_envvar_prefix": "NUMALIGN",
-        "max_content_width": 100,
-    },
+    context_settings=CONTEXT_SETTINGS,
 )
 @click.version_option(__version__, prog_name="numalign", message="%(prog)s %(version)s")
-@click.option("--debug", is_flag=True, help="Show the traceback when numalign itself fails.")
+@debug_option
 @click.pass_context
 def group(context: click.Context, debug: bool) -> None:  # noqa: ARG001 (LazyGroup.invoke looks at it)
     """Predict how a Kubernetes node aligns a pod's CPUs, memory and devices on its NUMA nodes.

@@ -7,6 +7,8 @@ from typing import Literal
 from numalign.values import NamedTuple
 
 ExporterMode = Literal["none", "periodic", "event", "both", "instant"]
+FingerprintPods = Literal["none", "all", "exclusive"]
+"""Over which pods of a machine a fingerprint is taken."""
 
 
 class ExporterConfig(NamedTuple):
@@ -22,7 +24,7 @@ class ExporterConfig(NamedTuple):
     jitter_s: float = 0
     loss: float = 0
     """Probability that one publication is lost."""
-    fingerprint: Literal["none", "all", "exclusive"] = "all"
+    fingerprint: FingerprintPods = "all"
     count_terminal_pods: bool = True
     touch_on_period: bool = False
 

@@ -11,6 +11,7 @@ from numalign.cli.printing import print_data, print_document, print_machine, pri
 from numalign.cli.stderr import say, tell
 from numalign.errors import HostError, InputError
 from numalign.exit_status import ExitStatus
+from numalign.render.json.data import head
 from numalign.tasks.discover import capture, discover
 from numalign.tasks.setup import load_machine
 
@@ -139,7 +140,7 @@ def _refuse(found: DiscoverResult, root: str, output: str | None) -> None:
 
     if found.hardware is not None and output in ("json", "yaml"):
         hardware = dump(found.hardware)
-        print_data(output, {"apiVersion": "numalign/v1", "kind": "Hardware", "name": found.name, "hardware": hardware})
+        print_data(output, {**head("Hardware"), "name": found.name, "hardware": hardware})
     elif found.hardware is not None and output in ("table", "wide", "tree"):
         from numalign.render.text.discover import hardware_document
 

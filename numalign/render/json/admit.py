@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 from numalign.kubelet.releases.release import version_text
 from numalign.model.cpuset import format_set, ids
+from numalign.render.json.data import Data, head, warnings
 
 if TYPE_CHECKING:
     from numalign.analysis.holding import Holding
     from numalign.errors import Notice
     from numalign.kubelet.config import KubeletConfig
     from numalign.kubelet.memory import Block
+    from numalign.kubelet.setup import Setup
     from numalign.kubelet.topology.hints import TopologyHint
-    from numalign.render.json.data import Data
     from numalign.results.admit import AdmitResult, ContainerResult, Gang, PodResult
     from numalign.results.claimed import NodeClaims
 
@@ -53,16 +54,12 @@ def cpus_json(cpus: int | None) -> str | None:
 def admit_json(result: AdmitResult, notices: Sequence[Notice]) -> Data:
     """Write the result of `admit` for programs (product contract: keys are only ever added)."""
     return {
-        "apiVersion": "numalign/v1",
-        "kind": "AdmitResult",
-        "machine": result.setup.machine.name,
-        "base": result.setup.base,
-        "kubeletVersion": version_text(result.setup.kubelet.version),
-        "kubelet": settings_json(result.setup.config),
+        **head("AdmitResult"),
+        **setup_json(result.setup),
         "pods": [pod_json(pod) for pod in result.pods],
         **({"gangs": [_gang_json(gang) for gang in result.gangs]} if result.gangs else {}),
         **claims_of(result.claims),
-        "warnings": [notice._asdict() for notice in notices],
+        "warnings": warnings(notices),
     }
 
 
@@ -131,6 +128,16 @@ def alignment_json(container: ContainerResult, qos: str) -> Data:
         ],
         "unknown": [{"resource": part.resource, "ids": list(part.ids)} for part in judged.unknown],
         "missing": list(judged.missing),
+    }
+
+
+def setup_json(setup: Setup) -> Data:
+    """Write which kubelet decided, and on which machine."""
+    return {
+        "machine": setup.machine.name,
+        "base": setup.base,
+        "kubeletVersion": version_text(setup.kubelet.version),
+        "kubelet": settings_json(setup.config),
     }
 
 

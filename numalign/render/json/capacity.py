@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from numalign.render.json.data import head, warnings
+
 if TYPE_CHECKING:
     from numalign.errors import Notice
     from numalign.results.capacity import CapacityResult, NodeCapacity, ShapeCapacity
@@ -15,8 +17,7 @@ def capacity_json(result: CapacityResult, origin: str, notices: Sequence[Notice]
     """Write the result of `capacity` (keys are only ever added); amounts are CPUs, devices or bytes."""
     found = result.right_size
     return {
-        "apiVersion": "numalign/v1",
-        "kind": "CapacityResult",
+        **head("CapacityResult"),
         "cluster": origin,
         "shapes": [_shape(shape) for shape in result.shapes],
         "rightSize": None
@@ -28,7 +29,7 @@ def capacity_json(result: CapacityResult, origin: str, notices: Sequence[Notice]
             "cpus": found.cpus,
             "memory": found.memory,
         },
-        "warnings": [notice._asdict() for notice in notices],
+        "warnings": warnings(notices),
     }
 
 

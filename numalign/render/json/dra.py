@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from numalign.dra.writing import Written, written_class, written_slice
 from numalign.model.cpuset import format_set
+from numalign.render.json.data import head, warnings
 
 if TYPE_CHECKING:
     from numalign.dra.changes import ClaimChange
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
 def check_json(result: DraCheckResult, notices: Sequence[Notice]) -> Written:
     """Write a result (product contract: keys are only ever added)."""
     return {
-        "apiVersion": "numalign/v1",
-        "kind": "DraCheckResult",
+        **head("DraCheckResult"),
         "release": result.features.release,
         "allocator": result.features.copy,
         "deterministic": result.deterministic,
@@ -28,7 +28,7 @@ def check_json(result: DraCheckResult, notices: Sequence[Notice]) -> Written:
         "slices": result.slices,
         "devices": result.devices,
         "checks": [_check(check) for check in result.checks],
-        "warnings": [notice._asdict() for notice in notices],
+        "warnings": warnings(notices),
     }
 
 

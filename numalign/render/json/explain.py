@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from numalign.kubelet.releases.release import version_text
 from numalign.model.cpuset import ids
 from numalign.model.quantity import NANO
-from numalign.render.json.admit import claims_of, pod_json, settings_json
-from numalign.render.json.data import Data
+from numalign.render.json.admit import claims_of, pod_json, setup_json
+from numalign.render.json.data import Data, head, warnings
 from numalign.render.text.alignment import cause_text
 from numalign.render.text.changes import Advice, because, change_text, quantity_text, unaligned, what_text
 from numalign.render.text.details import alternatives_json, merging_json
@@ -33,18 +32,14 @@ def explain_json(result: ExplainResult, advice: Sequence[Advice], notices: Seque
     """Write the result of `explain` (keys are only ever added)."""
     config = result.setup.config
     return {
-        "apiVersion": "numalign/v1",
-        "kind": "ExplainResult",
-        "machine": result.setup.machine.name,
-        "base": result.setup.base,
-        "kubeletVersion": version_text(result.setup.kubelet.version),
-        "kubelet": settings_json(config),
+        **head("ExplainResult"),
+        **setup_json(result.setup),
         "startError": None,
         "pods": [
             {**_pod(config, one, commands), **_more(one)} for one, commands in zip(result.pods, advice, strict=True)
         ],
         **claims_of(result.claims),
-        "warnings": [notice._asdict() for notice in notices],
+        "warnings": warnings(notices),
     }
 
 
@@ -66,12 +61,8 @@ def _pod(config: KubeletConfig, told: ExplainedPod, advice: Advice) -> Data:
 def start_json(setup: Setup, error: StartError, check: str) -> Data:
     """Write that the kubelet does not start; `check` is the command that goes on from here."""
     return {
-        "apiVersion": "numalign/v1",
-        "kind": "ExplainResult",
-        "machine": setup.machine.name,
-        "base": setup.base,
-        "kubeletVersion": version_text(setup.kubelet.version),
-        "kubelet": settings_json(setup.config),
+        **head("ExplainResult"),
+        **setup_json(setup),
         "startError": error.message,
         "next": check,
         "pods": [],

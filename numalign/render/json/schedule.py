@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from numalign.render.json.data import head, warnings
+
 if TYPE_CHECKING:
     from numalign.errors import Notice
     from numalign.results.claimed import PodClaims
@@ -15,14 +17,13 @@ if TYPE_CHECKING:
 def schedule_json(result: ScheduleResult, origin: str, notices: Sequence[Notice]) -> dict[str, object]:
     """Write the result of `schedule` (keys are only ever added)."""
     return {
-        "apiVersion": "numalign/v1",
-        "kind": "ScheduleResult",
+        **head("ScheduleResult"),
         "cluster": origin,
         "scheduler": result.scheduler.kind,
         "strategy": result.scheduler.strategy,
         "claims": None if result.claims is None else result.claims._asdict(),
         "pods": [_pod(pod) for pod in result.pods],
-        "warnings": [notice._asdict() for notice in notices],
+        "warnings": warnings(notices),
     }
 
 

@@ -8,22 +8,20 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from numalign.render.json.data import Data, head, warnings
 from numalign.results.simulate import NamedRun, SimulateResult
 from numalign.scheduler.simulate.report import PodRow
-
-Data = dict[str, Any]
 
 
 def simulate_json(result: SimulateResult) -> Data:
     """Write the runs as data; times are seconds, shares go from 0 to 1."""
     return {
-        "apiVersion": "numalign/v1",
-        "kind": "SimulateResult",
+        **head("SimulateResult"),
         "cluster": result.cluster,
         "trace": result.trace,
         "seed": result.seed,
         "runs": [_run(one) for one in result.runs],
-        "warnings": [one._asdict() for one in result.notices],
+        "warnings": warnings(result.notices),
     }
 
 

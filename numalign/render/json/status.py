@@ -7,21 +7,20 @@ from typing import TYPE_CHECKING
 from numalign.kubelet.releases.release import version_text
 from numalign.model.cpuset import format_set, ids
 from numalign.render.json.admit import holding_json, settings_json
+from numalign.render.json.data import Data, head, warnings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numalign.analysis.node.finding import NodeFinding
     from numalign.analysis.node.room import Room
-    from numalign.render.json.data import Data
     from numalign.results.status import PodStatus, StatusResult
 
 
 def status_json(result: StatusResult) -> Data:
     """Write the answer of `status` (product contract: keys are only ever added)."""
     return {
-        "apiVersion": "numalign/v1",
-        "kind": "StatusResult",
+        **head("StatusResult"),
         "machine": result.setup.machine.name,
         "source": result.origin,
         "base": result.setup.base,
@@ -38,7 +37,7 @@ def status_json(result: StatusResult) -> Data:
         "remedy": result.remedy or None,
         "findings": findings_json(result.findings),
         "unknown": list(result.unknown),
-        "warnings": [notice._asdict() for notice in result.notices],
+        "warnings": warnings(result.notices),
     }
 
 

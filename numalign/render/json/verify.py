@@ -6,21 +6,20 @@ from typing import TYPE_CHECKING
 
 from numalign.analysis.verify.compare import pages
 from numalign.model.cpuset import format_set, ids
+from numalign.render.json.data import Data, head, warnings
 from numalign.render.json.status import findings_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numalign.analysis.verify.compare import Judged
-    from numalign.render.json.data import Data
     from numalign.results.verify import ProcessResult, VerifyResult
 
 
 def verify_json(result: VerifyResult) -> Data:
     """Write the answer of `verify` (product contract: keys are only ever added)."""
     return {
-        "apiVersion": "numalign/v1",
-        "kind": "VerifyResult",
+        **head("VerifyResult"),
         "machine": result.machine,
         "source": result.origin,
         "containers": [_container(one) for one in result.containers],
@@ -30,7 +29,7 @@ def verify_json(result: VerifyResult) -> Data:
         "leftOut": list(result.left_out),
         "unknown": list(result.unknown),
         "findings": findings_json(result.findings),
-        "warnings": [notice._asdict() for notice in result.notices],
+        "warnings": warnings(result.notices),
     }
 
 
@@ -60,8 +59,7 @@ def _by_node(used: Mapping[int, int] | None) -> dict[str, int] | None:
 def process_json(result: ProcessResult) -> Data:
     """Write what `verify --pid` and `--self` found, in the shape of a `VerifyResult`."""
     return {
-        "apiVersion": "numalign/v1",
-        "kind": "VerifyResult",
+        **head("VerifyResult"),
         "machine": result.machine,
         "source": f"process {result.pid}",
         "containers": [],

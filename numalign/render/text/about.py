@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from numalign.render.json.data import Data
+from numalign.render.json.data import Data, head
 from numalign.render.page.document import Document, Line, Styled, Table
 from numalign.results.about import About, HostCheck
 
@@ -12,8 +12,7 @@ from numalign.results.about import About, HostCheck
 def about_json(about: About) -> Data:
     """Write the program as data."""
     return {
-        "apiVersion": "numalign/v1",
-        "kind": "Version",
+        **head("Version"),
         "version": about.version,
         "python": about.python,
         "kubelets": {
@@ -38,8 +37,7 @@ def about_document(about: About) -> Document:
 def doctor_json(checks: Sequence[HostCheck]) -> Data:
     """Write what was found as data."""
     return {
-        "apiVersion": "numalign/v1",
-        "kind": "DoctorResult",
+        **head("DoctorResult"),
         "checks": [
             {"name": one.name, "found": one.found, "detail": one.detail, "usedBy": one.used_by} for one in checks
         ],

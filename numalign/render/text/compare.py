@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, cast
 
 from numalign.kubelet.releases.release import version_text
 from numalign.model.resources import is_memory
-from numalign.render.json.admit import claims_of, pod_json, settings_json
-from numalign.render.json.data import Data
+from numalign.render.json.admit import claims_of, pod_json, setup_json
+from numalign.render.json.data import Data, head, warnings
 from numalign.render.page.document import Cell, Document, Line, Styled, Table
 from numalign.render.text.admit import hint_text, labels, machine_line
 from numalign.render.text.amounts import amount_text, nodes_text
@@ -233,30 +233,25 @@ def _difference(result: CompareResult) -> str:
 def compare_json(result: CompareResult, notices: Iterable[Notice]) -> Data:
     """Write the comparison for programs."""
     return {
-        "apiVersion": "numalign/v1",
-        "kind": "CompareResult",
+        **head("CompareResult"),
         "variants": [_row_json(one) for one in result.rows],
-        "warnings": [notice._asdict() for notice in notices],
+        "warnings": warnings(notices),
     }
 
 
 def compare_of(results: Iterable[Data], notices: Iterable[Notice]) -> Data:
     """Put the written comparisons of several nodes together."""
     return {
-        "apiVersion": "numalign/v1",
-        "kind": "CompareResult",
+        **head("CompareResult"),
         "variants": [row for one in results for row in cast("list[Data]", one["variants"])],
-        "warnings": [notice._asdict() for notice in notices],
+        "warnings": warnings(notices),
     }
 
 
 def _row_json(one: ComparedRow) -> Data:
     ended = one.ended
     return {
-        "machine": one.setup.machine.name,
-        "base": one.setup.base,
-        "kubeletVersion": version_text(one.setup.kubelet.version),
-        "kubelet": settings_json(one.setup.config),
+        **setup_json(one.setup),
         "option": one.option or None,
         "present": one.present,
         "startError": one.error or None,

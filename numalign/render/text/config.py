@@ -14,8 +14,8 @@ from numalign.kubelet.config import FIELD_NAMES, KubeletConfig, MemoryReservatio
 from numalign.kubelet.releases.release import version_text
 from numalign.model.cpuset import format_set
 from numalign.render.escape import guarded, printable
-from numalign.render.json.admit import settings_json
-from numalign.render.json.data import Data
+from numalign.render.json.admit import setup_json
+from numalign.render.json.data import Data, head, warnings
 from numalign.render.json.status import findings_json
 from numalign.render.page.document import Document, Line, Table
 from numalign.render.text.status import stopped
@@ -99,12 +99,8 @@ def check_json(result: ConfigCheckResult, notices: tuple[Notice, ...]) -> Data:
     setup, report, node = result
     memory = report.memory
     return {
-        "apiVersion": "numalign/v1",
-        "kind": "ConfigCheckResult",
-        "machine": setup.machine.name,
-        "base": setup.base,
-        "kubeletVersion": version_text(setup.kubelet.version),
-        "kubelet": settings_json(setup.config),
+        **head("ConfigCheckResult"),
+        **setup_json(setup),
         "starts": report.starts,
         "startError": report.steps[0].error if report.steps else None,
         "steps": [
@@ -131,7 +127,7 @@ def check_json(result: ConfigCheckResult, notices: tuple[Notice, ...]) -> Data:
             "remedy": node.remedy or None,
             "findings": findings_json(node.findings),
         },
-        "warnings": [{"code": one.code, "message": one.message, "path": one.path} for one in notices],
+        "warnings": warnings(notices),
     }
 
 

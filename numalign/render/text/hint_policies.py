@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from numalign.kubelet.proposals.names import FEEDBACK_POLICIES
 from numalign.kubelet.releases.release import version_text
 from numalign.render.json.admit import hint_json
-from numalign.render.json.data import Data
+from numalign.render.json.data import Data, head
 from numalign.render.page.document import Cell, Document, Line, Styled, Table
 
 if TYPE_CHECKING:
@@ -113,8 +113,7 @@ def _verdict(verdict: Verdict, nodes: int) -> Styled:
 def policies_json(compared: Iterable[Compared], nodes: int, kubelet: Kubelet) -> Data:
     """Write the comparison for programs."""
     return {
-        "apiVersion": "numalign/v1",
-        "kind": "HintComparison",
+        **head("HintComparison"),
         "numaNodes": nodes,
         "kubeletVersion": version_text(kubelet.version),
         "combinations": [

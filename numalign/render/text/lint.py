@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from numalign.analysis.lint.finding import reaches
 from numalign.render.ci.checks import Check, Level, Problem
-from numalign.render.json.data import Data
+from numalign.render.json.data import Data, head, warnings
 from numalign.render.page.document import Document, Line, Style
 
 if TYPE_CHECKING:
@@ -79,8 +79,7 @@ def severity(finding: Finding) -> str:
 def lint_json(result: LintResult, notices: Sequence[Notice]) -> Data:
     """Write the result for programs (keys are only ever added)."""
     return {
-        "apiVersion": "numalign/v1",
-        "kind": "LintResult",
+        **head("LintResult"),
         "machine": result.machine,
         "pods": [
             {
@@ -99,7 +98,7 @@ def lint_json(result: LintResult, notices: Sequence[Notice]) -> Data:
             for one in result.pods
         ],
         "gone": [{**one._asdict(), "container": one.container or None, "count": count} for one, count in result.gone],
-        "warnings": [notice._asdict() for notice in notices],
+        "warnings": warnings(notices),
     }
 
 

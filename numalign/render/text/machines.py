@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from numalign.render.json.data import Data
+from numalign.render.json.data import Data, head
 from numalign.render.page.document import Document, Line, Table
 from numalign.render.text.amounts import bytes_text
 
@@ -36,8 +36,7 @@ def machines_document(machines: Sequence[BundledMachine]) -> Document:
 def machines_json(machines: Sequence[BundledMachine]) -> Data:
     """Return the table as data, memory in bytes."""
     return {
-        "apiVersion": "numalign/v1",
-        "kind": "MachineList",
+        **head("MachineList"),
         "items": [
             {
                 "name": machine.name,

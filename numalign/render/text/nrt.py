@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from numalign.model.quantity import NANO
+from numalign.render.json.data import head, warnings
 from numalign.render.page.document import Cell, Document, Line, Styled, Table
 from numalign.render.text.amounts import amount_text
 from numalign.scheduler.nrt.manifest import manifest
@@ -75,8 +76,7 @@ def _value(one: Difference, value: str | int | None) -> str:
 def check_json(result: NRTCheckResult, notices: Sequence[Notice]) -> dict[str, object]:
     """Write the result of `nrt check` for programs; amounts are whole units."""
     return {
-        "apiVersion": "numalign/v1",
-        "kind": "NRTCheckResult",
+        **head("NRTCheckResult"),
         "objects": [
             {
                 "name": one.name,
@@ -97,7 +97,7 @@ def check_json(result: NRTCheckResult, notices: Sequence[Notice]) -> dict[str, o
             }
             for one in result.objects
         ],
-        "warnings": [notice._asdict() for notice in notices],
+        "warnings": warnings(notices),
     }
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from numalign.model.cpuset import ids
 from numalign.render.json.admit import hint_json
-from numalign.render.json.data import Data
+from numalign.render.json.data import Data, head
 from numalign.render.page.document import Document, Line, Table
 from numalign.render.text.amounts import nodes_text
 from numalign.render.text.hint_policies import short_hint
@@ -43,8 +43,7 @@ def _hints(hints: HintList, found: PreferredSets) -> str:
 def sets_json(found: PreferredSets, machine: str) -> Data:
     """Write the sets and the hints for programs."""
     return {
-        "apiVersion": "numalign/v1",
-        "kind": "PreferredSets",
+        **head("PreferredSets"),
         "machine": machine,
         "resource": found.resource,
         "size": found.size,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numalign.render.ci.checks import Check, Problem
-from numalign.render.json.data import Data
+from numalign.render.json.data import Data, head
 from numalign.render.page.document import Document, Line, Styled, Table
 from numalign.results.suite import SuiteResult
 
@@ -29,8 +29,7 @@ def suite_document(result: SuiteResult) -> Document:
 def suite_json(result: SuiteResult) -> Data:
     """Write the tests as data."""
     return {
-        "apiVersion": "numalign/v1",
-        "kind": "TestResult",
+        **head("TestResult"),
         "passed": len(result.cases) - result.failed,
         "failed": result.failed,
         "tests": [

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from numalign.kubelet.releases.release import version_text
 from numalign.render.json.admit import pod_json, settings_json
-from numalign.render.json.data import Data
+from numalign.render.json.data import Data, head, warnings
 from numalign.render.page.document import Cell, Document, Line, Styled, Table
 from numalign.render.text.admit import COLUMNS, NOTHING, header, pod_rows
 
@@ -129,8 +129,7 @@ def _causes(upgrade: PodUpgrade) -> Iterable[str]:
 def upgrade_json(result: UpgradeResult, notices: Iterable[Notice]) -> Data:
     """Write the comparison for programs."""
     return {
-        "apiVersion": "numalign/v1",
-        "kind": "UpgradeComparison",
+        **head("UpgradeComparison"),
         "machine": result.setup.machine.name,
         "base": result.setup.base,
         "kubelet": settings_json(result.setup.config),
@@ -161,7 +160,7 @@ def upgrade_json(result: UpgradeResult, notices: Iterable[Notice]) -> Data:
             }
             for change in result.differences
         ],
-        "warnings": [notice._asdict() for notice in notices],
+        "warnings": warnings(notices),
     }
 
 
@@ -173,9 +172,8 @@ def report_json(results: Sequence[UpgradeResult], notices: Iterable[Notice]) -> 
 def report_of(nodes: Sequence[Data], notices: Iterable[Notice]) -> Data:
     """Put the written comparisons of several nodes together."""
     return {
-        "apiVersion": "numalign/v1",
-        "kind": "UpgradeReport",
+        **head("UpgradeReport"),
         "worse": any(node["worse"] for node in nodes),
         "nodes": list(nodes),
-        "warnings": [notice._asdict() for notice in notices],
+        "warnings": warnings(notices),
     }

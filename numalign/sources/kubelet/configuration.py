@@ -49,13 +49,13 @@ def load(path: FilePath, config_dir: FilePath | None = None) -> Loaded:
         InputError: a file or the folder of drop-ins cannot be read, or there is no kubelet's configuration in one.
         StartError: the kubelet would not accept it.
     """
-    merged: dict[str, Any] = {}
+    merged: dict[str, object] = {}
     flags: dict[str, str] = {}
     warnings: list[Notice] = []
     for file in (path, *(_drop_ins(config_dir) if config_dir else ())):
         found = _found(file)
         warnings += (*found.notices, *from_data(found.fields, found.where).warnings)
-        merged = _merge(merged, found.fields)
+        merged = overlaid(merged, found.fields)
         flags.update(found.flags)
     config = from_data(merged, str(path)).config
     if flags:
@@ -127,12 +127,12 @@ def _drop_ins(folder: FilePath) -> list[str]:
         raise InputError(f"cannot list the folder: {error.strerror}", str(folder)) from None
 
 
-def _merge(base: Mapping[str, object], over: Mapping[str, object]) -> dict[str, Any]:
-    """Lay a drop-in over what came before."""
+def overlaid(base: Mapping[str, object], over: Mapping[str, object]) -> dict[str, object]:
+    """Lay a drop-in over what came before: maps key by key, everything else as a whole."""
     result = dict(base)
     for field, value in over.items():
         old = result.get(field)
-        result[field] = _merge(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
+        result[field] = overlaid(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
     return result
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from numalign.errors import HostError, Notice
 from numalign.kubelet.start.restore import StateFiles
+from numalign.sources.kubelet.configuration import overlaid
 from numalign.sources.kubelet.flags import known_flags
 from numalign.sources.node.facts import (
     CPU_FILE,
@@ -195,19 +196,10 @@ def read_settings(
     for name in sorted(names(tree, folder) or ()) if folder else ():
         if name.endswith(".conf"):
             over = load(text(tree, f"{folder}/{name}") or "", f"{tree.name}: {folder}/{name}")
-            fields = merged(fields, over or {})
+            fields = overlaid(fields, over or {})
     known, odd = known_flags(flags)
     notices = tuple(Notice("flag-unreadable", f"{problem}; left aside", "kubelet's command line") for problem in odd)
     return KubeletSettings(fields, known, path), notices
-
-
-def merged(base: Mapping[str, object], over: Mapping[str, object]) -> dict[str, object]:
-    """Lay a drop-in over what came before: maps key by key, everything else as a whole."""
-    result = dict(base)
-    for field, value in over.items():
-        old = result.get(field)
-        result[field] = merged(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
-    return result
 
 
 def kubelet_configuration(content: str, name: str) -> Mapping[str, object] | None:
