@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 from numalign.errors import InputError
 from numalign.kubelet.cpu.state import CPUState
@@ -20,7 +20,7 @@ from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.machine import Taint
 from numalign.model.pod import Pod
 from numalign.scheduler.kai.records import PlacedPod, record_from
-from numalign.scheduler.node import ClusterNode, Fleet
+from numalign.scheduler.node import ClusterNode, Fleet, Known
 from numalign.scheduler.nrt import occupied
 from numalign.scheduler.nrt.value import NodeResourceTopology
 from numalign.sources.cluster import nrt, settings
@@ -106,7 +106,7 @@ class _Reading:
             state = _state(session.node, data, demands)
             session = without_judging(with_allocatable(session, total), unjudged)
             session = session._replace(state=state, pods=tuple(pods))
-        known = settings.choice(data.get("known"), ("exact", "counts", "nothing"), (*path, "known"))
+        known = settings.choice(data.get("known"), get_args(Known), (*path, "known"))
         totals = self._requests.totals(total, pods, unjudged)
         if session is None:
             used = fields.mapping(data.get("used") or {}, (*path, "used"))

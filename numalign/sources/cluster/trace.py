@@ -6,14 +6,14 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import Final
+from typing import Final, get_args
 
 from numalign.errors import InputError
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.apiserver.validation import validate
 from numalign.model.pod import Pod
 from numalign.scheduler.simulate.generator import Arrivals, PodShape
-from numalign.scheduler.simulate.settings import Workload, microseconds
+from numalign.scheduler.simulate.settings import Workload, WorkloadKind, microseconds
 from numalign.sources.pods.manifest import read as read_manifests
 from numalign.sources.recorded.scenario import lines
 from numalign.sources.text import fields
@@ -33,7 +33,7 @@ KEYS: Final = (
 )
 _POD: Final = ("initContainers", "containers", "overhead", "nodeSelector", "priority")
 _CONTAINER: Final = ("name", "requests", "limits", "restartPolicy")
-KINDS: Final = ("pod", "replicaset", "job")
+KINDS: Final[tuple[WorkloadKind, ...]] = get_args(WorkloadKind)
 MAX_SECONDS: Final = 10**9
 MAX_REPLICAS: Final = 100_000
 MAX_WORKLOADS: Final = 10_000_000

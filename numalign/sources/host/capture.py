@@ -7,7 +7,7 @@ by construction. Lines of /proc that could name a machine or a user are cut, har
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from numalign.model.cpuset import format_set, from_ids
@@ -15,6 +15,7 @@ from numalign.sources.host.confinement import UNIFIED
 from numalign.sources.host.device_rules import DeviceRule
 from numalign.sources.host.discovery import Discovery, discover
 from numalign.sources.tree.folder import Tree
+from numalign.sources.tree.noting import NotingTree
 from numalign.store.archive import Entry
 
 _ADDRESS_NAME = re.compile(r"\b(enx|ibx|rocex|wlx|wwx)[0-9a-f]{12,16}\b")
@@ -41,61 +42,31 @@ def capture(root: str | Tree, rules: Sequence[DeviceRule] | None = None) -> tupl
     """
     from numalign.sources.tree.opening import open_tree
 
-    notes = _NotingTree(open_tree(root) if isinstance(root, str) else root)
+    notes = NotingTree(open_tree(root) if isinstance(root, str) else root, keeps)
     found = discover(notes, rules)
-    return found, notes.entries() | _limits(found)
+    return found, _without_names(notes.entries) | _limits(found)
 
 
-class _NotingTree:
-    """A tree that remembers what was read of another one."""
+def keeps(folder: str, name: str) -> bool:
+    """Tell whether a name in a directory is part of the machine: the rest of `sys/class` is found by links."""
+    leaf = folder.rpartition("/")[2] in ("net", "infiniband", "nvme", "drm", "ve", "mic")
+    return not folder.startswith("sys/class") and (leaf or _NUMBERED.fullmatch(name) is not None)
 
-    def __init__(self, tree: Tree) -> None:
-        self.name = tree.name
-        self.live = tree.live
-        self._tree = tree
-        self._entries: dict[str, Entry] = {}
 
-    def read(self, path: str) -> str:
-        text = self._tree.read(path)
-        self._entries[path] = text
-        return text
-
-    def names(self, path: str) -> list[str]:
-        names = self._tree.names(path)
-        self._entries.setdefault(path, None)
-        if not path.startswith("sys/class"):
-            leaf = path.rpartition("/")[2] in ("net", "infiniband", "nvme", "drm", "ve", "mic")
-            for name in names:
-                if leaf or _NUMBERED.fullmatch(name):
-                    self._entries.setdefault(f"{path}/{name}", None)
-        return names
-
-    def target(self, path: str) -> str:
-        text = self._tree.target(path)
-        self._entries[path] = (text,)
-        return text
-
-    def resolve(self, path: str) -> str:
-        found = self._tree.resolve(path)
-        if found != path:
-            above = "../" * path.count("/")
-            self._entries[path] = (above + found,)
-        return found
-
-    def entries(self) -> dict[str, Entry]:
-        """Return what a snapshot needs, by path, without anything private."""
-        result: dict[str, Entry] = {}
-        for path, entry in self._entries.items():
-            if path.startswith(_PRIVATE) or (isinstance(entry, tuple) and "virtual" in entry[0]):
-                continue
-            if path.startswith("sys/class/") and (not isinstance(entry, tuple) or "/pci" not in entry[0]):
-                continue
-            if path == "proc/cpuinfo" and isinstance(entry, str):
-                entry = "".join(f"{line}\n" for line in entry.splitlines() if not line or _CPUINFO.fullmatch(line))
-            if path.endswith("meminfo") and isinstance(entry, str):
-                entry = "".join(f"{line}\n" for line in entry.splitlines() if "MemTotal:" in line)
-            result[_anonymous(path)] = (_anonymous(entry[0]),) if isinstance(entry, tuple) else entry
-        return result
+def _without_names(entries: Mapping[str, Entry]) -> dict[str, Entry]:
+    """Leave out of what was read what is private, or what nobody asks again."""
+    result: dict[str, Entry] = {}
+    for path, entry in entries.items():
+        if path.startswith(_PRIVATE) or (isinstance(entry, tuple) and "virtual" in entry[0]):
+            continue
+        if path.startswith("sys/class/") and (not isinstance(entry, tuple) or "/pci" not in entry[0]):
+            continue
+        if path == "proc/cpuinfo" and isinstance(entry, str):
+            entry = "".join(f"{line}\n" for line in entry.splitlines() if not line or _CPUINFO.fullmatch(line))
+        if path.endswith("meminfo") and isinstance(entry, str):
+            entry = "".join(f"{line}\n" for line in entry.splitlines() if "MemTotal:" in line)
+        result[_anonymous(path)] = (_anonymous(entry[0]),) if isinstance(entry, tuple) else entry
+    return result
 
 
 def _anonymous(text: str) -> str:

@@ -27,7 +27,8 @@ from numalign.sources.node.facts import CPU_FILE, DEVICE_FILE, FURTHER_FILES, ME
 from numalign.sources.node.kubelet_folder import KubeletCommand, kubelet_configuration
 from numalign.sources.node.observe import observe
 from numalign.sources.tree.folder import Tree
-from numalign.sources.tree.noting import Entry, NotingTree
+from numalign.sources.tree.noting import NotingTree
+from numalign.store.archive import Entry
 from numalign.values import NamedTuple
 
 SOCKET = "pod-resources/kubelet.sock"
@@ -71,7 +72,7 @@ def take(tree: Tree, command: KubeletCommand | None, version: str, answer: objec
         HostError: not even the hardware may be read.
     """
     found, hardware = capture(tree)
-    notes = NotingTree(tree, lambda path: _NAMED.fullmatch(path) is not None)
+    notes = NotingTree(tree, lambda folder, _name: _NAMED.fullmatch(folder) is not None, passes_over_refused=True)
     facts = source.of_host(notes, "snapshot")
     devices = _held(facts)
     measured = observe(notes, facts, devices)

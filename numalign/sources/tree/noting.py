@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from numalign.sources.tree.folder import Tree
 
-Entry = str | None | tuple[str]
-"""A file's text, None for a directory, or a tuple with the target of a link."""
+if TYPE_CHECKING:
+    from numalign.store.archive import Entry
 
 
 class NotingTree:
-    """A tree beside which notes are taken. What may not be read counts as not there, and is noted as well."""
+    """A tree beside which notes are taken."""
 
-    def __init__(self, tree: Tree, keeps_names: Callable[[str], bool]) -> None:
+    def __init__(self, tree: Tree, keeps: Callable[[str, str], bool], *, passes_over_refused: bool = False) -> None:
         """Take notes of a tree.
 
         Args:
             tree: the tree.
-            keeps_names: tells for a directory whether the names in it matter, beyond what is read below it.
+            keeps: (directory, name in it) -> whether the name matters, beyond what is read below it.
+            passes_over_refused: what may not be read counts as not there, and is noted as well.
         """
         self.name = tree.name
         self.live = tree.live
@@ -27,15 +29,15 @@ class NotingTree:
         self.unreadable: list[str] = []
         """Paths that may not be read."""
         self._tree = tree
-        self._keeps_names = keeps_names
+        self._keeps = keeps
+        self._passes_over = passes_over_refused
 
     def read(self, path: str) -> str:
         """Return a file's text."""
         try:
             text = self._tree.read(path)
-        except PermissionError:
-            self._refused(path)
-            raise FileNotFoundError(path) from None
+        except PermissionError as error:
+            raise self._refused(path, error) from None
         self.entries[path] = text
         return text
 
@@ -43,12 +45,11 @@ class NotingTree:
         """Return the names in a directory, in byte order."""
         try:
             names = self._tree.names(path)
-        except PermissionError:
-            self._refused(path)
-            raise FileNotFoundError(path) from None
+        except PermissionError as error:
+            raise self._refused(path, error) from None
         self.entries.setdefault(path, None)
-        if self._keeps_names(path):
-            for name in names:
+        for name in names:
+            if self._keeps(path, name):
                 self.entries.setdefault(f"{path}/{name}", None)
         return names
 
@@ -59,9 +60,13 @@ class NotingTree:
         return text
 
     def resolve(self, path: str) -> str:
-        """Return the path with every link in it followed."""
-        return self._tree.resolve(path)
+        """Return the path with every link in it followed; in the notes one link leads there."""
+        found = self._tree.resolve(path)
+        if found != path:
+            self.entries[path] = ("../" * path.count("/") + found,)
+        return found
 
-    def _refused(self, path: str) -> None:
+    def _refused(self, path: str, error: PermissionError) -> OSError:
         if path not in self.unreadable:
             self.unreadable.append(path)
+        return FileNotFoundError(path) if self._passes_over else error

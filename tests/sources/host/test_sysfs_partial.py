@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from numalign.errors import HostError
+from numalign.sources.host.capture import keeps
 from numalign.sources.host.discovery import Discovery, discover
+from numalign.sources.tree.noting import NotingTree
 from tests.sources.host import snapshots
 from tests.sources.host.fake_tree import CPU, NODE, FakeTree, Files, two_cpus
 
@@ -158,11 +160,9 @@ def test_files_that_vanish_while_read_are_no_traceback() -> None:
 @pytest.mark.parametrize("name", snapshots.each(["vm-linux61-40c-6n-sriov", "s390-20c-books", "em64t-16c-offlines"]))
 def test_any_single_file_may_be_unreadable(name: str) -> None:
     """Whatever file of a machine cannot be read, there is an answer: a machine, the hardware, or a clear error."""
-    from numalign.sources.host.capture import _NotingTree
-
-    tree = _NotingTree(snapshots.tree(name))
+    tree = NotingTree(snapshots.tree(name), keeps)
     discover(tree)
-    paths = [path for path, entry in tree._entries.items() if isinstance(entry, str)]
+    paths = [path for path, entry in tree.entries.items() if isinstance(entry, str)]
     for path in paths[:: max(len(paths) // 60, 1)]:
         try:
             found = discover(Denying(tree, path))
