@@ -11,6 +11,8 @@ from typing import Any, Final
 from jsonschema import FormatChecker
 from openapi_schema_validator import OAS30Validator
 
+from tests.schemas import closed
+
 FORBIDDEN: Final = (
     "$ref",
     "definitions",
@@ -40,16 +42,6 @@ def _int64(value: object) -> bool:
 def validator(schema: Mapping[str, Any]) -> OAS30Validator:
     """Judge objects as `kubectl apply --validate=strict` does: keys that the schema does not name are refused."""
     return OAS30Validator(closed(schema), format_checker=_FORMATS)
-
-
-def closed(schema: Any) -> Any:
-    """Refuse keys that the schema does not name; `metadata` of an object is the API server's own."""
-    if isinstance(schema, list):
-        return [closed(one) for one in schema]
-    if not isinstance(schema, dict):
-        return schema
-    result = {key: closed(value) for key, value in schema.items()}
-    return {**result, "additionalProperties": False} if "properties" in schema else result
 
 
 def structural_faults(schema: Mapping[str, Any]) -> list[str]:

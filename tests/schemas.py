@@ -32,23 +32,24 @@ def validator(name: str) -> jsonschema.Draft202012Validator:
 @cache
 def strictly(name: str) -> jsonschema.Draft202012Validator:
     """Return a validator that also refuses keys that the schema does not name."""
-    closed = {each: _closed(schema) for each, schema in SCHEMAS.items()}
-    return jsonschema.Draft202012Validator(closed[name], registry=_registry(closed))
+    strict = {each: closed(schema) for each, schema in SCHEMAS.items()}
+    return jsonschema.Draft202012Validator(strict[name], registry=_registry(strict))
 
 
 def _registry(schemas: dict[str, Any]) -> Registry[Any]:
     return Registry().with_resources((schema["$id"], Resource.from_contents(schema)) for schema in schemas.values())
 
 
-def _closed(schema: Any) -> Any:
+def closed(schema: Any) -> Any:
+    """Refuse keys that the schema does not name."""
     if isinstance(schema, list):
-        return [_closed(item) for item in schema]
+        return [closed(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    closed = {key: _closed(value) for key, value in schema.items()}
+    result = {key: closed(value) for key, value in schema.items()}
     if "properties" in schema and schema.get("type") == "object":
-        closed.setdefault("additionalProperties", False)
-    return closed
+        result.setdefault("additionalProperties", False)
+    return result
 
 
 def keys(schema: Any) -> set[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -23,6 +23,14 @@ if TYPE_CHECKING:
 def print_data(output: str, data: Data) -> None:
     """Print plain data as `json` or `yaml`."""
     click.echo(json_text(data) if output == "json" else yaml_text(data), nl=False)
+
+
+def print_found(output: str, document: Callable[[], Document], data: Callable[[], Data]) -> None:
+    """Print what a command found: text for people (`table`, `markdown`), or plain data (`json`, `yaml`)."""
+    if output in ("json", "yaml"):
+        print_data(output, data())
+    else:
+        print_document(output, document())
 
 
 def json_text(data: object) -> str:

@@ -19,12 +19,9 @@ def command(output: str) -> ExitStatus:
       numalign doctor
       numalign doctor -o json
     """
-    from numalign.cli.printing import print_data, print_document
+    from numalign.cli.printing import print_found
     from numalign.render.text.about import doctor_document, doctor_json
 
     found = doctor()
-    if output == "table":
-        print_document(output, doctor_document(found))
-    else:
-        print_data(output, doctor_json(found))
+    print_found(output, lambda: doctor_document(found), lambda: doctor_json(found))
     return ExitStatus.DONE

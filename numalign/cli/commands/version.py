@@ -19,12 +19,9 @@ def command(output: str) -> ExitStatus:
       numalign version
       numalign version -o json
     """
-    from numalign.cli.printing import print_data, print_document
+    from numalign.cli.printing import print_found
     from numalign.render.text.about import about_document, about_json
 
     found = about()
-    if output == "table":
-        print_document(output, about_document(found))
-    else:
-        print_data(output, about_json(found))
+    print_found(output, lambda: about_document(found), lambda: about_json(found))
     return ExitStatus.DONE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from numalign.errors import StartError
@@ -21,12 +22,25 @@ from tests.conformance import Case
 from tests.conformance.versions import kubelet_of
 
 
-def decide(case: Case) -> dict[str, Any]:
+def when_started(answer: Callable[[Case, CPUManager], dict[str, Any]]) -> Callable[[Case], dict[str, Any]]:
+    """Answer a case with a started manager, or with what the policy itself says where it does not start.
+
+    These cases were recorded without the kubelet around it.
+    """
+
+    def decide(case: Case) -> dict[str, Any]:
+        try:
+            manager = start_case(case)
+        except StartError as error:
+            return {"startError": error.message.removeprefix("new static policy error: ")}
+        return answer(case, manager)
+
+    return decide
+
+
+@when_started
+def decide(case: Case, manager: CPUManager) -> dict[str, Any]:
     """Answer a case of the family."""
-    try:
-        manager = start_case(case)
-    except StartError as error:
-        return {"startError": policy_text(error)}
     state = initial_state(manager)
     steps = []
     for step in case["steps"]:
@@ -83,11 +97,6 @@ def start_case(case: Case) -> CPUManager:
         waive_cpu_reservation=True,  # a few cases were recorded with nothing reserved
     )
     return kubelet.cpu.start(given)
-
-
-def policy_text(error: StartError) -> str:
-    """Return what the policy itself says: these cases were recorded without the kubelet around it."""
-    return error.message.removeprefix("new static policy error: ")
 
 
 def lone_pod(uid: str, name: str, cpus: str) -> PodDemand:

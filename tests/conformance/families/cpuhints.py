@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from numalign.errors import StartError
+from numalign.kubelet.cpu.manager import CPUManager
 from numalign.kubelet.cpu.state import initial_state
 from numalign.kubelet.topology.hints import CANNOT_FIT, HintFamily, ProviderAnswer, expand
 from numalign.model.cpuset import format_set, ids
 from tests.conformance import Case
-from tests.conformance.families.cpu import policy_text, run_step, start_case, try_allocate
+from tests.conformance.families.cpu import run_step, try_allocate, when_started
 from tests.conformance.versions import kubelet_of, pod_of
 
 CPU_GATES = {"CPUManagerPolicyAlphaOptions": True}
@@ -17,12 +17,9 @@ CPU_GATES = {"CPUManagerPolicyAlphaOptions": True}
 Shown = dict[str, list[dict[str, Any]]] | None
 
 
-def decide(case: Case) -> dict[str, Any]:
+@when_started
+def decide(case: Case, manager: CPUManager) -> dict[str, Any]:
     """Answer a case of the family."""
-    try:
-        manager = start_case(case)
-    except StartError as error:
-        return {"startError": policy_text(error)}
     state = initial_state(manager)
     for step in case["prior"]:
         state, _ = run_step(manager, state, step)

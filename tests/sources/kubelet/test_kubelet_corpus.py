@@ -6,7 +6,6 @@ The answers stand in `tests/corpus/kubelet/answers.json`; NUMALIGN_UPDATE_GOLDEN
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,11 +13,9 @@ import pytest
 from numalign.errors import NumalignError
 from numalign.kubelet.config import FIELD_NAMES, KubeletConfig
 from numalign.sources.kubelet.configuration import load
-from tests.corpus import Answers
+from tests.corpus import Corpus
 
-FOLDER = Path(__file__).parents[2] / "corpus" / "kubelet"
-ANSWERS = Answers(FOLDER / "answers.json")
-FILES = sorted(path.name for path in FOLDER.iterdir() if path != ANSWERS.path)
+CORPUS = Corpus("kubelet")
 
 
 def answer(name: str) -> dict[str, Any]:
@@ -36,11 +33,10 @@ def answer(name: str) -> dict[str, Any]:
     return {"settings": settings, "warnings": [f"{one.code}: {one.path}: {one.message}" for one in loaded.warnings]}
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_every_file_is_read_as_its_answer_says(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(FOLDER)
-    ANSWERS.judge(name, answer(name))
+@pytest.mark.parametrize("name", CORPUS.files)
+def test_every_file_is_read_as_its_answer_says(name: str) -> None:
+    CORPUS.judge(name, answer)
 
 
 def test_no_answer_is_left_over() -> None:
-    assert sorted(ANSWERS.known) == FILES
+    assert sorted(CORPUS.known) == CORPUS.files

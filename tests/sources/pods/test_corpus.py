@@ -13,11 +13,9 @@ import pytest
 from numalign.errors import InputError
 from numalign.model.quantity import canonical
 from numalign.sources.pods.manifest import Copies, read
-from tests.corpus import Answers
+from tests.corpus import Corpus
 
-FOLDER = Path(__file__).parents[2] / "corpus" / "pods"
-ANSWERS = Answers(FOLDER / "answers.json")
-FILES = sorted(path.name for path in FOLDER.glob("*.yaml"))
+CORPUS = Corpus("pods")
 
 
 def answer(name: str) -> dict[str, Any]:
@@ -45,18 +43,17 @@ def answer(name: str) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_every_file_is_read_as_its_answer_says(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(FOLDER)
-    ANSWERS.judge(name, answer(name))
+@pytest.mark.parametrize("name", CORPUS.files)
+def test_every_file_is_read_as_its_answer_says(name: str) -> None:
+    CORPUS.judge(name, answer)
 
 
 def test_no_answer_is_left_over() -> None:
-    assert sorted(ANSWERS.known) == FILES
+    assert sorted(CORPUS.known) == CORPUS.files
 
 
 def test_a_gang_has_every_pod_that_is_asked_for() -> None:
-    pods = read([FOLDER / "leader-worker-set.yaml"], Copies(gang=True)).pods
+    pods = read([CORPUS.folder / "leader-worker-set.yaml"], Copies(gang=True)).pods
 
     assert [pod.name for pod in pods] == [
         *["serve-leader-0", "serve-leader-1"],
@@ -66,8 +63,8 @@ def test_a_gang_has_every_pod_that_is_asked_for() -> None:
 
 def test_the_whole_folder_is_read_and_what_is_broken_is_named() -> None:
     """One broken file spoils no other; each is named once, with what is wrong."""
-    given = read([FOLDER], unique=False)
-    alone = [name for name in FILES if "error" not in answer(str(FOLDER / name))]
+    given = read([CORPUS.folder], unique=False)
+    alone = [name for name in CORPUS.files if "error" not in answer(str(CORPUS.folder / name))]
 
     assert {Path(source.document.name).name for source in given.sources} == set(alone)
     broken = {Path(error.where.partition(":")[0]).name for error in given.broken}
