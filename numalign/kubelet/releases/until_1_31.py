@@ -27,8 +27,20 @@ from numalign.kubelet.releases.early_merge import (
     narrowest,
     prefer_single_nodes,
 )
-from numalign.kubelet.releases.moves import gate_switched_on, with_gate, with_option, with_settings, without_gate
-from numalign.kubelet.releases.release import Change, Gate, Kubelet, Manager, MergeRules, Version, version_text
+from numalign.kubelet.releases.release import (
+    Change,
+    Gate,
+    Kubelet,
+    Manager,
+    MergeRules,
+    Version,
+    gate_switched_on,
+    version_text,
+    with_gate,
+    with_option,
+    with_settings,
+    without_gate,
+)
 from numalign.kubelet.releases.v1_32 import V1_32
 from numalign.kubelet.topology.merge.combination import combine_2019
 
@@ -114,7 +126,7 @@ def _sidecars(kubelet: Kubelet) -> Kubelet:
 
 
 def _option(since: Version, name: str, manager: Manager, level: Level) -> Change:
-    """Say that an option appeared as alpha or moved up, without the words of `moves`: its gates were others then."""
+    """Say that an option appeared as alpha or moved up, without the words of `release`: its gates were others then."""
     older: Mapping[Level, str] = {"Alpha": "unknown", "Beta": "alpha", "Stable": "beta"}
     return Change(
         topic=f"option {name}",

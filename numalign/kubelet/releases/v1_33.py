@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from numalign.kubelet.pod_level import complete_in_1_33, names_a_resource
 from numalign.kubelet.reading import requests_of_status
-from numalign.kubelet.releases.moves import (
+from numalign.kubelet.releases.release import (
+    Change,
+    Gate,
+    Kubelet,
     gate_gone,
     gate_locked,
     gate_switched_on,
@@ -14,7 +17,6 @@ from numalign.kubelet.releases.moves import (
     with_reading,
     with_settings,
 )
-from numalign.kubelet.releases.release import Change, Gate, Kubelet
 from numalign.kubelet.topology.options import not_enabled
 
 SINCE = (1, 33)

@@ -5,8 +5,16 @@ from __future__ import annotations
 from numalign.kubelet.cpu.provider import start as start_cpu
 from numalign.kubelet.pod_level import as_containers, complete, skipped
 from numalign.kubelet.reading import Gates, Serve
-from numalign.kubelet.releases.moves import gate_appears, gate_switched_on, option_to_beta, with_gate, with_reading
-from numalign.kubelet.releases.release import Change, Gate, Kubelet
+from numalign.kubelet.releases.release import (
+    Change,
+    Gate,
+    Kubelet,
+    gate_appears,
+    gate_switched_on,
+    option_to_beta,
+    with_gate,
+    with_reading,
+)
 
 SINCE = (1, 34)
 

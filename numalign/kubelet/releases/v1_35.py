@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from numalign.kubelet.reading import Gates, requests_of_spec
-from numalign.kubelet.releases.moves import gate_appears, gate_locked, option_to_stable, with_needs, with_reading
-from numalign.kubelet.releases.release import Change, Kubelet
+from numalign.kubelet.releases.release import (
+    Change,
+    Kubelet,
+    gate_appears,
+    gate_locked,
+    option_to_stable,
+    with_needs,
+    with_reading,
+)
 
 SINCE = (1, 35)
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from numalign.kubelet.device.provider import start as start_devices
 from numalign.kubelet.pod_level import as_a_whole, skipped
 from numalign.kubelet.reading import Gates, PodReading, Serve
-from numalign.kubelet.releases.moves import (
+from numalign.kubelet.releases.release import (
+    Change,
+    Gate,
+    Kubelet,
     gate_gone,
     gate_locked,
     gate_switched_on,
@@ -14,7 +17,6 @@ from numalign.kubelet.releases.moves import (
     with_needs,
     with_reading,
 )
-from numalign.kubelet.releases.release import Change, Gate, Kubelet
 from numalign.kubelet.topology.scope_pod_level import admit_by_container, admit_pod
 
 SINCE = (1, 36)
