@@ -266,7 +266,7 @@ class ExplainedPod(_ExplainedPod):
     @property
     def why(self) -> tuple[str, ...]:
         """Why it was refused, a sentence each; empty: it was not."""
-        from numalign.render.text.refusal import why
+        from numalign.render.text.refusal.why import why
 
         return () if self.refusal is None else tuple(why(self.refusal))
 

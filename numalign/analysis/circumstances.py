@@ -127,10 +127,12 @@ class Circumstances(NamedTuple):
     """The mask of the nodes that had been chosen for the container when a manager failed; None: none were."""
     cores: Cores | None = None
     unreadable: tuple[Unreadable, ...] = ()
+    reduced: frozenset[str] = frozenset()
+    """Of a changed pod: resources of which less is asked here than its manifest does, as the change has it."""
 
 
-def circumstances(outcome: Outcome, rows: Sequence[Row]) -> Circumstances:
-    """Collect what matters for the resources in the way of a refused pod."""
+def circumstances(outcome: Outcome, rows: Sequence[Row], state: NodeState) -> Circumstances:
+    """Collect what matters for the resources in the way of a refused pod; `state` is what the rows were counted in."""
     node, result = outcome.before.node, outcome.result
     names = [row.resource for row in rows]
     hint = result.hints.get(result.container or "") if result.stage == "allocate" else None
@@ -139,7 +141,7 @@ def circumstances(outcome: Outcome, rows: Sequence[Row]) -> Circumstances:
         handed=tuple(one for one in handed_on(node, outcome.after, outcome.demand) if one.resource in names),
         sums=tuple(_sums(outcome)),
         shares=tuple(_shares(outcome)),
-        loose=tuple(_loose(node, outcome.after, name) for name in names if name in node.device.resources),
+        loose=tuple(_loose(node, state, name) for name in names if name in node.device.resources),
         groups=tuple(_groups(outcome)) if any(map(is_memory, names)) else (),
         joined=joined(outcome) if any(map(is_memory, names)) else (),
         chosen=hint.numa_affinity if hint else None,

@@ -47,7 +47,12 @@ class Row(NamedTuple):
     width: int
     """How few nodes could hold it on an empty machine; 0: the resource has no opinion."""
     possible: bool
-    """Some set of nodes holds it now."""
+    """Some set of nodes holds it now; of devices that no node has, the machine does."""
+
+    @property
+    def unplaced(self) -> bool:
+        """Tell whether these are devices of which no plugin tells a node, so that any node does."""
+        return all(cell.verdict == "any" for cell in self.cells)
 
 
 class Matrix(NamedTuple):
@@ -62,7 +67,10 @@ class Matrix(NamedTuple):
 
     def fits(self, column: int) -> bool:
         """Tell whether one node alone could hold everything."""
-        return all(row.cells[column].verdict in ("enough", "any") for row in self.rows)
+        return all(
+            row.cells[column].verdict == "enough" or (row.cells[column].verdict == "any" and row.possible)
+            for row in self.rows
+        )
 
 
 def matrix(node: Node, pod: PodDemand, decision: Decision) -> Matrix:
@@ -90,6 +98,8 @@ def _bound(state: NodeState, row: Row, ids: tuple[int, ...], handed: Sequence[Ha
     memory = is_memory(row.resource)
     if not given and not memory:
         return row
+    if row.unplaced:
+        return row._replace(possible=row.free + sum(sum(each.values()) for each in given) >= row.requested)
     cells = []
     for numa, cell in zip(ids, row.cells, strict=True):
         group = state.memory.groups[numa] if memory and numa < len(state.memory.groups) else 0

@@ -115,9 +115,10 @@ def _alike(one: Refusal, other: Refusal) -> bool:
 def taken_apart(outcome: Outcome) -> Refusal:
     """Take a refusal apart as it is now, without asking whether an empty machine would refuse, too."""
     result = outcome.result
-    table = refused_at(outcome)
+    decision = _refused_decision(outcome)
+    table = decision and matrix(outcome.before.node, outcome.demand, decision)
     blocking = culprits(outcome, table)
-    around = circumstances(outcome, blocking)
+    around = circumstances(outcome, blocking, decision.state if decision else outcome.after)
     told = {row.resource: row.requested for row in blocking}
     return Refusal(
         stage=_stage(outcome, blocking),
@@ -176,8 +177,13 @@ def culprits(outcome: Outcome, table: Matrix | None) -> tuple[Row, ...]:
 
 def refused_at(outcome: Outcome) -> Matrix | None:
     """Lay out the decision at which the managers refused a pod; None: they did not, or never came to one."""
+    decision = _refused_decision(outcome)
+    return decision and matrix(outcome.before.node, outcome.demand, decision)
+
+
+def _refused_decision(outcome: Outcome) -> Decision | None:
     asked = () if outcome.result.admit else decisions(outcome)
-    return matrix(outcome.before.node, outcome.demand, asked[-1]) if asked else None
+    return asked[-1] if asked else None
 
 
 def decisions(outcome: Outcome) -> tuple[Decision, ...]:

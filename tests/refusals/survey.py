@@ -21,7 +21,7 @@ from numalign.kubelet import node as twin
 from numalign.kubelet.admission import Outcome, Session, admit, end, open_session
 from numalign.kubelet.setup import Setup
 from numalign.model.pod import Pod
-from numalign.render.text.refusal import why
+from numalign.render.text.refusal.why import why
 from numalign.sources.recorded import scenario
 from numalign.tasks.hardware import with_what_lacks
 from tests.conftest import VECTORS

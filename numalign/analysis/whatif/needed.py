@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from numalign.analysis.alignment import aligned
-from numalign.analysis.refusal import taken_apart
+from numalign.analysis.refusal import Refusal, taken_apart
 from numalign.analysis.whatif.change import Part, WayOut
 from numalign.analysis.whatif.cuts import steps
 from numalign.analysis.whatif.moving import without
@@ -95,11 +95,24 @@ def _reason(tries: _Tries, change: WayOut, part: WayOut) -> Part:
     more = _with_more(tries, change, part)
     tried = tries.attempt(more) if more else None
     if more is not None and tried is not None and not tried.admit:
-        return Part(part, taken_apart(tried), larger=more.amounts[next(iter(part.amounts))])
+        return Part(part, _taken_apart(tried, more, part), larger=more.amounts[next(iter(part.amounts))])
     if _count(change) == 1:
         return Part(part, None)  # without it there is the refusal itself
-    tried = tries.attempt(_rest(change, part))
-    return Part(part, None if tried is None or tried.admit else taken_apart(tried))
+    rest = _rest(change, part)
+    tried = tries.attempt(rest)
+    return Part(part, None if tried is None or tried.admit else _taken_apart(tried, rest, part))
+
+
+def _taken_apart(tried: Outcome, change: WayOut, part: WayOut) -> Refusal:
+    """Take a refusal apart; it knows of which resources a change asks for less, but for the part that it is about."""
+    found = taken_apart(tried)
+    at = found.matrix.container if found.matrix else found.container
+    reduced = frozenset(
+        resource
+        for (container, resource), nano in change.amounts.items()
+        if at in (None, container) and nano < change.asked[container, resource]
+    )
+    return found._replace(around=found.around._replace(reduced=reduced - {name for _, name in part.amounts}))
 
 
 def _with_more(tries: _Tries, change: WayOut, part: WayOut) -> WayOut | None:

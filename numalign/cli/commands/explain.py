@@ -25,7 +25,8 @@ from numalign.cli.stderr import but_claims, report, tell
 from numalign.errors import CrashError, Notice, StartError
 from numalign.exit_status import ExitStatus
 from numalign.kubelet.admission import Session
-from numalign.render.text.changes import Advice, quantity_text
+from numalign.render.text.amounts import quantity_text
+from numalign.render.text.changes import Advice
 from numalign.render.text.explain import explain_document, start_document
 from numalign.results.explain import ExplainedPod, ExplainResult
 from numalign.results.verdict import FailOn, claims_fail, fails

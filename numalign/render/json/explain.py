@@ -10,9 +10,11 @@ from numalign.model.quantity import NANO
 from numalign.render.json.admit import claims_of, pod_json, setup_json
 from numalign.render.json.data import Data, head, warnings
 from numalign.render.text.alignment import cause_text
-from numalign.render.text.changes import Advice, because, change_text, quantity_text, unaligned, what_text
+from numalign.render.text.amounts import quantity_text
+from numalign.render.text.because import because, unaligned
+from numalign.render.text.changes import Advice, change_text, what_text
 from numalign.render.text.details import alternatives_json, merging_json
-from numalign.render.text.refusal import why
+from numalign.render.text.refusal.why import why
 
 if TYPE_CHECKING:
     from numalign.analysis.circumstances import Amount
@@ -142,7 +144,7 @@ def _change(config: KubeletConfig, told: ExplainedPod, change: WayOut, after: Po
             for part in change.parts
         ],
         "aligned": change.aligned,
-        "notAligned": list(unaligned(change, after)),
+        "notAligned": list(unaligned(change, after, config)),
         "pods": [pod.name for pod in change.pods],
         "fewest": change.fewest,
         "requests": [

@@ -179,7 +179,7 @@ def memory_text(holding: Holding) -> str:
 def refusal_document(group: RefusedAlike) -> Document:
     """Tell one refusal so that a person can act on it."""
     from numalign.render.text.matrix import matrix_table
-    from numalign.render.text.refusal import why
+    from numalign.render.text.refusal.why import why
 
     told = group.refusal
     more = f" and {group.number - 1} more" if group.number > 1 else ""

@@ -87,10 +87,11 @@ def reason_of(container: ContainerResult, qos: str) -> str:
     elif judged.remote:
         parts.append(", ".join([*_remote(judged), f"CPUs on {nodes_text(judged.places[CPU])}"]))
     elif judged.verdict == "spread":
-        counted = ", as the kubelet counts: with reserved CPUs" * judged.least_with_reserved
-        parts.append(
-            f"on {nodes_text(judged.nodes)}, where {_nodes(judged.least)} would do on an empty machine{counted}"
-        )
+        if judged.least_with_reserved:
+            enough = f"though the kubelet counts on {_nodes(judged.least)}, reserved CPUs included"
+        else:
+            enough = f"where {_nodes(judged.least)} would do on an empty machine"
+        parts.append(f"on {nodes_text(judged.nodes)}, {enough}")
     if judged.unknown and judged.verdict in ("unknown", "spread", "incomplete"):
         parts.append(f"nobody knows the NUMA node of {', '.join(map(part_text, judged.unknown))}")
     return "; ".join(parts)

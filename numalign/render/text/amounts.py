@@ -7,6 +7,7 @@ from functools import partial
 from itertools import takewhile
 
 from numalign.model.cpuset import format_set
+from numalign.model.quantity import NANO, Quantity, canonical
 from numalign.model.resources import is_bytes
 
 _UNITS = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
@@ -83,3 +84,10 @@ def nodes_text(mask: int | None) -> str:
     if not mask:
         return "no node"
     return f"{'node' if mask.bit_count() == 1 else 'nodes'} {format_set(mask)}"
+
+
+def quantity_text(nano: int) -> str:
+    """Write an amount as a manifest would."""
+    whole = nano // NANO
+    binary = nano % NANO == 0 and whole >= 1 << 20 and whole % 1024 == 0
+    return canonical(Quantity(nano, "BinarySI" if binary else "DecimalSI", None))

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import reduce
-from operator import or_
 from typing import TYPE_CHECKING
 
-from numalign.analysis.whatif.settings import CPU_POLICY_OPTIONS, MEMORY_POLICY, POLICY, SCOPE, TOPOLOGY_POLICY_OPTIONS
-from numalign.model.quantity import NANO, Quantity, canonical
-from numalign.model.resources import CPU
+from numalign.analysis.whatif.settings import CPU_POLICY_OPTIONS, POLICY, SCOPE, TOPOLOGY_POLICY_OPTIONS
+from numalign.model.quantity import NANO, with_decimals
+from numalign.model.resources import CPU, is_bytes
 from numalign.render.page.document import Line
-from numalign.render.text.alignment import reason_of
-from numalign.render.text.amounts import bytes_text, nodes_text, written
-from numalign.render.text.refusal import in_short, why
+from numalign.render.text.amounts import bytes_text, nodes_text, quantity_text
+from numalign.render.text.because import because, unaligned
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
-    from numalign.analysis.refusal import Refusal
     from numalign.analysis.whatif.change import Part, WayOut
     from numalign.kubelet.config import KubeletConfig
     from numalign.results.admit import PodResult
     from numalign.results.explain import ExplainedPod
+
+MAX_CONTAINERS_PLACED = 4
+"""Of how many containers the nodes are told apart; of more none are."""
 
 COUNTS = {2: "Two", 3: "Three", 4: "Four", 5: "Five", 6: "Six"}
 
@@ -57,7 +55,7 @@ def changes_lines(config: KubeletConfig, told: ExplainedPod, advice: Advice) -> 
 def _change(
     number: int, change: WayOut, after: PodResult | None, config: KubeletConfig, told: ExplainedPod
 ) -> Iterator[Line]:
-    many, aligned = told.containers, ALIGNED[change.aligned]
+    many, aligned = told.containers, ALIGNED[change.aligned] + _where(change, after, told)
     if after is not None and any(one.alignment.verdict == "unknown" for one in after.containers):
         aligned = "; aligned or not, nobody knows then"
     if len(change.parts) < 2:
@@ -73,33 +71,21 @@ def _change(
             yield Line(f"     - {what_text(part.change, config, many)}")
             yield from _reason("       ", part, ["said above"] if sentences in known else sentences)
             known.append(sentences)
-    for text in unaligned(change, after):
+    for text in unaligned(change, after, config):
         yield Line(f"     {text}", "warn")
 
 
-def next_in_the_way(told: ExplainedPod) -> Iterator[str]:
-    """Say what would be in the way next, where no cut of a single request does.
-
-    The refusal names what the kubelet met first; who asks for less of only that is refused again.
-    """
-    refusal = told.refusal
-    if refusal is None or any(len(change.amounts) == 1 and len(change.parts) == 1 for change in told.changes):
-        return
-    number, change = next(
-        ((number, one) for number, one in enumerate(told.changes, start=1) if len(one.amounts) > 1), (0, None)
-    )
-    if change is None:
-        return
-    named = {row.resource for row in (*refusal.culprits, *refusal.also)}
-    named |= {one.resource for one in refusal.around.sums} | {one.resource for one in refusal.amounts}
-    others = [key for key in change.amounts if key[1] not in named or refusal.container not in (None, key[0])]
-    if others and len(others) < len(change.amounts):
-        texts = []
-        for container in dict.fromkeys(name for name, _ in others):
-            amounts = [f"{quantity_text(change.asked[key])} {key[1]}" for key in others if key[0] == container]
-            of = f" of container {container}" if told.containers > 1 else ""
-            texts.append(f"{', '.join(amounts)}{of}")
-        yield f"to ask for less of that alone would not do: {' and '.join(texts)} would be refused, too (see {number}.)"
+def _where(change: WayOut, after: PodResult | None, told: ExplainedPod) -> str:
+    """Name the nodes of an aligned pod, where there are several to choose from."""
+    one_node = bool(told.matrices) and len(told.matrices[0].nodes) == 1
+    if not change.aligned or after is None or change.machine or one_node:
+        return ""
+    nodes = {one.name: one.alignment.nodes for one in after.containers if one.alignment.aligned}
+    if len(set(nodes.values())) == 1:
+        return f", on {nodes_text(next(iter(nodes.values())))}"
+    if len(nodes) > MAX_CONTAINERS_PLACED:
+        return ""
+    return f", {', '.join(f'{name} on {nodes_text(mask)}' for name, mask in nodes.items())}"
 
 
 def _reason(indent: str, part: Part, sentences: Sequence[str]) -> Iterator[Line]:
@@ -116,67 +102,6 @@ def _next_cores(part: Part) -> str:
     return ""
 
 
-def because(part: Part, refusal: Refusal | None, after: PodResult | None) -> list[str]:
-    """Say why one part of a change is needed, a sentence a line; nothing where the refusal itself says it.
-
-    `after` is what the pod would get.
-    """
-    change, found = part.change, part.otherwise
-    grown = [key for key, nano in change.amounts.items() if nano > change.asked[key]]
-    if grown and refusal is not None and refusal.stage == "policy" and not refusal.odd_cores:
-        widest = max(row.width for row in refusal.culprits)
-        like = ", ".join(row.resource for row in refusal.culprits if row.width == widest)
-        return [f"as {like} takes {widest} nodes, {grown[0][1]} has to take {widest}, too"]
-    if found is None:
-        return [EFFECTS[flag, text] for flag, text in change.flags.items() if (flag, text) in EFFECTS]
-    sentences = (change.pods and after and _room(found, after)) or in_short(found)
-    if refusal is not None and set(map(_limit, sentences)) <= set(map(_limit, why(refusal))):
-        return []
-    return sentences
-
-
-def _room(found: Refusal, after: PodResult) -> list[str]:
-    """Say what all is short on the one node that a pod gets once others have gone; nothing where it is one resource."""
-    whose = [one for one in after.containers if found.container in (None, one.name)]
-    nodes = reduce(or_, (one.alignment.nodes for one in whose), 0)
-    table = found.matrix
-    if table is None or table.container != found.container or nodes.bit_count() != 1:
-        return []
-    place = table.nodes.index(nodes.bit_length() - 1)
-    short = [row for row in table.rows if row.cells[place].free + row.cells[place].handed < row.requested]
-    if len(short) < 2:
-        return []
-    texts = []
-    for row in short:
-        free = row.cells[place].free
-        say = written(row.resource, [row.requested, free])
-        texts.append(f"{say(row.requested)} {row.resource} ({say(free)} free)")
-    return [f"{nodes_text(nodes)} has to give {', '.join(texts[:-1])} and {texts[-1]}"]
-
-
-def _limit(sentence: str) -> str:
-    """Cut a sentence down to the resource and what there is of it: who knows that needs no other amount asked."""
-    sentence = sentence.removeprefix("on an empty machine: ")
-    places = re.search(r" \((?:node|between|on|most) .*\)", sentence)
-    if places:
-        return f"{sentence.split()[0]}{places[0]}"
-    return re.sub(r": \S+ asked\b", ":", sentence)
-
-
-def unaligned(change: WayOut, after: PodResult | None) -> Iterator[str]:
-    """Say why the pod would not be aligned after a change."""
-    if change.aligned is not False or after is None:
-        return
-    told: dict[str, list[str]] = {}
-    for container in after.containers:
-        reason = reason_of(container, after.qos)
-        if reason and container.alignment.aligned is False:
-            told.setdefault(reason, []).append(container.name)
-    for reason, names in told.items():
-        who = f"{', '.join(names)}: " if len(after.containers) > 1 else ""
-        yield f"not aligned: {who}{reason}"
-
-
 def change_text(change: WayOut, config: KubeletConfig, containers: int = 1) -> str:
     """Say what to change, and whether the pod is aligned then."""
     return f"{what_text(change, config, containers)}{ALIGNED[change.aligned]}"
@@ -187,16 +112,6 @@ ALIGNED: Mapping[bool | None, str] = {
     False: "; it is NOT aligned then",
     None: "",
 }
-
-EFFECTS: Mapping[tuple[str, str], str] = {
-    (POLICY, "restricted"): "it takes several NUMA nodes where one is too small even when empty",
-    (POLICY, "best-effort"): "it takes the best nodes there are, and refuses nothing for being apart",
-    (POLICY, "none"): "it does not look at NUMA nodes",
-    (SCOPE, "container"): "each container may then be on other NUMA nodes than the rest of the pod",
-    (SCOPE, "pod"): "NUMA nodes are then chosen once, for the whole pod",
-    (MEMORY_POLICY, "None"): "memory is then not counted and not kept on any NUMA node",
-}
-"""(flag, value) -> what it does to a pod that was refused without it."""
 
 
 def what_text(change: WayOut, config: KubeletConfig, containers: int) -> str:
@@ -235,13 +150,18 @@ def _requests(change: WayOut, containers: int) -> Iterator[str]:
         asked = change.asked[container, resource]
         if nano:
             most = "at most " * (nano < asked)
-            less.append(f"{most}{quantity_text(nano)} {resource} instead of {quantity_text(asked)}{where}")
+            less.append(f"{most}{quantity_text(nano)} {resource} instead of {_as_asked(resource, asked)}{where}")
         else:
             left_out.append(f"{resource}{where}")
     if less:
         yield "ask for " + " and ".join(less)
     if left_out:
         yield "leave out " + " and ".join(left_out)
+
+
+def _as_asked(resource: str, nano: int) -> str:
+    """Write what the manifest asks for; a part of a byte as the `1.6Gi` that it comes from."""
+    return with_decimals(nano) if is_bytes(resource) and nano % NANO else quantity_text(nano)
 
 
 def _settings(change: WayOut, config: KubeletConfig) -> Iterator[str]:
@@ -266,10 +186,3 @@ def _options(flag: str, text: str, old: Mapping[str, str]) -> Iterator[str]:
     for name, _, value in (pair.partition("=") for pair in text.split(",")):
         if old.get(name) != value:
             yield f"turn option {name} {'on' if value == 'true' else 'off'} (--{flag})"
-
-
-def quantity_text(nano: int) -> str:
-    """Write an amount as a manifest would."""
-    whole = nano // NANO
-    binary = nano % NANO == 0 and whole >= 1 << 20 and whole % 1024 == 0
-    return canonical(Quantity(nano, "BinarySI" if binary else "DecimalSI", None))

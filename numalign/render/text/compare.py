@@ -12,7 +12,7 @@ from numalign.render.json.data import Data, head, warnings
 from numalign.render.page.document import Cell, Document, Line, Styled, Table
 from numalign.render.text.admit import hint_text, labels, machine_line
 from numalign.render.text.amounts import amount_text, nodes_text
-from numalign.render.text.refusal import why
+from numalign.render.text.refusal.why import why
 from numalign.render.text.verdict import verdict_word
 from numalign.results.compare import ComparedRow
 

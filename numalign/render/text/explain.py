@@ -11,11 +11,12 @@ from numalign.render.page.document import Cell, Document, Line, Table
 from numalign.render.text.admit import header, machine_line
 from numalign.render.text.alignment import cause_text, reason_of
 from numalign.render.text.amounts import nodes_text
-from numalign.render.text.changes import Advice, changes_lines, next_in_the_way
+from numalign.render.text.because import next_in_the_way
+from numalign.render.text.changes import Advice, changes_lines
 from numalign.render.text.details import alternatives_lines, details
 from numalign.render.text.hardware import CLOSENESS
 from numalign.render.text.matrix import matrix_notes, matrix_table
-from numalign.render.text.refusal import why
+from numalign.render.text.refusal.why import why
 
 if TYPE_CHECKING:
     from numalign.analysis.placement import Placement
@@ -99,6 +100,7 @@ def explanation(
         *(Line(f"  {text}", "bold") for text in next_in_the_way(told)),
         Line(f"  {_kubelet_says(told.refusal)}"),
         *_matrices(told),
+        *_in_spite(told),
         *changes_lines(config, told, advice),
     ]
 
@@ -131,11 +133,26 @@ def _matrices(told: ExplainedPod) -> Iterator[Line | Table]:
     for table in told.matrices:
         yield Line()
         if not table.rows:
-            yield Line(f"  {_whom(table.container)}: asks for nothing that has a NUMA node")
+            yield Line(f"  {_whom(table.container)}: the kubelet ties nothing that it asks for to NUMA nodes")
             continue
         yield Line(f"  {_whom(table.container)}")
         yield matrix_table(table, verdict=True)
         yield from (Line(f"  {text}") for text in matrix_notes(table))
+
+
+def _in_spite(told: ExplainedPod) -> Iterator[Line]:
+    """Say why a node that has everything did not help."""
+    refusal = told.refusal
+    if refusal is None or not any(
+        table.fits(place) for table in told.matrices[-1:] for place in range(len(table.nodes))
+    ):
+        return
+    if refusal.around.cores is not None:
+        yield Line("  yes ✓ counts single CPUs; full-pcpus-only gives out whole cores only, see above")
+    elif refusal.stage == "fit":
+        yield Line("  yes ✓ is about NUMA nodes; the node as a whole refuses the pod, see above")
+    elif refusal.stage == "allocation":
+        yield Line("  yes ✓ is about what is free; it was refused while it was handed out, see above")
 
 
 def _whom(container: str | None) -> str:

@@ -33,6 +33,9 @@ def matrix_table(table: Matrix, *, verdict: bool = False) -> Table:
         for places in columns:
             cell = row.cells[places[0]]
             sign, style = SIGNS.get(cell.verdict, ("", ""))
+            if row.unplaced:
+                cells.append("-")
+                continue
             free, total = amount_text(row.resource, cell.free), amount_text(row.resource, cell.total)
             handed = f" + {amount_text(row.resource, cell.handed)}" if cell.handed else ""
             cells.append(Styled(f"{free}{handed} of {total} {sign}".rstrip(), style))
@@ -44,13 +47,15 @@ def matrix_table(table: Matrix, *, verdict: bool = False) -> Table:
 
 
 def matrix_notes(table: Matrix) -> Iterator[str]:
-    """Say what the signs of a matrix do not: amounts that are handed on, and nodes with enough that cannot be used."""
+    """Say what the signs of a matrix do not: what init containers leave, and nodes with enough that cannot be used."""
     handed = [row for row in table.rows if any(cell.handed for cell in row.cells)]
     if handed:
         tied = [row.resource for row in handed if any(_unused(row, cell) for cell in row.cells)]
         why = f"; a node without such {' and '.join(tied)} (✗) cannot be used alone" if tied else ""
-        yield f"+ is what init containers hand on{why}"
+        yield f"+ is what the pod's init containers held and leave to the next container{why}"
     for row in table.rows:
+        if row.unplaced:
+            yield f"{row.resource}: no plugin tells where these devices are, so any node does; {row.free} free in all"
         bound = [place for place, cell in enumerate(row.cells) if cell.group and _unused(row, cell)]
         if bound:
             together = nodes_text(reduce(or_, (row.cells[place].group for place in bound)))
@@ -83,6 +88,8 @@ def _verdict(table: Matrix, place: int) -> Cell:
 
 def could_use(table: Matrix, row: Row) -> str:
     """Say which nodes could hold a resource alone, or that it takes several."""
+    if row.unplaced and not row.possible:
+        return "nothing"
     alone = [place for place, cell in enumerate(row.cells) if cell.verdict in ("enough", "any")]
     if row.cells and len(alone) == len(row.cells):
         return "any node"

@@ -12,7 +12,7 @@ from numalign.analysis.whatif.situation import Situation, arrivals
 from numalign.kubelet.admission import Outcome, admit
 from numalign.kubelet.setup import Setup
 from numalign.model.pod import Pod
-from numalign.render.text.refusal import in_short
+from numalign.render.text.refusal.why import in_short
 from tests.analysis.support import GPU, config, machine, pod
 
 BOTH = {("app", "cpu"): 4 * 10**9, ("app", GPU): 10**9}

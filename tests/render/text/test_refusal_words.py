@@ -9,7 +9,7 @@ from numalign.kubelet.config import KubeletConfig
 from numalign.model.machine import Device, Machine
 from numalign.model.pod import Pod
 from numalign.render.text.amounts import written
-from numalign.render.text.refusal import why
+from numalign.render.text.refusal.why import why
 from tests.analysis.support import GPU, NIC, STATIC, config, limits, machine, outcome, pod, pod_of
 from tests.refusals.survey import refusals, scenarios
 
@@ -65,7 +65,7 @@ def with_gpus(*devices: Device) -> Machine:
             pod_of("p", one=limits(2), two=limits(3)),
             (),
             HYPER,
-            ["cpu: 3 asked, but full-pcpus-only gives out whole cores of 2 threads: ask for 2 or 4"],
+            ["cpu: 3 asked by two, but full-pcpus-only gives out whole cores of 2 threads: ask for 2 or 4"],
             id="whole cores: the container's own number in scope pod",
         ),
         pytest.param(
@@ -95,7 +95,10 @@ def with_gpus(*devices: Device) -> Machine:
             (),
             FIGURE,
             [
-                "cpu: 4 asked, the whole machine has 3 free (node 0: 0 of 4, node 1: 3 of 4)",
+                (
+                    "cpu: 4 asked, the whole machine has 3 free, as this pod's own one holds 5 "
+                    "(node 0: 0 of 4, node 1: 3 of 4)"
+                ),
                 "cpu: the pod's containers together ask for 9 (one 5 + two 4), and the machine never has more than 8",
             ],
             id="never, because its containers together ask for more than there is",
@@ -121,11 +124,8 @@ def with_gpus(*devices: Device) -> Machine:
             FIGURE,
             [
                 "memory: 16Gi asked, 17Gi free in all (node 0: 8Gi of 14Gi, node 1: 9Gi of 15Gi)",
-                (
-                    "while memory of a node is held, that node is used only as it is: node 0 with no other (held by "
-                    "a), node 1 with no other (held by b)"
-                ),
-                "so what is asked has to be free on one of: node 1 (9Gi memory), node 0 (8Gi memory)",
+                ("memory is held already on node 0 alone (by a) and node 1 alone (by b), so these cannot be combined"),
+                "so what is asked has to fit one of these: node 1 (9Gi memory free), node 0 (8Gi memory free)",
                 "on an empty machine: cpu: 1 asked: fits one node, which has 4 at most",
                 "on an empty machine: memory: 16Gi asked: takes 2 nodes, as one has 15Gi at most",
                 (
@@ -163,7 +163,7 @@ def test_what_an_init_container_held_is_taken_over() -> None:
     """Two CPUs of node 0 go to the next container; node 0 has one more, and three are asked from one node."""
     asked = pod_of("p", init=limits(1), app=limits(4))
     found = words(config("single-numa-node"), asked, pod("there", 1), on=FIGURE)
-    assert found[-1] == "cpu: init hands on 1 on node 0 to the containers after it, which must use node 0, too"
+    assert found[-1] == "cpu: init leaves 1 on node 0 to the containers after it, which must use node 0, too"
 
 
 def test_what_an_init_container_hands_on_is_counted_beside_what_is_free() -> None:
@@ -172,7 +172,7 @@ def test_what_an_init_container_hands_on_is_counted_beside_what_is_free() -> Non
     assert words(config("best-effort"), asked, on=FIGURE) == [
         (
             "cpu: 9 asked, the whole machine never has more than 8, and has 6 free now besides the 2 that init "
-            "hands on (node 0: 2 of 4, node 1: 4 of 4)"
+            "leaves to it (node 0: 2 + 2 of 4, node 1: 4 of 4)"
         )
     ]
 
@@ -182,15 +182,18 @@ def test_memory_that_an_init_container_hands_on_is_added_up() -> None:
     data = next(one for one in scenarios() if one["id"] == "e2e-d-00605")
     [found] = [outcome for index, _, outcome in refusals(data) if index == 4]
     assert list(why(refusal(found))) == [
-        "hugepages-2Mi: 256Mi asked, 380Mi free in all (node 0: 252Mi of 256Mi, node 1: 128Mi of 128Mi)",
+        "hugepages-2Mi: 256Mi asked, 380Mi free in all (node 0: 252Mi + 2Mi of 256Mi, node 1: 128Mi of 128Mi)",
         (
-            "while memory of a node is held, that node is used only as it is: node 0 with no other (held by p1 and "
-            "this pod's own i0)"
+            "memory is held already on node 0 alone (by p1 and this pod's own i0), so node 0 is not combined with "
+            "another"
         ),
-        ("so what is asked has to be free on one of: node 0 (252Mi hugepages-2Mi), node 1 (128Mi hugepages-2Mi)"),
         (
-            "hugepages-2Mi: i0 hands on 2Mi on node 0 to the containers after it, as free memory of exactly node 0: "
-            "252Mi + 2Mi = 254Mi, 256Mi asked"
+            "so what is asked has to fit one of these: node 0 (252Mi hugepages-2Mi free), node 1 (128Mi hugepages-2Mi "
+            "free)"
+        ),
+        (
+            "hugepages-2Mi: i0 leaves 2Mi on node 0 to the containers after it, to be used only with free memory of "
+            "node 0: 252Mi + 2Mi = 254Mi, 256Mi asked"
         ),
     ]
 
@@ -200,7 +203,7 @@ def test_a_hint_that_cannot_be_extended_is_told_as_memory_that_binds_its_nodes()
         config("restricted", **STATIC), pod("p", 1, "16Gi"), pod("a", 1, "6Gi"), pod("b", 4, "6Gi"), on=FIGURE
     )
     assert "failed to find NUMA nodes to extend the current topology hint" in found.message
-    assert list(why(refusal(found)))[1].startswith("while memory of a node is held, that node is used only as it is")
+    assert list(why(refusal(found)))[1].endswith("so these cannot be combined")
 
 
 def test_each_resource_that_would_be_refused_alone_is_named() -> None:
@@ -218,7 +221,7 @@ def test_what_is_taken_over_ties_a_container_to_a_node() -> None:
     asked = pod_of("p", init=limits(1), app=limits(1, gpu=1))
     found = words(config("single-numa-node"), asked, pod("there", 1, gpu=1))
     assert found == [
-        "cpu: 1 asked: init containers leave CPUs of node 0 to it, so it must use node 0",
+        "cpu: 1 asked: init leaves 1 CPU of node 0 to it, so it must use node 0",
         (
             f"{GPU}: 1 asked, and node 0 cannot give it; what other nodes have does not help "
             "(node 0: 0 of 1, node 1: 1 of 1)"

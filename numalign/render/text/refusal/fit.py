@@ -1,0 +1,57 @@
+"""The node as a whole has too little, or does not want the pod."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from numalign.kubelet.fit.check import Shortage
+from numalign.model.quantity import NANO
+from numalign.model.resources import CPU
+from numalign.render.text.amounts import written
+from numalign.render.text.refusal.short import how_to_add
+
+if TYPE_CHECKING:
+    from numalign.analysis.circumstances import Circumstances
+    from numalign.analysis.refusal import Refusal
+
+
+def node_too_small(refusal: Refusal) -> Iterator[str]:
+    """The managers would, but the node as a whole has too little, or does not want the pod."""
+    for one in refusal.shortages:
+        yield _short(one, refusal.around) if isinstance(one, Shortage) else f"{one.reason}: {one.message}"
+
+
+def _short(short: Shortage, around: Circumstances) -> str:
+    """Say what the node lacks, and which container asks for how much of it."""
+    text = shortage_text(short)
+    for one in around.shares:
+        if one.resource == short.resource:
+            say = written(one.resource, [amount // NANO for _, amount in one.parts])
+            parts = " + ".join(
+                f"{name} {_cores_text(nano * 1000 // NANO) if one.resource == CPU else say(nano // NANO)}"
+                for name, nano in one.parts
+            )
+            text = text.replace(" asked,", f" asked ({parts}),", 1)
+    return text
+
+
+def shortage_text(short: Shortage) -> str:
+    """Say what the node as a whole lacks, in the units in which people ask for it."""
+    if short.resource == "cpu":
+        asked, used, there = (_cores_text(amount) for amount in (short.requested, short.used, short.capacity))
+    else:
+        say = written(short.resource, [short.requested, short.used, short.capacity])
+        asked, used, there = say(short.requested), say(short.used), say(short.capacity)
+    if not short.capacity:
+        return f"{short.resource}: {asked} asked, and the node has none{how_to_add(short.resource, short.requested)}"
+    if short.requested > short.capacity:
+        return f"{short.resource}: {asked} asked, and the node has {there}" + (
+            f", of which other pods have {used}" if short.used else ""
+        )
+    return f"{short.resource}: {asked} asked, {used} of the node's {there} taken by other pods"
+
+
+def _cores_text(milli: int) -> str:
+    """Write milli-CPUs as CPUs: `19.5`."""
+    return f"{milli / 1000:.3f}".rstrip("0").rstrip(".")

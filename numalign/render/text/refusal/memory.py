@@ -1,0 +1,85 @@
+"""Memory that is free and cannot be used, since nodes whose memory is held are used only as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from numalign.model.resources import is_bytes
+from numalign.render.text.amounts import nodes_text, written
+from numalign.render.text.refusal.nodes import MAX_NODES_NAMED, names_text
+
+if TYPE_CHECKING:
+    from numalign.analysis.circumstances import Circumstances
+    from numalign.analysis.matrix import Matrix, Row
+    from numalign.analysis.refusal import Refusal
+
+
+MAX_PODS_NAMED = 3
+"""How many pods are named that hold the memory of some nodes."""
+
+
+def memory_apart(refusal: Refusal) -> Iterator[str]:
+    """Say which nodes' memory may be used together, and what that leaves."""
+    around, table = refusal.around, refusal.matrix
+    rows = [row for row in refusal.culprits if is_bytes(row.resource)]
+    if table is None or not around.groups or not any(row.free >= row.requested for row in rows):
+        return
+    yield f"memory is held already on {_groups(around)}, so {_rule([one.nodes for one in around.groups])}"
+    sets = [(mask, [_sum(row, table, mask) for row in rows]) for mask in around.joined]
+    sets.sort(key=lambda one: (-one[1][0], one[0]))
+    places = [
+        f"{nodes_text(mask)} ({', '.join(map(_amount_of, rows, free))} free)" for mask, free in sets[:MAX_NODES_NAMED]
+    ]
+    one_of = "one of these: " * (len(places) > 1)
+    yield f"so what is asked has to fit {one_of}{', '.join(places)}{', …' * (len(sets) > MAX_NODES_NAMED)}"
+    fits = [mask for mask, free in sets if all(map(_enough, rows, free))]
+    if fits and around.chosen is not None:
+        yield _unused(fits[0], around.chosen)
+
+
+def _rule(groups: Sequence[int]) -> str:
+    """Say what follows for the nodes whose memory is held (docs/rules/memory-manager.md 23)."""
+    alone = [mask for mask in groups if not mask & (mask - 1)]
+    if not alone:
+        return "these are used only together" if len(groups) == 1 else "each of these is used only as a whole"
+    if len(alone) < len(groups):
+        return "a node held alone is not combined with others, and nodes held together are used only together"
+    return "these cannot be combined" if len(alone) > 1 else f"{nodes_text(alone[0])} is not combined with another"
+
+
+def _unused(fits: int, chosen: int) -> str:
+    """Say why nodes that have enough memory are not used."""
+    if chosen & ~fits:
+        return (
+            f"{nodes_text(fits)} would do, but before the memory {nodes_text(chosen)} had been chosen for everything "
+            "the container asks for, and memory is taken from there"
+        )
+    return f"{nodes_text(fits)} would do, but that is more nodes than this container's memory alone would need"
+
+
+def _sum(row: Row, table: Matrix, mask: int) -> int:
+    return sum(cell.free for numa, cell in zip(table.nodes, row.cells, strict=True) if mask >> numa & 1)
+
+
+def _amount_of(row: Row, free: int) -> str:
+    return f"{written(row.resource, [row.requested, free])(free)} {row.resource}"
+
+
+def _enough(row: Row, free: int) -> bool:
+    return free >= row.requested
+
+
+def _groups(around: Circumstances) -> str:
+    """Name the nodes whose memory is held, and by whom: `node 0 alone (by a) and nodes 1-2 together (by b)`."""
+    texts = []
+    for one in around.groups[:MAX_NODES_NAMED]:
+        names = ", ".join(one.pods[:MAX_PODS_NAMED])
+        names += f" and {len(one.pods) - MAX_PODS_NAMED} more" if len(one.pods) > MAX_PODS_NAMED else ""
+        own = f"this pod's own {names_text(one.own)}" if one.own else ""
+        who = " and ".join(filter(None, [names, own])) or "pods that have ended"
+        how = "together" if one.nodes & (one.nodes - 1) else "alone"
+        texts.append(f"{nodes_text(one.nodes)} {how} (by {who})")
+    if len(around.groups) > MAX_NODES_NAMED:
+        return f"{', '.join(texts)} and on {len(around.groups) - MAX_NODES_NAMED} more"
+    return " and ".join([*filter(None, [", ".join(texts[:-1])]), texts[-1]])

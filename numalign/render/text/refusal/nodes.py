@@ -1,0 +1,120 @@
+"""What is asked of a resource, by whom, and what each NUMA node has of it, as parts of sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from numalign.render.text.amounts import Written, nodes_text, written
+
+if TYPE_CHECKING:
+    from numalign.analysis.circumstances import Circumstances, Loose, Sum
+    from numalign.analysis.handed import Handed
+    from numalign.analysis.matrix import Matrix, Row
+
+MAX_NODES_NAMED = 4
+"""How many NUMA nodes are named one by one; of more the best one is told."""
+
+
+def alone_somewhere(row: Row) -> bool:
+    """Tell whether some node alone has enough of a resource."""
+    return any(cell.verdict == "enough" for cell in row.cells)
+
+
+def amounts_of(row: Row) -> Written:
+    """Write all amounts of a row in one unit."""
+    cells = (
+        [amount for cell in row.cells for amount in (cell.free, cell.total)]
+        if len(row.cells) <= MAX_NODES_NAMED
+        else []
+    )
+    total = max(sum(cell.total for cell in row.cells), row.free)
+    return written(row.resource, [row.requested, row.free, total, *cells])
+
+
+def asked_text(row: Row, around: Circumstances) -> str:
+    """Say what is asked: `cpu: 9 asked (one 5 + two 4)` where only the sum is too much; whether a cut is counted."""
+    say = amounts_of(row)
+    split = next((one for one in around.sums if told_with(one, row)), None)
+    parts = f" ({parts_text(split)})" if split else ""
+    return f"{row.resource}: {say(row.requested)} asked{' as reduced' * (row.resource in around.reduced)}{parts}"
+
+
+def told_with(one: Sum, row: Row) -> bool:
+    """Tell whether a row asks for the sum of what the pod's containers ask for."""
+    return (one.resource, one.requested) == (row.resource, row.requested)
+
+
+def parts_text(one: Sum) -> str:
+    """Say which containers a sum is made of: `one 5 + two 4`."""
+    say = written(one.resource, [one.requested, one.capacity, *(amount for _, amount in one.parts)])
+    return " + ".join(f"{name} {say(amount)}" for name, amount in one.parts)
+
+
+def loose_of(row: Row, around: Circumstances) -> Loose | None:
+    """Find what is known of a resource's devices on no node, or on several."""
+    return next((one for one in around.loose if one.resource == row.resource), None)
+
+
+def each_node(row: Row, table: Matrix, loose: Loose | None = None) -> str:
+    """List what the nodes have; devices that lie on none or on several nodes apart, so that the amounts add up."""
+    if loose is not None and lie_apart(loose):
+        return _each_device(loose)
+    if len(table.nodes) <= MAX_NODES_NAMED:
+        return ", ".join(f"node {numa}: {_of(row, place)}" for place, numa in enumerate(table.nodes))
+    if not any(cell.total for cell in row.cells):
+        return "no node has any"
+    place = max(range(len(table.nodes)), key=lambda one: row.cells[one].free + row.cells[one].handed)
+    return f"most on node {table.nodes[place]}: {_of(row, place)}"
+
+
+def _of(row: Row, place: int) -> str:
+    """Write what one node has, as the table does: `2 + 6 of 8`, where 6 are left by the pod's init containers."""
+    cell, say = row.cells[place], amounts_of(row)
+    return f"{say(cell.free)}{f' + {say(cell.handed)}' if cell.handed else ''} of {say(cell.total)}"
+
+
+def lie_apart(loose: Loose) -> bool:
+    """Tell whether some devices lie on no node or on several, so that nodes do not add up."""
+    return bool(loose.nowhere[1] or any(mask & (mask - 1) for mask, _, _ in loose.places))
+
+
+def _each_device(loose: Loose) -> str:
+    """List where the devices are, each once."""
+    places = sorted((one for one in loose.places if one[2]), key=lambda one: -one[1])
+    texts = [
+        f"{'between ' * bool(mask & (mask - 1))}{nodes_text(mask)}: {free} of {total}"
+        for mask, free, total in sorted(places[:MAX_NODES_NAMED])
+    ]
+    if len(places) > MAX_NODES_NAMED:
+        texts.append("…")
+    if loose.nowhere[1]:
+        texts.append(f"on no known node: {loose.nowhere[0]} of {loose.nowhere[1]}")
+    return ", ".join(texts)
+
+
+def all_devices(loose: Loose) -> str:
+    """List how many devices there are where, each once."""
+    texts = [
+        f"{'between ' * bool(mask & (mask - 1))}{nodes_text(mask)}: {total}"
+        for mask, _, total in sorted(loose.places)
+        if total
+    ]
+    if loose.nowhere[1]:
+        texts.append(f"on no known node: {loose.nowhere[1]}")
+    return ", ".join(texts)
+
+
+def left_text(one: Handed, amount: str) -> str:
+    """Say who leaves how much: `i0 and i1 leave 2`."""
+    return f"{names_text(one.containers)} {verb_text('leave', one.containers)} {amount}"
+
+
+def names_text(names: Sequence[str]) -> str:
+    """Write names of containers: `a, b and c`."""
+    return " and ".join([*filter(None, [", ".join(names[:-1])]), *names[-1:]]) or "init containers"
+
+
+def verb_text(verb: str, names: Sequence[str]) -> str:
+    """Write a verb after names of containers."""
+    return verb if len(names) != 1 else f"{verb}s"

@@ -1,0 +1,103 @@
+"""What the pod's own containers have to do with it: they hold some, leave some, or ask for too much together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from numalign.model.resources import CPU, is_bytes
+from numalign.render.text.amounts import nodes_text, written
+from numalign.render.text.refusal.nodes import (
+    all_devices,
+    left_text,
+    lie_apart,
+    parts_text,
+    told_with,
+)
+from numalign.render.text.refusal.width import tied_to
+
+if TYPE_CHECKING:
+    from numalign.analysis.circumstances import Circumstances, Own
+    from numalign.analysis.handed import Handed
+    from numalign.analysis.matrix import Row
+    from numalign.analysis.refusal import Refusal
+
+
+def beside(refusal: Refusal) -> Iterator[str]:
+    """Say what the pod's own containers have to do with it, where the sentences about what is free do not."""
+    yield from sums(refusal)
+    told = {one.resource for one in refusal.around.sums}
+    for row in refusal.culprits:
+        if row.resource in told or refusal.too_large(row) or refusal.odd_cores or _told_by_too_little(row, refusal):
+            continue
+        own = held_by_own(row, refusal.around)
+        if own:
+            say = written(row.resource, [one.amount for one in own])
+            held = ", ".join(f"{one.container} {say(one.amount)} on {nodes_text(one.nodes)}" for one in own)
+            yield f"{row.resource}: the pod's own earlier containers hold some of it: {held}"
+    yield from taken_over(refusal)
+
+
+def _told_by_too_little(row: Row, refusal: Refusal) -> bool:
+    """Tell whether the sentence about what the whole machine has free tells of the pod's own containers, too."""
+    apart = refusal.stage in ("policy", "merge") or refusal.around.cores is not None
+    return row.free < row.requested and not apart
+
+
+def held_by_own(row: Row, around: Circumstances) -> list[Own]:
+    """List the earlier containers of the pod that go on running and hold some of a resource."""
+    return [one for one in around.own if one.resource == row.resource and one.kind != "init"]
+
+
+def taken_over(refusal: Refusal) -> Iterator[str]:
+    """Say what init containers leave to the refused container, and what that ties it to."""
+    told = {one.resource for one in refusal.around.sums}
+    every = refusal.matrix.nodes if refusal.matrix else ()
+    for row in refusal.culprits:
+        if row.resource in told or refusal.too_large(row) or refusal.odd_cores:
+            continue
+        for one in refusal.around.handed:
+            # Of what is short everywhere the sentence about what is free tells it.
+            told_by = tied_to(refusal) is not None if row.resource == CPU else row.free + one.amount < row.requested
+            if one.resource == row.resource and not told_by:
+                yield _left(one, row, len(every) > 1, refusal)
+
+
+def _left(one: Handed, row: Row, several: bool, refusal: Refusal) -> str:
+    """Say what init containers leave of one resource, and what follows; the sum, where it does not do."""
+    say = written(one.resource, [one.amount, row.requested])
+    there = f" on {nodes_text(one.nodes)}" if one.nodes and several else ""
+    text = f"{one.resource}: {left_text(one, say(one.amount))}{there} to the containers after it"
+    if is_bytes(one.resource):
+        return f"{text}, to be used only with free memory of {nodes_text(one.nodes)}{_with_free(one, row)}"
+    must = f", which must use {nodes_text(one.nodes)}, too" if there else ""
+    if one.resource == CPU and refusal.around.cores is not None:
+        return f"{text}{must}; full-pcpus-only does not count these as free"
+    return f"{text}{must}"
+
+
+def _with_free(one: Handed, row: Row) -> str:
+    """Add up what a container could have of memory on the nodes of what is left to it, where it does not do."""
+    if one.nodes & (one.nodes - 1):
+        return ""
+    free = next((cell.free for cell in row.cells if cell.handed == one.amount), None)
+    if free is None or free + one.amount >= row.requested:
+        return ""
+    say = written(one.resource, [free, one.amount, free + one.amount, row.requested])
+    return f": {say(free)} + {say(one.amount)} = {say(free + one.amount)}, {say(row.requested)} asked"
+
+
+def sums(refusal: Refusal) -> Iterator[str]:
+    """Say what containers together ask for too much of, where no sentence about the sum itself does."""
+    around = refusal.around
+    rows = () if around.cores is not None or around.unreadable else refusal.culprits
+    for one in around.sums:
+        if any(told_with(one, row) for row in rows):
+            continue
+        say = written(one.resource, [one.requested, one.capacity, *(amount for _, amount in one.parts)])
+        spread = next((each for each in around.loose if each.resource == one.resource and lie_apart(each)), None)
+        where = f" ({all_devices(spread)})" if spread else ""
+        yield (
+            f"{one.resource}: the pod's containers together ask for {say(one.requested)} ({parts_text(one)}), and the "
+            f"machine never has more than {say(one.capacity)}{where}"
+        )

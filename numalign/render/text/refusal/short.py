@@ -1,0 +1,78 @@
+"""There is too little: on the whole machine, or where it may be used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from numalign.model.quantity import parse, value
+from numalign.model.resources import NATIVE, is_hugepages, page_size
+from numalign.render.text.refusal.nodes import (
+    amounts_of,
+    asked_text,
+    each_node,
+    loose_of,
+    names_text,
+    verb_text,
+)
+from numalign.render.text.refusal.own import held_by_own
+
+if TYPE_CHECKING:
+    from numalign.analysis.circumstances import Loose
+    from numalign.analysis.matrix import Matrix, Row
+    from numalign.analysis.refusal import Refusal
+
+
+def too_little(row: Row, table: Matrix, refusal: Refusal) -> Iterator[str]:
+    """Say that there is not enough on the whole machine, or not where it may be used."""
+    say, asked = amounts_of(row), asked_text(row, refusal.around)
+    loose = loose_of(row, refusal.around)
+    total = max(sum(cell.total for cell in row.cells), row.free) if loose is None else loose.total
+    if total == 0:
+        yield f"{asked}, and this machine has none to give on any node{how_to_add(row.resource, row.requested)}"
+        return
+    each = each_node(row, table, loose)
+    if row.free >= row.requested:
+        yield f"{asked}, {say(row.free)} free in all ({each})"
+        yield from _cannot_be_used(row, refusal, loose)
+    elif total < row.requested:
+        free = "" if row.free == total else f", and has {say(row.free)} free now{_by_the_pod(row, refusal, total)}"
+        yield f"{asked}, the whole machine never has more than {say(total)}{free} ({each})"
+    else:
+        yield f"{asked}, the whole machine has {say(row.free)} free{_by_the_pod(row, refusal, total)} ({each})"
+
+
+def _by_the_pod(row: Row, refusal: Refusal, total: int) -> str:
+    """Say what the pod's own containers have to do with what is free: what they leave to each other, or hold."""
+    say = amounts_of(row)
+    left = [one for one in refusal.around.handed if one.resource == row.resource]
+    if left:
+        names = list(dict.fromkeys(name for one in left for name in one.containers))
+        amount = say(sum(one.amount for one in left))
+        return f" besides the {amount} that {names_text(names)} {verb_text('leave', names)} to it"
+    held = held_by_own(row, refusal.around)
+    if not held:
+        return ""
+    names, own = [one.container for one in held], sum(one.amount for one in held)
+    others = f" and other pods hold {say(total - row.free - own)}" if total - row.free > own else ""
+    return f", as this pod's own {names_text(names)} {verb_text('hold', names)} {say(own)}{others}"
+
+
+def how_to_add(resource: str, amount: int) -> str:
+    """Say how a node gets a resource of which it has none."""
+    if is_hugepages(resource):
+        size = page_size(resource)
+        pages = -(-amount // value(parse(size)))
+        return f" (they are set aside at boot: hugepagesz={size.removesuffix('i')} hugepages={pages})"
+    return "" if resource in NATIVE else " (a device plugin has to offer healthy ones)"
+
+
+def _cannot_be_used(row: Row, refusal: Refusal, loose: Loose | None) -> Iterator[str]:
+    """Say why what is free does not count; memory that is held has sentences of its own."""
+    if loose is not None and loose.nowhere[1] and loose.placed < row.requested:
+        yield (
+            f"{row.resource}: policy {refusal.policy} takes only devices whose plugin tells their NUMA node, and of "
+            f"these {loose.placed} {'is' if loose.placed == 1 else 'are'} free"
+        )
+    elif not refusal.around.groups:
+        yield f"{row.resource}: but it is not free on the nodes where the container's other resources have to be"

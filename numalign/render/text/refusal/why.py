@@ -1,0 +1,84 @@
+"""Why a pod was refused, a sentence a line: which sentences a refusal needs, and in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from numalign.kubelet.cpu.allocate import SMT_ALIGNMENT_ERROR
+from numalign.render.text.amounts import amount_text
+from numalign.render.text.refusal.fit import node_too_small
+from numalign.render.text.refusal.memory import memory_apart
+from numalign.render.text.refusal.nodes import alone_somewhere
+from numalign.render.text.refusal.odd import no_whole_bytes, whole_cores
+from numalign.render.text.refusal.own import beside, sums, taken_over
+from numalign.render.text.refusal.short import too_little
+from numalign.render.text.refusal.width import differ_in_width, never_meet, too_wide
+
+if TYPE_CHECKING:
+    from numalign.analysis.matrix import Matrix
+    from numalign.analysis.refusal import Refusal
+
+
+def why(refusal: Refusal) -> Iterator[str]:
+    """Say why, a sentence a line."""
+    now = list(_why(refusal))
+    yield from now
+    if refusal.empty is not None:
+        for text in _why(refusal.empty):
+            if text not in now:
+                yield f"on an empty machine: {text}"
+
+
+def _why(refusal: Refusal) -> Iterator[str]:
+    yield from _first(refusal)
+    yield from beside(refusal)
+
+
+def _first(refusal: Refusal) -> Iterator[str]:
+    rows, table, around = refusal.culprits, refusal.matrix, refusal.around
+    if refusal.stage == "panic":
+        for resource, amount in refusal.missing:
+            asked = f"{resource}: {amount_text(resource, amount)} asked"
+            yield f"{asked}, and not every NUMA node of this machine has such memory"
+        yield f"the kubelet itself would crash here: {refusal.message}"
+    elif refusal.stage == "hang":
+        yield f"the kubelet itself would never come back from here: {refusal.message}"
+    elif refusal.stage == "fit":
+        yield from node_too_small(refusal)
+    elif around.unreadable:
+        for one in around.unreadable:
+            yield no_whole_bytes(one)
+    elif around.cores is not None and refusal.reason == SMT_ALIGNMENT_ERROR:
+        yield whole_cores(around.cores, refusal.container if table is None or table.container is None else None)
+    elif table is None or not rows:
+        return
+    elif refusal.stage == "policy" and len(rows) > 1:
+        yield from differ_in_width(rows, refusal.policy, around)
+    elif refusal.stage == "policy":
+        yield too_wide(rows[0], table, refusal.policy, around)
+        yield from _also(refusal, table)
+    elif refusal.stage == "merge" or (len(rows) > 1 and around.chosen is None and all(map(alone_somewhere, rows))):
+        yield from never_meet(rows, table, around)
+    else:
+        for row in rows:
+            yield from too_little(row, table, refusal)
+        yield from memory_apart(refusal)
+        yield from _also(refusal, table)
+
+
+def _also(refusal: Refusal, table: Matrix) -> Iterator[str]:
+    """Name what else would be refused alone: who asks for less of the first one only meets it next."""
+    for row in refusal.also:
+        if row.possible:
+            yield too_wide(row, table, refusal.policy, refusal.around)
+        else:
+            yield from too_little(row, table, refusal)
+
+
+def in_short(refusal: Refusal) -> list[str]:
+    """Say why one part of a change is needed, a sentence a line: no more than it takes to follow the amounts."""
+    together = list(sums(refusal))
+    if together:
+        return together
+    return [*_first(refusal._replace(also=())), *taken_over(refusal)]

@@ -1,0 +1,104 @@
+"""Enough is free, but not in the way that the policy wants: on too many nodes, or never on the same ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING
+
+from numalign.model.resources import CPU
+from numalign.render.text.amounts import nodes_text
+from numalign.render.text.matrix import mask_of
+from numalign.render.text.refusal.nodes import amounts_of, asked_text, each_node, left_text, loose_of
+
+if TYPE_CHECKING:
+    from numalign.analysis.circumstances import Circumstances
+    from numalign.analysis.matrix import Matrix, Row
+    from numalign.analysis.refusal import Refusal
+
+
+def too_wide(row: Row, table: Matrix, policy: str, around: Circumstances) -> str:
+    """One resource cannot be had in the way the policy wants."""
+    say, asked, each = amounts_of(row), asked_text(row, around), each_node(row, table, loose_of(row, around))
+    largest = max(range(len(table.nodes)), key=lambda place: row.cells[place].total)
+    most = row.cells[largest].total
+    places = [place for place, cell in enumerate(row.cells) if cell.total == most]
+    if policy == "single-numa-node":
+        if most < row.requested:
+            return (
+                f"{asked}, but no NUMA node ever has more than {say(most)} "
+                f"({nodes_text(mask_of(table, places))}), and policy single-numa-node takes all of it from one node"
+            )
+        if row.width > 1:
+            return (
+                f"{asked}, which the kubelet counts as {row.width} nodes' worth even on an empty machine, "
+                f"and policy single-numa-node takes all of it from one node ({each})"
+            )
+        return f"{asked}, and policy single-numa-node takes all of it from one node; free now: {each}"
+    many, enough = ("one node", "is enough") if row.width == 1 else (f"{row.width} nodes", "are enough")
+    wants = f"policy {policy} takes it from {many}, which {enough} on an empty machine"
+    return f"{asked}, and {wants}; free now: {each}"
+
+
+def differ_in_width(rows: Sequence[Row], policy: str, around: Circumstances) -> Iterator[str]:
+    """Resources that need different numbers of nodes never go together under `restricted`."""
+    for row in rows:
+        most = f"has {amounts_of(row)(max(cell.total for cell in row.cells))} at most"
+        yield f"{asked_text(row, around)}: " + (
+            f"fits one node, which {most}" if row.width == 1 else f"takes {row.width} nodes, as one {most}"
+        )
+    yield f"policy {policy} wants each on as few nodes as it could do with, and all of them on the same nodes"
+
+
+def never_meet(rows: Sequence[Row], table: Matrix, around: Circumstances) -> Iterator[str]:
+    """Each resource could be had, but not where the others are."""
+    numa = _left_by_init(rows, table, around)
+    if numa is not None:
+        yield from _bound_by_cpus(rows, table, around, numa)
+        return
+    anywhere = [row for row in rows if all(cell.verdict == "enough" for cell in row.cells)]
+    if len(rows) - len(anywhere) > 1:
+        rows = [row for row in rows if row not in anywhere]
+    for row in rows:
+        each = each_node(row, table, loose_of(row, around))
+        alone = [place for place, cell in enumerate(row.cells) if cell.verdict == "enough"]
+        if alone:
+            which = f"only {nodes_text(mask_of(table, alone))}" if len(alone) < len(row.cells) else "any node"
+            yield f"{asked_text(row, around)}: {which} could give it ({each})"
+        else:
+            yield f"{asked_text(row, around)}: takes several nodes together ({each})"
+    yield "each could be had alone, but not from the same nodes"
+
+
+def _left_by_init(rows: Sequence[Row], table: Matrix, around: Circumstances) -> int | None:
+    """Give the one node to which an init container's CPUs tie a container that needs one node, and has too little."""
+    left = reduce(or_, (one.nodes for one in around.own if one.resource == CPU and one.kind == "init"), 0)
+    if rows[0].resource != CPU or left.bit_count() != 1 or any(row.width > 1 for row in rows):
+        return None
+    numa = left.bit_length() - 1
+    place = table.nodes.index(numa)
+    return None if any(row.cells[place].verdict in ("enough", "any") for row in rows[1:]) else numa
+
+
+def tied_to(refusal: Refusal) -> int | None:
+    """Give that node where it is what a refusal is about."""
+    if refusal.matrix is None or not refusal.culprits or refusal.stage != "merge":
+        return None
+    return _left_by_init(refusal.culprits, refusal.matrix, refusal.around)
+
+
+def _bound_by_cpus(rows: Sequence[Row], table: Matrix, around: Circumstances, numa: int) -> Iterator[str]:
+    """CPUs left by an init container fix the node, and what else is asked is not there."""
+    yield f"{asked_text(rows[0], around)}: {_left_cpus(around)} of node {numa} to it, so it must use node {numa}"
+    for row in rows[1:]:
+        each = each_node(row, table, loose_of(row, around))
+        yield f"{asked_text(row, around)}, and node {numa} cannot give it; what other nodes have does not help ({each})"
+
+
+def _left_cpus(around: Circumstances) -> str:
+    """Say which init containers leave how many CPUs."""
+    left = next((one for one in around.handed if one.resource == CPU), None)
+    return (
+        f"{left_text(left, str(left.amount))} CPU{'s' * (left.amount != 1)}" if left else "init containers leave CPUs"
+    )

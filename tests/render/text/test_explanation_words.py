@@ -1,0 +1,178 @@
+"""The whole text of a refused pod: tables and notes, what to change, why each part is needed, where it goes then."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from numalign.analysis.whatif.situation import Situation, arrivals
+from numalign.kubelet.config import KubeletConfig
+from numalign.kubelet.setup import Setup
+from numalign.model.machine import Device, Machine
+from numalign.model.pod import Pod
+from numalign.render.page.document import Line, text_of
+from numalign.render.text.changes import Advice
+from numalign.render.text.explain import explanation
+from numalign.sources.recorded import scenario
+from numalign.tasks.explain import explain_one
+from tests.analysis.support import GPU, NIC, config, limits, machine, pod, pod_of
+from tests.refusals.survey import refusals, scenarios
+
+FIGURE, HYPER = machine("figure-1"), machine("hgx-h100")
+LOOSE = FIGURE._replace(devices={GPU: (Device("a"), Device("b")), NIC: FIGURE.devices[NIC]})
+SINGLE, POD = config("single-numa-node"), config("restricted", topology_manager_scope="pod")
+FULL = config("restricted", cpu_manager_policy_options={"full-pcpus-only": "true"})
+
+
+def lines(situation: Situation, asked: Pod) -> list[str]:
+    """Write an explanation; cells of a row stand beside each other with ` | ` between."""
+    told = explain_one(situation, asked)
+    assert told.refusal is not None
+    found = []
+    for part in explanation(situation.setup.config, told, Advice([""] * len(told.changes), "")):
+        if isinstance(part, Line):
+            found.append(part.text.strip())
+        else:
+            found += [" | ".join(map(text_of, row)) for row in part.rows]
+    return [text for text in found if text]
+
+
+def explained(settings: KubeletConfig, asked: Pod, *before: Pod, on: Machine = FIGURE) -> list[str]:
+    return lines(Situation(Setup(on, settings, "ideal"), past=arrivals(before)), asked)
+
+
+def recorded(name: str, step: int) -> list[str]:
+    """Explain a recorded refusal."""
+    data = next(one for one in scenarios() if one["id"] == name)
+    situation = next(found for index, found, _ in refusals(data) if index == step)
+    return lines(situation, scenario.read(json.dumps(data).encode()).steps[step].pod)
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        pytest.param(
+            lambda: explained(SINGLE, pod("p", 4), pod("a", 3), pod("b", 3)),
+            ["1. move 1 pod away: b; it is aligned then, on node 1"],
+            id="an aligned pod has its nodes named",
+        ),
+        pytest.param(
+            lambda: explained(SINGLE, pod_of("p", one=limits(4), two=limits(3)), pod("a", 2)),
+            ["1. move 1 pod away: a; it is aligned then, one on node 0, two on node 1"],
+            id="containers on different nodes are named with theirs",
+        ),
+        pytest.param(
+            lambda: explained(config("best-effort"), pod("p", 2, gpu=2), pod("a", 1, gpu=1), on=LOOSE),
+            [
+                f"{GPU}: 2 asked, the whole machine has 1 free (on no known node: 1 of 2)",
+                f"{GPU} | 2 | - | - | nothing",
+                "all of it |  | no ✗ | no ✗ | ",
+                f"{GPU}: no plugin tells where these devices are, so any node does; 1 free in all",
+            ],
+            id="devices of no known node have no cell, and no tick where there are too few",
+        ),
+        pytest.param(
+            lambda: explained(FULL, pod("p", 3), on=HYPER),
+            ["yes ✓ counts single CPUs; full-pcpus-only gives out whole cores only, see above"],
+            id="a tick does not promise whole cores",
+        ),
+        pytest.param(
+            lambda: explained(config("restricted"), pod("p", 1, "20Gi"), pod("a", 1, "16Gi")),
+            ["yes ✓ is about NUMA nodes; the node as a whole refuses the pod, see above"],
+            id="a tick does not promise that the node as a whole wants the pod",
+        ),
+        pytest.param(
+            lambda: explained(
+                config("best-effort"), pod_of("p", one=limits(1, gpu=1), two=limits(1, gpu=1)), pod("a", 1, gpu=1)
+            ),
+            [
+                (
+                    f"{GPU}: 1 asked, the whole machine has 0 free, as this pod's own one holds 1 and other pods hold "
+                    "1 (node 0: 0 of 1, node 1: 0 of 1)"
+                )
+            ],
+            id="what the pod's own containers hold stands beside what is free",
+        ),
+        pytest.param(
+            lambda: explained(config("best-effort"), pod_of("p", one=limits(1, gpu=1), two=limits(1, gpu=2))),
+            [
+                (
+                    f"{GPU}: 2 asked, the whole machine has 1 free, as this pod's own one holds 1 "
+                    "(node 0: 0 of 1, node 1: 1 of 1)"
+                )
+            ],
+            id="nothing is said of other pods that hold nothing",
+        ),
+        pytest.param(
+            lambda: explained(POD, pod_of("p", one=limits(1, gpu=1), two=limits(1, gpu=2))),
+            [
+                (
+                    f"{GPU}: 3 asked (one 1 + two 2), the whole machine never has more than 2 "
+                    "(node 0: 1 of 1, node 1: 1 of 1)"
+                )
+            ],
+            id="a sum of containers is told with what it is made of, once",
+        ),
+    ],
+)
+def test_a_text_says(found: Callable[[], list[str]], expected: list[str]) -> None:
+    text = found()
+    assert [line for line in text if line in expected] == expected, "\n".join(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "step", "expected"),
+    [
+        pytest.param(
+            "e2e-d-02963",
+            5,
+            [
+                (
+                    "why: the machine has too little free now: 3 amd.com/gpu asked, 1 free; 2Gi hugepages-1Gi asked, "
+                    "0 free; 8 mellanox.com/rdma asked, 7 free"
+                )
+            ],
+            id="pods are moved away for all that they hold",
+        ),
+        pytest.param(
+            "e2e-d-00170",
+            4,
+            [
+                (
+                    "why: it goes to node 0 then, which has too little free now: 2.8Gi memory asked, 2.1Gi free; "
+                    "1 example.com/notopo asked, 0 free"
+                )
+            ],
+            id="the node that a pod goes to is named with all that is short there",
+        ),
+        pytest.param(
+            "lifecycle-d-00397",
+            2,
+            [
+                "memory: 7.36Gi asked as reduced: fits one node, which has 7.361Gi at most",
+                (
+                    "not aligned: c0: memory on node 3, CPUs on node 2, as node 3 was chosen and option "
+                    "align-by-socket takes CPUs of the whole socket"
+                ),
+            ],
+            id="parts that lie apart by an option say so",
+        ),
+        pytest.param(
+            "e2e-d-01373",
+            1,
+            ["why: cpu: 1 asked by c0, but full-pcpus-only gives out whole cores of 2 threads: ask for 2"],
+            id="a raise for whole cores says so",
+        ),
+        pytest.param(
+            "e2e-d-02856",
+            2,
+            ["- ask for 1639Mi memory instead of 1.6Gi"],
+            id="a part of a byte is written as it was asked for",
+        ),
+    ],
+)
+def test_a_recorded_refusal_says(name: str, step: int, expected: list[str]) -> None:
+    text = recorded(name, step)
+    assert [line for line in dict.fromkeys(text) if line in expected] == expected, "\n".join(text)
