@@ -28,6 +28,7 @@ from numalign.kubelet.topology.manager import (
     AdmitResult,
     Decision,
     NodeState,
+    ProviderStates,
     Stage,
     TopologyManager,
     decide,
@@ -164,10 +165,11 @@ def collect(node: Node, state: NodeState) -> NodeState:
     """Free what refused pods left, as the managers do before they compute hints or allocate again (10.3)."""
     if not state.leftovers:
         return state
+    states = state.states
     for uid in state.leftovers:
         if uid not in state.pods:
-            state = _release(node, state, uid)
-    return state._replace(leftovers=())
+            states = _release(node, states, uid)
+    return NodeState(states, state.pods, state.hints)
 
 
 def remove(node: Node, state: NodeState, uid: str) -> NodeState:
@@ -179,15 +181,15 @@ def remove(node: Node, state: NodeState, uid: str) -> NodeState:
     hints = state.hints
     if uid in hints:
         hints = {other: hint for other, hint in hints.items() if other != uid}
-    return _release(node, NodeState(states=state.states, pods=pods, hints=hints, leftovers=state.leftovers), uid)
+    return NodeState(_release(node, state.states, uid), pods, hints, state.leftovers)
 
 
-def _release(node: Node, state: NodeState, uid: str) -> NodeState:
-    states = [
+def _release(node: Node, states: ProviderStates, uid: str) -> ProviderStates:
+    device, cpu, memory = [
         provider.release(manager, held, uid)
-        for (provider, manager), held in zip(node.topology.providers, state.states, strict=True)
+        for (provider, manager), held in zip(node.topology.providers, states, strict=True)
     ]
-    return state._replace(states=tuple(states))
+    return device, cpu, memory
 
 
 class StartedPod(NamedTuple):

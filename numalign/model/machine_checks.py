@@ -85,6 +85,8 @@ def _disjoint(groups: Sequence[int], key: str, everything: int, *, whole: bool) 
 
 def _spans(cores: Sequence[int], groups: Sequence[int], what: str) -> Iterator[MachineFinding]:
     """Cores that lie only partly in a group."""
+    if not groups:
+        return
     first_cpus = reduce(or_, [core & -core for core in cores], 0)
     everything = reduce(or_, groups, 0)
     group_of = {cpu: group for group in groups for cpu in ids(group & first_cpus)}

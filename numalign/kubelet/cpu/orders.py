@@ -124,6 +124,35 @@ def whole_cores(topology: CPUTopology, free: CPUSet) -> Iterator[CPUSet]:
             yield cores[core_id]
 
 
+def like_cores(topology: CPUTopology, working: WorkingSet) -> WorkingSet:
+    """Claim the `whole_cores` that the need covers, where all cores have one shape: those of a parent at once."""
+    taken, free, need = working
+    ((offsets, whole),) = topology.shapes
+    for offset in offsets:
+        whole &= free >> offset
+    count = need // len(offsets)
+    for parent in core_parents(topology, free):
+        chosen = _lowest(whole & parent.cpus, count)
+        count -= chosen.bit_count()
+        need -= chosen.bit_count() * len(offsets)
+        for offset in offsets:
+            taken |= chosen << offset
+        if not count:
+            break
+    return WorkingSet(taken, free & ~taken, need)
+
+
+def _lowest(members: int, count: int) -> int:
+    """Return the `count` lowest members of a set, or all if there are fewer."""
+    if members.bit_count() <= count:
+        return members
+    rest = members
+    while count:
+        rest &= rest - 1
+        count -= 1
+    return members ^ rest
+
+
 def packed_cpus(topology: CPUTopology, free: CPUSet) -> Iterator[CPUSet]:
     """Yield the free CPUs core by core, each as a set of one (8.7)."""
     by_count = cores_by_free(topology, free)

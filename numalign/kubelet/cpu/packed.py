@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Final
 
-from numalign.kubelet.cpu.orders import WorkingSet, node_order, packed_cpus, socket_order, spread_cpus, whole_cores
+from numalign.kubelet.cpu.orders import (
+    WorkingSet,
+    like_cores,
+    node_order,
+    packed_cpus,
+    socket_order,
+    spread_cpus,
+    whole_cores,
+)
 from numalign.kubelet.cpu.topology import CPUTopology
 from numalign.kubelet.cpu.uncore import PartialFit, uncore_step
 from numalign.kubelet.errors import AllocationError
@@ -47,6 +56,8 @@ def start_working(topology: CPUTopology, free: CPUSet, n: int) -> WorkingSet:
 
 
 def _steps(topology: CPUTopology, *, spread: bool, uncore: PartialFit | None) -> tuple[Step, ...]:
+    if not spread and not uncore:
+        return _SOCKETS_FIRST if topology.socket_first else _NODES_FIRST
     units = (_whole_sockets, _whole_nodes) if topology.socket_first else (_whole_nodes, _whole_sockets)
     caches = (partial(uncore_step, partial_fit=uncore),) if uncore else ()
     rest = (_spread_singles,) if spread else (_whole_cores, _packed_singles)
@@ -55,18 +66,16 @@ def _steps(topology: CPUTopology, *, spread: bool, uncore: PartialFit | None) ->
 
 def _whole_nodes(topology: CPUTopology, working: WorkingSet) -> WorkingSet:
     """Claim NUMA nodes that are free as a whole (8.9, 8.11)."""
-    free, need = working.free, working.need
-    if not any(node.cpus & free == node.cpus and need >= node.cpus.bit_count() for node in topology.nodes):
+    free = working.free
+    if working.need < topology.smallest_node:
         return working
     return working.claim_fitting([node.cpus for node in node_order(topology, free) if node.cpus & free == node.cpus])
 
 
 def _whole_sockets(topology: CPUTopology, working: WorkingSet) -> WorkingSet:
     """Claim sockets whose free CPUs are as many as a socket has on average (8.9, 8.11)."""
-    free, need, size = working.free, working.need, topology.cpus_per_socket
-    if not any(
-        need >= socket.cpus.bit_count() and (socket.cpus & free).bit_count() == size for socket in topology.sockets
-    ):
+    free, size = working.free, topology.cpus_per_socket
+    if working.need < topology.smallest_socket:
         return working
     return working.claim_fitting(
         [socket.cpus for socket in socket_order(topology, free) if (socket.cpus & free).bit_count() == size]
@@ -77,6 +86,8 @@ def _whole_cores(topology: CPUTopology, working: WorkingSet) -> WorkingSet:
     """Claim cores whose free CPUs are as many as a core has on average (8.9, 8.11)."""
     if working.need < topology.smallest_core:
         return working
+    if len(topology.shapes) == 1 and topology.smallest_core == topology.cpus_per_core:
+        return like_cores(topology, working)
     return working.claim_fitting(whole_cores(topology, working.free), topology.smallest_core)
 
 
@@ -86,3 +97,8 @@ def _packed_singles(topology: CPUTopology, working: WorkingSet) -> WorkingSet:
 
 def _spread_singles(topology: CPUTopology, working: WorkingSet) -> WorkingSet:
     return working.claim_fitting(spread_cpus(topology, working.free))
+
+
+_SOCKETS_FIRST: Final[tuple[Step, ...]] = (_whole_sockets, _whole_nodes, _whole_cores, _packed_singles)
+_NODES_FIRST: Final[tuple[Step, ...]] = (_whole_nodes, _whole_sockets, _whole_cores, _packed_singles)
+"""The steps without options."""

@@ -144,7 +144,7 @@ def remove_pod(state: CPUState, uid: str) -> CPUState:
     default = state.default
     for cpus in containers.values():
         default |= cpus
-    return state._replace(default=default, assignments=assignments)
+    return CPUState(default, assignments, state.reuse_uid, state.reuse, state.pods)
 
 
 def remove_stale(state: CPUState, active: Container[str]) -> CPUState:

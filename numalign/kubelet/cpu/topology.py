@@ -40,6 +40,8 @@ class CPUTopology(NamedTuple):
     shapes: tuple[CoreShape, ...]
     smallest_core: int
     """CPUs of the core that has fewest."""
+    smallest_node: int
+    smallest_socket: int
     nodes_of_socket: Mapping[int, tuple[Unit, ...]]
     """Socket id -> the NUMA nodes that have CPUs in it; the units are whole, not cut to the socket."""
     sockets_of_node: Mapping[int, tuple[Unit, ...]]
@@ -63,6 +65,8 @@ NO_TOPOLOGY = CPUTopology(
     cores={},
     shapes=(),
     smallest_core=0,
+    smallest_node=0,
+    smallest_socket=0,
     nodes_of_socket={},
     sockets_of_node={},
     uncores_of_node={},
@@ -99,8 +103,9 @@ def build(machine: Machine) -> CPUTopology:
         socket = socket_of.get(core_id, node)
         uncore = uncore_of.get(core_id, socket)
         cores[core_id] = core
-        for units, key in ((nodes, node), (sockets, socket), (uncores, uncore)):
-            units[key] = units.get(key, 0) | core
+        nodes[node] = nodes.get(node, 0) | core
+        sockets[socket] = sockets.get(socket, 0) | core
+        uncores[uncore] = uncores.get(uncore, 0) | core
     num_cpus = cpus.bit_count()
     node_units, socket_units, uncore_units = _units(nodes), _units(sockets), _units(uncores)
     return CPUTopology(
@@ -111,6 +116,8 @@ def build(machine: Machine) -> CPUTopology:
         cores=cores,
         shapes=_shapes(cores),
         smallest_core=min(core.bit_count() for core in cores.values()),
+        smallest_node=min(node.cpus.bit_count() for node in node_units),
+        smallest_socket=min(socket.cpus.bit_count() for socket in socket_units),
         nodes_of_socket=_children(socket_units, node_units),
         sockets_of_node=_children(node_units, socket_units),
         uncores_of_node=_children(node_units, uncore_units),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable, Mapping
+from itertools import chain
 
 from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.demand import ResourcePairs as Request
@@ -13,6 +14,9 @@ from numalign.kubelet.topology.hints import HintFamily, HintList, TopologyHint
 from numalign.kubelet.topology.merge.families import best_member
 from numalign.model.cpuset import NUMAMask, ids
 from numalign.model.resources import MEMORY
+
+Entries = Mapping[str, Mapping[str, tuple[Block, ...]]]
+"""Pod UID -> container name -> blocks."""
 
 
 def allocate(
@@ -36,9 +40,8 @@ def allocate(
     if breaks_group(manager, state, mask):
         raise AllocationError("[memorymanager] preferred hint violates NUMA node allocation")
     blocks = tuple([Block(mask, resource, amount) for resource, amount in request])
-    state = charge(manager, state, pod.uid, blocks)
-    entries = {**state.entries, pod.uid: {**state.entries.get(pod.uid, {}), container.name: blocks}}
-    state = _update_reusable(state._replace(entries=entries), pod.uid, container, blocks)
+    held = {**state.entries.get(pod.uid, {}), container.name: blocks}
+    state = _update_reusable(charge(manager, state, pod.uid, blocks, held), pod.uid, container, blocks)
     return _shrink(state, pod, container, blocks) if len(pod.containers) > 1 else state
 
 
@@ -132,22 +135,41 @@ def _rank(hint: TopologyHint) -> tuple[bool, int, int]:
     return (not hint.preferred, mask.bit_count(), mask)
 
 
-def charge(manager: MemoryManager, state: MemoryState, uid: str, blocks: tuple[Block, ...]) -> MemoryState:
-    """Take the blocks from their nodes, less what the pod may reuse (rule 36)."""
+def charge(
+    manager: MemoryManager,
+    state: MemoryState,
+    uid: str,
+    blocks: tuple[Block, ...],
+    held: Mapping[str, tuple[Block, ...]],
+) -> MemoryState:
+    """Take blocks from their nodes, less what the pod may reuse (rule 36); `held` is what its containers then hold."""
     counts, groups = list(state.counts), list(state.groups)
     free, reserved = list(state.free), list(state.reserved)
     reusable = state.reusable_of(uid)
     for mask, resource, size in blocks:
-        for node in ids(mask):
+        rest = mask
+        while rest:
+            low = rest & -rest
+            node = low.bit_length() - 1
             counts[node] += 1
             groups[node] = mask
+            rest ^= low
         left = size - reusable.get((mask, resource), 0) if reusable else size
         if left > 0:
             place = manager.places[resource]
             free_now, reserved_now = list(free[place]), list(reserved[place])
             fill(free_now, reserved_now, mask, left)
             free[place], reserved[place] = tuple(free_now), tuple(reserved_now)
-    return state._replace(counts=tuple(counts), groups=tuple(groups), free=tuple(free), reserved=tuple(reserved))
+    return MemoryState(
+        counts=tuple(counts),
+        groups=tuple(groups),
+        free=tuple(free),
+        reserved=tuple(reserved),
+        entries={**state.entries, uid: held},
+        reusable_pod=state.reusable_pod,
+        reusable=state.reusable,
+        pods=state.pods,
+    )
 
 
 def _update_reusable(
@@ -210,32 +232,47 @@ def remove(manager: MemoryManager, state: MemoryState, uid: str, container: str)
         entries[uid] = kept
     else:
         del entries[uid]
-    state = state._replace(entries=entries)
     if uid not in state.pods:
-        return _give_back(manager, state, blocks)
-    if kept:
-        return state
+        return _give_back(manager, state, blocks, entries)
+    return state._replace(entries=entries) if kept else _without_budget(manager, state, uid, entries)
+
+
+def _without_budget(manager: MemoryManager, state: MemoryState, uid: str, entries: Entries) -> MemoryState:
+    """Give back what a pod holds as a whole."""
     pods = {other: held for other, held in state.pods.items() if other != uid}
-    return _give_back(manager, state._replace(pods=pods), state.pods[uid])
+    return _give_back(manager, state._replace(pods=pods), state.pods[uid], entries)
 
 
-def _give_back(manager: MemoryManager, state: MemoryState, blocks: tuple[Block, ...]) -> MemoryState:
+def _give_back(manager: MemoryManager, state: MemoryState, blocks: Iterable[Block], entries: Entries) -> MemoryState:
+    """Put blocks back to their nodes; `entries` is what is left."""
     counts, groups = list(state.counts), list(state.groups)
     free, reserved = list(state.free), list(state.reserved)
     for mask, resource, size in blocks:
         place = manager.places[resource]
         free_now, reserved_now = list(free[place]), list(reserved[place])
-        rest = size
-        for node in ids(mask):
+        rest = mask
+        while rest:
+            low = rest & -rest
+            node = low.bit_length() - 1
             counts[node] -= 1
             if not counts[node]:
-                groups[node] = 1 << node
-            given = min(rest, reserved_now[node])
+                groups[node] = low
+            given = min(size, reserved_now[node])
             reserved_now[node] -= given
             free_now[node] += given
-            rest -= given
+            size -= given
+            rest ^= low
         free[place], reserved[place] = tuple(free_now), tuple(reserved_now)
-    return state._replace(counts=tuple(counts), groups=tuple(groups), free=tuple(free), reserved=tuple(reserved))
+    return MemoryState(
+        counts=tuple(counts),
+        groups=tuple(groups),
+        free=tuple(free),
+        reserved=tuple(reserved),
+        entries=entries,
+        reusable_pod=state.reusable_pod,
+        reusable=state.reusable,
+        pods=state.pods,
+    )
 
 
 def start_container(
@@ -252,9 +289,13 @@ def start_container(
 
 def remove_pod(manager: MemoryManager, state: MemoryState, uid: str) -> MemoryState:
     """Give back what all containers of a pod hold, oldest entry first."""
-    for container in state.entries.get(uid, ()):
-        state = remove(manager, state, uid, container)
-    return state
+    if not state.entries.get(uid):
+        return state
+    entries = dict(state.entries)
+    held = entries.pop(uid)
+    if uid in state.pods:
+        return _without_budget(manager, state, uid, entries)
+    return _give_back(manager, state, chain.from_iterable(held.values()), entries)
 
 
 def remove_stale(manager: MemoryManager, state: MemoryState, active: Container[str]) -> MemoryState:

@@ -13,13 +13,14 @@ as are sets of idle nodes under which the pod may reuse memory of its own.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Final
 
 from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.demand import ResourcePairs as Request
 from numalign.kubelet.errors import KubeletHangError, KubeletPanicError
-from numalign.kubelet.memory.state import NIL_DEREFERENCE, STATIC, WORD, Block, MemoryManager, MemoryState
+from numalign.kubelet.memory.state import NIL_DEREFERENCE, STATIC, WORD, Block, MemoryManager, MemoryState, PerNode
 from numalign.kubelet.topology.hints import (
     AtLeast,
     HintFamily,
@@ -31,6 +32,9 @@ from numalign.kubelet.topology.hints import (
 )
 from numalign.kubelet.topology.merge.families import narrowest_width
 from numalign.model.cpuset import NUMAMask
+
+Need = tuple[PerNode, int]
+"""What each node has free of a resource, and how much of it is needed."""
 
 MAX_WALKED: Final = 20
 """Nodes up to which masks are walked where tables have wrapped; the kubelet's own walk doubles with every node."""
@@ -87,31 +91,29 @@ def calculate(manager: MemoryManager, state: MemoryState, uid: str, request: Req
         KubeletPanicError: a node has no table for a requested resource (rule 24).
         KubeletHangError: tables have wrapped (rule 14) on a machine with too many nodes to walk their sets.
     """
-    places = manager.places
-    for resource, _ in request:
-        if resource not in places or manager.offered[places[resource]] != manager.nodes:
+    needs: list[Need] = []
+    wraps = False
+    for resource, amount in request:
+        place = manager.places.get(resource)
+        if place is None or manager.offered[place] != manager.nodes:
             raise KubeletPanicError(NIL_DEREFERENCE)
+        wraps = wraps or manager.wraps[place]
+        needs.append((state.free[place], amount))
     if not request:
         return None
-    if any(manager.wraps[places[resource]] for resource, _ in request):
+    if wraps:
         return _walk(manager, state, uid, request)
     idle, busy = _kinds(manager, state)
-    needs = [(state.free[places[resource]], amount) for resource, amount in request]
     reusable = state.reusable_of(uid)
     sets = []
-    if idle and all(_total(free, idle) >= amount for free, amount in needs):
+    if idle and _enough(needs, idle):
         sets.append(MaskSet(idle, tuple([AtLeast(free, amount) for free, amount in needs])))
     single = busy
     if reusable:
         own = sorted({mask for mask, _ in reusable if not mask & ~idle})
         single = busy + [mask for mask in own if not any(mask_set.has(mask) for mask_set in sets)]
-    for mask in single:
-        if reusable:
-            fits = _fits(manager, state, uid, request, mask)
-        else:
-            fits = all(_total(free, mask) >= amount for free, amount in needs)
-        if fits:
-            sets.append(MaskSet(mask, (), mask))
+    fits = partial(_fits, manager, state, uid, request) if reusable else partial(_enough, needs)
+    sets += [MaskSet(mask, (), mask) for mask in single if fits(mask)]
     return HintFamily(tuple(sets), narrowest(manager, request)) if sets else None
 
 
@@ -131,13 +133,18 @@ def narrowest(manager: MemoryManager, request: Request) -> int:
 
     It is the number of all nodes when even they are too few.
     """
-    rows = [manager.allocatable[manager.places[resource]] for resource, _ in request]
+    places = manager.places
     width = 1
     for resource, amount in request:
-        width = max(width, bisect_left(manager.widest[manager.places[resource]], amount) + 1)
+        alone = bisect_left(manager.widest[places[resource]], amount) + 1
+        if alone > width:
+            width = alone
     everything = len(manager.node_ids)
-    if len(request) == 1 or width >= everything:
-        return min(width, everything)
+    if width >= everything:
+        return everything
+    if len(request) == 1:
+        return width
+    rows = [manager.allocatable[places[resource]] for resource, _ in request]
     # Each resource alone needs no more than `width`; together they may need more.
     if width == 1:
         for node in manager.node_ids:
@@ -171,6 +178,19 @@ def _total(amounts: Sequence[int], mask: NUMAMask) -> int:
         total += amounts[low.bit_length() - 1]
         mask ^= low
     return total
+
+
+def _enough(needs: Iterable[Need], mask: NUMAMask) -> bool:
+    """Tell whether the nodes of a mask have all that is needed."""
+    for free, amount in needs:
+        rest = mask
+        while rest:
+            low = rest & -rest
+            amount -= free[low.bit_length() - 1]
+            rest ^= low
+        if amount > 0:
+            return False
+    return True
 
 
 def _fits(manager: MemoryManager, state: MemoryState, uid: str, request: Request, mask: NUMAMask) -> bool:

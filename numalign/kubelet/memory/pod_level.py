@@ -71,12 +71,11 @@ def allocate_pod(manager: MemoryManager, state: MemoryState, pod: PodDemand, hin
     if breaks_group(manager, state, mask):
         raise AllocationError("[memorymanager] preferred hint violates NUMA node allocation")
     blocks = tuple([Block(mask, resource, amount) for resource, amount in pod.memory])
-    state = charge(manager, state, pod.uid, blocks)
     held = {
         name: tuple([Block(mask, resource, amount) for resource, amount in sorted(amounts.items()) if amount > 0])
         for name, amounts in _divided(pod).items()
     }
-    return state._replace(entries={**state.entries, pod.uid: held}, pods={**state.pods, pod.uid: blocks})
+    return charge(manager, state, pod.uid, blocks, held)._replace(pods={**state.pods, pod.uid: blocks})
 
 
 def _divided(pod: PodDemand) -> Mapping[str, Mapping[str, int]]:

@@ -66,7 +66,7 @@ class MemoryState(NamedTuple):
     entries: Mapping[str, Mapping[str, tuple[Block, ...]]] = {}
     """Pod UID -> container name -> blocks, sorted by resource."""
     reusable_pod: str = ""
-    reusable: Mapping[tuple[int, str], int] = {}
+    reusable: Mapping[tuple[NUMAMask, str], Bytes] = {}
     """(mask, resource) -> bytes of finished init containers that `reusable_pod` may take over. Only the pod that
     allocated last can have any (rule 40)."""
 
@@ -128,10 +128,11 @@ def machine_state(manager: MemoryManager, state: MemoryState) -> dict[str, objec
 
 def fill(free: list[int], reserved: list[int], mask: NUMAMask, amount: Bytes) -> None:
     """Take an amount from the nodes of a mask, each filled before the next, ascending (rule 36)."""
-    for node in ids(mask):
-        if not amount:
-            return
+    while mask and amount:
+        low = mask & -mask
+        node = low.bit_length() - 1
         taken = min(amount, free[node])
         free[node] -= taken
         reserved[node] += taken
         amount -= taken
+        mask ^= low

@@ -38,11 +38,14 @@ Merge = Callable[[str, Iterable[ProviderAnswer], NUMAInfo], tuple[TopologyHint, 
 """(policy, answers, nodes) -> the hint to store, and whether the policy admits it."""
 
 
+ProviderStates = tuple[DeviceState, CPUState, MemoryState]
+"""One a provider, in the order of `PROVIDERS`."""
+
+
 class NodeState(NamedTuple):
     """What pods hold."""
 
-    states: tuple[DeviceState, CPUState, MemoryState]
-    """One a provider, in the order of `PROVIDERS`."""
+    states: ProviderStates
     pods: Mapping[str, PodDemand] = {}
     """UID -> admitted pod, in order of admission."""
     hints: Mapping[str, TopologyHint] = {}
@@ -161,8 +164,9 @@ def admitted(
 ) -> Admission:
     """The pod runs."""
     pods = {**state.pods, pod.uid: pod}
-    after = NodeState(states=state.states, pods=pods, hints=state.hints, leftovers=state.leftovers)
-    return after, AdmitResult(True, hints=hints, decisions=tuple(decisions))
+    return NodeState(state.states, pods, state.hints, state.leftovers), AdmitResult(
+        True, hints=hints, decisions=tuple(decisions)
+    )
 
 
 def refused(
@@ -229,8 +233,7 @@ def allocate(
             failure = Failure(error, provider.name)
             break
     device, cpu, memory = states
-    held = (device, cpu, memory)
-    return NodeState(states=held, pods=state.pods, hints=state.hints, leftovers=state.leftovers), failure
+    return NodeState((device, cpu, memory), state.pods, state.hints, state.leftovers), failure
 
 
 def _leave(state: NodeState, pod: PodDemand) -> NodeState:

@@ -54,7 +54,7 @@ def merge(policy: str, answers: Iterable[ProviderAnswer], numa: NUMAInfo) -> tup
     if single and numa.distances is not None:
         numa = numa._replace(distances=None)
     lists = filter_answers(answers)
-    if numa.reads_past_a_row():
+    if numa.distances is not None and numa.reads_past_a_row():
         from numalign.kubelet.topology.merge.walk import merge_by_walking
 
         best = merge_by_walking(explicit(lists), numa)
@@ -69,7 +69,10 @@ def merge(policy: str, answers: Iterable[ProviderAnswer], numa: NUMAInfo) -> tup
 
 def _without_lists(lists: list[Hints], full: NUMAMask) -> list[Hints] | None:
     """Write lists of one hint (a container's own memory) as families; None if a list stays, or only lists are there."""
-    if not any(isinstance(hints, HintList) for hints in lists):
+    for hints in lists:
+        if isinstance(hints, HintList):
+            break
+    else:
         return lists
     if not any(isinstance(hints, HintFamily) for hints in lists):
         return None

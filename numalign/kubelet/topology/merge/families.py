@@ -32,8 +32,13 @@ def merge_families(lists: Sequence[Hints], numa: NUMAInfo, *, only_single: bool,
         only_single: apply the filter of `single-numa-node`: preferred hints of one node.
         only_preferred: a non-preferred result is refused anyway, so its mask is not worked out: (full, not preferred).
     """
-    families = [hints for hints in lists if isinstance(hints, HintFamily)]
-    possible = CANNOT_FIT not in lists and numa.full != 0
+    families = []
+    possible = numa.full != 0
+    for hints in lists:
+        if isinstance(hints, HintFamily):
+            families.append(hints)
+        elif hints is CANNOT_FIT:
+            possible = False
     if possible:
         if not families:
             return TopologyHint(numa.full, True)
@@ -47,11 +52,10 @@ def merge_families(lists: Sequence[Hints], numa: NUMAInfo, *, only_single: bool,
 
 def _single_node(families: Sequence[HintFamily]) -> NUMAMask | None:
     """Return the lowest node that is a preferred hint of every family."""
+    common = -1
     for family in families:
         if family.width != 1 and family.socket_alignment is None:
             return None
-    common = -1
-    for family in families:
         nodes = 0
         for mask_set in family.sets:
             nodes |= mask_set.nodes
@@ -59,7 +63,7 @@ def _single_node(families: Sequence[HintFamily]) -> NUMAMask | None:
     while common:
         bit = common & -common
         for family in families:
-            if not family.has(bit) or not family.prefers(bit):
+            if not family.has(bit) or (family.width != 1 and not family.prefers(bit)):
                 break
         else:
             return bit
@@ -69,15 +73,19 @@ def _single_node(families: Sequence[HintFamily]) -> NUMAMask | None:
 
 def _preferred(families: Sequence[HintFamily], numa: NUMAInfo) -> NUMAMask | None:
     """Return the best mask that every family prefers (12.3 phase 1), or None."""
-    # The resources of one provider often share a family (memory and its huge pages).
-    distinct = [family for index, family in enumerate(families) if family not in families[:index]]
-    width = distinct[0].width
-    if all(family.socket_alignment is None for family in distinct):
-        for family in distinct:
+    width = families[0].width
+    by_width = True
+    for family in families:
+        by_width = by_width and family.socket_alignment is None
+    if by_width:
+        for family in families:
             if family.width != width:
                 return None
         if width == 1 and numa.distances is None:
-            return _single_node(distinct)
+            return _single_node(families)
+    # The resources of one provider often share a family (memory and its huge pages).
+    distinct = [family for index, family in enumerate(families) if family not in families[:index]]
+    if by_width:
         return _narrowest(distinct, width, numa)
     for width in range(1, numa.full.bit_count() + 1):
         mask = _narrowest(distinct, width, numa)
