@@ -16,6 +16,7 @@ from numalign.kubelet.node import PROVIDERS, Decision, Node
 from numalign.kubelet.topology.hints import NO_PREFERENCE, HintFamily, HintList, Hints, TopologyHint, WithoutMask
 from numalign.kubelet.topology.merge.lists import non_preferred_key, preferred_key, target_width
 from numalign.kubelet.topology.policy import explicit
+from numalign.kubelet.topology.provider import ProviderName
 from numalign.values import NamedTuple
 
 MAX_NODES_LISTED = 8
@@ -39,7 +40,7 @@ Rule = Literal[
 class Said(NamedTuple):
     """What one provider said about one resource."""
 
-    provider: str
+    provider: ProviderName
     resource: str
     hints: HintList | None
     """None: it has no opinion (`opinion` says which), or there are too many to list."""
@@ -119,7 +120,7 @@ def place(resource: str) -> int:
     return {"cpu": 0, "memory": 1, "": 3}.get(resource, 2)
 
 
-def _said(provider: str, resource: str, hints: Hints, width: int) -> Said:
+def _said(provider: ProviderName, resource: str, hints: Hints, width: int) -> Said:
     if isinstance(hints, WithoutMask):
         return Said(provider, resource, None, hints.value, 0)
     if isinstance(hints, HintFamily) and width > MAX_NODES_LISTED:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Literal
+from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import CompletionItem
+
+if TYPE_CHECKING:
+    from numalign.kubelet.releases.release import Manager
 
 Values = Callable[[click.Context], Iterable[str]]
 
@@ -40,7 +43,7 @@ def _machines(_: click.Context) -> Iterable[str]:
     return bundled.names()
 
 
-def _options(manager: Literal["cpu", "topology"]) -> Values:
+def _options(manager: Manager) -> Values:
     """Name the policy options that the newest kubelet has."""
 
     def names(_: click.Context) -> Iterable[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 
 Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]
+ForPeople = Literal["table", "wide", "tree", "name", "markdown", "csv", "svg", "html"]
+ForPrograms = Literal["json", "yaml", "prometheus", "junit", "github", "gitlab", "sarif"]
+ConfigFile = Literal["kubeletconfig", "performanceprofile", "kubeadm"]
+Output = ForPeople | ForPrograms | ConfigFile
+"""What some command can be asked to print."""
 Given = dict[str, Any]
 """Parameter -> what was given, as click hands it to a command."""
 
@@ -214,7 +219,7 @@ def _changed(name: str, changes: Changes) -> MachineName:
     return result
 
 
-def output_option(*formats: str) -> Decorator:
+def output_option(*formats: Output) -> Decorator:
     """Add `-o`; the first format is the default."""
     return shared_option(
         "-o", "--output", type=click.Choice(formats), default=formats[0], show_default=True, help="How to print."

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from numalign.cli.options import Output
 from numalign.render.escape import guarded, halved, in_json, in_yaml, lines, printable
 
 CHECKS = ("junit", "github", "gitlab", "sarif")
@@ -20,12 +21,12 @@ if TYPE_CHECKING:
     from numalign.render.page.document import Document
 
 
-def print_data(output: str, data: Data) -> None:
+def print_data(output: Output, data: Data) -> None:
     """Print plain data as `json` or `yaml`."""
     click.echo(json_text(data) if output == "json" else yaml_text(data), nl=False)
 
 
-def print_found(output: str, document: Callable[[], Document], data: Callable[[], Data]) -> None:
+def print_found(output: Output, document: Callable[[], Document], data: Callable[[], Data]) -> None:
     """Print what a command found: text for people (`table`, `markdown`), or plain data (`json`, `yaml`)."""
     if output in ("json", "yaml"):
         print_data(output, data())
@@ -55,7 +56,7 @@ def yaml_text(data: object) -> str:
     return in_yaml(str(yaml.dump(data, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=sys.maxsize)))
 
 
-def print_machine(machine: Machine, output: str) -> None:
+def print_machine(machine: Machine, output: Output) -> None:
     """Print a machine's file as `json` or `yaml`."""
     from numalign.sources.machine import dump
 
@@ -72,7 +73,7 @@ def print_text(text: str) -> None:
     click.echo(lines(text), nl=False)
 
 
-def print_checks(output: str, command: str, checks: Sequence[Check]) -> None:
+def print_checks(output: Output, command: str, checks: Sequence[Check]) -> None:
     """Print the checks of a command as one of `CHECKS`."""
     if output == "junit":
         from numalign.render.ci.junit import junit
@@ -92,7 +93,7 @@ def print_checks(output: str, command: str, checks: Sequence[Check]) -> None:
         click.echo(github(checks), nl=False)
 
 
-def print_document(output: str, document: Document) -> None:
+def print_document(output: Output, document: Document) -> None:
     """Print a document as `markdown`, or as text for people."""
     if output == "markdown":
         from numalign.render.page.markdown import markdown

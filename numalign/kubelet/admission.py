@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import partial
+from typing import Literal
 
 from numalign.errors import Notice
 from numalign.kubelet import cpu, memory
@@ -20,6 +21,7 @@ from numalign.kubelet.memory.state import STATIC
 from numalign.kubelet.node import AdmitResult, Node, NodeState
 from numalign.kubelet.releases.release import version_text
 from numalign.kubelet.setup import Setup
+from numalign.kubelet.topology import manager
 from numalign.model.pod import Pod
 from numalign.values import NamedTuple
 
@@ -37,6 +39,10 @@ class Session(NamedTuple):
     def empty(self) -> Session:
         """Return the same node with nothing on it."""
         return self._replace(state=twin.empty_state(self.node), pods=())
+
+
+Stage = manager.Stage | Literal["fit"]
+"""Where a pod was refused: at a stage of the Topology Manager, or by the check behind the managers; empty: admitted."""
 
 
 class Outcome(NamedTuple):
@@ -63,7 +69,7 @@ class Outcome(NamedTuple):
         return self.result.admit and (self.fit is None or self.fit.admit)
 
     @property
-    def stage(self) -> str:
+    def stage(self) -> Stage:
         """Where it was refused (`merge`, `allocate`, `panic`, `hang`, `fit`); empty when admitted."""
         return self.result.stage or ("" if self.admit else "fit")
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numalign.analysis.refusal import Refusal
     from numalign.analysis.verdict import Verdict
     from numalign.errors import Notice
-    from numalign.kubelet.admission import Session
+    from numalign.kubelet.admission import Session, Stage
     from numalign.kubelet.setup import Setup
     from numalign.kubelet.topology.hints import TopologyHint
     from numalign.model.pod import ContainerKind, QoS
@@ -71,7 +71,7 @@ class PodResult(NamedTuple):
     namespace: str
     qos: QoS
     admitted: bool
-    stage: str
+    stage: Stage
     """Where it was refused: `merge`, `allocate`, `panic`, `hang` or `fit`; empty when admitted."""
     reason: str
     """The kubelet's own; empty when admitted, and where the kubelet itself would not survive the call."""

@@ -8,13 +8,13 @@ from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.dra.result import Outcome
+    from numalign.dra.whereabouts import ToldBy
     from numalign.dra.why import Why
     from numalign.errors import Notice
     from numalign.results.dra import DeviceGot
 
 Verdict = Literal["aligned", "spread", "floating", "unknown"]
 """As for an admission (docs/dra.md): over CPUs and memory of the kubelet and claimed devices together."""
-ToldBy = Literal["driver", "machine", "nobody"]
 
 
 class ClaimedDevice(NamedTuple):

@@ -9,6 +9,7 @@ from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.errors import Notice
+    from numalign.kubelet.admission import Stage
     from numalign.results.claimed import PodClaims
     from numalign.scheduler.attempt import SchedulerConfig
     from numalign.scheduler.causes import Cause
@@ -19,7 +20,7 @@ class KubeletVerdict(NamedTuple):
     """What the node's own kubelet would answer if the pod were sent there now."""
 
     admitted: bool
-    stage: str
+    stage: Stage
     """Where it would refuse; empty when admitted."""
     reason: str
     message: str

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
 from numalign.errors import InputError, Notice
 from numalign.results.simulate import NamedRun, SimulateResult
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from numalign.scheduler.simulate.report import Report
     from numalign.scheduler.simulate.settings import ReplicaSetBackoff, Simulation, Workload
     from numalign.sources.cluster.fleet import Built
-    from numalign.sources.cluster.public_traces import Columns
+    from numalign.sources.cluster.public_traces import Columns, Form
+
+TraceForm: TypeAlias = 'Form | Literal["numalign"]'
 
 RUNS: Final = ("unaware", "aware", "instant")
 """The cluster's own scheduler is `aware`; `instant` is the same with exporters that lose no time."""
@@ -50,8 +52,8 @@ class SimulateRequest(NamedTuple):
     """The cluster's file."""
     trace: str
     """A trace, or what a synthetic one is made of."""
-    form: str = "numalign"
-    """`numalign`, or the form of a public trace: `openb`, `dlrm`, `csv`."""
+    form: TraceForm = "numalign"
+    """`numalign`, or the form of a public trace."""
     columns: Columns | None = None
     seed: int | None = None
     """None: the cluster file's own."""

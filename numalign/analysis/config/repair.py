@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 from numalign.analysis.config.reserve import accepted_section
 from numalign.errors import StartError
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.cpu.options import EXCLUSIVE_PAIRS
-from numalign.kubelet.releases.release import Kubelet, version_text
+from numalign.kubelet.releases.release import Kubelet, Manager, version_text
 from numalign.kubelet.releases.table import first_with_option
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.start import reservation as reserving
@@ -203,9 +203,7 @@ def _topology_options(setup: Setup) -> Iterator[SettingChange]:
         )
 
 
-def _misnamed(
-    field: str, given: Mapping[str, str], kubelet: Kubelet, manager: Literal["cpu", "topology"]
-) -> Iterator[SettingChange]:
+def _misnamed(field: str, given: Mapping[str, str], kubelet: Kubelet, manager: Manager) -> Iterator[SettingChange]:
     known = kubelet.levels(manager)
     for name in sorted(given):
         if name in known:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from numalign.cli.options import (
+    Output,
     beyond_options,
     fail_on_option,
     kubelet_options,
@@ -60,7 +61,7 @@ def command(
     slices: str | None,
     only: str | None,
     fail_on: FailOn,
-    output: str,
+    output: Output,
     quiet: bool,
 ) -> ExitStatus:
     """Admit PODs in order on a machine, as the kubelet would, and print what each container gets.
@@ -125,7 +126,7 @@ def _admitted(
     since: SinceRequest,
     *,
     fit_check: bool,
-    output: str,
+    output: Output,
     fail_on: FailOn,
 ) -> AdmitResult:
     return admit(
@@ -157,7 +158,7 @@ def _print_since(since: SinceRequest) -> None:
 
 
 def _print(
-    output: str, result: AdmitResult, origin: str, up: LoadedPods, notices: Sequence[Notice], fail_on: FailOn
+    output: Output, result: AdmitResult, origin: str, up: LoadedPods, notices: Sequence[Notice], fail_on: FailOn
 ) -> None:
     if output in ("json", "yaml"):
         from numalign.cli.printing import print_data

@@ -13,6 +13,7 @@ from numalign.cli.cluster_options import CLUSTER_OPTIONS, cluster_request, pods_
 from numalign.cli.options import (
     Command,
     Decorator,
+    Output,
     beyond_options,
     kubelet_options,
     machine_option,
@@ -89,7 +90,7 @@ def command(
     mix: str | None,
     right_size: int | None,
     jobs: int,
-    output: str,
+    output: Output,
     quiet: bool,
 ) -> ExitStatus:
     """Count how many more of each POD a cluster or a node holds: now and empty, aligned and not, node by node.
@@ -136,7 +137,7 @@ def _probes(pods: Sequence[Pod], owners: Sequence[str], mix: str | None) -> list
     return [Probe(f"rounds of {mix}", tuple(together))]
 
 
-def _print(output: str, result: CapacityResult, loaded: LoadedCluster, notices: Sequence[Notice]) -> None:
+def _print(output: Output, result: CapacityResult, loaded: LoadedCluster, notices: Sequence[Notice]) -> None:
     origin = loaded.origin
     if output in ("json", "yaml"):
         from numalign.render.json.capacity import capacity_json

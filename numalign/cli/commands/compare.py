@@ -10,6 +10,7 @@ import click
 from numalign.analysis.whatif.settings import OPTIONS
 from numalign.cli.engine_options import engine_options
 from numalign.cli.options import (
+    Output,
     beyond_options,
     kubelet_options,
     machine_option,
@@ -89,7 +90,7 @@ def command(
     preferred_sets: str | None,
     fleet: str | None,
     engine: Engine,
-    output: str,
+    output: Output,
     quiet: bool,
 ) -> ExitStatus:
     """Compare what PODs get under every policy and scope, with options that you name, and on several machines.
@@ -137,7 +138,7 @@ def command(
 
 
 def _print(
-    output: str,
+    output: Output,
     result: CompareResult,
     up: LoadedPods,
     settings: Sequence[LoadedSetup],
@@ -191,7 +192,7 @@ def _history(
     kubelet: KubeletRequest,
     hints: str | None,
     preferred_sets: str | None,
-    output: str,
+    output: Output,
     *,
     quiet: bool,
 ) -> ExitStatus | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from numalign.cli.options import Output
 from numalign.cli.printing import print_data, print_document
 from numalign.cli.stderr import Progress, say, tell
 from numalign.errors import InputError, Notice
@@ -33,7 +34,7 @@ class Job(NamedTuple):
     pods: PodsRequest
     kubelet: KubeletRequest
     options: tuple[str, ...]
-    output: str
+    output: Output
 
     @property
     def upgrades(self) -> bool:
@@ -51,7 +52,7 @@ class Part(NamedTuple):
 
 
 def sources_of(
-    fleet: str | None, node: str | None, machines: Sequence[str], others: Sequence[object], output: str
+    fleet: str | None, node: str | None, machines: Sequence[str], others: Sequence[object], output: Output
 ) -> tuple[str, ...]:
     """List the nodes that are asked about, each by itself.
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import click
 
+from numalign.cli.options import Output
 from numalign.cli.printing import print_data, print_document
 from numalign.cli.stderr import report, tell
 from numalign.exit_status import ExitStatus
@@ -17,7 +18,7 @@ from numalign.results.compare import Scene, UpgradeResult
 from numalign.tasks.setup import LoadedPods, LoadedSetup
 
 
-def compare_hints(given: str, kubelet: Kubelet, output: str, *, quiet: bool) -> ExitStatus:
+def compare_hints(given: str, kubelet: Kubelet, output: Output, *, quiet: bool) -> ExitStatus:
     """Print what every policy makes of hints.
 
     Args:
@@ -42,7 +43,7 @@ def compare_hints(given: str, kubelet: Kubelet, output: str, *, quiet: bool) -> 
     return ExitStatus.DONE
 
 
-def compare_sets(asked: str, machine: Machine, output: str, *, quiet: bool) -> ExitStatus:
+def compare_sets(asked: str, machine: Machine, output: Output, *, quiet: bool) -> ExitStatus:
     """Print which sets of devices a plugin prefers, and the hints with and without them.
 
     Args:
@@ -66,7 +67,7 @@ def compare_sets(asked: str, machine: Machine, output: str, *, quiet: bool) -> E
 
 
 def compare_versions(
-    versions: str, nodes: Sequence[LoadedSetup], pods: LoadedPods, output: str, *, started: bool, quiet: bool
+    versions: str, nodes: Sequence[LoadedSetup], pods: LoadedPods, output: Output, *, started: bool, quiet: bool
 ) -> ExitStatus:
     """Print what an upgrade of the kubelet changes for pods; status 1 where it makes something worse.
 
@@ -103,7 +104,7 @@ def compare_versions(
 
 
 def _draw(
-    output: str, results: Sequence[UpgradeResult], origins: Sequence[str], pods: LoadedPods, *, started: bool
+    output: Output, results: Sequence[UpgradeResult], origins: Sequence[str], pods: LoadedPods, *, started: bool
 ) -> None:
     """Draw the nodes before and after the upgrade."""
     from numalign.render.picture.page import scenes_text
@@ -118,7 +119,7 @@ def _draw(
     click.echo(scenes_text(output, scenes, document), nl=False)
 
 
-def _print(output: str, result: Document | Data, *, quiet: bool) -> None:
+def _print(output: Output, result: Document | Data, *, quiet: bool) -> None:
     if quiet:
         return
     if isinstance(result, dict):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from numalign.cli.options import (
+    Output,
     beyond_options,
     kubelet_options,
     machine_option,
@@ -46,7 +47,7 @@ def check(
     node: str | None,
     node_name: str | None,
     kubelet: KubeletRequest,
-    output: str,
+    output: Output,
     quiet: bool,
 ) -> ExitStatus:
     """Tell whether the kubelet would start, or what stops it and the nearest configuration that starts.
@@ -91,7 +92,7 @@ def check(
 @kubelet_options
 @output_option("yaml", "json", "kubeletconfig", "performanceprofile", "kubeadm")
 @quiet_option
-def suggest(machine: str | None, kubelet: KubeletRequest, output: str, quiet: bool) -> ExitStatus:
+def suggest(machine: str | None, kubelet: KubeletRequest, output: Output, quiet: bool) -> ExitStatus:
     """Write a KubeletConfiguration for a machine that aligns what can be aligned, with a reason on every setting.
 
     Flags are wishes: they are kept where the kubelet accepts them. The result passes `config check`.

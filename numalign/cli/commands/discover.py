@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
-from numalign.cli.options import quiet_option
+from numalign.cli.options import Output, quiet_option
 from numalign.cli.printing import print_data, print_document, print_machine, print_names
 from numalign.cli.stderr import say, tell
 from numalign.errors import HostError, InputError
@@ -53,7 +53,7 @@ def command(
     machine: str | None,
     device_rules: str | None,
     requested: tuple[str, ...],
-    output: str | None,
+    output: Output | None,
     save: str | None,
     snapshot: str | None,
     quiet: bool,
@@ -98,7 +98,7 @@ def _found(root: str, snapshot: str | None, rules: str | None, requested: tuple[
     return found
 
 
-def _put(machine: Machine, output: str | None, save: str | None, source: str) -> None:
+def _put(machine: Machine, output: Output | None, save: str | None, source: str) -> None:
     """Save and print a machine."""
     if save is not None:
         from numalign.sources.machine import dump as machine_dump
@@ -110,7 +110,7 @@ def _put(machine: Machine, output: str | None, save: str | None, source: str) ->
         _print(machine, output, source)
 
 
-def _print(machine: Machine, output: str, source: str) -> None:
+def _print(machine: Machine, output: Output, source: str) -> None:
     if output in ("json", "yaml"):
         print_machine(machine, output)
     elif output == "name":
@@ -123,7 +123,7 @@ def _print(machine: Machine, output: str, source: str) -> None:
         print_document("table", _document(machine, output, source))
 
 
-def _document(machine: Machine, output: str, source: str) -> Document:
+def _document(machine: Machine, output: Output, source: str) -> Document:
     if output == "tree":
         from numalign.render.text.tree import tree_document
 
@@ -134,7 +134,7 @@ def _document(machine: Machine, output: str, source: str) -> Document:
     return discover_document(machine, wide=output == "wide", hint=hint)
 
 
-def _refuse(found: DiscoverResult, root: str, output: str | None) -> None:
+def _refuse(found: DiscoverResult, root: str, output: Output | None) -> None:
     """Print what can be said of the hardware, then end with the kubelet's own error."""
     from numalign.sources.machine.hardware import dump
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import click
 
-from numalign.cli.options import output_option
+from numalign.cli.options import Output, output_option
 from numalign.exit_status import ExitStatus
 from numalign.tasks.about import doctor
 
 
 @click.command("doctor")
 @output_option("table", "json", "yaml")
-def command(output: str) -> ExitStatus:
+def command(output: Output) -> ExitStatus:
     """Tell what on this host can be read, and which extras are there. The exit status is 0 whatever is missing.
 
     \b

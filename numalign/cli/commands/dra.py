@@ -6,7 +6,7 @@ from typing import get_args
 
 import click
 
-from numalign.cli.options import machine_option, output_option, quiet_option, shared_option
+from numalign.cli.options import Output, machine_option, output_option, quiet_option, shared_option
 from numalign.cli.printing import print_data, print_names
 from numalign.cli.stderr import tell
 from numalign.dra.publish.cpus import GroupBy
@@ -51,7 +51,7 @@ def check(
     nodes: tuple[str, ...],
     release: str | None,
     gates: str,
-    output: str,
+    output: Output,
     quiet: bool,
 ) -> ExitStatus:
     """Tell which devices the claims of each POD, or each CLAIM, would get on which node, or why they get none.
@@ -78,7 +78,7 @@ def check(
     return ExitStatus.DONE if all(one.fits for one in result.checks) else ExitStatus.NO
 
 
-def _print(output: str, result: DraCheckResult) -> None:
+def _print(output: Output, result: DraCheckResult) -> None:
     if output in ("json", "yaml"):
         from numalign.render.json.dra import check_json
 
@@ -123,7 +123,7 @@ def slices(
     cpus_by: GroupBy,
     reserved_cpus: str,
     standard_numa: bool,
-    output: str,
+    output: Output,
     quiet: bool,
 ) -> ExitStatus:
     """Write the ResourceSlices and DeviceClasses that the usual drivers would publish for a machine.

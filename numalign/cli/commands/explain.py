@@ -9,6 +9,7 @@ import click
 from numalign.analysis.whatif.change import WayOut
 from numalign.cli.command_line import command_line
 from numalign.cli.options import (
+    Output,
     beyond_options,
     fail_on_option,
     kubelet_options,
@@ -61,7 +62,7 @@ def command(
     details: bool,
     alternatives: bool,
     fail_on: FailOn,
-    output: str,
+    output: Output,
     quiet: bool,
 ) -> ExitStatus:
     """Explain what the kubelet decides about PODs: what is in the way, and the nearest changes that would admit them.
@@ -186,7 +187,7 @@ def _where_to_look(error: StartError, given: LoadedPods, asked: Asked) -> str:
     return command_line("explain", pods, asked.machines[:1], asked.kubelet, more=[("pod", error.pod)])
 
 
-def _print_start(output: str, on: LoadedSetup, error: StartError, check: str) -> None:
+def _print_start(output: Output, on: LoadedSetup, error: StartError, check: str) -> None:
     """The stage before any pod: the kubelet does not start."""
     if output in ("json", "yaml"):
         from numalign.render.json.explain import start_json
@@ -197,7 +198,7 @@ def _print_start(output: str, on: LoadedSetup, error: StartError, check: str) ->
 
 
 def _print(
-    output: str, result: ExplainResult, origin: str, advice: Sequence[Advice], notices: Sequence[Notice]
+    output: Output, result: ExplainResult, origin: str, advice: Sequence[Advice], notices: Sequence[Notice]
 ) -> None:
     if output in ("json", "yaml"):
         from numalign.render.json.explain import explain_json

@@ -9,6 +9,7 @@ import click
 
 from numalign.analysis.lint.finding import reaches
 from numalign.cli.options import (
+    Output,
     complete_files,
     kubelet_options,
     machine_option,
@@ -73,7 +74,7 @@ def command(
     machine: str | None,
     kubelet: KubeletRequest,
     slices: str | None,
-    output: str,
+    output: Output,
     quiet: bool,
 ) -> ExitStatus:
     """Tell what in the manifests of PODs keeps them from being aligned, and what to write instead.
@@ -164,7 +165,7 @@ def _unused(kubelet: KubeletRequest) -> tuple[Notice, ...]:
     return (Notice("kubelet-unused", "the kubelet's flags count only with --machine"),)
 
 
-def _print(output: str, result: LintResult, notices: Sequence[Notice], fail_on: str) -> None:
+def _print(output: Output, result: LintResult, notices: Sequence[Notice], fail_on: str) -> None:
     from numalign.render.text import lint as view
 
     if output == "table":

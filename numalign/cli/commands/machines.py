@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from numalign.cli.options import quiet_option
+from numalign.cli.options import Output, quiet_option
 from numalign.cli.printing import print_data, print_document, print_machine, print_names
 from numalign.exit_status import ExitStatus
 from numalign.render.text import machines as view
@@ -21,7 +21,7 @@ from numalign.tasks.machines import machines
     help="How to print; without it a table, or with NAME the machine's file.",
 )
 @quiet_option
-def command(name: str | None, output: str | None, quiet: bool) -> ExitStatus:
+def command(name: str | None, output: Output | None, quiet: bool) -> ExitStatus:
     """List the bundled machines, or print the machine NAME as a file.
 
     A bundled machine can be named wherever a command takes --machine. Its file is a good start for one's own:

@@ -13,7 +13,15 @@ from numalign.cli import exporter
 from numalign.cli.cluster_options import CLUSTER_OPTIONS, cluster_request
 from numalign.cli.exporter import Seen
 from numalign.cli.exporter import command as command_of
-from numalign.cli.options import Command, kubelet_options, machine_option, node_option, output_option, quiet_option
+from numalign.cli.options import (
+    Command,
+    Output,
+    kubelet_options,
+    machine_option,
+    node_option,
+    output_option,
+    quiet_option,
+)
 from numalign.cli.printing import print_data, print_names, print_text
 from numalign.cli.stderr import tell
 from numalign.exit_status import ExitStatus
@@ -99,7 +107,7 @@ def export_command(
     watch: bool,
     execute: str | None,
     interval: float,
-    output: str,
+    output: Output,
     quiet: bool,
 ) -> ExitStatus:
     """Write the NodeResourceTopology (v1alpha2) of a machine with its pods, or of a whole cluster.
@@ -130,7 +138,7 @@ def export_command(
     return ExitStatus.DONE
 
 
-def _show(output: str, quiet: bool, objects: Sequence[NodeResourceTopology]) -> bool:
+def _show(output: Output, quiet: bool, objects: Sequence[NodeResourceTopology]) -> bool:
     """Print new objects at once, so that whoever reads a pipe has them."""
     if not quiet:
         if output == "yaml":
@@ -140,7 +148,7 @@ def _show(output: str, quiet: bool, objects: Sequence[NodeResourceTopology]) -> 
     return True
 
 
-def _print(output: str, objects: Sequence[NodeResourceTopology]) -> None:
+def _print(output: Output, objects: Sequence[NodeResourceTopology]) -> None:
     if output == "name":
         print_names(one.name for one in objects)
         return
@@ -155,7 +163,7 @@ def _print(output: str, objects: Sequence[NodeResourceTopology]) -> None:
 @_like
 @output_option("table", "json", "yaml")
 @quiet_option
-def check_command(published: str, nodes: NodesRequest, like: Like, output: str, quiet: bool) -> ExitStatus:
+def check_command(published: str, nodes: NodesRequest, like: Like, output: Output, quiet: bool) -> ExitStatus:
     """Tell whether published NodeResourceTopology objects (FILE, or `-`) are true.
 
     Compared with what the node would publish now: amounts, policy and scope, the fingerprint of its pods; and zones

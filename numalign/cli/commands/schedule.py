@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from numalign.cli.cluster_options import cluster_options, pods_of_cluster
-from numalign.cli.options import output_option, quiet_option, slices_option
+from numalign.cli.options import Output, output_option, quiet_option, slices_option
 from numalign.cli.printing import print_data, print_names, print_text
 from numalign.cli.stderr import but_claims, counted, report, tell
 from numalign.errors import Notice
@@ -51,7 +51,7 @@ def command(
     slices: str | None,
     scheduler: Kind | None,
     scheduler_version: str | None,
-    output: str,
+    output: Output,
     quiet: bool,
 ) -> ExitStatus:
     """Schedule PODs on a cluster one after another, and show node by node who would take them.
@@ -98,7 +98,7 @@ def _claims(slices: str, names: tuple[str, ...], up: LoadedPods, release: str) -
     return ClaimDesk(load_claims(ClaimsRequest(slices, None, names)), up.files, asked)
 
 
-def _print(output: str, result: ScheduleResult, fleet: Fleet, origin: str, notices: Sequence[Notice]) -> None:
+def _print(output: Output, result: ScheduleResult, fleet: Fleet, origin: str, notices: Sequence[Notice]) -> None:
     if output in ("json", "yaml"):
         from numalign.render.json.schedule import schedule_json
 

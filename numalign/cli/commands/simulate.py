@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING
 
 import click
 
 from numalign.cli.engine_options import engine_options
-from numalign.cli.options import output_option, quiet_option
+from numalign.cli.options import Output, output_option, quiet_option
 from numalign.cli.printing import print_data, print_text
 from numalign.cli.stderr import Progress, tell
 from numalign.exit_status import ExitStatus
 from numalign.results.simulate import SimulateResult
 from numalign.tasks.parallel import Engine
-from numalign.tasks.simulate import RUNS, SimulateRequest, read_columns, read_runs, read_sweep, simulate, sweep
+from numalign.tasks.simulate import (
+    RUNS,
+    SimulateRequest,
+    TraceForm,
+    read_columns,
+    read_runs,
+    read_sweep,
+    simulate,
+    sweep,
+)
+
+if TYPE_CHECKING:
+    from numalign.scheduler.simulate.settings import ReplicaSetBackoff
 
 
 @click.command("simulate")
@@ -62,16 +74,16 @@ from numalign.tasks.simulate import RUNS, SimulateRequest, read_columns, read_ru
 def command(
     cluster: str,
     trace: str,
-    trace_form: str,
+    trace_form: TraceForm,
     columns: str | None,
     runs: str,
     swept: str | None,
     seed: int | None,
     audit: int,
     retry_on_resync: bool,
-    replicaset_backoff: Literal["none", "per_minute"],
+    replicaset_backoff: ReplicaSetBackoff,
     engine: Engine,
-    output: str,
+    output: Output,
     quiet: bool,
 ) -> ExitStatus:
     """Run a trace on a cluster over time: arrivals, stale data, kubelets that refuse, controllers that try again.
@@ -109,7 +121,7 @@ def command(
     return ExitStatus.DONE
 
 
-def _print(output: str, result: SimulateResult) -> None:
+def _print(output: Output, result: SimulateResult) -> None:
     if output in ("json", "yaml"):
         from numalign.render.json.simulate import simulate_json
 

@@ -7,6 +7,7 @@ import os
 import click
 
 from numalign.cli.options import (
+    Output,
     beyond_options,
     kubelet_options,
     machine_option,
@@ -39,7 +40,7 @@ def command(
     beside: str | None,
     machine: str | None,
     kubelet: KubeletRequest,
-    output: str,
+    output: Output,
     quiet: bool,
 ) -> ExitStatus:
     """Show who holds what on a node now, what is still free and for what, what is odd, and would its kubelet come up.

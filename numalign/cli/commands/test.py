@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from numalign.cli.options import complete_files, output_option, quiet_option
+from numalign.cli.options import Output, complete_files, output_option, quiet_option
 from numalign.exit_status import ExitStatus
 from numalign.results.suite import SuiteResult
 from numalign.tasks.suite import run_suite
@@ -14,7 +14,7 @@ from numalign.tasks.suite import run_suite
 @click.argument("files", nargs=-1, required=True, metavar="FILE…", shell_complete=complete_files)
 @output_option("table", "json", "yaml", "junit", "github", "gitlab", "sarif")
 @quiet_option
-def command(files: tuple[str, ...], output: str, quiet: bool) -> ExitStatus:
+def command(files: tuple[str, ...], output: Output, quiet: bool) -> ExitStatus:
     """Hold pods on machines under settings to what a FILE expects of them. docs/test.md has the format.
 
     The exit status is 1 when something is not as expected.
@@ -30,7 +30,7 @@ def command(files: tuple[str, ...], output: str, quiet: bool) -> ExitStatus:
     return ExitStatus.NO if result.failed else ExitStatus.DONE
 
 
-def _print(output: str, result: SuiteResult) -> None:
+def _print(output: Output, result: SuiteResult) -> None:
     from numalign.cli.printing import print_checks, print_data, print_document
     from numalign.render.text.suite import suite_checks, suite_document, suite_json
 

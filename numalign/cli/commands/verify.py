@@ -6,7 +6,7 @@ import os
 
 import click
 
-from numalign.cli.options import kubelet_options, machine_option, node_option, output_option, quiet_option
+from numalign.cli.options import Output, kubelet_options, machine_option, node_option, output_option, quiet_option
 from numalign.cli.stderr import tell
 from numalign.errors import HostError
 from numalign.exit_status import ExitStatus
@@ -50,7 +50,7 @@ def command(
     machine: str | None,
     kubelet: KubeletRequest,
     fail_on: str,
-    output: str,
+    output: Output,
     quiet: bool,
 ) -> ExitStatus:
     """Compare the kubelet's plan with control groups, threads, memory and devices: is it really so.
@@ -86,7 +86,7 @@ def command(
     return ExitStatus.NO if any(one.verdict in BARS[fail_on] for one in result.containers) else ExitStatus.DONE
 
 
-def _print(output: str, result: VerifyResult) -> None:
+def _print(output: Output, result: VerifyResult) -> None:
     from numalign.render.json.verify import verify_json, verify_metrics
 
     if output == "prometheus":
@@ -102,7 +102,7 @@ def _print(output: str, result: VerifyResult) -> None:
         show(verify_document(result, wide=output == "wide"))
 
 
-def _print_process(output: str, result: ProcessResult) -> None:
+def _print_process(output: Output, result: ProcessResult) -> None:
     if output in ("json", "yaml"):
         from numalign.cli.printing import print_data
         from numalign.render.json.verify import process_json

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import click
 
-from numalign.cli.options import output_option
+from numalign.cli.options import Output, output_option
 from numalign.exit_status import ExitStatus
 from numalign.tasks.about import about
 
 
 @click.command("version")
 @output_option("table", "json", "yaml")
-def command(output: str) -> ExitStatus:
+def command(output: Output) -> ExitStatus:
     """Print the version, the kubelets that numalign knows, and which extras are installed.
 
     \b

@@ -10,8 +10,10 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping
 from itertools import accumulate
+from typing import Literal
 
 from numalign.errors import StartError
+from numalign.kubelet.config import Level
 from numalign.kubelet.cpu.options import (
     LEVELS,
     NO_OPTIONS,
@@ -32,12 +34,14 @@ from numalign.values import NamedTuple
 MICRO = 10**6
 """Billionths of a CPU in a millicore."""
 
+CPUPolicy = Literal["none", "static"]
+
 
 class CPUManager(NamedTuple):
     """What stays the same while the kubelet runs."""
 
-    policy: str
-    """`none` or `static`; under `none` everything else is empty."""
+    policy: CPUPolicy
+    """Under `none` everything else is empty."""
     options: CPUPolicyOptions = NO_OPTIONS
     topology: CPUTopology = NO_TOPOLOGY
     reserved: CPUSet = 0
@@ -83,7 +87,7 @@ def start(
     policy: str,
     options: Mapping[str, str] | None,
     gates: Gates,
-    levels: Mapping[str, str] = LEVELS,
+    levels: Mapping[str, Level] = LEVELS,
     topology_policy: str,
     reserved: CPUSet = 0,
     reservation_nano: int | None,

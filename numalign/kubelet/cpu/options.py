@@ -59,7 +59,7 @@ def check_gate(options: Mapping[str, str] | None, gates: Gates) -> None:
         )
 
 
-def read_options(options: Mapping[str, str], gates: Gates, levels: Mapping[str, str] = LEVELS) -> CPUPolicyOptions:
+def read_options(options: Mapping[str, str], gates: Gates, levels: Mapping[str, Level] = LEVELS) -> CPUPolicyOptions:
     """Read the options one by one, then check the pairs (3.2, 3.3).
 
     The kubelet visits them in random order; here it is by name.
@@ -74,7 +74,7 @@ def read_options(options: Mapping[str, str], gates: Gates, levels: Mapping[str, 
     return CPUPolicyOptions(**{name.replace("-", "_"): value for name, value in values.items()})
 
 
-def _read_option(name: str, value: str, gates: Gates, levels: Mapping[str, str]) -> bool:
+def _read_option(name: str, value: str, gates: Gates, levels: Mapping[str, Level]) -> bool:
     """Read one option; the gate of its level counts even for `false` (3.2)."""
     level = levels.get(name)
     if level is None:

@@ -68,7 +68,7 @@ def start(
     """
     check_policy(policy)
     if policy != STATIC:
-        return MemoryManager(policy)
+        return MemoryManager("None")
     reserved = check_reserved_memory((node.id for node in machine.numa_nodes), reserved_memory, reservation)
     _check_node_ids(machine)
     tables = {node.id: _tables(node, reserved) for node in machine.numa_nodes}
@@ -84,7 +84,7 @@ def start(
 
     allocatable = column(2)
     return MemoryManager(
-        policy=policy,
+        policy=STATIC,
         nodes=nodes,
         node_ids=tuple(sorted(tables)),
         resources=resources,

@@ -7,7 +7,7 @@ memory is at once the weights of a `AtLeast`. Amounts are bytes; masks are ints 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, Literal
 
 from numalign.model.cpuset import NUMAMask, ids
 from numalign.model.quantity import Bytes
@@ -31,10 +31,13 @@ class Block(NamedTuple):
     size: Bytes
 
 
+MemoryPolicy = Literal["None", "Static"]
+
+
 class MemoryManager(NamedTuple):
     """What does not change while the kubelet runs. Per resource: tuples in the order of `resources`."""
 
-    policy: str
+    policy: MemoryPolicy
     nodes: NUMAMask = 0
     """The mask of the machine's NUMA nodes."""
     node_ids: tuple[int, ...] = ()

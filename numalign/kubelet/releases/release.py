@@ -88,7 +88,7 @@ class Kubelet(NamedTuple):
     reading: PodReading
     """How a pod is read."""
     refusal: Refusal
-    option_not_enabled: Callable[[str, str], str]
+    option_not_enabled: Callable[[Level, str], str]
     """(level, option) -> the Topology Manager's text where the gate of an option's level is off."""
     fail_cgroup_v1: bool
     """The default of `failCgroupV1`."""
@@ -108,7 +108,7 @@ class Kubelet(NamedTuple):
         gates |= given
         return lambda name: gates.get(name, False)
 
-    def levels(self, manager: Manager) -> dict[str, str]:
+    def levels(self, manager: Manager) -> dict[str, Level]:
         """Return the options of a manager that exist, and their levels."""
         return {name: option.level for name, option in self.options.items() if option.manager == manager}
 

@@ -16,7 +16,7 @@ from numalign.kubelet.errors import AllocationError, KubeletHangError, KubeletPa
 from numalign.kubelet.memory.state import MemoryState
 from numalign.kubelet.topology.hints import ProviderAnswer, TopologyHint
 from numalign.kubelet.topology.merge.lists import NUMAInfo
-from numalign.kubelet.topology.provider import HintProvider
+from numalign.kubelet.topology.provider import HintProvider, ProviderName
 from numalign.values import NamedTuple
 
 NO_HINT = TopologyHint(None, False)
@@ -25,7 +25,7 @@ NO_HINT = TopologyHint(None, False)
 Stage = Literal["", "merge", "allocate", "panic", "hang"]
 """Where a pod was refused; empty when admitted. `panic` and `hang`: the kubelet itself would not survive the call."""
 
-PROVIDERS = ("device", "cpu", "memory")
+PROVIDERS: tuple[ProviderName, ...] = ("device", "cpu", "memory")
 """The hint providers in the order in which the kubelet asks them (2.5)."""
 
 StartedProvider = tuple[HintProvider[Any, Any], Any]
@@ -92,8 +92,8 @@ class AdmitResult(NamedTuple):
     message: str = ""
     container: str | None = None
     """The container at which the pod was refused; None: admitted, or refused as a whole."""
-    provider: str = ""
-    """Which provider's Allocate failed (one of `PROVIDERS`)."""
+    provider: ProviderName | Literal[""] = ""
+    """Whose Allocate failed; empty: none did."""
     hints: Mapping[str, TopologyHint] = {}
     """Container name -> stored hint."""
     decisions: tuple[Decision, ...] = ()
@@ -216,8 +216,8 @@ class Failure(NamedTuple):
     """A call to a provider that went wrong."""
 
     error: AllocationError | KubeletPanicError | KubeletHangError
-    provider: str = ""
-    """The provider's name; empty: while hints were made or merged."""
+    provider: ProviderName | Literal[""] = ""
+    """Empty: it was while hints were made or merged."""
 
 
 def allocate(

@@ -33,8 +33,8 @@ def start(
     *,
     gates: Callable[[str], bool],
     policies: Sequence[str] = POLICIES,
-    levels: Mapping[str, str] = LEVELS,
-    refusal: Callable[[str, str], str],
+    levels: Mapping[str, Level] = LEVELS,
+    refusal: Callable[[Level, str], str],
 ) -> TopologyOptions:
     """Check policy, options, node count and scope, in the order of topology-manager.md 2.
 
@@ -66,8 +66,8 @@ def start(
 def read_options(
     config: KubeletConfig,
     gates: Callable[[str], bool],
-    levels: Mapping[str, str],
-    refusal: Callable[[str, str], str],
+    levels: Mapping[str, Level],
+    refusal: Callable[[Level, str], str],
 ) -> TopologyOptions:
     """Read `topologyManagerPolicyOptions`; of several bad ones the first by name is reported (2.2).
 
@@ -92,12 +92,12 @@ def read_options(
     return options
 
 
-def not_enabled(level: str, option: str) -> str:
+def not_enabled(level: Level, option: str) -> str:
     """Word the refusal of an option whose gate is off, as from 1.33 on (docs/rules/kubelet-versions.md 3)."""
     return f"topology manager policy {level.lower()}-level options not enabled, but option {quote(option)} provided"
 
 
-def not_enabled_until_1_32(level: str, option: str) -> str:
+def not_enabled_until_1_32(level: Level, option: str) -> str:
     """Word the refusal of an option whose gate is off, as up to 1.32."""
     return f"Topology Manager Policy {level}-level Options not enabled, but option {quote(option)} provided"
 

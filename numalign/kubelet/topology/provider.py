@@ -8,9 +8,9 @@ what pods hold (the state). States do not change; functions return the next one.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, Literal, NamedTuple, TypeVar
 
-from numalign.kubelet.config import KubeletConfig
+from numalign.kubelet.config import KubeletConfig, Level
 from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.memory.reserved import NodeAmount
 from numalign.kubelet.topology.hints import ProviderAnswer, TopologyHint
@@ -29,7 +29,7 @@ class StartInput(NamedTuple):
     config: KubeletConfig
     gates: Callable[[str], bool]
     """Tells whether a feature gate is on."""
-    levels: Mapping[str, str]
+    levels: Mapping[str, Level]
     """Policy option -> its level, `Alpha`, `Beta` or `Stable`, of the options that exist."""
     reserved_cpus: CPUSet
     """The CPUs of `reservedSystemCPUs`; 0: not given."""
@@ -41,11 +41,13 @@ class StartInput(NamedTuple):
     """Let no CPU be reserved, as on the ideal node."""
 
 
+ProviderName = Literal["device", "cpu", "memory"]
+
+
 class HintProvider(NamedTuple, Generic[Manager, State]):
     """A manager that the Topology Manager asks for hints and tells to allocate (docs/rules/topology-manager.md 4)."""
 
-    name: str
-    """`device`, `cpu` or `memory`."""
+    name: ProviderName
     start: Callable[[StartInput], Manager]
     """Raises StartError where the kubelet would not start."""
     empty: Callable[[Manager], State]

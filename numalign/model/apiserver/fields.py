@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, Literal
 
 from numalign.values import NamedTuple
 
-Leaf = str
-"""`text`, `flag`, `number` (a whole one) or `quantity`."""
+Leaf = Literal["text", "flag", "number", "quantity"]
+"""`number`: a whole one."""
 
 
 class ListOf(NamedTuple):

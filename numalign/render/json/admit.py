@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numalign.kubelet.memory import Block
     from numalign.kubelet.setup import Setup
     from numalign.kubelet.topology.hints import TopologyHint
+    from numalign.model.pod import QoS
     from numalign.results.admit import AdmitResult, ContainerResult, Gang, PodResult
     from numalign.results.claimed import NodeClaims
 
@@ -109,7 +110,7 @@ def pod_json(pod: PodResult) -> Data:
     }
 
 
-def alignment_json(container: ContainerResult, qos: str) -> Data:
+def alignment_json(container: ContainerResult, qos: QoS) -> Data:
     """Write the verdict on a container and what it rests on; amounts are bytes."""
     judged, reason = container.alignment, None
     if judged.verdict not in ("aligned", "none"):

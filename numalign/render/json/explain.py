@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numalign.errors import Notice, StartError
     from numalign.kubelet.config import KubeletConfig
     from numalign.kubelet.setup import Setup
+    from numalign.model.pod import QoS
     from numalign.results.admit import ContainerResult, PodResult
     from numalign.results.explain import ExplainedPod, ExplainResult
 
@@ -163,7 +164,7 @@ def _change(config: KubeletConfig, told: ExplainedPod, change: WayOut, after: Po
     }
 
 
-def _unpinned(one: Unpinned, qos: str) -> Data:
+def _unpinned(one: Unpinned, qos: QoS) -> Data:
     return {
         "container": one.container,
         "because": one.cause.kind,

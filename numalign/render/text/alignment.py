@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from numalign.analysis.alignment import Alignment, Part, TooLarge
     from numalign.analysis.floating import Cause
     from numalign.analysis.verdict import Verdict
+    from numalign.model.pod import QoS
     from numalign.results.admit import ContainerResult, PodResult
 
 MAX_IDS_NAMED = 4
@@ -73,7 +74,7 @@ def bus_text(container: ContainerResult) -> str:
     return "; ".join(texts)
 
 
-def reason_of(container: ContainerResult, qos: str) -> str:
+def reason_of(container: ContainerResult, qos: QoS) -> str:
     """Say in words why a container is not aligned; empty: it is, or has nothing to align."""
     judged = container.alignment
     parts = []
@@ -112,7 +113,7 @@ def _held(container: ContainerResult) -> Iterator[str]:
         yield f"{resource} on {nodes_text(nodes)}"
 
 
-def cause_text(cause: Cause | None, qos: str) -> str:
+def cause_text(cause: Cause | None, qos: QoS) -> str:
     """Say why the CPUs of a container float; `qos` is the pod's class."""
     if cause is None or cause.kind == "not-pinned":
         return "this kubelet does not pin them"

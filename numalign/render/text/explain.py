@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numalign.errors import StartError
     from numalign.kubelet.config import KubeletConfig
     from numalign.model.machine import Machine
+    from numalign.model.pod import QoS
     from numalign.results.admit import ContainerResult, PodResult
     from numalign.results.claimed import NodeClaims
     from numalign.results.claimed import Verdict as ClaimsVerdict
@@ -202,7 +203,7 @@ def _unpinned(told: ExplainedPod) -> Iterator[Line]:
         yield Line(f"      → {blame.advice}")
 
 
-def _judgement(container: ContainerResult, placement: Placement, qos: str) -> Line:
+def _judgement(container: ContainerResult, placement: Placement, qos: QoS) -> Line:
     name, judged = f"container {container.name}", container.alignment
     if judged.verdict == "none":
         return Line(f"  {name}: nothing to align")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterator, Mapping
-from typing import Final
+from typing import Final, Literal
 
 from numalign.errors import InputError, Notice
 from numalign.model.pod import Container, Pod
@@ -22,6 +22,8 @@ MIB: Final = 1 << 20
 GIB: Final = 1 << 30
 
 Row = Mapping[str, str]
+Form = Literal["openb", "dlrm", "csv"]
+"""Of a public trace."""
 
 
 class Columns(NamedTuple):
@@ -45,7 +47,7 @@ class PublicTrace(NamedTuple):
     notices: tuple[Notice, ...]
 
 
-def read_public(path: str, form: str, columns: Columns | None = None) -> PublicTrace:
+def read_public(path: str, form: Form, columns: Columns | None = None) -> PublicTrace:
     """Read a public trace.
 
     Args:

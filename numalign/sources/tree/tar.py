@@ -7,8 +7,8 @@ time and memory whatever it says, nothing is unpacked to disk, and `TarError` is
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Final, Literal
 
 from numalign.sources.tree.tar_fields import (
     MAX_DIGITS,
@@ -47,13 +47,15 @@ class Piece(NamedTuple):
     size: int
 
 
+MemberKind = Literal["file", "folder", "link", "hard link", "device", "pipe"]
+
+
 class Member(NamedTuple):
     """One member."""
 
     name: str
     """As it is written; bytes that are no UTF-8 are kept as surrogates."""
-    kind: str
-    """`file`, `folder`, `link`, `hard link`, `device` or `pipe`."""
+    kind: MemberKind
     target: str
     """What a link leads to."""
     size: int
@@ -153,7 +155,9 @@ class TarReader:
 
     def _final(self, block: bytes, pax: dict[bytes, bytes], name: bytes | None, target: bytes | None) -> Member | None:
         """Read the header that the others were about."""
-        kind = _KINDS.get(block[156:157], "other" if block[156:157].isupper() else "file")
+        kind: MemberKind | Literal["sparse", "other"] = _KINDS.get(
+            block[156:157], "other" if block[156:157].isupper() else "file"
+        )
         if name is None:
             name = text(block[:100])
             if block[257:262] == b"ustar" and block[262:263] == b"\0" and block[345]:
@@ -270,7 +274,7 @@ class TarReader:
         self._size, self._pieces = size, pieces
 
 
-_KINDS: Final = {
+_KINDS: Final[Mapping[bytes, MemberKind | Literal["sparse"]]] = {
     b"1": "hard link",
     b"2": "link",
     b"3": "device",
