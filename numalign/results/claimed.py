@@ -29,11 +29,15 @@ class ClaimedDevice(NamedTuple):
 
 
 class WayOut(NamedTuple):
-    """How to keep a container together."""
+    """How to keep a container together, or why a usual way does not."""
 
     text: str
     gives: tuple[str, ...] = ()
-    """The devices that a trial of it gave; empty: it could not be tried."""
+    """What a trial of it gave, devices and CPUs; empty: it gives nothing that is together."""
+    holds: str = ""
+    """Where, and as long as what, it holds."""
+    write: tuple[str, ...] = ()
+    """Lines of YAML: what to add, below `devices` of the claim, or in the container."""
 
 
 class ContainerClaims(NamedTuple):

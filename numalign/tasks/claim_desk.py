@@ -12,7 +12,7 @@ from numalign.dra.usage import usage
 from numalign.dra.values import Claim, Node, Taken
 from numalign.dra.why import why
 from numalign.kubelet.admission import Outcome as Admission
-from numalign.model.cpuset import parse
+from numalign.kubelet.setup import Setup
 from numalign.model.pod import Pod
 from numalign.results.claimed import PodClaims
 from numalign.results.schedule import ClaimsScheduler
@@ -82,8 +82,7 @@ class ClaimDesk:
             objects=self._objects,
             cluster=self._cluster,
             node=self._nodes.get(node) or Node(node),
-            machine=on.machine,
-            kept_back=parse(on.config.reserved_system_cpus),
+            setup=Setup(on.machine, on.config, "kubelet", on.kubelet),
             features=self._features,
             files=self._files,
         )

@@ -9,7 +9,6 @@ from numalign.dra.values import Node
 from numalign.errors import InputError
 from numalign.kubelet.releases.release import version_text
 from numalign.kubelet.setup import Setup
-from numalign.model.cpuset import parse
 from numalign.model.machine import Machine
 from numalign.model.pod import Pod
 from numalign.results.admit import PodResult
@@ -63,8 +62,7 @@ def claims_on(
         objects=objects,
         cluster=published(objects.slices),
         node=node,
-        machine=setup.machine,
-        kept_back=parse(setup.config.reserved_system_cpus),
+        setup=setup,
         features=asked,
         files=request.pod_files,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from numalign.dra.attempt import Attempt
@@ -15,14 +16,16 @@ from numalign.dra.values import Claim, Device, DeviceID, Node, Taken
 from numalign.dra.whereabouts import Place, places
 from numalign.dra.why import why
 from numalign.errors import Notice
-from numalign.model.machine import Machine
+from numalign.kubelet.setup import Setup
+from numalign.model.cpuset import parse
 from numalign.model.pod import Pod
 from numalign.results.admit import PodResult
-from numalign.results.claimed import ClaimedDevice, ContainerClaims, PodClaims
+from numalign.results.claimed import ClaimedDevice, ContainerClaims, PodClaims, WayOut
 from numalign.sources.cluster.claims import ClaimObjects
+from numalign.tasks.claims_verdict import Held, judge
 from numalign.tasks.dra_check import device_got
 from numalign.tasks.dra_claims import Reference, elsewhere, references, users
-from numalign.tasks.ways_out import Held, judge
+from numalign.tasks.ways_out import Trial, ways_out
 from numalign.values import NamedTuple
 
 
@@ -33,9 +36,8 @@ class ClaimPlace(NamedTuple):
     cluster: Published
     """The slices of the objects, sorted."""
     node: Node
-    machine: Machine
-    kept_back: int
-    """CPUs that the kubelet keeps back for the system (`reservedSystemCPUs`)."""
+    setup: Setup
+    """Its machine and its kubelet."""
     features: Features
     """Of the scheduler."""
     files: Mapping[str, str]
@@ -57,7 +59,7 @@ class ClaimedNode:
             place: the node, and what is published in its cluster.
             held: the claims that hold something; None: those of the objects that do.
         """
-        objects, self._machine = place.objects, place.machine
+        objects, self._machine = place.objects, place.setup.machine
         self._place = place
         self.held = list(held) if held is not None else allocated_claims(objects)
         self.attempt = Attempt(place.cluster, objects.classes, usage(self.held), place.features, place.node)
@@ -67,8 +69,8 @@ class ClaimedNode:
             if pool.is_usable
             for candidate in candidates(pool)
         }
-        self._places: dict[DeviceID, Place] = places(self._devices, place.machine)
-        self._kept = kept_back(place.machine, self._devices, place.kept_back)
+        self._places: dict[DeviceID, Place] = places(self._devices, self._machine)
+        self._kept = kept_back(self._machine, self._devices, parse(place.setup.config.reserved_system_cpus))
         self._doubts: dict[str, None] = {}
 
     def _references(self, pod: Pod) -> list[Reference]:
@@ -96,10 +98,8 @@ class ClaimedNode:
         if not outcome.allocated:
             reason = why(self.attempt, pending, outcome)
             return PodClaims(pod.name, pod.namespace, outcome, (), reason)
-        before = self.attempt
         self._take(pending, outcome)
-        held = {claim.full_name: claim for claim in self.held}
-        containers = tuple(self._containers(pod, result, named, held, before if advise else None))
+        containers = tuple(self._containers(pod, result, named, advise=advise))
         return PodClaims(
             pod=pod.name, namespace=pod.namespace, outcome=outcome, absent=(), why=None, containers=containers
         )
@@ -129,13 +129,9 @@ class ClaimedNode:
         self.attempt = self.attempt._replace(used=usage(self.held))
 
     def _containers(
-        self,
-        pod: Pod,
-        result: PodResult,
-        named: Sequence[Reference],
-        held: Mapping[str, Claim],
-        before: Attempt | None,
+        self, pod: Pod, result: PodResult, named: Sequence[Reference], *, advise: bool
     ) -> Iterator[ContainerClaims]:
+        held = {claim.full_name: claim for claim in self.held}
         claims = {one.name: held.get(one.claim.full_name, one.claim) for one in named if one.claim is not None}
         cpus = self._cpus()
         used = users(pod)
@@ -150,8 +146,33 @@ class ClaimedNode:
             if mine:
                 constraints = [(claim.name, one) for claim in claims.values() for one in claim.constraints]
                 own = Held(container, result.qos, tuple(mine), tuple(constraints))
-                judged = judge(own, self._machine, before, list(claims.values()), self._places)
-                yield ContainerClaims(container.name, tuple(mine), *judged)
+                judged = judge(own, self._machine)
+                ways: tuple[WayOut, ...] = ()
+                if advise and judged.cpu_nodes:
+                    ways = ways_out(own, judged.cpu_nodes, self._trial(pod, claims))
+                yield ContainerClaims(
+                    container=container.name,
+                    devices=tuple(mine),
+                    verdict=judged.verdict,
+                    reason=judged.reason,
+                    kept_by=judged.kept_by,
+                    ways_out=ways,
+                )
+
+    def _trial(self, pod: Pod, claims: Mapping[str, Claim]) -> Trial:
+        """Put together what ways out are tried on: the node without what the pod's claims hold."""
+        own = {claim.full_name for claim in claims.values()}
+        others = tuple(claim for claim in self.held if claim.full_name not in own)
+        times = Counter(name for pairs in users(pod).values() for name in {name for name, _ in pairs})
+        return Trial(
+            attempt=self.attempt._replace(used=usage(others)),
+            claims=tuple(claim._replace(allocation=None) for claim in claims.values()),
+            others=others,
+            setup=self._place.setup,
+            kept=self._kept.cpus,
+            pod=pod,
+            shared=frozenset(claims[name].full_name for name, count in times.items() if count > 1 and name in claims),
+        )
 
     def _device(self, claim: Claim, taken: Taken, cpus: Mapping[HeldKey, int]) -> ClaimedDevice:
         place = self._places.get(taken.device, Place(None, "nobody"))

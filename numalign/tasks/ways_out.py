@@ -1,279 +1,387 @@
-"""Judges what a container has from both worlds, and looks for ways to keep it together; what can be tried is tried."""
+"""Ways to keep a container with kubelet CPUs and claimed devices together: each is tried before it is named.
+
+What was tried is what is promised: a way counts only if its trial gives the container's devices and its CPUs on the
+same NUMA nodes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from textwrap import wrap
 from typing import Final
 
 from numalign.dra.attempt import Attempt
 from numalign.dra.changes import MAX_WORK_EACH
-from numalign.dra.constraints import RequestName, covers
-from numalign.dra.drivers import PCI_BUS_ID, PCIE_ROOT, numa_names
+from numalign.dra.constraints import RequestName
+from numalign.dra.cpu_ids import cpus_held
+from numalign.dra.drivers import DRIVERS, PCI_BUS_ID, PCIE_ROOT, numa_names
+from numalign.dra.pools import published
 from numalign.dra.publish.cpus import CAPACITY, DRIVER
-from numalign.dra.selection import AllocationError
-from numalign.dra.values import Claim, Constraint, Device, DeviceID, DeviceRequest, Request
-from numalign.dra.whereabouts import Place
+from numalign.dra.publish.slices import Options, publish
+from numalign.dra.selection import AllocationError, candidates
+from numalign.dra.values import Claim, Constraint, Device, DeviceID, DeviceRequest, Request, Taken
+from numalign.dra.whereabouts import Place, places
+from numalign.dra.why import drivers_of
 from numalign.errors import InputError
-from numalign.model.cpuset import format_set, ids
-from numalign.model.machine import Machine
-from numalign.model.pod import QoS
-from numalign.model.quantity import from_int
-from numalign.results.admit import ContainerResult
-from numalign.results.claimed import ClaimedDevice, Verdict, WayOut
+from numalign.kubelet.setup import Setup
+from numalign.model.cpuset import format_set
+from numalign.model.pod import Pod
+from numalign.model.quantity import canonical, from_int
+from numalign.results.claimed import WayOut
+from numalign.tasks.claims_verdict import Held, Wanted, covered_by, wanted_of
+from numalign.tasks.plugin_way import by_plugin
 from numalign.values import NamedTuple
 
 MAX_LISTED: Final = 8
 """How many addresses a suggested selector may list."""
-Judged = tuple[Verdict, str, str, tuple[WayOut, ...]]
-"""Verdict, reason, what keeps it together, ways out."""
+MAX_CLASSES: Final = 20
+FOREVER: Final = "holds wherever it is allocated; such nodes run dra.cpu with cpuManagerPolicy none"
 
 
-class Held(NamedTuple):
-    """What a container has."""
+class Trial(NamedTuple):
+    """What a way is tried on."""
 
-    container: ContainerResult
-    qos: QoS
-    devices: tuple[ClaimedDevice, ...]
-    constraints: tuple[tuple[str, Constraint], ...]
-    """Of all claims of its pod: claim and constraint."""
+    attempt: Attempt
+    """The cluster without what the pod's own claims hold."""
+    claims: tuple[Claim, ...]
+    """The pod's, without devices."""
+    others: tuple[Claim, ...]
+    """What other claims hold."""
+    setup: Setup
+    kept: int
+    """CPUs that `dra.cpu` keeps back."""
+    pod: Pod
+    shared: frozenset[str]
+    """Claims that several containers use: a claim of CPUs is for one (docs/rules/dra.md D-24)."""
+
+    def devices(self) -> dict[DeviceID, Device]:
+        """Give the devices of the node's usable pools."""
+        return {one.identity: one.device for pool in self.attempt.pools() if pool.is_usable for one in candidates(pool)}
 
 
-def judge(
-    held: Held,
-    machine: Machine,
-    before: Attempt | None,
-    claims: Sequence[Claim],
-    places: Mapping[DeviceID, Place],
-) -> Judged:
-    """Judge a container.
+def ways_out(held: Held, cpu_nodes: frozenset[int], trial: Trial) -> tuple[WayOut, ...]:
+    """Find ways to keep a container together; where none works, say of the usual ones why not.
 
     Args:
-        held: what it has.
-        machine: the machine.
-        before: the cluster before its pod's claims were allocated; None: look for no way out.
-        claims: the claims of its pod.
-        places: where each device of the node is.
+        held: what the container has; its CPUs are the CPU Manager's.
+        cpu_nodes: the NUMA nodes of these CPUs.
+        trial: what to try on.
     """
-    by_claim = [one for one in held.devices if one.cpus is not None]
-    plain = [one for one in held.devices if one.cpus is None]
-    cpus = 0
-    for one in by_claim:
-        cpus |= one.cpus or 0
-    own = held.container.holding.cpus or 0
-    where = f"{_devices_said(plain)} by claim, " if plain else ""
-    if not cpus and not own:
-        return "floating", f"{where}CPUs anywhere: {_why_floating(held)}", "", ()
-    if cpus and own:
-        both = f"CPUs {format_set(cpus)} by claim and {format_set(own)} from the CPU Manager"
-        return "floating", f"{where}{both}: dra.cpu needs cpuManagerPolicy none on its nodes", "", ()
-    nodes = _nodes_of(machine, cpus | own)
-    reason = f"{where}CPUs {format_set(cpus | own)} on {_nodes_said(nodes)} {'by claim' if cpus else _MANAGER}"
-    devices = frozenset(node for one in plain for node in one.numa or ())
-    alignment = held.container.alignment
-    touched = nodes | devices | frozenset(ids(alignment.nodes))
-    kept = _kept_by(held) if cpus else ""
-    if not plain:
-        return "aligned" if len(touched) <= max(1, alignment.least) else "spread", reason, kept, ()
-    several = sum(1 for node in machine.numa_nodes if node.cpus) > 1
-    if any(one.numa is None for one in plain) and several and devices <= nodes and not kept:
-        return "unknown", f"{reason}: nobody says where {_unsaid(plain)} is", "", ()
-    verdict: Verdict = "aligned" if devices <= nodes and len(touched) <= max(1, alignment.least) else "spread"
-    if kept:
-        return verdict, f"{reason}: kept together by {kept}", kept, ()
-    tail = "together this time, but nothing keeps them so" if verdict == "aligned" else "nothing keeps them together"
-    ways = () if before is None else tuple(_ways_out(held, nodes, before, claims, places))
-    return verdict, f"{reason}: {tail}", "", ways
+    where = places(trial.devices(), trial.setup.machine)
+    by_claim = _CPUsByClaim(held, trial)
+    found = list(by_claim.ways())
+    if not found and DRIVER not in by_claim.published:
+        found = [way._replace(text=f"install dra.cpu and {way.text}") for way in _with_driver(held, trial).ways()]
+    taken = {one.device for claim in trial.others for one in claim.allocation or ()} & trial.devices().keys()
+    plugin = by_plugin(held, trial.setup, trial.pod, sorted(taken))
+    found += [plugin] if plugin is not None else []
+    today = list(_selected(held, min(cpu_nodes), trial, where)) if len(cpu_nodes) == 1 else []
+    good = [*found, *(way for way in today if way.gives)]
+    return tuple(good) or (*by_claim.why_not(), *today)
 
 
-_MANAGER: Final = "from the CPU Manager"
+def _with_driver(held: Held, trial: Trial) -> _CPUsByClaim:
+    """Try as if `dra.cpu` were installed on the node, keeping back what the kubelet does."""
+    options = Options(node=trial.attempt.node.name, reserved_cpus=trial.kept)
+    made = publish(trial.setup.machine, {DRIVER: ()}, options)
+    slices = (*chain.from_iterable(trial.attempt.cluster.by_pool.values()), *made.slices)
+    classes = {**{one.name: one for one in made.classes}, **trial.attempt.classes}
+    attempt = trial.attempt._replace(cluster=published(slices), classes=classes)
+    return _CPUsByClaim(held, trial._replace(attempt=attempt))
 
 
-def _nodes_of(machine: Machine, cpus: int) -> frozenset[int]:
-    return frozenset(node.id for node in machine.numa_nodes if node.cpus & cpus)
+class _CPUsByClaim:
+    """Takes the CPUs by claim, too: tied by a name that both drivers publish, by a device between, or by selectors."""
 
+    def __init__(self, held: Held, trial: Trial) -> None:
+        self._held = held
+        self._trial = trial
+        self.published = _names_of(trial.attempt)
+        self._wanted = list(dict.fromkeys(wanted_of(one) for one in held.devices))
+        self._number = (held.container.holding.cpus or 0).bit_count()
+        self._devices = trial.devices()
+        self._where = places(self._devices, trial.setup.machine)
+        self._class = _class_of(trial.attempt, DRIVER)
 
-def _devices_said(devices: Sequence[ClaimedDevice]) -> str:
-    """Say devices with their nodes: `gpu-4 on NUMA node 1, mlx5-0 on node 0`."""
-    groups: dict[tuple[int, ...] | None, list[str]] = {}
-    for one in devices:
-        groups.setdefault(one.numa, []).append(one.got.device.device)
-    return ", ".join(
-        f"{', '.join(names)} on {_nodes_said(frozenset(numa))}" if numa is not None else f"{', '.join(names)} somewhere"
-        for numa, names in groups.items()
-    )
+    def ways(self) -> Iterator[WayOut]:
+        """Yield what works: a common name alone; else with a device between, and by selectors."""
+        if self._class is None:
+            return
+        common = next(self._common(), None)
+        if common is not None:
+            yield common
+            return
+        yield from self._first(self._bridged())
+        yield from self._first(self._chosen())
 
+    @staticmethod
+    def _first(found: Iterator[WayOut]) -> Iterator[WayOut]:
+        way = next(found, None)
+        if way is not None:
+            yield way
 
-def _nodes_said(nodes: frozenset[int]) -> str:
-    listed = ", ".join(map(str, sorted(nodes)))
-    return f"NUMA node{'s' * (len(nodes) != 1)} {listed}"
-
-
-def _unsaid(devices: Sequence[ClaimedDevice]) -> str:
-    return ", ".join(one.got.device.device for one in devices if one.numa is None)
-
-
-def _why_floating(held: Held) -> str:
-    if held.qos != "Guaranteed":
-        return f"the pod is {held.qos}"
-    return "the container has no CPUs of its own"
-
-
-Wanted = tuple[str, RequestName]
-"""A request of a claim: the claim's name, and the request's."""
-
-
-def _wanted(one: ClaimedDevice) -> Wanted:
-    main, _, alternative = one.got.request.partition("/")
-    return one.got.claim, RequestName(main, alternative)
-
-
-def _kept_by(held: Held) -> str:
-    """Name the constraints that tie all requests of a container together, one to the next; empty: they do not."""
-    wanted = list(dict.fromkeys(map(_wanted, held.devices)))
-    together, used = {wanted[0]}, []
-    for claim, written in held.constraints * len(held.constraints):
-        covered = _covered(wanted, claim, written)
-        if written.match is not None and covered & together and not covered <= together:
-            together |= covered
-            used.append(written.match)
-    if len(wanted) == 1:
-        used = [
-            written.match for claim, written in held.constraints if written.match and _covered(wanted, claim, written)
-        ]
-    return " and ".join(f"matchAttribute {name}" for name in used) if together == set(wanted) else ""
-
-
-def _covered(wanted: Sequence[Wanted], claim: str, written: Constraint) -> set[Wanted]:
-    return {one for one in wanted if one[0] == claim and covers(written, one[1])}
-
-
-def _ways_out(
-    held: Held,
-    nodes: frozenset[int],
-    before: Attempt,
-    claims: Sequence[Claim],
-    places: Mapping[DeviceID, Place],
-) -> Iterator[WayOut]:
-    pending = [claim._replace(allocation=None) for claim in claims]
-    yield from _cpus_by_claim(held, before, pending)
-    if len(nodes) == 1:
-        yield from _selected(held, min(nodes), before, pending, places)
-
-
-def _cpus_by_claim(held: Held, before: Attempt, claims: Sequence[Claim]) -> Iterator[WayOut]:
-    """Take the CPUs by claim, too, under a name that both dra.cpu and a device of the claim publish."""
-    number = (held.container.holding.cpus or 0).bit_count()
-    published = _names_of(before)
-    form = DeviceRequest("cpus", "dra.cpu", capacity={CAPACITY: from_int(number)})
-    for name in sorted(published.get(DRIVER, ()), key=lambda name: (not name.startswith("resource."), name)):
-        for place, claim in enumerate(claims):
-            tied = _tied_to(held, claim, name, published)
-            if not tied:
-                continue
-            changed = claim._replace(
-                requests=(*claim.requests, Request("cpus", form)),
-                constraints=(*_narrowed(claim), Constraint(requests=(*tied, "cpus"), match=name)),
+    def why_not(self) -> Iterator[WayOut]:
+        """Say that a name in common is missing, if that is what is missing."""
+        drivers = sorted({one.got.device.driver for one in self._held.devices})
+        names = self.published.get(DRIVER, set())
+        if names and not any(names & self.published.get(driver, set()) for driver in drivers):
+            yield WayOut(
+                f"CPUs by claim would not help: dra.cpu and {' and '.join(drivers)} publish no name in common; "
+                "from 1.37 on drivers publish resource.kubernetes.io/numaNode"
             )
-            gives = _tried(before, [*claims[:place], changed, *claims[place + 1 :]])
-            if gives:
-                yield WayOut(
-                    f"take the CPUs by claim, too: in {claim.name} a request cpus for {number} {CAPACITY} of class "
-                    f"dra.cpu, and matchAttribute {name} over {', '.join((*tied, 'cpus'))}"
-                    + "".join(f"; {text}" for text in _narrowings(claim))
-                    + "; such nodes need cpuManagerPolicy none",
-                    gives,
+
+    def _own(self) -> Iterator[tuple[int, Claim]]:
+        """Yield the claims that CPUs can be added to."""
+        used = {claim for claim, _ in self._wanted}
+        for place, claim in enumerate(self._trial.claims):
+            if claim.name in used and claim.full_name not in self._trial.shared:
+                yield place, claim
+
+    def _common(self) -> Iterator[WayOut]:
+        """Tie CPUs and devices by a name that `dra.cpu` and a driver of the claim publish."""
+        for name in _standard_first(self.published.get(DRIVER, ())):
+            for place, claim in self._own():
+                tied = self._tied(claim, name)
+                if tied:
+                    cpus = self._cpus(claim)
+                    more = _More((cpus,), (Constraint((*tied, cpus.name), match=name),))
+                    text = f"take the CPUs by claim, too, tied to {', '.join(tied)} by {name}"
+                    yield from self._way(place, claim, more, text, FOREVER)
+
+    def _bridged(self) -> Iterator[WayOut]:
+        """Put a device between that shares one name with the CPUs and another with the devices."""
+        own = {one.got.device.driver for one in self._held.devices}
+        for driver in sorted(self.published.keys() - own - {DRIVER}):
+            near = self.published[driver] & self.published.get(DRIVER, set())
+            class_ = _class_of(self._trial.attempt, driver)
+            if not near or class_ is None:
+                continue
+            far = self.published[driver].intersection(*(self.published.get(one, set()) for one in own)) - near
+            for name in _standard_first(far):
+                for place, claim in self._own():
+                    tied = self._tied(claim, name)
+                    if not tied:
+                        continue
+                    cpus = self._cpus(claim)
+                    between = Request(_free_name(claim, "between"), DeviceRequest("between", class_))
+                    between = between._replace(exactly=DeviceRequest(between.name, class_))
+                    by = _standard_first(near)[0]
+                    constraints = (
+                        Constraint((*tied, between.name), match=name),
+                        Constraint((between.name, cpus.name), match=by),
+                    )
+                    text = (
+                        f"take the CPUs by claim, too, and a {driver} device between: it shares {name} with "
+                        f"{', '.join(tied)} and {by} with the CPUs"
+                    )
+                    yield from self._way(place, claim, _More((between, cpus), constraints), text, FOREVER)
+
+    def _chosen(self) -> Iterator[WayOut]:
+        """Select devices and CPUs of one NUMA node."""
+        here = [node for one in self._held.devices for node in one.numa or ()]
+        for node in dict.fromkeys((*here, *(one.id for one in self._trial.setup.machine.numa_nodes))):
+            cpu_at = _expression(DRIVER, node, self._devices, self._where)
+            selectors = {
+                wanted: _expression(driver, node, self._devices, self._where)
+                for wanted, driver in ((wanted_of(one), one.got.device.driver) for one in self._held.devices)
+            }
+            if not cpu_at or not all(selectors.values()):
+                continue
+            for place, claim in self._own():
+                cpus = self._cpus(claim, cpu_at)
+                if any(owner != claim.name for owner in (one[0] for one in selectors)):
+                    continue
+                more = _More((cpus,), (), {wanted[1].main: text for wanted, text in selectors.items()})
+                text = f"take the CPUs by claim, too, and select NUMA node {node} in every request"
+                holds = (
+                    f"holds for NUMA node {node} alone, and on nodes with these addresses; "
+                    "such nodes run dra.cpu with cpuManagerPolicy none"
                 )
-                return
-    drivers = sorted({one.got.device.driver for one in held.devices if one.cpus is None})
-    if DRIVER in published and not any(published[DRIVER] & published.get(driver, set()) for driver in drivers):
-        yield WayOut(
-            f"CPUs by claim would not help: dra.cpu and {' and '.join(drivers)} publish no name in common; from 1.37 "
-            "on drivers publish resource.kubernetes.io/numaNode"
-        )
+                yield from self._way(place, claim, more, text, holds)
+
+    def _cpus(self, claim: Claim, selector: str = "") -> Request:
+        name = _free_name(claim, "cpus")
+        form = DeviceRequest(name, self._class or "", capacity={CAPACITY: from_int(self._number)})
+        return Request(name, form._replace(selectors=(selector,)) if selector else form)
+
+    def _tied(self, claim: Claim, name: str) -> tuple[str, ...]:
+        """Give the requests of a claim that a name can tie CPUs to, if that ties them to all of the container."""
+        direct = {wanted_of(one) for one in self._held.devices if name in self.published.get(one.got.device.driver, ())}
+        here = {one for one in direct if one[0] == claim.name}
+        reached: set[Wanted] = set(here)
+        for owner, written in self._held.constraints * len(self._held.constraints):
+            covered = covered_by(self._wanted, owner, written)
+            if written.match is not None and covered & reached:
+                reached |= covered
+        return tuple(sorted({one[1].main for one in here})) if here and reached == set(self._wanted) else ()
+
+    def _way(self, place: int, claim: Claim, more: _More, text: str, holds: str) -> Iterator[WayOut]:
+        """Try a claim with more in it; a way that works."""
+        changed = more.added_to(claim)
+        claims = (*self._trial.claims[:place], changed, *self._trial.claims[place + 1 :])
+        added = {(claim.name, RequestName(one.name)) for one in more.requests}
+        gives = self._together(claims, {*self._wanted, *added}, tied=not more.selectors)
+        if gives:
+            yield WayOut(text, gives, holds, more.written(claim))
+
+    def _together(self, claims: Sequence[Claim], wanted: set[Wanted], *, tied: bool) -> tuple[str, ...]:
+        """Allocate claims; what the requests get, if devices and CPUs come to the same NUMA nodes.
+
+        A device whose node nobody knows counts as there where constraints tie it.
+        """
+        got = _allocated(self._trial.attempt, claims)
+        mine = [
+            (claim, taken)
+            for claim in got
+            for taken in claim.allocation or ()
+            if (claim.name, RequestName(*_halves(taken.request))) in wanted
+        ]
+        nodes = {node for _, taken in mine if taken.device.driver == DRIVER for node in self._nodes(taken) or ()}
+        others = [self._nodes(taken) for _, taken in mine if taken.device.driver != DRIVER]
+        if not nodes or any((not tied) if one is None else not nodes & set(one) for one in others):
+            return ()
+        node, machine = self._trial.attempt.node.name, self._trial.setup.machine
+        cpus = cpus_held(machine, self._devices, (*self._trial.others, *got), node, self._trial.kept).cpus
+        found = []
+        for claim, taken in mine:
+            ids = cpus.get((claim.full_name, taken.request, taken.device))
+            if taken.device.driver == DRIVER and ids is None:
+                return ()  # the driver would not prepare it
+            found.append(taken.device.device + (f" (CPUs {format_set(ids)})" if ids is not None else ""))
+        return tuple(found)
+
+    def _nodes(self, taken: Taken) -> tuple[int, ...] | None:
+        place = self._where.get(taken.device)
+        return place.numa if place is not None else None
 
 
-def _narrowed(claim: Claim) -> tuple[Constraint, ...]:
-    """Let constraints over all requests name them, so that one more request is not under them."""
-    names = tuple(request.name for request in claim.requests)
-    return tuple(one if one.requests else one._replace(requests=names) for one in claim.constraints)
+class _More(NamedTuple):
+    """What is added to a claim."""
+
+    requests: tuple[Request, ...]
+    constraints: tuple[Constraint, ...] = ()
+    selectors: Mapping[str, str] = {}
+    """Request that is there -> a further selector."""
+
+    def added_to(self, claim: Claim) -> Claim:
+        """Give the claim with all of it. Constraints over all requests come to name those that were there."""
+        names = tuple(request.name for request in claim.requests)
+        narrowed = tuple(one if one.requests else one._replace(requests=names) for one in claim.constraints)
+        for main, expression in self.selectors.items():
+            claim = with_selector(claim, main, expression)
+        return claim._replace(requests=(*claim.requests, *self.requests), constraints=(*narrowed, *self.constraints))
+
+    def written(self, claim: Claim) -> tuple[str, ...]:
+        """Write it as it stands in YAML, below `devices`: requests to add, selectors to add, all constraints."""
+        lines = [f"# below devices of claim {claim.name}", "requests:"]
+        for main, expression in self.selectors.items():
+            lines += [f"- name: {main}  # as it is, and", "  exactly:", *_selector_lines(expression)]
+        for request in self.requests:
+            form = request.exactly or DeviceRequest(request.name, "")
+            lines += [f"- name: {request.name}", "  exactly:", f"    deviceClassName: {form.device_class}"]
+            if form.capacity:
+                lines += ["    capacity:", "      requests:"]
+                lines += [f'        {name}: "{canonical(amount)}"' for name, amount in form.capacity.items()]
+            lines += [line for one in form.selectors for line in _selector_lines(one or "")]
+        constraints = self.added_to(claim).constraints
+        if constraints:
+            lines.append("constraints:")
+        for one in constraints:
+            kind = "matchAttribute" if one.match else "distinctAttribute"
+            lines += [f"- requests: [{', '.join(one.requests)}]", f"  {kind}: {one.match or one.distinct}"]
+        return tuple(lines)
 
 
-def _narrowings(claim: Claim) -> Iterator[str]:
-    names = ", ".join(request.name for request in claim.requests)
-    for one in claim.constraints:
-        if not one.requests:
-            yield f"let matchAttribute {one.match} name {names}" if one.match else f"let the other one name {names}"
+def _selector_lines(expression: str) -> list[str]:
+    return [
+        "    selectors:",
+        "    - cel:",
+        "        expression: >-",
+        *wrap(expression, 64, initial_indent=" " * 10, subsequent_indent=" " * 10, break_long_words=False),
+    ]
 
 
-def _tied_to(held: Held, claim: Claim, name: str, published: Mapping[str, set[str]]) -> tuple[str, ...]:
-    """Give the requests of a claim to which CPUs could be tied by a name, if that ties them to all of the container."""
-    mine = [one for one in held.devices if one.cpus is None]
-    direct = {_wanted(one) for one in mine if name in published.get(one.got.device.driver, ())}
-    here = {one for one in direct if one[0] == claim.name}
-    if not here:
-        return ()
-    reached = set(here)
-    wanted = list(dict.fromkeys(map(_wanted, mine)))
-    for owner, written in held.constraints * len(held.constraints):
-        covered = _covered(wanted, owner, written)
-        if written.match is not None and covered & reached:
-            reached |= covered
-    return tuple(sorted({one[1].main for one in here})) if reached == set(wanted) else ()
+def _halves(request: str) -> tuple[str, str]:
+    main, _, alternative = request.partition("/")
+    return main, alternative
+
+
+def _free_name(claim: Claim, name: str) -> str:
+    taken = {request.name for request in claim.requests}
+    return next(one for one in (name, *(f"{name}-{count}" for count in range(2, len(taken) + 3))) if one not in taken)
+
+
+def _standard_first(names: Iterable[str]) -> list[str]:
+    return sorted(names, key=lambda name: (not name.startswith("resource."), name))
+
+
+def _class_of(attempt: Attempt, driver: str) -> str | None:
+    """Name a class that means devices of one driver alone: its usual one, if it does."""
+    usual = [one.name for one in DRIVERS[driver].classes] if driver in DRIVERS else []
+    names = sorted(attempt.classes, key=lambda name: (name not in usual, name))
+    return next((name for name in names[:MAX_CLASSES] if drivers_of(attempt, name) == {driver}), None)
 
 
 def _names_of(attempt: Attempt) -> dict[str, set[str]]:
-    """Give the names for a place that each driver publishes."""
-    published: dict[str, set[str]] = {}
+    """Give the names for a place that each driver publishes, as one value: lists match nothing (D-1a)."""
+    found: dict[str, set[str]] = {}
     for driver, device in attempt.devices():
-        published.setdefault(driver, set()).update(_place_names(device, driver))
-    return published
+        names = dict(numa_names(device, driver))
+        if PCIE_ROOT in device.attributes:
+            names[PCIE_ROOT] = device.attributes[PCIE_ROOT]
+        found.setdefault(driver, set()).update(name for name, attribute in names.items() if not attribute.is_list)
+    return found
 
 
-def _place_names(device: Device, driver: str) -> set[str]:
-    names = set(numa_names(device, driver))
-    return names | {PCIE_ROOT} if PCIE_ROOT in device.attributes else names
-
-
-def _selected(
-    held: Held, node: int, before: Attempt, claims: Sequence[Claim], places: Mapping[DeviceID, Place]
-) -> Iterator[WayOut]:
-    """Select devices of the CPUs' node in the claim."""
+def _selected(held: Held, node: int, trial: Trial, where: Mapping[DeviceID, Place]) -> Iterator[WayOut]:
+    """Select devices of the CPUs' node in the claim: right as long as the CPU Manager takes its CPUs there."""
+    devices = trial.devices()
     for one in held.devices:
         if one.numa is not None and node in one.numa:
             continue
-        main = one.got.request.partition("/")[0]
-        driver = one.got.device.driver
-        expression = _expression(driver, node, before, places)
+        main, driver = wanted_of(one)[1].main, one.got.device.driver
+        expression = _expression(driver, node, devices, where)
         if not expression:
             continue
-        changed = [_with_selector(claim, main, expression) for claim in claims]
-        gives = _tried(before, changed)
-        if gives:
+        changed = [
+            with_selector(claim, main, expression) if claim.name == one.got.claim else claim for claim in trial.claims
+        ]
+        got = [taken for claim in _allocated(trial.attempt, changed) for taken in claim.allocation or ()]
+        if got and all(node in (((place := where.get(taken.device)) and place.numa) or ()) for taken in got):
+            lines = (
+                f"# below devices of claim {one.got.claim}",
+                "requests:",
+                f"- name: {main}  # as it is, and",
+                "  exactly:",
+                *_selector_lines(expression),
+            )
             yield WayOut(
-                f"add to request {main} the selector {expression}: right only while the CPU Manager takes its CPUs "
-                f"from NUMA node {node}",
-                gives,
+                f"select {driver} devices of NUMA node {node} in request {main}",
+                tuple(taken.device.device for taken in got),
+                f"right only while the CPU Manager takes its CPUs from NUMA node {node}, as it does now",
+                lines,
             )
         else:
             yield WayOut(f"choosing {driver} devices of NUMA node {node} would not help: none there is free or fits")
         return
 
 
-def _expression(driver: str, node: int, attempt: Attempt, places: Mapping[DeviceID, Place]) -> str:
+def _expression(driver: str, node: int, devices: Mapping[DeviceID, Device], where: Mapping[DeviceID, Place]) -> str:
     """Write a selector for a driver's devices on a node, with what the driver publishes."""
     here = [
-        (identity, device)
-        for identity, device in _devices_of(attempt, driver)
-        if identity in places and places[identity].numa == (node,)
+        device
+        for identity, device in devices.items()
+        if identity.driver == driver and identity in where and where[identity].numa == (node,)
     ]
     if not here:
         return ""
-    for name, attribute in numa_names(here[0][1], driver).items():
+    for name, attribute in numa_names(here[0], driver).items():
         if attribute.kind == "int":
             domain, _, short = name.partition("/")
             return f"device.attributes['{domain}'].{short} == {node}"
     for full in (PCI_BUS_ID, PCIE_ROOT):
-        values = [str(device.attributes[full].value) for _, device in here if full in device.attributes]
+        values = [str(device.attributes[full].value) for device in here if full in device.attributes]
         if len(values) == len(here) and len(values) <= MAX_LISTED:
             domain, _, short = full.partition("/")
             listed = ", ".join(f"'{value}'" for value in dict.fromkeys(values))
@@ -281,15 +389,8 @@ def _expression(driver: str, node: int, attempt: Attempt, places: Mapping[Device
     return ""
 
 
-def _devices_of(attempt: Attempt, driver: str) -> Iterator[tuple[DeviceID, Device]]:
-    for pool in attempt.pools():
-        if pool.driver == driver and pool.is_usable:
-            for slice_ in pool.slices:
-                for device in slice_.devices:
-                    yield DeviceID(pool.driver, pool.name, device.name), device
-
-
-def _with_selector(claim: Claim, main: str, expression: str) -> Claim:
+def with_selector(claim: Claim, main: str, expression: str) -> Claim:
+    """Give a request of a claim a further selector, in all its alternatives."""
     requests = tuple(
         request._replace(
             exactly=request.exactly and request.exactly._replace(selectors=(*request.exactly.selectors, expression)),
@@ -302,10 +403,18 @@ def _with_selector(claim: Claim, main: str, expression: str) -> Claim:
     return claim._replace(requests=requests)
 
 
-def _tried(attempt: Attempt, claims: Sequence[Claim]) -> tuple[str, ...]:
-    """Allocate changed claims; nothing if that fails."""
+def _allocated(attempt: Attempt, claims: Sequence[Claim]) -> tuple[Claim, ...]:
+    """Allocate claims; nothing if that fails."""
     try:
         outcome = attempt.allocate(claims, work=MAX_WORK_EACH)
     except (InputError, AllocationError):
         return ()
-    return tuple(one.device.device for claim in outcome.claims or () for one in claim.devices)
+    return tuple(
+        claim._replace(
+            allocation=tuple(
+                Taken(one.device, one.request, one.admin, "share" if one.shared else "", one.consumed)
+                for one in got.devices
+            )
+        )
+        for claim, got in zip(claims, outcome.claims or (), strict=False)
+    )

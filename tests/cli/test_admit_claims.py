@@ -118,9 +118,10 @@ def test_a_selector_for_the_cpus_node_is_a_way_out_that_was_tried(tmp_path: Path
     """CPUs on node 0, the first free GPU on node 1, another one on node 0."""
     found = judged(tmp_path, gpus(1, 0), [one("g", request("g", "gpu")), pod("p", "g")])
 
-    ways = found["pods"][0]["containers"][0]["waysOut"]
-    assert [way["gives"] for way in ways] == [["gpu-1"]]
-    assert "device.attributes['resource.kubernetes.io'].numaNode == 0" in ways[0]["text"]
+    way = found["pods"][0]["containers"][0]["waysOut"][-1]
+    assert way["gives"] == ["gpu-1"]
+    assert "device.attributes['resource.kubernetes.io'].numaNode == 0" in way["write"]
+    assert way["holds"] == "right only while the CPU Manager takes its CPUs from NUMA node 0, as it does now"
 
 
 @pytest.mark.parametrize(("group", "cpus"), [("numanode", "0-3"), ("socket", "0-3")])

@@ -132,7 +132,10 @@ def _container_claims(container: ContainerClaims) -> Written:
         "verdict": container.verdict,
         "reason": container.reason,
         "keptBy": container.kept_by,
-        "waysOut": [{"text": way.text, "gives": list(way.gives)} for way in container.ways_out],
+        "waysOut": [
+            {"text": way.text, "gives": list(way.gives), "holds": way.holds, "write": "\n".join(way.write)}
+            for way in container.ways_out
+        ],
         "devices": [
             {
                 **device_json(one.got),

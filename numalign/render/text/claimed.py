@@ -21,8 +21,13 @@ WIDTH: Final = 78
 _STYLES: Final[dict[Verdict, Style]] = {"aligned": "good", "spread": "bad", "floating": "bad", "unknown": "warn"}
 
 
-def claims_document(claims: NodeClaims) -> Document:
-    """Build the table of claimed devices and, below it, a sentence and the ways out for each container."""
+def claims_document(claims: NodeClaims, *, write: bool = False) -> Document:
+    """Build the table of claimed devices and, below it, a sentence and the ways out for each container.
+
+    Args:
+        claims: what pods hold.
+        write: below each way out stands what to write.
+    """
     document: list[Line | Table] = [Line(), Line(f"claims on node {claims.node} ({claims.source}):", "bold")]
     if not claims.deterministic:
         text = f"scheduler {claims.release}: pools are tried in random order, this is one possible answer"
@@ -35,7 +40,9 @@ def claims_document(claims: NodeClaims) -> Document:
     for pod in claims.pods:
         document += list(_failure(pod))
         for container in pod.containers:
-            document += [Line(), *_judgement(pod, container)]
+            document += [Line(), *_judgement(pod, container, write=write)]
+    if not write and any(way.write for pod in claims.pods for one in pod.containers for way in one.ways_out):
+        document.append(Line("  numalign explain says what to write for each", "dim"))
     return document
 
 
@@ -120,11 +127,20 @@ def _failure(pod: PodClaims) -> Iterator[Line]:
         yield from why_lines(pod.why)
 
 
-def _judgement(pod: PodClaims, container: ContainerClaims) -> Iterator[Line]:
+def _judgement(pod: PodClaims, container: ContainerClaims, *, write: bool) -> Iterator[Line]:
     head = f"{pod.pod}/{container.container}: "
     lines = wrap(f"{head}{container.reason}", WIDTH, subsequent_indent="  ", break_long_words=False)
     yield from (Line(line) for line in lines)
     for way in container.ways_out:
-        text = way.text + (f" (tried: gives {', '.join(way.gives)})" if way.gives else "")
-        broken = wrap(text, WIDTH, initial_indent="  - ", subsequent_indent="    ", break_long_words=False)
-        yield from (Line(line) for line in broken)
+        yield from _item(way.text, "  - ")
+        if way.gives:
+            yield from _item(f"tried: gives {', '.join(way.gives)}", "    ")
+        if way.holds:
+            yield from _item(way.holds, "    ")
+        if write:
+            yield from (Line(f"      {line}") for line in way.write)
+
+
+def _item(text: str, indent: str) -> Iterator[Line]:
+    broken = wrap(text, WIDTH, initial_indent=indent, subsequent_indent="    ", break_long_words=False)
+    yield from (Line(line) for line in broken)

@@ -47,7 +47,7 @@ def explain_document(result: ExplainResult, origin: str, advice: Sequence[Advice
     if result.claims is not None:
         from numalign.render.text.claimed import claims_document
 
-        document += claims_document(result.claims)
+        document += claims_document(result.claims, write=True)
     return document
 
 
