@@ -120,7 +120,7 @@ def test_a_selector_for_the_cpus_node_is_a_way_out_that_was_tried(tmp_path: Path
 
     way = found["pods"][0]["containers"][0]["waysOut"][-1]
     assert way["gives"] == ["gpu-1"]
-    assert "device.attributes['resource.kubernetes.io'].numaNode == 0" in way["write"]
+    assert "device.attributes['resource.kubernetes.io'].numaNode == 0" in " ".join(way["write"].split())
     assert way["holds"] == "right only while the CPU Manager takes its CPUs from NUMA node 0, as it does now"
 
 
