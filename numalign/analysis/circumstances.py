@@ -101,6 +101,8 @@ class Cores(NamedTuple):
     """CPUs of cores of which nothing is taken or reserved."""
     total: int
     """The same on an empty machine."""
+    others: tuple[tuple[str, int], ...] = ()
+    """(container, CPUs) of the pod's other containers whose numbers are no multiple of a core's either."""
 
 
 class Unreadable(NamedTuple):
@@ -118,6 +120,8 @@ class Circumstances(NamedTuple):
     own: tuple[Own, ...] = ()
     handed: tuple[Handed, ...] = ()
     sums: tuple[Sum, ...] = ()
+    together: tuple[Sum, ...] = ()
+    """Of a decision about the whole pod: what several containers ask for that run at the same time."""
     shares: tuple[Shares, ...] = ()
     loose: tuple[Loose, ...] = ()
     groups: tuple[Group, ...] = ()
@@ -131,17 +135,29 @@ class Circumstances(NamedTuple):
     """Of a changed pod: resources of which less is asked here than its manifest does, as the change has it."""
 
 
-def circumstances(outcome: Outcome, rows: Sequence[Row], state: NodeState) -> Circumstances:
-    """Collect what matters for the resources in the way of a refused pod; `state` is what the rows were counted in."""
+def circumstances(
+    outcome: Outcome, rows: tuple[Sequence[Row], Sequence[Row]], state: NodeState, *, whole: bool
+) -> Circumstances:
+    """Collect what matters for the resources in the way of a refused pod.
+
+    Args:
+        outcome: the refusal.
+        rows: the resources in the way, and those that would be next.
+        state: what they were counted in.
+        whole: they are of a decision about the whole pod.
+    """
     node, result = outcome.before.node, outcome.result
-    names = [row.resource for row in rows]
+    names = [row.resource for row in rows[0]]
+    told = [*names, *(row.resource for row in rows[1])]
+    asked = list(_together(outcome))
     hint = result.hints.get(result.container or "") if result.stage == "allocate" else None
     return Circumstances(
-        own=tuple(one for one in _own(outcome) if one.resource in names),
-        handed=tuple(one for one in handed_on(node, outcome.after, outcome.demand) if one.resource in names),
-        sums=tuple(_sums(outcome)),
+        own=tuple(one for one in _own(outcome) if one.resource in told),
+        handed=tuple(one for one in handed_on(node, outcome.after, outcome.demand) if one.resource in told),
+        sums=tuple(one for one in asked if max(amount for _, amount in one.parts) <= one.capacity < one.requested),
+        together=tuple(one for one in asked if one.resource in told) if whole else (),
         shares=tuple(_shares(outcome)),
-        loose=tuple(_loose(node, state, name) for name in names if name in node.device.resources),
+        loose=tuple(_loose(node, state, name) for name in told if name in node.device.resources),
         groups=tuple(_groups(outcome)) if any(map(is_memory, names)) else (),
         joined=joined(outcome) if any(map(is_memory, names)) else (),
         chosen=hint.numa_affinity if hint else None,
@@ -220,8 +236,8 @@ def _own(outcome: Outcome) -> Iterator[Own]:
                 yield Own(block.type, container.name, container.kind, block.size, block.mask)
 
 
-def _sums(outcome: Outcome) -> Iterator[Sum]:
-    """Find what several containers that run at the same time ask for beyond what there could ever be."""
+def _together(outcome: Outcome) -> Iterator[Sum]:
+    """Add up what several containers ask for that run at the same time."""
     node, state, demand = outcome.before.node, outcome.before.state, outcome.demand
     lasting = [one for one in demand.containers if one.kind != "init"]
     parts: dict[str, dict[str, int]] = {}
@@ -232,7 +248,7 @@ def _sums(outcome: Outcome) -> Iterator[Sum]:
     for name, each in parts.items():
         _, total = on_the_machine(node, state, name)
         known = name == "cpu" or name in node.device.resources or name in node.memory.places
-        if known and max(each.values()) <= total < sum(each.values()):
+        if known and len(each) > 1:
             yield Sum(name, sum(each.values()), total, tuple(each.items()))
 
 
@@ -311,18 +327,23 @@ def _cores(outcome: Outcome) -> Cores | None:
         manager.topology.cpus_per_core,
         (state.default & ~manager.physically_reserved).bit_count(),
         (own & ~manager.physically_reserved).bit_count(),
+        tuple(
+            (one.name, one.cpus)
+            for one in outcome.demand.containers
+            if one is not container and one.cpus % manager.topology.cpus_per_core
+        ),
     )
 
 
 def _unreadable(outcome: Outcome) -> tuple[Unreadable, ...]:
     """Find the amounts of memory that are no whole number of bytes, where that is what failed."""
-    refused = next((one for one in outcome.demand.containers if one.name == outcome.result.container), None)
-    if outcome.result.provider != "memory" or refused is None or refused.memory is not None:
+    odd = {one.name for one in outcome.demand.containers if one.memory is None}
+    if outcome.result.provider != "memory" or outcome.result.container not in odd:
         return ()
     return tuple(
         Unreadable(container.name, name, quantity.nano)
         for container in outcome.pod.containers
-        if container.name == refused.name
+        if container.name in odd
         for name, quantity in container.requests.items()
         if is_memory(name) and quantity.int64 is None
     )

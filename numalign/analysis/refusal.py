@@ -12,6 +12,7 @@ from typing import Literal
 
 from numalign.analysis.circumstances import Amount, Circumstances, amounts, circumstances, joined
 from numalign.analysis.matrix import Matrix, Row, matrix
+from numalign.analysis.whatif.situation import with_amounts
 from numalign.kubelet import node as twin
 from numalign.kubelet.admission import Outcome, admit
 from numalign.kubelet.demand import ContainerDemand, ResourcePairs
@@ -21,8 +22,8 @@ from numalign.kubelet.fit.predicates import Refusal as Predicate
 from numalign.kubelet.node import Decision, Node
 from numalign.kubelet.topology.hints import CANNOT_FIT
 from numalign.model.cpuset import ids
-from numalign.model.quantity import NANO
-from numalign.model.resources import HUGEPAGES
+from numalign.model.quantity import NANO, parse, readable_near
+from numalign.model.resources import CPU, HUGEPAGES
 from numalign.values import NamedTuple
 
 Stage = Literal["hints", "merge", "policy", "allocation", "fit", "panic", "hang"]
@@ -65,6 +66,8 @@ class Refusal(NamedTuple):
     """With `panic`: the memory resources asked for of which some NUMA node does not know."""
     empty: Refusal | None = None
     """With `never`, how an empty machine refuses it, where that says more."""
+    mended: Refusal | None = None
+    """How the pod is refused once its odd numbers are mended: parts of a core, parts of a byte."""
 
     @property
     def resources(self) -> tuple[str, ...]:
@@ -99,11 +102,26 @@ class Refusal(NamedTuple):
 def refusal(outcome: Outcome) -> Refusal:
     """Take the refusal of a pod apart."""
     now = taken_apart(outcome)
+    now = now._replace(mended=_mended(outcome, now))
     alone = admit(outcome.before.empty(), outcome.pod)
     if alone.admit:
         return now
     empty = taken_apart(alone)
     return now._replace(never=True, empty=None if _alike(now, empty) and now.lasting else empty)
+
+
+def _mended(outcome: Outcome, now: Refusal) -> Refusal | None:
+    """Take apart how a pod is refused that asks for whole cores and whole bytes; None: it is not, or it does."""
+    cores, asked = now.around.cores, {}
+    if cores is not None and now.odd_cores:
+        odd = [(now.container or "", cores.requested), *cores.others]
+        asked = {(name, CPU): -(-cpus // cores.threads) * cores.threads * NANO for name, cpus in odd}
+    for one in now.around.unreadable:
+        near = readable_near(one.nano)
+        if near:
+            asked[one.container, one.resource] = parse(near[-1]).nano
+    tried = admit(outcome.before, with_amounts(outcome.pod, asked)) if asked else None
+    return None if tried is None or tried.admit else taken_apart(tried)
 
 
 def _alike(one: Refusal, other: Refusal) -> bool:
@@ -118,7 +136,9 @@ def taken_apart(outcome: Outcome) -> Refusal:
     decision = _refused_decision(outcome)
     table = decision and matrix(outcome.before.node, outcome.demand, decision)
     blocking = culprits(outcome, table)
-    around = circumstances(outcome, blocking, decision.state if decision else outcome.after)
+    state, whole = decision.state if decision else outcome.after, table is not None and table.container is None
+    also = _also(outcome, table, blocking)
+    around = circumstances(outcome, (blocking, also), state, whole=whole)
     told = {row.resource: row.requested for row in blocking}
     return Refusal(
         stage=_stage(outcome, blocking),
@@ -132,7 +152,7 @@ def taken_apart(outcome: Outcome) -> Refusal:
         never=False,
         amounts=(*amounts(outcome, around, told), *_in_no_table(blocking, table)),
         around=around,
-        also=_also(outcome, table, blocking),
+        also=also,
         missing=_missing(outcome) if result.stage == "panic" else (),
     )
 
@@ -250,14 +270,22 @@ def _refused(node: Node, decision: Decision, some: Sequence[Row]) -> bool:
 
 
 def _also(outcome: Outcome, table: Matrix | None, blocking: Sequence[Row]) -> tuple[Row, ...]:
-    """Find what else is refused alone, where one resource is: who asks for less of that one only meets it next."""
-    if table is None or outcome.result.stage != "merge" or len(blocking) != 1:
+    """Find what else is refused alone: who asks for less of what is in the way only meets it next."""
+    if table is None or not blocking:
         return ()
-    node, decision = outcome.before.node, outcome.result.decisions[-1]
-    memory, rows = _with_opinions(node, decision, table)
-    if blocking[0] in memory:
-        return tuple(row for row in rows if row not in memory and _refused(node, decision, [row]))
-    return tuple(row for row in rows if row not in blocking and _refused(node, decision, [row]))
+    refused = [row for row in table.rows if _short(row)]
+    if outcome.result.stage == "merge" and len(blocking) == 1:
+        node, decision = outcome.before.node, outcome.result.decisions[-1]
+        memory, rows = _with_opinions(node, decision, table)
+        refused += [row for row in rows if _refused(node, decision, [row])]
+        if blocking[0] in memory:
+            refused = [row for row in refused if row not in memory]
+    return tuple(row for row in table.rows if row in refused and row not in blocking)
+
+
+def _short(row: Row) -> bool:
+    """Tell whether the whole machine has too little of a resource, what init containers leave included."""
+    return not row.possible if row.unplaced else row.free + sum(cell.handed for cell in row.cells) < row.requested
 
 
 def _somewhere_alone(rows: Sequence[Row]) -> bool:

@@ -16,6 +16,8 @@ from numalign.analysis.whatif.settings import CPU_POLICY_OPTIONS, GATES, TOPOLOG
 from numalign.analysis.whatif.situation import Situation, with_amounts
 from numalign.errors import CrashError, StartError
 from numalign.kubelet.admission import Outcome, Session, admit
+from numalign.model.quantity import NANO
+from numalign.model.resources import CPU
 from numalign.values import NamedTuple
 
 
@@ -123,6 +125,8 @@ def _with_more(tries: _Tries, change: WayOut, part: WayOut) -> WayOut | None:
     for key, nano in part.amounts.items():
         asked = part.asked[key]
         step = steps(session, {key: asked})[key]
+        if nano % NANO and key[1] == CPU and not asked % NANO:
+            step -= nano  # from a share of a CPU to the first whole ones
         if nano > 0 and nano + step < asked:
             return change._replace(amounts={**change.amounts, key: nano + step})
     return None

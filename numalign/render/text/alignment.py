@@ -74,8 +74,11 @@ def bus_text(container: ContainerResult) -> str:
     return "; ".join(texts)
 
 
-def reason_of(container: ContainerResult, qos: QoS) -> str:
-    """Say in words why a container is not aligned; empty: it is, or has nothing to align."""
+def reason_of(container: ContainerResult, qos: QoS, remote_because: str = "") -> str:
+    """Say in words why a container is not aligned; empty: it is, or has nothing to align.
+
+    `remote_because` goes on about what lies on other nodes than its CPUs.
+    """
     judged = container.alignment
     parts = []
     if judged.missing:
@@ -86,7 +89,7 @@ def reason_of(container: ContainerResult, qos: QoS) -> str:
     elif judged.too_large:
         parts.append(_too_large(judged.too_large, judged.nodes))
     elif judged.remote:
-        parts.append(", ".join([*_remote(judged), f"CPUs on {nodes_text(judged.places[CPU])}"]))
+        parts.append(", ".join([*_remote(judged), f"CPUs on {nodes_text(judged.places[CPU])}{remote_because}"]))
     elif judged.verdict == "spread":
         if judged.least_with_reserved:
             enough = f"though the kubelet counts on {_nodes(judged.least)}, reserved CPUs included"

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import takewhile
 
 from numalign.model.cpuset import format_set
-from numalign.model.quantity import NANO, Quantity, canonical
+from numalign.model.quantity import NANO, Quantity, canonical, with_decimals
 from numalign.model.resources import is_bytes
 
 _UNITS = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
@@ -91,3 +91,8 @@ def quantity_text(nano: int) -> str:
     whole = nano // NANO
     binary = nano % NANO == 0 and whole >= 1 << 20 and whole % 1024 == 0
     return canonical(Quantity(nano, "BinarySI" if binary else "DecimalSI", None))
+
+
+def as_asked_text(resource: str, nano: int) -> str:
+    """Write what a manifest asks for; a part of a byte as the `1.6Gi` that it comes from."""
+    return with_decimals(nano) if is_bytes(resource) and nano % NANO else quantity_text(nano)

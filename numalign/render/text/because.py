@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from numalign.analysis.whatif.settings import MEMORY_POLICY, POLICY, SCOPE
 from numalign.model.resources import CPU
 from numalign.render.text.alignment import reason_of
-from numalign.render.text.amounts import nodes_text, quantity_text, written
+from numalign.render.text.amounts import amount_text, as_asked_text, nodes_text, written
 from numalign.render.text.refusal.why import in_short, why
 
 if TYPE_CHECKING:
@@ -39,17 +39,37 @@ def because(part: Part, refusal: Refusal | None, after: PodResult | None) -> lis
     `after` is what the pod would get.
     """
     change, found = part.change, part.otherwise
-    grown = [key[1] for key, nano in change.amounts.items() if nano > change.asked[key]]
-    if grown and refusal is not None and refusal.stage == "policy" and not (found and found.around.cores):
-        widest = max(row.width for row in refusal.culprits)
-        like = ", ".join(row.resource for row in refusal.culprits if row.width == widest)
-        return [f"as {like} takes {widest} nodes, {grown[0]} has to take {widest}, too"]
+    raised = _raised(part, refusal)
+    if raised:
+        return raised
     if found is None:
         return [EFFECTS[flag, text] for flag, text in change.flags.items() if (flag, text) in EFFECTS]
     sentences = (change.pods and after and _room(found, after)) or in_short(found)
     if refusal is not None and set(map(_limit, sentences)) <= set(map(_limit, why(refusal))):
         return []
-    return sentences
+    at = _at(found)
+    clear = {None, *(name for name, _ in change.amounts), *([_at(refusal)] if refusal else ())}
+    if after is None or len(after.containers) == 1 or at in clear or found.around.sums:
+        return sentences
+    return [f"container {at}: {sentences[0]}", *sentences[1:]]
+
+
+def _at(refusal: Refusal) -> str | None:
+    """Name the container that a refusal is about; None: the whole pod."""
+    return refusal.matrix.container if refusal.matrix and refusal.culprits else refusal.container
+
+
+def _raised(part: Part, refusal: Refusal | None) -> list[str]:
+    """Say why more is asked: a resource has to take as many nodes as another; nothing where it is not for that."""
+    grown = [key[1] for key, nano in part.change.amounts.items() if nano > part.change.asked[key]]
+    if not grown or refusal is None or refusal.stage != "policy" or (part.otherwise and part.otherwise.around.cores):
+        return []
+    rows = refusal.culprits
+    widest = max(row.width for row in rows)
+    like = ", ".join(row.resource for row in rows if row.width == widest)
+    most = max((cell.total for row in rows if row.resource == grown[0] for cell in row.cells), default=0)
+    one = f", and one has {amount_text(grown[0], most)} at most" if most else ""
+    return [f"as {like} takes {widest} nodes, {grown[0]} has to take {widest}, too{one}"]
 
 
 def _room(found: Refusal, after: PodResult) -> list[str]:
@@ -90,35 +110,38 @@ def _limit(sentence: str) -> str:
     places = re.search(r" \((?:node|between|on|most) .*\)", sentence)
     if places:
         return f"{sentence.split()[0]}{places[0]}"
-    return re.sub(r": \S+ asked\b", ":", sentence)
+    return re.sub(r": \S+ asked\b(?: as reduced)?(?: \([^)]*\))?", ":", sentence)
 
 
 def unaligned(change: WayOut, after: PodResult | None, config: KubeletConfig) -> Iterator[str]:
     """Say why the pod would not be aligned after a change; `config` holds what the change leaves as it is."""
     if change.aligned is not False or after is None:
         return
-    scope = change.flags.get(SCOPE, config.topology_manager_scope)
     told: dict[str, list[str]] = {}
     for container in after.containers:
-        reason = reason_of(container, after.qos)
-        if reason and container.alignment.aligned is False:
-            chosen = _chosen(container, "the whole pod" if scope == "pod" else "it", change)
-            told.setdefault(reason + chosen, []).append(container.name)
+        if container.alignment.aligned is False:
+            reason = reason_of(container, after.qos, _chosen(container, change, config))
+            told.setdefault(reason, []).append(container.name)
     for reason, names in told.items():
         who = f"{', '.join(names)}: " if len(after.containers) > 1 else ""
         yield f"not aligned: {who}{reason}"
 
 
-def _chosen(container: ContainerResult, whom: str, change: WayOut) -> str:
-    """Say how parts of a container come to lie apart: on different ones of the nodes that were chosen."""
-    judged, chosen = container.alignment, container.hint.numa_affinity
-    if not judged.remote or judged.cpus_float or chosen is None:
-        return ""
-    if judged.places.get(CPU, 0) & ~chosen and change.tried and change.tried.before.node.cpu.options.align_by_socket:
-        return f", as {nodes_text(chosen)} was chosen and option align-by-socket takes CPUs of the whole socket"
-    if not chosen & (chosen - 1) or any(mask & ~chosen for mask in judged.places.values()):
-        return ""
-    return f", as {nodes_text(chosen)} were chosen for {whom} and each resource may come from any of them"
+def _chosen(container: ContainerResult, change: WayOut, config: KubeletConfig) -> str:
+    """Say how parts of a container come to lie apart, by the nodes that were chosen for it."""
+    places, chosen = container.alignment.places, container.hint.numa_affinity
+    if chosen is None:
+        policy = change.flags.get(POLICY, config.topology_manager_policy)
+        return ", as policy none chooses no nodes" if policy == "none" else ", as no nodes were chosen"
+    several = chosen & (chosen - 1)
+    which = f"{nodes_text(chosen)} {'were' if several else 'was'} chosen"
+    outside = [name for name, mask in places.items() if mask & ~chosen]
+    if CPU in outside and change.tried and change.tried.before.node.cpu.options.align_by_socket:
+        return f", as {which} and option align-by-socket takes CPUs of the whole socket"
+    if outside:
+        return f", as {which}, which {'have' if several else 'has'} too little {' and '.join(outside)} free"
+    whom = " for the whole pod" if change.flags.get(SCOPE, config.topology_manager_scope) == "pod" else ""
+    return f", as {which}{whom} and each resource may come from any of them"
 
 
 def next_in_the_way(told: ExplainedPod) -> Iterator[str]:
@@ -138,7 +161,7 @@ def next_in_the_way(told: ExplainedPod) -> Iterator[str]:
     if others and len(others) < len(change.amounts):
         texts = []
         for container in dict.fromkeys(name for name, _ in others):
-            amounts = [f"{quantity_text(change.asked[key])} {key[1]}" for key in others if key[0] == container]
+            amounts = [f"{as_asked_text(key[1], change.asked[key])} {key[1]}" for key in others if key[0] == container]
             of = f" of container {container}" if told.containers > 1 else ""
             texts.append(f"{', '.join(amounts)}{of}")
         yield f"to ask for less of that alone would not do: {' and '.join(texts)} would be refused, too (see {number}.)"
@@ -148,5 +171,8 @@ def _not_named(refusal: Refusal, amounts: Mapping[tuple[str, str], int]) -> Sequ
     """List the (container, resource) pairs that a refusal does not name; in scope `pod` it is about all containers."""
     named = {row.resource for row in (*refusal.culprits, *refusal.also)}
     named |= {one.resource for one in refusal.around.sums} | {one.resource for one in refusal.amounts}
-    at = refusal.matrix.container if refusal.matrix and refusal.culprits else refusal.container
-    return [key for key in amounts if key[1] not in named or at not in (None, key[0])]
+    at = _at(refusal)
+    odd = {(name, CPU) for name, _ in refusal.around.cores.others} if refusal.around.cores else set()
+    odd |= {(one.container, one.resource) for one in refusal.around.unreadable}
+    left = [key for key in amounts if (key[1] not in named or at not in (None, key[0])) and key not in odd]
+    return left if refusal.mended is None else [key for key in left if key in _not_named(refusal.mended, amounts)]

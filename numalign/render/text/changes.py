@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from numalign.analysis.whatif.settings import CPU_POLICY_OPTIONS, POLICY, SCOPE, TOPOLOGY_POLICY_OPTIONS
-from numalign.model.quantity import NANO, with_decimals
-from numalign.model.resources import CPU, is_bytes
+from numalign.model.quantity import NANO
+from numalign.model.resources import CPU
 from numalign.render.page.document import Line
-from numalign.render.text.amounts import bytes_text, nodes_text, quantity_text
+from numalign.render.text.amounts import as_asked_text, bytes_text, nodes_text, quantity_text
 from numalign.render.text.because import because, unaligned
 from numalign.values import NamedTuple
 
@@ -56,7 +56,11 @@ def _change(
     number: int, change: WayOut, after: PodResult | None, config: KubeletConfig, told: ExplainedPod
 ) -> Iterator[Line]:
     many, aligned = told.containers, ALIGNED[change.aligned] + _where(change, after, told)
-    if after is not None and any(one.alignment.verdict == "unknown" for one in after.containers):
+    if (
+        change.aligned is None
+        and after is not None
+        and any(one.alignment.verdict == "unknown" for one in after.containers)
+    ):
         aligned = "; aligned or not, nobody knows then"
     if len(change.parts) < 2:
         yield Line(f"  {number}. {what_text(change, config, many)}{aligned}")
@@ -149,19 +153,18 @@ def _requests(change: WayOut, containers: int) -> Iterator[str]:
         where = f" in container {container}" if containers > 1 else ""
         asked = change.asked[container, resource]
         if nano:
-            most = "at most " * (nano < asked)
-            less.append(f"{most}{quantity_text(nano)} {resource} instead of {_as_asked(resource, asked)}{where}")
+            share = resource == CPU and nano % NANO and not asked % NANO
+            most = "only " if share else "at most " * (nano < asked)
+            own = ", without CPUs of its own," if share else ""
+            less.append(
+                f"{most}{quantity_text(nano)} {resource}{own} instead of {as_asked_text(resource, asked)}{where}"
+            )
         else:
             left_out.append(f"{resource}{where}")
     if less:
         yield "ask for " + " and ".join(less)
     if left_out:
         yield "leave out " + " and ".join(left_out)
-
-
-def _as_asked(resource: str, nano: int) -> str:
-    """Write what the manifest asks for; a part of a byte as the `1.6Gi` that it comes from."""
-    return with_decimals(nano) if is_bytes(resource) and nano % NANO else quantity_text(nano)
 
 
 def _settings(change: WayOut, config: KubeletConfig) -> Iterator[str]:

@@ -96,7 +96,7 @@ def explanation(
     if told.refusal is None:
         return [_admitted(told.pod), *_matrices(told), *_placements(told, with_claims), *_unpinned(told)]
     return [
-        Line(f"{told.pod.name}: refused, {VERDICTS[told.refusal.never]}", "bad"),
+        Line(f"{told.pod.name}: refused{_where(told)}, {VERDICTS[told.refusal.never]}", "bad"),
         *(Line(f"  {text}", "bold") for text in why(told.refusal)),
         *(Line(f"  {text}", "bold") for text in next_in_the_way(told)),
         Line(f"  {_kubelet_says(told.refusal)}"),
@@ -104,6 +104,15 @@ def explanation(
         *_in_spite(told),
         *changes_lines(config, told, advice),
     ]
+
+
+def _where(told: ExplainedPod) -> str:
+    """Name the container of several at which a pod was refused, where the sentences are about that one alone."""
+    refusal = told.refusal
+    if refusal is None or refusal.container is None or told.containers == 1:
+        return ""
+    whole = refusal.matrix is not None and refusal.matrix.container is None
+    return "" if whole else f" at container {refusal.container}"
 
 
 def _admitted(pod: PodResult) -> Line:
@@ -143,10 +152,8 @@ def _matrices(told: ExplainedPod) -> Iterator[Line | Table]:
 
 def _in_spite(told: ExplainedPod) -> Iterator[Line]:
     """Say why a node that has everything did not help."""
-    refusal = told.refusal
-    if refusal is None or not any(
-        table.fits(place) for table in told.matrices[-1:] for place in range(len(table.nodes))
-    ):
+    refusal, last = told.refusal, told.matrices[-1] if told.matrices else None
+    if refusal is None or last is None or not last.rows or not any(map(last.fits, range(len(last.nodes)))):
         return
     if refusal.around.cores is not None:
         yield Line("  yes ✓ counts single CPUs; full-pcpus-only gives out whole cores only, see above")

@@ -171,8 +171,82 @@ def test_a_text_says(found: Callable[[], list[str]], expected: list[str]) -> Non
             ["- ask for 1639Mi memory instead of 1.6Gi"],
             id="a part of a byte is written as it was asked for",
         ),
+        pytest.param(
+            "e2e-d-02386",
+            0,
+            [
+                (
+                    "memory: 4.8Gi of container i0 is not read as a whole number of bytes, and the Memory Manager "
+                    "takes no other: write 4915Mi or 4916Mi"
+                ),
+                "with that mended: cpu: 8 asked: takes 2 nodes, as one has 4 at most",
+                "with that mended: memory: 4.8Gi asked: fits one node, which has 64Gi at most",
+            ],
+            id="what is refused once an odd number is mended is told at once",
+        ),
+        pytest.param(
+            "e2e-d-00760",
+            0,
+            [
+                "1. Two changes together; it is NOT aligned then",
+                (
+                    "why: cpu: 1 asked, but full-pcpus-only gives out whole cores of 2 threads: ask for 2; the same "
+                    "goes for the 3 of i0"
+                ),
+                (
+                    "not aligned: c0: nvidia.com/gpu gpu3 on node 1, CPUs on node 0, as node 0 was chosen, which has "
+                    "too little nvidia.com/gpu free"
+                ),
+            ],
+            id="what is surely not aligned is no unknown, and what lies off the chosen node says why",
+        ),
+        pytest.param(
+            "e2e-d-02138",
+            7,
+            [
+                "intel.com/sriov: 1 asked, the whole machine has 0 free (node 0: 0 of 1)",
+                "hugepages-2Mi: 512Mi asked, the whole machine has 0 free (node 0: 0 of 1Gi)",
+            ],
+            id="memory that nobody was asked for is named, too, where it is short",
+        ),
+        pytest.param(
+            "lifecycle-d-00241",
+            3,
+            [
+                (
+                    "p2: refused at container c0, never on this machine with these settings: an empty machine "
+                    "refuses it, too"
+                ),
+                "why: container c1: cpu: 4 asked: i0 leaves 2 CPUs of node 0 to it, so it must use node 0",
+            ],
+            id="a reason that is about another container names it",
+        ),
+        pytest.param(
+            "e2e-d-00492",
+            1,
+            ["not aligned: i0: memory on node 1, CPUs on nodes 0,2-3, as policy none chooses no nodes"],
+            id="policy none is the reason where it chose nothing",
+        ),
+        pytest.param(
+            "lifecycle-d-00030",
+            0,
+            [
+                "- ask for only 100m cpu, without CPUs of its own, instead of 6 in container c0",
+                (
+                    "why no more (the next whole core makes 2): cpu: the pod's containers together ask for 6 "
+                    "(c0 2 + c1 2 + c2 2), and the machine never has more than 5"
+                ),
+            ],
+            id="a share of a CPU is no smaller number of CPUs",
+        ),
     ],
 )
 def test_a_recorded_refusal_says(name: str, step: int, expected: list[str]) -> None:
     text = recorded(name, step)
     assert [line for line in dict.fromkeys(text) if line in expected] == expected, "\n".join(text)
+
+
+def test_a_pod_of_which_nothing_is_tied_to_nodes_has_no_tick() -> None:
+    text = recorded("e2e-d-00856", 2)
+    assert "the whole pod: the kubelet ties nothing that it asks for to NUMA nodes" in text
+    assert not [line for line in text if "✓" in line]

@@ -163,7 +163,12 @@ def test_what_an_init_container_held_is_taken_over() -> None:
     """Two CPUs of node 0 go to the next container; node 0 has one more, and three are asked from one node."""
     asked = pod_of("p", init=limits(1), app=limits(4))
     found = words(config("single-numa-node"), asked, pod("there", 1), on=FIGURE)
-    assert found[-1] == "cpu: init leaves 1 on node 0 to the containers after it, which must use node 0, too"
+    assert found == [
+        (
+            "cpu: 4 asked, and policy single-numa-node takes all of it from one node; it must use node 0, where init "
+            "leaves 1 to it; free now: node 0: 2 + 1 of 4, node 1: 4 of 4"
+        )
+    ]
 
 
 def test_what_an_init_container_hands_on_is_counted_beside_what_is_free() -> None:

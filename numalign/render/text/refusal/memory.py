@@ -22,9 +22,9 @@ MAX_PODS_NAMED = 3
 def memory_apart(refusal: Refusal) -> Iterator[str]:
     """Say which nodes' memory may be used together, and what that leaves."""
     around, table = refusal.around, refusal.matrix
-    rows = [row for row in refusal.culprits if is_bytes(row.resource)]
-    if table is None or not around.groups or not any(row.free >= row.requested for row in rows):
+    if table is None or not told_by_groups(refusal):
         return
+    rows = [row for row in refusal.culprits if is_bytes(row.resource)]
     yield f"memory is held already on {_groups(around)}, so {_rule([one.nodes for one in around.groups])}"
     sets = [(mask, [_sum(row, table, mask) for row in rows]) for mask in around.joined]
     sets.sort(key=lambda one: (-one[1][0], one[0]))
@@ -36,6 +36,12 @@ def memory_apart(refusal: Refusal) -> Iterator[str]:
     fits = [mask for mask, free in sets if all(map(_enough, rows, free))]
     if fits and around.chosen is not None:
         yield _unused(fits[0], around.chosen)
+
+
+def told_by_groups(refusal: Refusal) -> bool:
+    """Tell whether enough memory is free, but of nodes that are bound by who holds some."""
+    rows = [row for row in refusal.culprits if is_bytes(row.resource)]
+    return bool(refusal.around.groups) and any(row.free >= row.requested for row in rows)
 
 
 def _rule(groups: Sequence[int]) -> str:

@@ -29,13 +29,14 @@ def amounts_of(row: Row) -> Written:
         else []
     )
     total = max(sum(cell.total for cell in row.cells), row.free)
-    return written(row.resource, [row.requested, row.free, total, *cells])
+    most = max((cell.total for cell in row.cells), default=0)
+    return written(row.resource, [row.requested, row.free, total, most, *cells])
 
 
 def asked_text(row: Row, around: Circumstances) -> str:
-    """Say what is asked: `cpu: 9 asked (one 5 + two 4)` where only the sum is too much; whether a cut is counted."""
+    """Say what is asked: `cpu: 9 asked (one 5 + two 4)` of a whole pod, `as reduced` by a change."""
     say = amounts_of(row)
-    split = next((one for one in around.sums if told_with(one, row)), None)
+    split = next((one for one in (*around.sums, *around.together) if told_with(one, row)), None)
     parts = f" ({parts_text(split)})" if split else ""
     return f"{row.resource}: {say(row.requested)} asked{' as reduced' * (row.resource in around.reduced)}{parts}"
 

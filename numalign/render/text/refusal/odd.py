@@ -16,7 +16,9 @@ def whole_cores(cores: Cores, by: str | None) -> str:
     below = cores.requested - cores.requested % cores.threads
     if cores.requested % cores.threads:
         near = f"{below} or {below + cores.threads}" if below else str(cores.threads)
-        return f"{asked}, but full-pcpus-only gives out whole cores of {cores.threads} threads: ask for {near}"
+        others = " and ".join(f"the {cpus} of {name}" for name, cpus in cores.others)
+        same = f"; the same goes for {others}" if others else ""
+        return f"{asked}, but full-pcpus-only gives out whole cores of {cores.threads} threads: ask for {near}{same}"
     what = "CPUs" if cores.threads == 1 else f"CPUs of cores whose {cores.threads} threads are all free, on any node"
     return f"{asked}, but full-pcpus-only counts only {what}: {cores.available} now, {cores.total} on an empty machine"
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from numalign.model.resources import CPU, is_bytes
 from numalign.render.text.amounts import nodes_text, written
+from numalign.render.text.refusal.memory import told_by_groups
 from numalign.render.text.refusal.nodes import (
     all_devices,
     left_text,
@@ -31,7 +32,7 @@ def beside(refusal: Refusal) -> Iterator[str]:
         if row.resource in told or refusal.too_large(row) or refusal.odd_cores or _told_by_too_little(row, refusal):
             continue
         own = held_by_own(row, refusal.around)
-        if own:
+        if own and not (is_bytes(row.resource) and told_by_groups(refusal)):
             say = written(row.resource, [one.amount for one in own])
             held = ", ".join(f"{one.container} {say(one.amount)} on {nodes_text(one.nodes)}" for one in own)
             yield f"{row.resource}: the pod's own earlier containers hold some of it: {held}"
@@ -57,10 +58,15 @@ def taken_over(refusal: Refusal) -> Iterator[str]:
         if row.resource in told or refusal.too_large(row) or refusal.odd_cores:
             continue
         for one in refusal.around.handed:
-            # Of what is short everywhere the sentence about what is free tells it.
-            told_by = tied_to(refusal) is not None if row.resource == CPU else row.free + one.amount < row.requested
-            if one.resource == row.resource and not told_by:
+            if one.resource == row.resource and not _told_already(one, row, refusal):
                 yield _left(one, row, len(every) > 1, refusal)
+
+
+def _told_already(left: Handed, row: Row, refusal: Refusal) -> bool:
+    """Tell whether the sentence about a resource itself tells what init containers leave of it."""
+    if refusal.stage == "policy" and not is_bytes(row.resource):
+        return True
+    return tied_to(refusal) is not None if row.resource == CPU else row.free + left.amount < row.requested
 
 
 def _left(one: Handed, row: Row, several: bool, refusal: Refusal) -> str:

@@ -24,10 +24,10 @@ def why(refusal: Refusal) -> Iterator[str]:
     """Say why, a sentence a line."""
     now = list(_why(refusal))
     yield from now
-    if refusal.empty is not None:
-        for text in _why(refusal.empty):
-            if text not in now:
-                yield f"on an empty machine: {text}"
+    for other, when in ((refusal.mended, "with that mended"), (refusal.empty, "on an empty machine")):
+        if other is not None:
+            at = f", container {other.container}" if other.container not in (None, refusal.container) else ""
+            yield from (f"{when}{at}: {text}" for text in _why(other) if text not in now)
 
 
 def _why(refusal: Refusal) -> Iterator[str]:
@@ -55,11 +55,13 @@ def _first(refusal: Refusal) -> Iterator[str]:
         return
     elif refusal.stage == "policy" and len(rows) > 1:
         yield from differ_in_width(rows, refusal.policy, around)
+        yield from _also(refusal, table)
     elif refusal.stage == "policy":
         yield too_wide(rows[0], table, refusal.policy, around)
         yield from _also(refusal, table)
     elif refusal.stage == "merge" or (len(rows) > 1 and around.chosen is None and all(map(alone_somewhere, rows))):
         yield from never_meet(rows, table, around)
+        yield from _also(refusal, table)
     else:
         for row in rows:
             yield from too_little(row, table, refusal)
@@ -68,7 +70,7 @@ def _first(refusal: Refusal) -> Iterator[str]:
 
 
 def _also(refusal: Refusal, table: Matrix) -> Iterator[str]:
-    """Name what else would be refused alone: who asks for less of the first one only meets it next."""
+    """Name what else would be refused alone: who asks for less of what is in the way only meets it next."""
     for row in refusal.also:
         if row.possible:
             yield too_wide(row, table, refusal.policy, refusal.around)

@@ -7,7 +7,7 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING
 
-from numalign.model.resources import CPU
+from numalign.model.resources import CPU, is_bytes
 from numalign.render.text.amounts import nodes_text
 from numalign.render.text.matrix import mask_of
 from numalign.render.text.refusal.nodes import amounts_of, asked_text, each_node, left_text, loose_of
@@ -24,6 +24,7 @@ def too_wide(row: Row, table: Matrix, policy: str, around: Circumstances) -> str
     largest = max(range(len(table.nodes)), key=lambda place: row.cells[place].total)
     most = row.cells[largest].total
     places = [place for place, cell in enumerate(row.cells) if cell.total == most]
+    must = _must_use(row, around) if len(table.nodes) > 1 else ""
     if policy == "single-numa-node":
         if most < row.requested:
             return (
@@ -35,10 +36,18 @@ def too_wide(row: Row, table: Matrix, policy: str, around: Circumstances) -> str
                 f"{asked}, which the kubelet counts as {row.width} nodes' worth even on an empty machine, "
                 f"and policy single-numa-node takes all of it from one node ({each})"
             )
-        return f"{asked}, and policy single-numa-node takes all of it from one node; free now: {each}"
+        return f"{asked}, and policy single-numa-node takes all of it from one node{must}; free now: {each}"
     many, enough = ("one node", "is enough") if row.width == 1 else (f"{row.width} nodes", "are enough")
     wants = f"policy {policy} takes it from {many}, which {enough} on an empty machine"
-    return f"{asked}, and {wants}; free now: {each}"
+    return f"{asked}, and {wants}{must}; free now: {each}"
+
+
+def _must_use(row: Row, around: Circumstances) -> str:
+    """Say which nodes init containers tie a resource to."""
+    left = next((one for one in around.handed if one.resource == row.resource and one.nodes), None)
+    if left is None or is_bytes(row.resource):
+        return ""
+    return f"; it must use {nodes_text(left.nodes)}, where {left_text(left, str(left.amount))} to it"
 
 
 def differ_in_width(rows: Sequence[Row], policy: str, around: Circumstances) -> Iterator[str]:
