@@ -18,11 +18,9 @@ from numalign.kubelet.fit.check import Shortage
 from numalign.kubelet.memory.state import STATIC
 from numalign.kubelet.node import Node, NodeState
 from numalign.model.pod import ContainerKind
-from numalign.model.quantity import NANO
+from numalign.model.quantity import MILLI, NANO
 from numalign.model.resources import is_memory
 from numalign.values import NamedTuple
-
-MILLI = NANO // 1000
 
 
 class Amount(NamedTuple):

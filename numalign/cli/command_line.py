@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from numalign.tasks.requests import KubeletRequest, MachineName, NodeName, PodsRequest
 
-SHORT = {"topology-manager-policy": "policy", "topology-manager-scope": "scope"}
+SHORT_FLAGS = {"topology-manager-policy": "policy", "topology-manager-scope": "scope"}
 """Flags that have a shorter name."""
 
 
@@ -40,7 +40,7 @@ def command_line(
     flags += [("kubelet-version", kubelet.version)] if kubelet.version else []
     if kubelet.preferred_allocation != "kubelet":
         flags.append(("preferred-allocation", kubelet.preferred_allocation))
-    flags += [(SHORT.get(name, name), text) for name, text in {**kubelet.settings, **(settings or {})}.items()]
+    flags += [(SHORT_FLAGS.get(name, name), text) for name, text in {**kubelet.settings, **(settings or {})}.items()]
     for name, text in (*flags, *more):
         words += [f"--{name}", text]
         words += ["--ignore-checksums"] if isinstance(text, NodeName) else []

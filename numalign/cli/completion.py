@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
 Values = Callable[[click.Context], Iterable[str]]
 
-POLICIES = ("none", "best-effort", "restricted", "single-numa-node")
-
 
 def complete(name: str, context: click.Context, incomplete: str) -> list[CompletionItem] | None:
     """Complete the value of a flag; None: nothing is known of it."""
@@ -41,6 +39,12 @@ def _machines(_: click.Context) -> Iterable[str]:
     from numalign.sources.machine import bundled
 
     return bundled.names()
+
+
+def _policies(_: click.Context) -> Iterable[str]:
+    from numalign.kubelet.topology.options import POLICIES
+
+    return POLICIES
 
 
 def _options(manager: Manager) -> Values:
@@ -74,7 +78,7 @@ _LISTS: Mapping[str, Values] = {
 }
 _VALUES: Mapping[str, Values] = {
     "machine": _machines,
-    "topology_manager_policy": lambda _: POLICIES,
+    "topology_manager_policy": _policies,
     "topology_manager_scope": lambda _: ("container", "pod"),
     "cpu_manager_policy": lambda _: ("none", "static"),
     "memory_manager_policy": lambda _: ("None", "Static"),

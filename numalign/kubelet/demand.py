@@ -7,13 +7,12 @@ huge pages (docs/rules/memory-manager.md 15-18), devices (docs/rules/device-mana
 from __future__ import annotations
 
 from numalign.model.pod import Container, ContainerKind, Pod
+from numalign.model.quantity import NANO
 from numalign.model.resources import CPU, HUGEPAGES, MEMORY, NATIVE, is_memory
 from numalign.values import NamedTuple
 
 ResourcePairs = tuple[tuple[str, int], ...]
 """(resource, amount) pairs, sorted by resource name."""
-
-NANO = 10**9
 
 
 class ContainerDemand(NamedTuple):

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from numalign.kubelet.demand import NANO, ContainerDemand, PodDemand, effective, exclusive_cpus
+from numalign.kubelet.demand import ContainerDemand, PodDemand, effective, exclusive_cpus
 from numalign.model.apiserver.defaulting import qos_class
 from numalign.model.pod import Container, Pod, PodLevel, QoS
-from numalign.model.quantity import Quantity
+from numalign.model.quantity import NANO, Quantity
 from numalign.model.resources import CPU, MEMORY, is_hugepages, is_memory
 
 

@@ -24,6 +24,11 @@ keep it (and us) busy for ever."""
 
 INT64_MAX: Final = 2**63 - 1
 NANO: Final = 10**9
+"""Billionths of one: amounts are whole numbers of them."""
+MILLI: Final = 10**6
+"""Billionths of a thousandth: of a millicore."""
+MEBI: Final = 1 << 20
+GIBI: Final = 1 << 30
 
 _SHAPE_ERROR = (
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"  # the kubelet's text

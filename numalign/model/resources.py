@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from numalign.model.quantity import MILLI, NANO
+
 CPU: Final = "cpu"
 MEMORY: Final = "memory"
 EPHEMERAL_STORAGE: Final = "ephemeral-storage"
@@ -14,7 +16,6 @@ NATIVE: Final = (CPU, MEMORY, EPHEMERAL_STORAGE)
 HUGEPAGES: Final = "hugepages-"
 """Begins the name of each huge page resource; the page size follows."""
 
-_NANO = 10**9
 _LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _QUALIFIED = rf"(?P<prefix>{_LABEL}(\.{_LABEL})*)/(?P<name>[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)"
 _QUOTA_PREFIX = "requests."
@@ -79,4 +80,4 @@ def whole(resource: str, nano: int) -> int:
 
 def unit_of(resource: str) -> int:
     """Give the billionths in what the fit check counts in: a milli-CPU, or one unit."""
-    return _NANO // 1000 if resource == CPU else _NANO
+    return MILLI if resource == CPU else NANO

@@ -33,7 +33,7 @@ from numalign.values import NamedTuple
 Judge = Literal["nrt", "kubelet"]
 """Whose verdict: the topology plugin's filter on the published objects, or the exact kubelet."""
 
-SCALE: Final = 10
+MAX_EXTENDER_SCORE: Final = 10
 """Scores of extenders go from 0 to 10 (E-8)."""
 
 
@@ -150,7 +150,7 @@ class Extender:
             points = score.score(None, request, self._strategy)
         else:
             points = score.score_zones(look.manager, look.zones, request, self._strategy, self._weights)
-        return Answer(True, score=points // SCALE)
+        return Answer(True, score=points // MAX_EXTENDER_SCORE)
 
     def _say(self, look: _Look, pod: Pod, request: PodRequest, unseen: bool) -> Answer:
         if self._judge == "kubelet" and look.session is not None:

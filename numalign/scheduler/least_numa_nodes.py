@@ -11,9 +11,8 @@ from collections.abc import Callable, Sequence
 from numalign.scheduler.nrt.value import UNKNOWN_COST, NUMAZone, TopologyManagerConfig
 from numalign.scheduler.request import Items, PodRequest, effective
 from numalign.scheduler.resources import is_affine
+from numalign.scheduler.verdict import MAX_SCORE
 from numalign.values import NamedTuple
-
-MAX_SCORE = 100
 
 
 class SmallestSet(NamedTuple):

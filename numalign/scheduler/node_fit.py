@@ -11,12 +11,11 @@ from numalign.model.quantity import NANO
 from numalign.model.resources import CPU, MEMORY
 from numalign.scheduler.request import PodRequest, node_level
 from numalign.scheduler.resources import Amounts
-from numalign.scheduler.verdict import PASS, Verdict
+from numalign.scheduler.verdict import MAX_SCORE, PASS, Verdict
 from numalign.values import NamedTuple
 
 NodeStrategy = Literal["LeastAllocated", "MostAllocated"]
 
-MAX_SCORE = 100
 SCORED = (CPU, MEMORY)
 """The resources that the node-level score looks at."""
 

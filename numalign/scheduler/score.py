@@ -20,8 +20,7 @@ from numalign.scheduler.nrt.value import (
 )
 from numalign.scheduler.request import Items, PodRequest, effective
 from numalign.scheduler.resources import Amounts, units
-
-MAX_SCORE: Final = 100
+from numalign.scheduler.verdict import MAX_SCORE
 
 Strategy = Literal["LeastAllocated", "MostAllocated", "BalancedAllocation", "LeastNUMANodes"]
 Weights = Mapping[str, int]

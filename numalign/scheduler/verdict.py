@@ -24,3 +24,6 @@ class Verdict(NamedTuple):
 
 
 PASS = Verdict(True)
+
+MAX_SCORE = 100
+"""Of a machine that passes, from each of kube-scheduler's plugins; the least is 0."""

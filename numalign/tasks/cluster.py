@@ -19,6 +19,7 @@ from numalign.scheduler.node import ClusterNode, Fleet
 from numalign.sources.cluster import dump, file, fleet, machines, state, state_dump
 from numalign.sources.cluster.fleet import Built, LabelledMachine
 from numalign.sources.cluster.kubelets import Requests, allocatable_of, unjudged_of
+from numalign.sources.pods.files import SUFFIXES
 from numalign.sources.text.yaml import load_file
 from numalign.store import state_file
 from numalign.tasks.place import place
@@ -35,7 +36,6 @@ _STATE = re.compile(rb'"kind"\s*:\s*"' + state_dump.KIND.name.encode() + rb'"')
 
 ARCHIVES: Final = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 """How the names of snapshots and must-gathers end."""
-TEXTS: Final = (".yaml", ".yml", ".json")
 _MAX_MACHINE_BYTES: Final = 1 << 20
 """No machine file is larger; what is needs no look whether it is one."""
 
@@ -131,9 +131,10 @@ def files_of(path: str, *, folders: bool = False) -> tuple[str, ...]:
             listed = [(one.path, one.is_dir()) for one in entries]
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}", path) from None
-    found = sorted(name for name, is_folder in listed if (folders if is_folder else name.endswith((*ARCHIVES, *TEXTS))))
+    endings = (*SUFFIXES, *ARCHIVES)
+    found = sorted(name for name, is_folder in listed if (folders if is_folder else name.endswith(endings)))
     if not found:
-        raise InputError(f"no file that ends in {', '.join((*TEXTS, *ARCHIVES))} is in this folder", path)
+        raise InputError(f"no file that ends in {', '.join(endings)} is in this folder", path)
     return tuple(found)
 
 

@@ -10,8 +10,14 @@ from numalign.errors import InputError
 from numalign.model.machine import Machine
 from numalign.results.dra import DraSlicesResult
 
-SHORT = {"cpu": "dra.cpu", "memory": "dra.memory", "nic": "dra.net", "net": "dra.net", "gpu": "gpu.nvidia.com"}
-"""Short names of drivers."""
+SHORT_NAMES = {
+    "cpu": "dra.cpu",
+    "memory": "dra.memory",
+    "nic": "dra.net",
+    "net": "dra.net",
+    "gpu": "gpu.nvidia.com",
+}
+"""Of drivers, as `--driver` takes them too."""
 
 
 def slices(machine: Machine, like: Sequence[str], options: Options) -> DraSlicesResult:
@@ -28,9 +34,9 @@ def slices(machine: Machine, like: Sequence[str], options: Options) -> DraSlices
     chosen: dict[str, tuple[str, ...]] = {}
     for text in like:
         name, _, resource = text.partition("=")
-        driver = SHORT.get(name, name)
+        driver = SHORT_NAMES.get(name, name)
         if driver not in DRIVERS:
-            raise InputError(f'no driver is known as "{name}"; known are {", ".join(SHORT)}', "--like")
+            raise InputError(f'no driver is known as "{name}"; known are {", ".join(SHORT_NAMES)}', "--like")
         if resource and resource not in machine.devices:
             have = ", ".join(machine.devices) or "none"
             raise InputError(f'{machine.name} has no "{resource}"; it has {have}', "--like")

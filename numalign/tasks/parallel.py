@@ -16,7 +16,7 @@ from numalign.errors import InputError, NumalignError
 Work = TypeVar("Work")
 Answer = TypeVar("Answer")
 
-RETRIES: Final = 2
+MAX_RETRIES: Final = 2
 """So often a piece is done again after its worker died."""
 
 
@@ -91,7 +91,7 @@ def _in_processes(
     from multiprocessing import get_context
 
     waiting = dict(enumerate(work))
-    for attempt in range(RETRIES + 1):
+    for attempt in range(MAX_RETRIES + 1):
         if not waiting:
             return
         pool = ProcessPoolExecutor(min(jobs, len(waiting)), mp_context=get_context("spawn"))
@@ -123,7 +123,7 @@ def _on_dask(
         raise InputError("Dask is not installed: pip install 'numalign[dask]'", "--engine dask") from None
     client = _client(distributed, engine, jobs)
     try:
-        futures = client.map(_guarded, [function] * len(work), list(work), pure=False, retries=RETRIES)
+        futures = client.map(_guarded, [function] * len(work), list(work), pure=False, retries=MAX_RETRIES)
         places = {future.key: place for place, future in enumerate(futures)}
         for future in distributed.as_completed(futures):
             place = places[future.key]

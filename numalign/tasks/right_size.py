@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Final
 
 from numalign.kubelet.admission import Session
 from numalign.model.apiserver.defaulting import qos_class
 from numalign.model.pod import Pod
-from numalign.model.quantity import NANO, from_int
+from numalign.model.quantity import MEBI, NANO, from_int
 from numalign.model.resources import CPU, MEMORY
 from numalign.results.capacity import RightSize
 from numalign.scheduler import node_filters
 from numalign.scheduler.node import ClusterNode, Fleet, look, needs_name
 from numalign.tasks.copies import Probe, copies
-
-MIB: Final = 1 << 20
 
 
 def right_size_of(fleet: Fleet, probe: Probe, replicas: int) -> RightSize:
@@ -29,12 +26,12 @@ def right_size_of(fleet: Fleet, probe: Probe, replicas: int) -> RightSize:
     nodes = [node for node in fleet.nodes if node.session is not None and node_filters.allows(node, pod).passed]
     kinds = _kinds(nodes, by_name=needs_name(pod))
     most_cpus = max((_widest(node, CPU) for node in nodes), default=0)
-    most_memory = max((_widest(node, MEMORY) for node in nodes), default=0) // MIB
+    most_memory = max((_widest(node, MEMORY) for node in nodes), default=0) // MEBI
     cpus = _largest(1, most_cpus, lambda count: _hold(kinds, _sized(pod, place, count, 1), replicas))
     if cpus is None:
         return RightSize(probe.name, replicas, name, None, None)
     memory = _largest(1, most_memory, lambda count: _hold(kinds, _sized(pod, place, cpus, count), replicas))
-    return RightSize(probe.name, replicas, name, cpus, (memory or 1) * MIB)
+    return RightSize(probe.name, replicas, name, cpus, (memory or 1) * MEBI)
 
 
 def _kinds(nodes: Iterable[ClusterNode], *, by_name: bool) -> list[tuple[Session, int]]:
@@ -72,7 +69,7 @@ def _largest(low: int, high: int, holds: Callable[[int], bool]) -> int | None:
 def _sized(pod: Pod, place: int, cpus: int, mebibytes: int) -> Pod:
     """Change what one container asks; the pod is Guaranteed then, if the others allow it."""
     container = pod.containers[place]
-    amounts = {CPU: from_int(cpus), MEMORY: from_int(mebibytes * MIB, "BinarySI")}
+    amounts = {CPU: from_int(cpus), MEMORY: from_int(mebibytes * MEBI, "BinarySI")}
     changed = container._replace(requests={**container.requests, **amounts}, limits={**container.limits, **amounts})
     containers = (*pod.containers[:place], changed, *pod.containers[place + 1 :])
     return pod._replace(containers=containers, qos=qos_class(containers))

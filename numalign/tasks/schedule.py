@@ -124,7 +124,7 @@ class _Desk:
                 break
             looked += 1
             if answers[name].feasible:
-                scores[name] = int(answers[name].points * _FINE)
+                scores[name] = int(answers[name].points * _SCORE_STEPS)
         self._start = (self._start + looked) % max(len(names), 1)
         self._attempts += 1
         return choice.pick(choice.best(scores), self.config.tie_break, self.config.seed, self._attempts)
@@ -182,7 +182,7 @@ class _Desk:
         return PlacedPod("Bound", records.taken(seen.nrt, after), predicted=predicted)
 
 
-_FINE = 10**6
+_SCORE_STEPS = 10**6
 """KAI's scores are fractions; so many steps of one keep their order."""
 
 

@@ -10,7 +10,7 @@ Result = TypeVar("Result")
 
 MAX_ITEMS_ALONE = 64
 """So few pieces are done here: starting processes would take longer."""
-CHUNK = 16
+PIECES_AT_ONCE = 16
 """How many pieces a process takes at once."""
 
 _inherited: list[Callable[[int], object]] = []
@@ -34,7 +34,7 @@ def spread(work: Callable[[Item], Result], items: Sequence[Item], jobs: int) -> 
         return work(items[place])
 
     with ProcessPoolExecutor(jobs, get_context("fork"), lambda: _inherited.append(piece)) as pool:
-        found = pool.map(_do, range(len(items)), chunksize=CHUNK)
+        found = pool.map(_do, range(len(items)), chunksize=PIECES_AT_ONCE)
         return cast("list[Result]", list(found))
 
 

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from numalign.analysis.alignment import alignment
 from numalign.analysis.holding import holding
-from numalign.analysis.node.files import CPU, file_findings, stops
+from numalign.analysis.node.files import file_findings, stops
 from numalign.analysis.node.finding import NodeFinding, drain_and_delete
 from numalign.analysis.node.room import largest_by_policy, rooms
 from numalign.analysis.node.state import state_findings
 from numalign.errors import StartError
 from numalign.kubelet.admission import Session, loses_pinning, open_session
+from numalign.kubelet.cpu.checkpoint import FILE as CPU_FILE
 from numalign.kubelet.demand import ContainerDemand
 from numalign.kubelet.releases.release import version_text
 from numalign.kubelet.start.held_pods import holders
@@ -173,7 +174,7 @@ def _answered_otherwise(facts: NodeFacts, state: NodeState, names: Mapping[str, 
             said, kept = from_ids(container.cpus), by_name.get(name, {}).get(container.name, 0)
             if name in by_name and said != kept:
                 text = f"{name}/{container.name} has CPUs {format_set(said)} by the API, {format_set(kept)} by the file"
-                yield NodeFinding("podresources-differ", "warning", f"{facts.root}/{CPU}", text, "read both again")
+                yield NodeFinding("podresources-differ", "warning", f"{facts.root}/{CPU_FILE}", text, "read both again")
 
 
 def _pods(there: Session, claims: Mapping[str, tuple[ClaimedDevice, ...]]) -> Iterator[PodStatus]:

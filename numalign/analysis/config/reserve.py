@@ -10,10 +10,8 @@ from numalign.kubelet.config import KubeletConfig, MemoryReservation
 from numalign.kubelet.start.reservation import Reservation
 from numalign.model import quantity
 from numalign.model.machine import Machine
-from numalign.model.quantity import NANO, Quantity, QuantityError
+from numalign.model.quantity import MEBI, NANO, Quantity, QuantityError
 from numalign.values import NamedTuple
-
-MEBI = 1 << 20
 
 
 class Part(NamedTuple):

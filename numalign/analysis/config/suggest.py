@@ -15,9 +15,9 @@ from numalign.kubelet.start.reservation import readable_reservation
 from numalign.kubelet.topology.options import LEAST_MAX_NODES, MAX_NODES, PREFER_CLOSEST
 from numalign.model.cpuset import format_set
 from numalign.model.machine import LAST_NUMA_ID, Machine
+from numalign.model.quantity import GIBI
 from numalign.values import NamedTuple
 
-GIBI = 1 << 30
 CORES_A_RESERVED_ONE = 32
 """Of how many cores one is kept for the system."""
 MEMORY_TIERS = ((4, 25), (4, 20), (8, 10), (112, 6), (0, 2))

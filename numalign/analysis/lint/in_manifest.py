@@ -8,11 +8,8 @@ from typing import Any, Final
 from numalign.analysis.lint.finding import Finding
 from numalign.analysis.lint.subject import Part, Subject
 from numalign.kubelet.releases.release import version_text
-from numalign.model.quantity import NANO, QuantityError, canonical, from_int, parse
+from numalign.model.quantity import MILLI, NANO, QuantityError, canonical, from_int, parse
 from numalign.model.resources import is_hugepages, page_size
-
-MILLI = 10**6
-"""Billionths in a thousandth."""
 
 
 def not_guaranteed(subject: Subject) -> Iterator[Finding]:

@@ -14,14 +14,14 @@ from numalign.model.quantity import canonical, readable_near, with_decimals
 from numalign.model.resources import is_extended, is_memory
 from numalign.model.words import nearest
 
-THREADS = 2
-"""Threads of a core where no machine says."""
+ASSUMED_THREADS_A_CORE = 2
+"""Where no machine says how many there are."""
 
 
 def odd_cpus(subject: Subject) -> Iterator[Finding]:
     """With `full-pcpus-only` the kubelet hands out whole cores and refuses any other count (SMTAlignmentError)."""
     node = subject.on.node if subject.on else None
-    threads = node.cpu.topology.cpus_per_core if node else THREADS
+    threads = node.cpu.topology.cpus_per_core if node else ASSUMED_THREADS_A_CORE
     if threads < 2 or (node and not node.cpu.static):
         return
     strict = bool(node and node.cpu.options.full_pcpus_only)

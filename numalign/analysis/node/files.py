@@ -15,11 +15,10 @@ from numalign.kubelet.checkpoint_shape import CheckpointError, fnv1a
 from numalign.kubelet.cpu import checkpoint as cpu_file
 from numalign.kubelet.device import checkpoint as device_file
 from numalign.kubelet.memory import checkpoint as memory_file
-from numalign.kubelet.start.restore import POD_ENTRIES_GATE, StateFiles
+from numalign.kubelet.start.restore import POD_ENTRIES_GATE, ROOT, StateFiles
 
-CPU = "cpu_manager_state"
-MEMORY = "memory_manager_state"
-DEVICES = "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint"
+DEVICES: Final = f"{ROOT}/{device_file.FILE}"
+"""The device plugins' folder does not follow `--root-dir`."""
 MISMATCH: Final = "state-file-checksum"
 _DRA: Final = "dra_manager_state"
 _FIRST_RESIZED: Final = "pod_status_manager_state"
@@ -43,9 +42,9 @@ def file_findings(
     """
     pod_entries = gate(POD_ENTRIES_GATE)
     if files.cpu is not None:
-        yield from _cpu(files.cpu, release, f"{root}/{CPU}", pod_entries=pod_entries)
+        yield from _cpu(files.cpu, release, f"{root}/{cpu_file.FILE}", pod_entries=pod_entries)
     if files.memory is not None:
-        yield from _memory(files.memory, release, f"{root}/{MEMORY}", pod_entries=pod_entries)
+        yield from _memory(files.memory, release, f"{root}/{memory_file.FILE}", pod_entries=pod_entries)
     if files.devices is not None:
         yield from _devices(files.devices)
     for name, text in sorted(further.items()):

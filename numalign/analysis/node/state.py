@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 
-from numalign.analysis.node.files import CPU, DEVICES, MEMORY
+from numalign.analysis.node.files import DEVICES
 from numalign.analysis.node.finding import NodeFinding, drain_and_delete
 from numalign.kubelet.checkpoint_shape import CheckpointError
+from numalign.kubelet.cpu.checkpoint import FILE as CPU_FILE
 from numalign.kubelet.device import checkpoint as device_file
 from numalign.kubelet.memory import checkpoint as memory_file
+from numalign.kubelet.memory.checkpoint import FILE as MEMORY_FILE
 from numalign.kubelet.node import Node, NodeState
 from numalign.kubelet.start.held_pods import holders
 from numalign.kubelet.start.restore import StateFiles
@@ -33,11 +35,11 @@ def state_findings(
         root: the kubelet's root directory.
     """
     if node.cpu.static and files.cpu is not None:
-        yield from _cpus(node, state, named, f"{root}/{CPU}")
+        yield from _cpus(node, state, named, f"{root}/{CPU_FILE}")
     if files.memory is not None:
-        yield from _memory(node, files.memory, f"{root}/{MEMORY}")
+        yield from _memory(node, files.memory, f"{root}/{MEMORY_FILE}")
     if node.cpu.static and node.memory.policy == "Static" and files.memory is not None:
-        yield from _without_memory(state, active, named, f"{root}/{MEMORY}")
+        yield from _without_memory(state, active, named, f"{root}/{MEMORY_FILE}")
     if files.devices is not None:
         yield from _devices(files.devices, named)
     if active is not None:
@@ -127,8 +129,12 @@ def _leftovers(state: NodeState, active: Collection[str], root: str) -> Iterator
         if uid in active:
             continue
         for held, file, until in (
-            (uid in state.cpu.assignments, f"{root}/{CPU}", "the next reconcile, at most about 10 s"),
-            (uid in state.memory.entries, f"{root}/{MEMORY}", "the next admission of a Guaranteed pod, maybe for days"),
+            (uid in state.cpu.assignments, f"{root}/{CPU_FILE}", "the next reconcile, at most about 10 s"),
+            (
+                uid in state.memory.entries,
+                f"{root}/{MEMORY_FILE}",
+                "the next admission of a Guaranteed pod, maybe for days",
+            ),
             (uid in state.device.holdings, DEVICES, "the next allocation of a device"),
         ):
             if held:

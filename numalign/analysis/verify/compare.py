@@ -16,8 +16,8 @@ Verdict = PlannedVerdict | Literal["drifted"]
 VERDICTS: tuple[Verdict, ...] = ("drifted", "incomplete", "unknown", "floating", "spread", "aligned", "none")
 """From worst to best."""
 
-RECONCILE = 10.0
-"""Seconds after which the kubelet has written what it planned (W-8)."""
+RECONCILE_SECONDS = 10.0
+"""After so long the kubelet has written what it planned (W-8)."""
 REMOTE_SHARE = 0.05
 REMOTE_BYTES = 64 << 20
 """Memory elsewhere counts above this share and this many bytes (W-13)."""
@@ -118,8 +118,8 @@ def _cpus(plan: Plan, group: Group, observed: Observed, exclusive: int) -> Itera
         return
     file = f"{group.path}/cpuset.cpus"
     told = f"may use CPUs {format_set(measured)}, planned are {format_set(plan.cpus) or 'none'}"
-    if observed.plan_age is not None and observed.plan_age < RECONCILE:
-        yield Deviation("waiting", False, file, f"{told}; the kubelet writes it within {RECONCILE:g} s")
+    if observed.plan_age is not None and observed.plan_age < RECONCILE_SECONDS:
+        yield Deviation("waiting", False, file, f"{told}; the kubelet writes it within {RECONCILE_SECONDS:g} s")
     elif plan.exclusive:
         yield Deviation("cpuset-differs", True, file, told)
     elif measured & exclusive:

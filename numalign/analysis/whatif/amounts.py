@@ -9,14 +9,13 @@ from numalign.analysis.refusal import refused_at
 from numalign.analysis.whatif.situation import ContainerAmounts, with_amounts
 from numalign.kubelet.admission import Outcome, admit
 from numalign.kubelet.cpu.allocate import SMT_ALIGNMENT_ERROR
-from numalign.kubelet.demand import NANO
 from numalign.kubelet.fit.check import Shortage
 from numalign.kubelet.memory.state import MemoryManager
 from numalign.kubelet.node import NodeState
 from numalign.kubelet.topology.hints import masks_by_width
 from numalign.model.cpuset import ids
 from numalign.model.pod import Container, Pod
-from numalign.model.quantity import parse, value
+from numalign.model.quantity import MEBI, MILLI, NANO, parse, value
 from numalign.model.resources import is_hugepages, is_memory, page_size
 from numalign.values import NamedTuple
 
@@ -25,9 +24,6 @@ MAX_NODES_SUMMED = 8
 
 MAX_CONTAINERS_TRIED = 3
 """How many containers of a pod are tried for each resource."""
-
-MILLI = NANO // 1000
-MEBI = 1 << 20
 
 
 class OtherRequest(NamedTuple):

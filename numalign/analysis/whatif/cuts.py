@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from numalign.analysis.whatif.situation import ContainerAmounts, with_amounts
 from numalign.kubelet.admission import Session, admit
 from numalign.model.pod import Pod
-from numalign.model.quantity import NANO, parse, value
+from numalign.model.quantity import MEBI, NANO, parse, value
 from numalign.model.resources import MEMORY, is_hugepages, is_memory, page_size
 from numalign.values import NamedTuple
 
-MEBI = 1 << 20
 LEAST_MEMORY = 16 * MEBI
 """No container is told to live with less memory than this (or than it asks for)."""
 
@@ -26,7 +25,7 @@ MAX_CONTAINERS = 12
 DEVICE_WEIGHT = 2.0
 """How much worse it is to lose a device than the same share of CPUs or memory."""
 
-SHARES = 64
+CUT_STEPS = 64
 """In how many parts a resource is cut where several containers are cut in proportion."""
 
 Key = tuple[str, str]
@@ -192,7 +191,7 @@ def _in_proportion(request: _Request) -> Iterator[Cut]:
         keys = [key for key in wanted if key[1] == resource]
         if len(keys) < 2:
             continue
-        low, high = 0, SHARES
+        low, high = 0, CUT_STEPS
         while high - low > 1:
             middle = (low + high) // 2
             if request.admits(_scaled(wanted, steps, keys, middle)):
@@ -204,4 +203,7 @@ def _in_proportion(request: _Request) -> Iterator[Cut]:
 
 
 def _scaled(wanted: Mapping[Key, int], steps: Mapping[Key, int], keys: Sequence[Key], share: int) -> dict[Key, int]:
-    return {**wanted, **{key: max(wanted[key] * share // SHARES // steps[key], 1) * steps[key] for key in keys}}
+    return {
+        **wanted,
+        **{key: max(wanted[key] * share // CUT_STEPS // steps[key], 1) * steps[key] for key in keys},
+    }

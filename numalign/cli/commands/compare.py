@@ -35,7 +35,7 @@ from numalign.tasks.setup import LoadedPods, LoadedSetup, kubelet_asked, load_ma
 if TYPE_CHECKING:
     from numalign.kubelet.admission import Session
 
-NEED = ("any", "all")
+NEEDED_ROWS = ("any", "all")
 
 
 @click.command("compare")
@@ -55,7 +55,7 @@ NEED = ("any", "all")
 )
 @click.option(
     "--need",
-    type=click.Choice(NEED),
+    type=click.Choice(NEEDED_ROWS),
     help="Exit with 1 unless any variant (or: all of them) admits every pod.",
 )
 @click.option(

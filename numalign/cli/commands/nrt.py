@@ -30,7 +30,7 @@ from numalign.scheduler.nrt.value import NodeResourceTopology
 from numalign.tasks.nrt import NodesRequest, check_nrts, export_nrts, load_nodes, load_published
 from numalign.tasks.requests import KubeletRequest, NodeRequest
 
-INTERVAL = 5.0
+WATCH_SECONDS = 5.0
 """Seconds between two looks of `--watch`."""
 
 
@@ -94,7 +94,11 @@ def _like(function: Command) -> Command:
 @click.option("--watch", is_flag=True, help="Go on: look again and again, and tell only what changed.")
 @click.option("--exec", "execute", metavar="CMD", help="With --watch: hand new objects to CMD as JSON, on its input.")
 @click.option(
-    "--interval", type=click.FloatRange(0.1, 3600), default=INTERVAL, show_default=True, help="Seconds between looks."
+    "--interval",
+    type=click.FloatRange(0.1, 3600),
+    default=WATCH_SECONDS,
+    show_default=True,
+    help="Seconds between looks.",
 )
 @output_option("yaml", "json", "name")
 @quiet_option

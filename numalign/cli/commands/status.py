@@ -18,9 +18,8 @@ from numalign.cli.options import (
 from numalign.cli.stderr import tell
 from numalign.errors import HostError
 from numalign.exit_status import ExitStatus
+from numalign.kubelet.start.restore import ROOT
 from numalign.tasks.requests import KubeletRequest, NodeRequest
-
-ROOT = "/var/lib/kubelet"
 
 
 @click.command("status")

@@ -10,11 +10,15 @@ from numalign.cli.options import Output, kubelet_options, machine_option, node_o
 from numalign.cli.stderr import tell
 from numalign.errors import HostError
 from numalign.exit_status import ExitStatus
+from numalign.kubelet.start.restore import ROOT
 from numalign.results.verify import ProcessResult, VerifyResult
 from numalign.tasks.requests import KubeletRequest, NodeRequest
 
-ROOT = "/var/lib/kubelet"
-BARS = {"drifted": ("drifted",), "unaligned": ("drifted", "spread", "floating", "incomplete"), "nothing": ()}
+FAILING = {
+    "drifted": ("drifted",),
+    "unaligned": ("drifted", "spread", "floating", "incomplete"),
+    "nothing": (),
+}
 """--fail-on -> verdicts that make the exit status 1."""
 
 
@@ -32,7 +36,7 @@ BARS = {"drifted": ("drifted",), "unaligned": ("drifted", "spread", "floating", 
 @kubelet_options
 @click.option(
     "--fail-on",
-    type=click.Choice(list(BARS)),
+    type=click.Choice(list(FAILING)),
     default="drifted",
     show_default=True,
     help="What makes the exit status 1.",
@@ -73,7 +77,7 @@ def command(
         alone = verify_process(os.getpid() if pid is None else pid, host_root or "/")
         if not quiet:
             _print_process(output, alone)
-        return ExitStatus.NO if alone.verdict in BARS[fail_on] else ExitStatus.DONE
+        return ExitStatus.NO if alone.verdict in FAILING[fail_on] else ExitStatus.DONE
     source = node
     if source is None:
         source = f"{host_root.rstrip('/')}{ROOT}" if host_root else ROOT
@@ -83,7 +87,7 @@ def command(
     tell(result.notices)
     if not quiet:
         _print(output, result)
-    return ExitStatus.NO if any(one.verdict in BARS[fail_on] for one in result.containers) else ExitStatus.DONE
+    return ExitStatus.NO if any(one.verdict in FAILING[fail_on] for one in result.containers) else ExitStatus.DONE
 
 
 def _print(output: Output, result: VerifyResult) -> None:

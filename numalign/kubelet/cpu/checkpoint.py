@@ -16,6 +16,9 @@ from numalign.model import cpuset
 from numalign.model.gotext import quote
 from numalign.values import NamedTuple
 
+FILE: Final = "cpu_manager_state"
+"""Its path below the kubelet's root directory."""
+
 Form = Literal["first generation", "current", "with podEntries"]
 
 _NAME: Final = "state.CPUManagerCheckpoint"

@@ -29,10 +29,8 @@ from numalign.kubelet.cpu.uncore import PartialFit, exact_fit
 from numalign.kubelet.errors import AllocationError, KubeletHangError
 from numalign.model.cpuset import CPUSet, format_set
 from numalign.model.machine import Machine
+from numalign.model.quantity import MILLI
 from numalign.values import NamedTuple
-
-MICRO = 10**6
-"""Billionths of a CPU in a millicore."""
 
 CPUPolicy = Literal["none", "static"]
 
@@ -154,7 +152,7 @@ def _reserved_number(nano: int | None, *, waive: bool) -> int:
         raise StartError(
             "[cpumanager] the static policy requires systemreserved.cpu + kubereserved.cpu to be greater than zero"
         )
-    milli = -(-nano // MICRO)
+    milli = -(-nano // MILLI)
     return -(-milli // 1000)
 
 

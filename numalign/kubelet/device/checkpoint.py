@@ -14,6 +14,9 @@ from numalign.kubelet.device.state import DeviceManager, DeviceState
 from numalign.model.machine import Device
 from numalign.values import NamedTuple
 
+FILE: Final = "device-plugins/kubelet_internal_checkpoint"
+"""Its path below the kubelet's root directory."""
+
 NO_NODE: Final = -1
 """The key of devices without NUMA information (18)."""
 

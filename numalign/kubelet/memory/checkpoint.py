@@ -27,6 +27,9 @@ from numalign.model.gotext import quote
 from numalign.model.quantity import Bytes
 from numalign.values import NamedTuple
 
+FILE: Final = "memory_manager_state"
+"""Its path below the kubelet's root directory."""
+
 Form = Literal["current", "with podEntries"]
 
 _NAME: Final = "state.MemoryManagerCheckpoint"

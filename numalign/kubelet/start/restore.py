@@ -73,14 +73,14 @@ def refused(
 ) -> tuple[str, ...]:
     """List the state files, by path, that the kubelet would not take: it complains of one at a time."""
     found = []
-    for manager, take in (
-        ("cpu", lambda: restore_cpu(node, files.cpu, containers, root)),
-        ("memory", lambda: restore_memory(node, files.memory, root)),
+    for file, take in (
+        (cpu_file.FILE, lambda: restore_cpu(node, files.cpu, containers, root)),
+        (memory_file.FILE, lambda: restore_memory(node, files.memory, root)),
     ):
         try:
             take()
         except StartError:
-            found.append(f"{root}/{manager}_manager_state")
+            found.append(f"{root}/{file}")
     return tuple(found)
 
 
@@ -105,7 +105,7 @@ def resealed(files: StateFiles, release: tuple[int, int]) -> tuple[StateFiles, t
             cpus, sums = cpu_file.inspect(files.cpu)
             if cpus.checksum and cpus.checksum not in sums.values():
                 good = cpu_file.sealed(cpus)
-                mended.append(Resealed("cpu_manager_state", cpus.checksum, good.checksum))
+                mended.append(Resealed(cpu_file.FILE, cpus.checksum, good.checksum))
                 files = files._replace(cpu=cpu_file.write(good))
     if files.memory is not None:
         with suppress(CheckpointError):
@@ -113,7 +113,7 @@ def resealed(files: StateFiles, release: tuple[int, int]) -> tuple[StateFiles, t
             unchecked = found.checksum == 0 and release >= (1, 36)
             if not unchecked and found.checksum not in memory_sums.values():
                 sealed = memory_file.sealed(found)
-                mended.append(Resealed("memory_manager_state", found.checksum, sealed.checksum))
+                mended.append(Resealed(memory_file.FILE, found.checksum, sealed.checksum))
                 files = files._replace(memory=memory_file.write(sealed))
     return files, tuple(mended)
 
@@ -138,7 +138,7 @@ def restore_cpu(
         found = cpu_file.read(text, node.kubelet.version, pod_entries=node.gate(POD_ENTRIES_GATE))
         return cpu_file.restore(node.cpu, found, containers)
 
-    return _started("CPU", take, f"{root}/cpu_manager_state")
+    return _started("CPU", take, f"{root}/{cpu_file.FILE}")
 
 
 def restore_memory(node: Node, text: str | None, root: str = ROOT) -> MemoryState:
@@ -154,7 +154,7 @@ def restore_memory(node: Node, text: str | None, root: str = ROOT) -> MemoryStat
         found = memory_file.read(text, node.kubelet.version, pod_entries=node.gate(POD_ENTRIES_GATE))
         return memory_file.restore(node.memory, found)
 
-    return _started("memory", take, f"{root}/memory_manager_state")
+    return _started("memory", take, f"{root}/{memory_file.FILE}")
 
 
 def restore_devices(node: Node, text: str | None) -> DeviceState:

@@ -24,8 +24,8 @@ Policy = Literal["none", "best-effort", "restricted", "single-numa-node"]
 
 DO_NOT_CARE: HintList = HintList((TopologyHint(None, True),))
 IMPOSSIBLE: HintList = HintList((TopologyHint(None, False),))
-NEVER = 0
-"""The preferred width of hints that are not preferred: no mask has it."""
+NO_WIDTH = 0
+"""Of hints that are not preferred: no mask has this width."""
 
 
 def filter_answers(answers: Iterable[ProviderAnswer]) -> list[Hints]:
@@ -84,7 +84,7 @@ def _without_lists(lists: list[Hints], full: NUMAMask) -> list[Hints] | None:
         mask = hints[0].numa_affinity if len(hints) == 1 else None
         if not mask or mask & ~full:
             return None
-        result.append(HintFamily((MaskSet(mask, (), mask),), mask.bit_count() if hints[0].preferred else NEVER))
+        result.append(HintFamily((MaskSet(mask, (), mask),), mask.bit_count() if hints[0].preferred else NO_WIDTH))
     return result
 
 

@@ -20,6 +20,9 @@ MIN_WIDTH: Final = 20
 MAX_WIDTH: Final = 1000
 """Columns of a terminal between which its width is taken as told; `COLUMNS` may say anything."""
 
+NOTHING: Final = "-"
+"""A cell where there is nothing to say."""
+
 Style = Literal["", "good", "bad", "warn", "dim", "bold"]
 
 

@@ -6,14 +6,13 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from numalign.analysis.closeness import is_port
-from numalign.render.picture.canvas import SMALL, Canvas, shorten, text_width
+from numalign.render.picture.canvas import CHIP_HEIGHT, SMALL, Canvas, shorten, text_width
 from numalign.render.text.hardware import function_name, short_address
 
 if TYPE_CHECKING:
     from numalign.analysis.closeness import Bus
     from numalign.model.hardware import PCIFunction
 
-CHIP_HEIGHT = 15.0
 FRAME = 'fill="#ffffff" stroke="#2f5d9b" stroke-width="1.2" rx="4"'
 ACCELERATOR = 'fill="#e3d5f0" stroke="#6b4a93" stroke-width="1" rx="2"'
 PORT = 'fill="#d5ebe6" stroke="#2c7a68" stroke-width="1" rx="7"'

@@ -12,6 +12,9 @@ from xml.sax import saxutils
 from numalign.render.escape import guarded, printable
 
 WIDTH = 1200
+"""Of every picture but plots, in pixels."""
+CHIP_HEIGHT = 15.0
+"""Of a device."""
 SMALL = 9.0
 """The smallest text, in pixels at the full width."""
 CHARACTER = 0.61

@@ -16,10 +16,16 @@ MAX_NODES_NAMED = 60
 """Up to so many nodes have their names beside them."""
 COLOURS = ("#b2182b", "#ef8a62", "#fddbc7", "#d1e5f0", "#67a9cf", "#2166ac")
 """From full to empty; told apart by people who see no red, too."""
-NEVER = "#9e9e9e"
-UNKNOWN = "#eeeeee"
+NEVER_FITS = "#9e9e9e"
+"""Colour of a node that holds no copy even when it is empty."""
+UNSEEN = "#eeeeee"
+"""Colour of a node of which nobody knows, or was asked."""
 LABELS = ("none fits", "up to 1/5 of the copies that fit when empty", "2/5", "3/5", "4/5", "all")
-LEGEND = (*zip(COLOURS, LABELS, strict=True), (NEVER, "none even when empty"), (UNKNOWN, "unknown, or not asked"))
+LEGEND = (
+    *zip(COLOURS, LABELS, strict=True),
+    (NEVER_FITS, "none even when empty"),
+    (UNSEEN, "unknown, or not asked"),
+)
 
 
 def heat_map(result: CapacityResult, origin: str) -> str:
@@ -34,9 +40,9 @@ def heat_map(result: CapacityResult, origin: str) -> str:
 def colour(zone: ZoneRoom) -> str:
     """Choose the colour of a NUMA node: red nothing fits, blue as many as when it is empty."""
     if not zone.total:
-        return UNKNOWN
+        return UNSEEN
     if not zone.most:
-        return NEVER
+        return NEVER_FITS
     if not zone.copies:
         return COLOURS[0]
     return COLOURS[max(1, min(len(COLOURS) - 1, zone.copies * (len(COLOURS) - 1) // zone.most))]
@@ -88,7 +94,7 @@ def _dense(canvas: Canvas, nodes: Sequence[NodeCapacity], top: float) -> float:
 def _squares(canvas: Canvas, node: NodeCapacity, x: float, y: float, size: float) -> None:
     gap = 2 if size > 10 else 0
     if not node.zones:
-        canvas.rect(x, y, size, size, f'fill="{UNKNOWN}" stroke="#888888" stroke-width="0.5"', f"{node.node}: unknown")
+        canvas.rect(x, y, size, size, f'fill="{UNSEEN}" stroke="#888888" stroke-width="0.5"', f"{node.node}: unknown")
     for place, zone in enumerate(node.zones):
         free = ", ".join(f"{name} {amount} of {zone.total[name]}" for name, amount in zone.free.items())
         copies = f"{zone.copies} of {zone.most} copies; free: {free}" if free else "nothing is asked of it"

@@ -12,7 +12,7 @@ from numalign.model.cpuset import format_set, ids
 from numalign.model.hardware import Hardware, PCIFunction
 from numalign.model.machine import Machine, NUMANode
 from numalign.render.picture.bus import draw_buses
-from numalign.render.picture.canvas import SMALL, WIDTH, Canvas, shorten, text_width
+from numalign.render.picture.canvas import CHIP_HEIGHT, SMALL, WIDTH, Canvas, shorten, text_width
 from numalign.render.text.amounts import bytes_text
 from numalign.render.text.hardware import (
     hardware_of,
@@ -30,7 +30,6 @@ GUTTER = 40.0
 """Between two rooms of a row; the distance between them stands in it."""
 PAD = 10.0
 SEAT_HEIGHT = 14.0
-CHIP_HEIGHT = 15.0
 MATRIX_NODES = 40
 """Most nodes whose distances fit as a table into the width."""
 

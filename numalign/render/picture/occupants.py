@@ -13,6 +13,7 @@ from numalign.model.cpuset import format_set, ids
 from numalign.render.picture.canvas import WIDTH, Canvas, shorten, text_width, wrap
 from numalign.render.text.alignment import bus_text, reason_of
 from numalign.render.text.amounts import bytes_text
+from numalign.render.text.drawing import LETTERS
 from numalign.render.text.hardware import known_node
 from numalign.results.compare import Scene
 from numalign.values import NamedTuple
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 MARGIN, GUTTER, PAD = 24.0, 32.0, 12.0
 SEAT, PITCH = 15.0, 17.0
 CHIP = 16.0
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqstuvwxyz"
 COLOURS = ("#a6cee3", "#b2df8a", "#fdbf6f", "#cab2d6", "#fb9a99", "#ffff99", "#8dd3c7", "#d9d9d9", "#fccde5", "#bebada")
 ROOM = 'fill="#fbf8f1" stroke="#4a4a4a" stroke-width="2"'
 BARE = 'fill="#f3f3f3" stroke="#4a4a4a" stroke-width="2" stroke-dasharray="10 4"'

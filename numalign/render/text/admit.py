@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from numalign.kubelet.releases.release import version_text
 from numalign.kubelet.releases.table import is_history
 from numalign.model.cpuset import format_set
-from numalign.render.page.document import Cell, Document, Line, Styled, Table
+from numalign.render.page.document import NOTHING, Cell, Document, Line, Styled, Table
 from numalign.render.text.alignment import bus_lines, ids_text, reasons
 from numalign.render.text.amounts import bytes_text, nodes_text
 from numalign.render.text.drawing import draw
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from numalign.results.admit import AdmitResult, Gang, PodResult, RefusedAlike
 
 COLUMNS = ("POD", "RESULT", "QOS", "CONTAINER", "HINT", "CPUS", "DEVICES", "MEMORY", "ALIGNED")
-NOTHING = "-"
 
 
 def admit_document(result: AdmitResult, origin: str) -> Document:

@@ -9,7 +9,7 @@ from numalign.kubelet.releases.release import version_text
 from numalign.model.resources import is_memory
 from numalign.render.json.admit import claims_of, pod_json, setup_json
 from numalign.render.json.data import Data, head, warnings
-from numalign.render.page.document import Cell, Document, Line, Styled, Table
+from numalign.render.page.document import NOTHING, Cell, Document, Line, Styled, Table
 from numalign.render.text.admit import hint_text, labels, machine_line
 from numalign.render.text.amounts import amount_text, nodes_text
 from numalign.render.text.refusal.why import why
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from numalign.results.admit import PodResult
     from numalign.results.compare import CompareResult
 
-NOTHING = "-"
 MAX_HINTS_SHOWN = 3
 """How many different hints of a set of pods a row shows; `wide` shows all."""
 

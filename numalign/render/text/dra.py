@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from numalign.dra.allocator import MAX_WORK
-from numalign.render.page.document import Cell, Document, Line, Styled, Table
+from numalign.render.page.document import NOTHING, Cell, Document, Line, Styled, Table
 
 if TYPE_CHECKING:
     from numalign.dra.changes import ClaimChange
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 COLUMNS: Final = ("FOR", "NODE", "RESULT", "REQUEST", "DEVICES", "NUMA NODE")
 WIDE: Final = ("FOR", "NODE", "RESULT", "CLAIM", "REQUEST", "DEVICES", "NUMA NODE", "POOL", "TAKES", "SCORE")
-NOTHING: Final = "-"
 NODES_NAMED: Final = 3
 _GATES: Final[dict[Gate, tuple[str, str]]] = {
     "in use": ("is in use", "are in use"),

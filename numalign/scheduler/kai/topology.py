@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable
 from typing import Final
 
+from numalign.kubelet.topology.options import POLICIES, SCOPES
 from numalign.scheduler.nrt.value import (
     NUMA_ZONE,
-    POLICIES,
     POLICY,
     SCOPE,
-    SCOPES,
     NodeResourceTopology,
     attribute,
     legacy_policy,

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from numalign.kubelet.topology.options import POLICIES, SCOPES
 from numalign.scheduler.nrt.value import (
     LAST_ZONE,
     LEGACY_NONE,
     MAX_NODES,
     NUMA_ZONE,
-    POLICIES,
     POLICY,
     SCOPE,
-    SCOPES,
     SHORT_LEGACY,
     NodeResourceTopology,
     Zone,

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final, Literal
 
+from numalign.kubelet.topology.options import POLICIES, SCOPES
 from numalign.scheduler.resources import Amounts
 from numalign.values import NamedTuple
 
@@ -32,8 +33,6 @@ PLACEMENT_VECTOR: Final = "topology.node.k8s.io/numaplacement-vector"
 CPU_MANAGER: Final = "cpuManagerPolicy"
 MEMORY_MANAGER: Final = "memoryManagerPolicy"
 
-POLICIES: Final = ("none", "best-effort", "restricted", "single-numa-node")
-SCOPES: Final = ("container", "pod")
 
 Attributes = tuple[tuple[str, str], ...]
 """(name, value) pairs; of equal names the first counts."""

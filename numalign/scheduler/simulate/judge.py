@@ -7,7 +7,6 @@ machines share it whenever that much of them is equal.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import Final
 
 from numalign.scheduler import attempt, filter_nrt, node_fit, score
 from numalign.scheduler.attempt import SchedulerConfig
@@ -15,14 +14,14 @@ from numalign.scheduler.cache import View
 from numalign.scheduler.kai import evaluate as kai
 from numalign.scheduler.kai import score as kai_score
 from numalign.scheduler.kai.topology import KaiTopology
+from numalign.scheduler.node_filters import WRONG_LABELS
 from numalign.scheduler.nrt.value import NUMAZone, TopologyManagerConfig, manager_config, numa_zones
 from numalign.scheduler.simulate.known import Numbers, remember
 from numalign.scheduler.simulate.machines import MachineClass, Sight, SimulatedMachine, nrt_of
 from numalign.scheduler.simulate.shapes import Half, Judgement, Shape
 from numalign.scheduler.simulate.truth import Free
-from numalign.scheduler.verdict import PASS, Verdict
+from numalign.scheduler.verdict import MAX_SCORE, PASS, Verdict
 
-WRONG_LABELS: Final = "node(s) didn't match Pod's node affinity/selector"
 Read = tuple[TopologyManagerConfig, tuple[NUMAZone, ...]]
 
 
@@ -85,7 +84,7 @@ class Judge:
         verdict = PASS if unseen else filter_nrt.check_zones(manager, zones, kind.totals, request)
         if not verdict.passed:
             return Half(False, verdict.message, 0)
-        points = score.MAX_SCORE
+        points = MAX_SCORE
         if request.guaranteed:
             points = score.score_zones(manager, zones, request, config.strategy, config.weights)
         return Half(True, "", points)

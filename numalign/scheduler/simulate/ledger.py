@@ -14,8 +14,8 @@ from numalign.scheduler.simulate.report import Share
 from numalign.scheduler.simulate.settings import SECOND
 from numalign.scheduler.simulate.truth import Free
 
-WINDOW = 60 * SECOND
-"""The window of `peak_failed_rate`."""
+FAILED_RATE_WINDOW = 60 * SECOND
+"""Over which `peak_failed_rate` counts."""
 
 
 class OverTime:
@@ -170,6 +170,6 @@ class PeakRate:
     def add(self, time: int) -> None:
         """Count an event."""
         self._recent.append(time)
-        while self._recent[0] <= time - WINDOW:
+        while self._recent[0] <= time - FAILED_RATE_WINDOW:
             self._recent.popleft()
         self.most = max(self.most, len(self._recent))

@@ -14,7 +14,7 @@ from numalign.scheduler.simulate.settings import SECOND
 
 FIRST_BACKOFF: Final = SECOND
 LONGEST_BACKOFF: Final = 10 * SECOND
-SWEEP: Final = 300 * SECOND
+RETRY_ANYWAY_AFTER: Final = 300 * SECOND
 """After so long a waiting pod is tried again though nothing happened."""
 
 
@@ -71,8 +71,8 @@ class WaitingPods:
     def failed(self, pod: int, now: int, attempts: int) -> int:
         """Put a pod aside that found no machine after so many attempts; gives the time of its sweep."""
         backoff = min(FIRST_BACKOFF << min(attempts - 1, 10), LONGEST_BACKOFF)
-        self._aside[pod] = (now + backoff, now + SWEEP)
-        return now + SWEEP
+        self._aside[pod] = (now + backoff, now + RETRY_ANYWAY_AFTER)
+        return now + RETRY_ANYWAY_AFTER
 
     def wake(self, now: int) -> list[tuple[int, int]]:
         """Let every pod aside be tried again, because something changed that may help.

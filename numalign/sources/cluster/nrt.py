@@ -9,13 +9,13 @@ from numalign.errors import Notice
 from numalign.model.apiserver.amounts import amount
 from numalign.model.quantity import QuantityError
 from numalign.scheduler.nrt.findings import doubled_zones, findings
+from numalign.scheduler.nrt.manifest import KIND
 from numalign.scheduler.nrt.value import Attributes, NodeResourceTopology, Zone, ZoneResource
 from numalign.sources.text import fields
 from numalign.sources.text.fields import FieldError, Path, dotted
 from numalign.values import NamedTuple
 
 GROUP: Final = "topology.node.k8s.io"
-KIND: Final = "NodeResourceTopology"
 VERSION: Final = "v1alpha2"
 """The version that is written; v1alpha1 is older, others turn up in print."""
 

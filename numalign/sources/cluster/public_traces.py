@@ -12,14 +12,12 @@ from typing import Final, Literal
 
 from numalign.errors import InputError, Notice
 from numalign.model.pod import Container, Pod
-from numalign.model.quantity import NANO, QuantityError, from_int, parse
+from numalign.model.quantity import GIBI, MEBI, NANO, QuantityError, from_int, parse
 from numalign.scheduler.simulate.settings import Workload, microseconds
 from numalign.values import NamedTuple
 
 GPU: Final = "nvidia.com/gpu"
 RDMA: Final = "rdma/hca"
-MIB: Final = 1 << 20
-GIB: Final = 1 << 30
 
 Row = Mapping[str, str]
 Form = Literal["openb", "dlrm", "csv"]
@@ -132,7 +130,7 @@ def _openb(row: Row) -> Workload | None:
     cpus = _number(row, "cpu_milli") / 1000
     if not cpus:
         return None
-    pod = _guaranteed(_whole_cpus(cpus), int(_number(row, "memory_mib")) * MIB, {GPU: int(_number(row, "num_gpu"))})
+    pod = _guaranteed(_whole_cpus(cpus), int(_number(row, "memory_mib")) * MEBI, {GPU: int(_number(row, "num_gpu"))})
     duration = microseconds(_number(row, "deletion_time") - start) if end else None
     return Workload(microseconds(start), row["name"], pod, duration=None if duration is None else max(duration, 0))
 
@@ -146,7 +144,7 @@ def _dlrm(row: Row) -> Workload | None:
     if not cpus:
         return None
     devices = {GPU: int(_number(row, "gpu_request")), RDMA: int(_number(row, "rdma_request") > 0)}
-    pod = _guaranteed(_whole_cpus(cpus), int(_number(row, "memory_request") * GIB), devices)
+    pod = _guaranteed(_whole_cpus(cpus), int(_number(row, "memory_request") * GIBI), devices)
     start, end = _number(row, "creation_time"), row["deletion_time"].strip()
     duration = microseconds(max(_number(row, "deletion_time") - start, 0)) if end else None
     return Workload(microseconds(start), row["instance_sn"], pod, duration=duration)

@@ -16,13 +16,13 @@ from numalign.model import quantity
 from numalign.model.gotext import number_text
 from numalign.model.path import child
 from numalign.model.quantity import QuantityError
+from numalign.sources.kubelet.wrappers import KIND
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.sources.kubelet.wrappers import Found
     from numalign.sources.text.yaml import FilePath
 
-KIND = "KubeletConfiguration"
 MAX_MEANT = 10
 """For so many unknown fields the nearest known one and the line are looked for; both take long."""
 

@@ -12,10 +12,10 @@ from contextlib import suppress
 
 from numalign.analysis.verify.pages import hugetlb_stat, numa_stat
 from numalign.model import cpuset
+from numalign.sources.host.confinement import UNIFIED
 from numalign.sources.tree.folder import Tree
 from numalign.values import NamedTuple
 
-ROOT_V2 = "sys/fs/cgroup"
 ROOT_V1 = "sys/fs/cgroup/cpuset"
 MAX_DEPTH = 40
 MAX_FOLDERS = 200_000
@@ -39,7 +39,7 @@ class Folder(NamedTuple):
 
 def version(tree: Tree) -> int:
     """Tell the version of the control groups; 0: there are none (W-1)."""
-    for path, number in ((f"{ROOT_V2}/cgroup.controllers", 2), (f"{ROOT_V1}/cgroup.procs", 1)):
+    for path, number in ((f"{UNIFIED}/cgroup.controllers", 2), (f"{ROOT_V1}/cgroup.procs", 1)):
         with suppress(OSError):
             tree.read(path)
             return number
@@ -48,7 +48,7 @@ def version(tree: Tree) -> int:
 
 def folders(tree: Tree, kind: int) -> Iterator[Folder]:
     """Walk the tree and yield the containers' groups."""
-    waiting = [(ROOT_V2 if kind == 2 else ROOT_V1, 0)]
+    waiting = [(UNIFIED if kind == 2 else ROOT_V1, 0)]
     seen = 0
     while waiting:
         path, depth = waiting.pop()

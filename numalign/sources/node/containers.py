@@ -24,7 +24,7 @@ KINDS = ("io.kubernetes.cri.container-type", "io.kubernetes.cri-o.ContainerType"
 """Annotations that tell a sandbox."""
 _SANDBOXES = ("sandbox", "podsandbox")
 _SAVED = "sos_commands/crio/containers"
-_PATIENCE = 10
+_CRICTL_SECONDS = 10
 """Seconds that crictl may take."""
 _STATUSES = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
 
@@ -143,7 +143,7 @@ def ask_crictl(wanted: Iterable[str]) -> dict[str, tuple[str, str]]:
         return {}
     try:
         done = subprocess.run(  # noqa: S603 (it only reads, and its arguments are hexadecimal ids)
-            [program, "inspect", "--output", "json", *wanted], capture_output=True, text=True, timeout=_PATIENCE
+            [program, "inspect", "--output", "json", *wanted], capture_output=True, text=True, timeout=_CRICTL_SECONDS
         )
     except (OSError, subprocess.SubprocessError, ValueError):
         return {}

@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from numalign.model.pod import Pod
     from numalign.sources.tree.folder import Tree
 
-CPU_FILE = "cpu_manager_state"
-MEMORY_FILE = "memory_manager_state"
-DEVICE_FILE = "device-plugins/kubelet_internal_checkpoint"
 FURTHER_FILES = ("allocated_pods_state", "actuated_pods_state", "pod_status_manager_state", "dra_manager_state")
 """Further files of a kubelet (docs/rules/kubelet-files.md 4a); a damaged one stops it."""
 

@@ -10,13 +10,13 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 
 from numalign.errors import HostError, Notice
+from numalign.kubelet.cpu.checkpoint import FILE as CPU_FILE
+from numalign.kubelet.memory.checkpoint import FILE as MEMORY_FILE
 from numalign.kubelet.start.restore import StateFiles
 from numalign.sources.kubelet.configuration import overlaid
 from numalign.sources.kubelet.flags import known_flags
 from numalign.sources.node.facts import (
-    CPU_FILE,
     FURTHER_FILES,
-    MEMORY_FILE,
     KubeletSettings,
     PodName,
 )

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
 from numalign.analysis.verify.observed import Group, Observed, Process
+from numalign.kubelet.cpu.checkpoint import FILE as CPU_FILE
 from numalign.model import cpuset
 from numalign.sources.node import cgroups, threads
 from numalign.sources.node.containers import Identity, identities
-from numalign.sources.node.facts import CPU_FILE, NodeFacts
+from numalign.sources.node.facts import NodeFacts
 from numalign.sources.tree.folder import Tree
 
 _ADDRESS = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")

@@ -24,7 +24,8 @@ TIMEOUT_SECONDS = 10.0
 MAX_ANSWER = 16 << 20
 """Most bytes of an answer (3)."""
 _SERVICE = "/v1.PodResourcesLister/"
-_WINDOW = 1 << 24
+_WINDOW_BYTES = 1 << 24
+"""How much the kubelet may send before it is acknowledged: most answers as a whole."""
 
 Kind = Literal["text", "number", "message", "boolean"]
 Fields: TypeAlias = Mapping[int, tuple[str, Kind, bool, "Fields | None"]]
@@ -131,7 +132,7 @@ class _Answer(NamedTuple):
 
 def _exchange(stream: socket.socket, connection: H2Connection, method: str, path: str) -> bytes:
     connection.initiate_connection()
-    connection.increment_flow_control_window(_WINDOW)
+    connection.increment_flow_control_window(_WINDOW_BYTES)
     headers = [
         (":method", "POST"),
         (":path", _SERVICE + method),
@@ -142,7 +143,7 @@ def _exchange(stream: socket.socket, connection: H2Connection, method: str, path
         ("user-agent", "numalign"),
     ]
     connection.send_headers(1, headers)
-    connection.increment_flow_control_window(_WINDOW, 1)
+    connection.increment_flow_control_window(_WINDOW_BYTES, 1)
     connection.send_data(1, bytes(5), end_stream=True)
     stream.sendall(connection.data_to_send())
     found = _received(stream, connection, path)

@@ -23,7 +23,7 @@ from numalign.kubelet.memory import checkpoint as memory_file
 from numalign.sources.host.capture import capture
 from numalign.sources.kubelet.flags import known_flags
 from numalign.sources.node import containers, source
-from numalign.sources.node.facts import CPU_FILE, DEVICE_FILE, FURTHER_FILES, MEMORY_FILE, NodeFacts
+from numalign.sources.node.facts import FURTHER_FILES, NodeFacts
 from numalign.sources.node.kubelet_folder import KubeletCommand, kubelet_configuration
 from numalign.sources.node.observe import observe
 from numalign.sources.tree.folder import Tree
@@ -108,7 +108,7 @@ def _missing(facts: NodeFacts, answer: object) -> list[str]:
     """Name what a whole snapshot would have."""
     missing = []
     if facts.files.cpu is None:
-        missing.append(f"{facts.root}/{CPU_FILE} is not there")
+        missing.append(f"{facts.root}/{cpu_file.FILE} is not there")
     if facts.settings is None:
         missing.append("the kubelet's configuration was not found")
     if answer is None:
@@ -195,11 +195,11 @@ def _redacted(path: str, text: str, root: str, name: Name) -> tuple[str, Entry] 
     if inside in FURTHER_FILES:
         return None
     with suppress(CheckpointError):
-        if inside == CPU_FILE:
+        if inside == cpu_file.FILE:
             return path, _cpu(text, name)
-        if inside == MEMORY_FILE:
+        if inside == memory_file.FILE:
             return path, _memory(text, name)
-        if path.endswith(DEVICE_FILE):
+        if path.endswith(device_file.FILE):
             return path, _devices(text, name)
     with suppress(InputError):
         fields = kubelet_configuration(text, path) if path.endswith((".yaml", ".json", ".conf")) else None

@@ -13,8 +13,12 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from numalign.errors import HostError, InputError, Notice
+from numalign.kubelet.cpu.checkpoint import FILE as CPU_FILE
+from numalign.kubelet.device.checkpoint import FILE as DEVICE_FILE
+from numalign.kubelet.memory.checkpoint import FILE as MEMORY_FILE
+from numalign.kubelet.start.restore import ROOT
 from numalign.sources.node import further, kubelet_folder, podresources
-from numalign.sources.node.facts import CPU_FILE, DEVICE_FILE, MEMORY_FILE, KubeletSettings, NodeFacts, PodName
+from numalign.sources.node.facts import KubeletSettings, NodeFacts, PodName
 from numalign.sources.node.kubelet_folder import KubeletCommand
 from numalign.sources.tree.folder import FolderTree, LiveTree, Tree
 from numalign.sources.tree.inner import InnerTree
@@ -22,13 +26,12 @@ from numalign.sources.tree.inner import InnerTree
 if TYPE_CHECKING:
     from numalign.model.machine import Machine
 
-LIVE_ROOT = "/var/lib/kubelet"
 MAX_ANSWER = 64 << 20
 """Most characters of a saved answer of the PodResources API; a live one may have 16 MiB."""
 SNAPSHOT = "numalign/snapshot.json"
 """What a snapshot says of itself, inside its archive."""
 _KUBELET = {CPU_FILE, MEMORY_FILE, "device-plugins", "pods", "pod-resources"}
-_DEVICES = "var/lib/kubelet/" + DEVICE_FILE
+_DEVICES = f"{ROOT.strip('/')}/{DEVICE_FILE}"
 
 
 def load(source: str, node: str = "") -> NodeFacts:
@@ -74,11 +77,11 @@ def _file(source: str, node: str) -> NodeFacts:
 def _folder(source: str, node: str) -> NodeFacts:
     real = os.path.realpath(source)
     found = set(os.listdir(source))
-    if real == LIVE_ROOT:
+    if real == ROOT:
         return of_host(LiveTree(), source)
     if found & _KUBELET and "sys" not in found:
-        if real.endswith(LIVE_ROOT) and os.path.isdir(real.removesuffix(LIVE_ROOT) + "/sys"):
-            return of_host(FolderTree(real.removesuffix(LIVE_ROOT)), source)
+        if real.endswith(ROOT) and os.path.isdir(real.removesuffix(ROOT) + "/sys"):
+            return of_host(FolderTree(real.removesuffix(ROOT)), source)
         return _kubelet_folder(source)
     return _tree(FolderTree(source), source, node)
 
@@ -141,7 +144,7 @@ def of_host(tree: Tree, origin: str) -> NodeFacts:
     """
     told = _told(tree)
     command = _command(tree, told)
-    root = command.root.strip("/") if command else LIVE_ROOT.strip("/")
+    root = command.root.strip("/") if command else ROOT.strip("/")
     facts = _of_kubelet(tree, root, _DEVICES, NodeFacts(origin, root=f"/{root}"))
     settings, odd = kubelet_folder.read_settings(tree, command, kubelet_folder.kubelet_configuration)
     machine, notices, unknown = _machine(tree)

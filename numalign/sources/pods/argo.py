@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from numalign.sources.pods.roles import Fields, Step, role_of
-from numalign.sources.pods.shapes import Place, Template
+from numalign.sources.pods.shapes import PLACING_FIELDS, Place, Template
 
 _GROUP: Final = "argoproj.io/"
-_POD_FIELDS: Final = ("nodeSelector", "affinity", "tolerations", "priorityClassName", "schedulerName", "hostNetwork")
+_POD_FIELDS: Final = (*PLACING_FIELDS, "hostNetwork")
 """Fields that a step's pod takes from its template, else from the workflow."""
 
 

@@ -12,23 +12,20 @@ from typing import Final
 
 from numalign.model.apiserver.amounts import amount
 from numalign.model.path import child
-from numalign.model.quantity import NANO, QuantityError, canonical, from_int
+from numalign.model.quantity import MEBI, NANO, QuantityError, canonical, from_int
 from numalign.model.resources import hugepages
 from numalign.sources.pods.counts import count
 from numalign.sources.pods.roles import Fields
-from numalign.sources.pods.shapes import Place, Template
+from numalign.sources.pods.shapes import PLACING_FIELDS, Place, Template
 from numalign.values import NamedTuple
 
 _GROUP: Final = "kubevirt.io/"
-_MEBI: Final = 1 << 20
-_OWN_PROCESSES: Final = 220 * _MEBI
-_EACH_THREAD: Final = 8 * _MEBI
-_GRAPHICS: Final = 32 * _MEBI
+_OWN_PROCESSES: Final = 220 * MEBI
+_EACH_THREAD: Final = 8 * MEBI
+_GRAPHICS: Final = 32 * MEBI
 _PASSED_THROUGH: Final = 1 << 30
 _OVERCOMMIT: Final = 10
 """KubeVirt's default: so many virtual CPUs share one requested CPU."""
-_POD_FIELDS: Final = ("nodeSelector", "affinity", "tolerations", "priorityClassName", "schedulerName")
-"""Fields of the machine's spec that the pod takes over."""
 
 
 def templates_of(thing: Fields, kind: str, path: str) -> Iterator[Template]:
@@ -55,7 +52,7 @@ def _template(spec: Fields, place: str, kind: str, wanted: int) -> Template:
     requests, limits = _resources(spec["domain"], guest)
     pod_spec = {
         "containers": [{"name": "compute", "resources": {"requests": requests, "limits": limits}}],
-        **{field: spec[field] for field in _POD_FIELDS if spec.get(field) is not None},
+        **{field: spec[field] for field in PLACING_FIELDS if spec.get(field) is not None},
     }
     said = [f"the memory includes an overhead of about {_bytes(guest.overhead)}"]
     if guest.networks:
@@ -69,7 +66,7 @@ def _template(spec: Fields, place: str, kind: str, wanted: int) -> Template:
         manifest={"spec": pod_spec},
         wanted=wanted,
         places=(
-            *(Place(f"spec.{field}", child(place, field)) for field in _POD_FIELDS),
+            *(Place(f"spec.{field}", child(place, field)) for field in PLACING_FIELDS),
             Place("", f"{place}.domain", exact=False),
         ),
         approximation=f"{kind} tried as the virt-launcher pod that KubeVirt would make; {'; '.join(said)}",
@@ -168,7 +165,7 @@ def _whole(written: object) -> int:
 
 
 def _bytes(number: int) -> str:
-    return canonical(from_int(number - number % _MEBI or number, "BinarySI"))
+    return canonical(from_int(number - number % MEBI or number, "BinarySI"))
 
 
 def _mapping(value: object) -> Fields:

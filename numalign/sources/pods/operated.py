@@ -12,7 +12,7 @@ from typing import Final
 from numalign.model.path import child
 from numalign.sources.pods.counts import count
 from numalign.sources.pods.roles import Fields
-from numalign.sources.pods.shapes import Place, Template
+from numalign.sources.pods.shapes import PLACING_FIELDS, Place, Template
 
 _KSERVE_PARTS: Final = ("predictor", "transformer", "explainer")
 _MODELS: Final = (
@@ -22,7 +22,6 @@ _MODELS: Final = (
 """Fields of a part of an InferenceService that name what it serves, in place of containers."""
 _KSERVE_DEFAULTS: Final = {"cpu": "1", "memory": "2Gi"}
 """What KServe sets as request and limit where a model names none, unless its own configuration says otherwise."""
-_POD_FIELDS: Final = ("nodeSelector", "affinity", "tolerations", "priorityClassName", "schedulerName")
 _STRIMZI_SETS: Final = ("KafkaNodePool", "KafkaConnect", "KafkaMirrorMaker", "KafkaMirrorMaker2", "KafkaBridge")
 _STRIMZI_HELPERS: Final[Mapping[str, tuple[str, ...]]] = {
     "entityOperator": ("topicOperator", "userOperator"),
@@ -85,7 +84,7 @@ def _inference_service(spec: Fields, place: str) -> Iterator[Template]:
             [{"name": "kserve-container", "resources": resources}, *sidecars],
             wanted=count(part, "minReplicas", there) or 1,
             inside=[f"{model}.resources", *(f"containers[{index}]" for index in range(len(sidecars)))],
-            fields={name: part[name] for name in _POD_FIELDS if part.get(name) is not None},
+            fields={name: part[name] for name in PLACING_FIELDS if part.get(name) is not None},
             said="InferenceService tried as KServe's pod; under Knative queue-proxy joins it: Burstable",
         )
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.sources.pods.roles import Fields
+
+PLACING_FIELDS: Final = ("nodeSelector", "affinity", "tolerations", "priorityClassName", "schedulerName")
+"""Fields of a pod that say where it goes; objects of many kinds have them too, and hand them on to their pods."""
 
 
 class Place(NamedTuple):

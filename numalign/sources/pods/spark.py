@@ -11,19 +11,18 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from numalign.model.path import child
-from numalign.model.quantity import canonical, from_int
+from numalign.model.quantity import MEBI, canonical, from_int
 from numalign.sources.pods.counts import count
 from numalign.sources.pods.roles import Fields
-from numalign.sources.pods.shapes import Place, Template
+from numalign.sources.pods.shapes import PLACING_FIELDS, Place, Template
 
 _GROUP: Final = "sparkoperator.k8s.io/"
-_MEBI: Final = 1 << 20
-_LEAST_OVERHEAD: Final = 384 * _MEBI
+_POD_FIELDS: Final = (*PLACING_FIELDS, "hostNetwork")
+_LEAST_OVERHEAD: Final = 384 * MEBI
 _FACTORS: Final[Mapping[object, float]] = {"Python": 0.4, "R": 0.4}
 _FACTOR: Final = 0.1
 _SIZES: Final = {"k": 10, "m": 20, "g": 30, "t": 40}
 """Suffix of a size as the JVM writes it -> power of two; a number alone is mebibytes."""
-_POD_FIELDS: Final = ("nodeSelector", "affinity", "tolerations", "priorityClassName", "schedulerName", "hostNetwork")
 
 
 def templates_of(thing: Fields, kind: str, path: str) -> Iterator[Template]:
@@ -44,11 +43,11 @@ def templates_of(thing: Fields, kind: str, path: str) -> Iterator[Template]:
 
 
 def _template(part: Fields, spec: Fields, role: str, place: str, kind: str) -> Template:
-    memory = _size(part.get("memory")) or 1024 * _MEBI
+    memory = _size(part.get("memory")) or 1024 * MEBI
     factor = spec.get("memoryOverheadFactor")
     share = float(str(factor)) if _is_number(factor) else _FACTORS.get(spec.get("type"), _FACTOR)
     memory += _size(part.get("memoryOverhead")) or max(int(memory * share), _LEAST_OVERHEAD)
-    limits: dict[str, object] = {"memory": canonical(from_int(memory - memory % _MEBI, "BinarySI"))}
+    limits: dict[str, object] = {"memory": canonical(from_int(memory - memory % MEBI, "BinarySI"))}
     device = part.get("gpu")
     if isinstance(device, Mapping) and isinstance(device.get("name"), str):
         limits[device["name"]] = device.get("quantity", 1)

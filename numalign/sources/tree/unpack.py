@@ -24,7 +24,8 @@ MAX_MEMORY: Final = 80 << 20
 """Most bytes a decoder may take; xz -9 needs 65 MiB."""
 MAX_REST: Final = 1 << 20
 """Most bytes that are unpacked after the end of what is wanted, to see its checksum."""
-CHUNK: Final = 1 << 16
+CHUNK_BYTES: Final = 1 << 16
+"""How much is unpacked at once."""
 
 _OTHERS: Final = (
     (b"\x28\xb5\x2f\xfd", "compressed with zstd, which is not read: unpack it with zstd -d first"),
@@ -95,7 +96,7 @@ class Stream:
         """
         self._raw = raw
         self._name = name
-        self._packed = raw.read(CHUNK)
+        self._packed = raw.read(CHUNK_BYTES)
         for magic, what in _OTHERS:
             if self._packed.startswith(magic):
                 raise InputError(f"is {what}", name)
@@ -162,7 +163,7 @@ class Stream:
             packed = self._taken() if decoder.needs_input else b""
             if not packed and decoder.needs_input:
                 raise EOFError("the compressed file is cut off")
-            chunk = decoder.decompress(packed, CHUNK)
+            chunk = decoder.decompress(packed, CHUNK_BYTES)
             if chunk:
                 return chunk
 
@@ -185,7 +186,7 @@ class Stream:
         if packed:
             self._packed = b""
             return packed
-        packed = self._raw.read(CHUNK)
+        packed = self._raw.read(CHUNK_BYTES)
         self._packed_size += len(packed)
         if self._kind and self._packed_size > MAX_PACKED:
             raise InputError(f"is larger than {MAX_PACKED >> 20} MiB, compressed", self._name)

@@ -11,7 +11,7 @@ from numalign.results.capacity import ZoneRoom
 @pytest.mark.parametrize(
     ("copies", "most", "expected"),
     [
-        (0, 0, cluster.NEVER),
+        (0, 0, cluster.NEVER_FITS),
         (0, 3, cluster.COLOURS[0]),
         (1, 100, cluster.COLOURS[1]),
         (1, 2, cluster.COLOURS[2]),
@@ -32,4 +32,4 @@ def test_the_colour_says_how_many_of_the_copies_fit(copies: int, most: int, expe
 
 
 def test_a_numa_node_of_which_nothing_is_asked_is_not_called_full() -> None:
-    assert cluster.colour(ZoneRoom(0, {}, {}, 0, 0)) == cluster.UNKNOWN
+    assert cluster.colour(ZoneRoom(0, {}, {}, 0, 0)) == cluster.UNSEEN

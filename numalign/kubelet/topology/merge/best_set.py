@@ -21,7 +21,7 @@ MAX_STEPS: Final = 150_000
 64 nodes; it takes dozens of nodes without any order in their distances to get there. The kubelet, which looks at every
 set of nodes, does not come back on those."""
 
-FAR: Final = 1 << 62
+BEYOND_ANY_DISTANCE: Final = 1 << 62
 """More than any sum of distances."""
 
 State = TypeVar("State", bound=Hashable)
@@ -121,7 +121,7 @@ def closest(
     pairs = [[rows[i][j] + rows[j][i] for j in order] for i in order]
     alone = tuple([row[index] // 2 for index, row in enumerate(pairs)])
     masks = _grown(order, width, pairs)
-    reached = min((numa.distance(mask) for mask in masks if holds(mask)), default=FAR)
+    reached = min((numa.distance(mask) for mask in masks if holds(mask)), default=BEYOND_ANY_DISTANCE)
     search = _Closest(order, pairs, limits)
     found = search.solve(len(order), width, limits.start(), alone, reached + 1)
     return None if found is None else found[1]

@@ -23,7 +23,7 @@ from numalign.values import NamedTuple
 Missing = tuple[tuple[int, ...], int]
 """What each condition still lacks, and which marks are touched."""
 
-SCALE = 1 << 60
+WHOLE_NEED = 1 << 60
 """A whole need, in `InEverySet.shares`."""
 
 
@@ -116,7 +116,7 @@ def in_every_set(
         [weight + (here & of_condition).bit_count() for weight, here in zip(row, of_node, strict=True)]
         for row, of_condition in zip(weights, spans, strict=True)
     ]
-    shares = tuple([SCALE // condition.need if condition.need > 0 else 0 for condition in conditions])
+    shares = tuple([WHOLE_NEED // condition.need if condition.need > 0 else 0 for condition in conditions])
     together = [sum(map(mul, of_one, shares)) for of_one in zip(*most, strict=True)] if conditions else [0] * len(order)
     is_required = [bool(required >> node & 1) for node in order]
     return InEverySet(
