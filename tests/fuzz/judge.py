@@ -50,7 +50,9 @@ def run(case: Case, folder: Path) -> Verdict:
     before = {name: fingerprint(folder / name) for name in case.kept}
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     started = time.process_time()
-    with _alarm():
+    below = folder / "working" / "folder"
+    below.mkdir(parents=True)  # so that a file name like `../..` does not mean what happens to lie on this machine
+    with _alarm(), contextlib.chdir(below):
         status, out, err, wrong = _called(case, folder)
     seconds = time.process_time() - started
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory) << 10
