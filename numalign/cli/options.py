@@ -227,6 +227,7 @@ def output_option(*formats: Output) -> Decorator:
 
 
 MAX_REPLICAS = 100_000
+"""How many copies of a pod can be asked for."""
 INSTEAD_OF_PODS = ("hints", "preferred_sets", "started_pods")
 """Parameters that ask something that needs no pod."""
 

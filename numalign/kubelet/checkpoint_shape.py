@@ -26,7 +26,9 @@ Record: TypeAlias = Mapping[str, Value]
 _Form = TypeVar("_Form")
 
 INT: Final = (-(2**63), 2**63 - 1)
+"""Least and greatest value of a Go `int`."""
 UINT64: Final = (0, 2**64 - 1)
+"""Of a Go `uint64`."""
 
 CORRUPT: Final = "checkpoint is corrupted"
 """The kubelet's text for a wrong checksum."""

@@ -23,6 +23,7 @@ MAX_DIGITS: Final = 4000
 keep it (and us) busy for ever."""
 
 INT64_MAX: Final = 2**63 - 1
+"""The kubelet reads amounts above it as this one."""
 NANO: Final = 10**9
 """Billionths of one: amounts are whole numbers of them."""
 MILLI: Final = 10**6

@@ -29,6 +29,7 @@ CANNOT_ALIGN: Final = {
 INCONSISTENT: Final = "inconsistent resource accounting"
 
 ALL_ZONES: Final = (1 << 64) - 1
+"""Bit n: zone n may still serve."""
 
 
 def check(nrt: NodeResourceTopology | None, total: Amounts, pod: PodRequest) -> Verdict:

@@ -22,6 +22,7 @@ Stamp = tuple[int, int, int]
 """(inode, time of the last change in nanoseconds, size): tells a file apart from what it was."""
 
 _GONE: Stamp = (0, 0, -1)
+"""Stands for a file that is not there."""
 
 
 class Reload(NamedTuple):

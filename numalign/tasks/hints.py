@@ -19,6 +19,7 @@ EVERY = "every"
 """Stands for every pair of hints on two NUMA nodes."""
 
 MAX_DEVICES = 1024
+"""Devices of which preferred sets are made."""
 
 
 class ComparedHints(NamedTuple):

@@ -43,6 +43,7 @@ _SWEPT: Final[Mapping[str, tuple[str, ...]]] = {
 """Setting of a sweep -> where it stands in a cluster file; `kubelet` and `exporter` stand in every group of nodes."""
 SWEPT: Final = (*_SWEPT, "seed")
 MAX_RUNS: Final = 10_000
+"""Runs of one sweep."""
 
 
 class SimulateRequest(NamedTuple):

@@ -27,6 +27,7 @@ from numalign.model.words import nearest
 from numalign.values import NamedTuple
 
 MAX_STEPS = 40
+"""After so many complaints nobody looks for the next."""
 
 
 class SettingChange(NamedTuple):

@@ -26,7 +26,9 @@ from numalign.kubelet.admission import Outcome, Session, admit
 from numalign.model.resources import is_memory
 
 MAX_CHANGES = 5
+"""How many changes are told."""
 MAX_OF_A_KIND = 2
+"""How many of them may be of one kind."""
 
 
 MAX_PARTS_BESIDE = 3

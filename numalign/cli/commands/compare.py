@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from numalign.kubelet.admission import Session
 
 NEEDED_ROWS = ("any", "all")
+"""Choices of `--need`: how many rows must admit the pods for exit status 0."""
 
 
 @click.command("compare")

@@ -9,7 +9,9 @@ from numalign.model.pod import Pod
 from numalign.model.resources import whole
 
 CRITICAL_PRIORITY = 2_000_000_000
+"""From this priority on a pod is critical (1.7)."""
 CLASS_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+"""Name of a priority class that every cluster has -> its priority."""
 
 Needs = Mapping[str, int]
 """Resource -> how much is missing: CPU in milli-CPUs, others in whole units; in the order of the failures."""

@@ -19,6 +19,7 @@ OLDEST: Version = (1, 16)
 """The Topology Manager's first, as alpha."""
 
 NEWEST: Version = (1, 36)
+"""The last release that is known."""
 
 NEWER_CHANGES: tuple[Change, ...] = (*v1_33.CHANGES, *v1_34.CHANGES, *v1_35.CHANGES, *v1_36.CHANGES)
 """What changed after 1.32, oldest first."""

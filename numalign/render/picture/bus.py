@@ -17,6 +17,7 @@ FRAME = 'fill="#ffffff" stroke="#2f5d9b" stroke-width="1.2" rx="4"'
 ACCELERATOR = 'fill="#e3d5f0" stroke="#6b4a93" stroke-width="1" rx="2"'
 PORT = 'fill="#d5ebe6" stroke="#2c7a68" stroke-width="1" rx="7"'
 GAP = 4.0
+"""Between devices side by side."""
 TITLE = "PCIe: in a frame what sits below one switch (square: accelerator, round: network)"
 
 

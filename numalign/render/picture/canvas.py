@@ -20,6 +20,7 @@ SMALL = 9.0
 CHARACTER = 0.61
 """Width of a character in the font's size: the widest of the fonts named below."""
 FONT = "DejaVu Sans Mono, Liberation Mono, Menlo, Consolas, monospace"
+"""Families in which all characters are equally wide."""
 
 PATTERNS = (
     '<pattern id="hatch" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'

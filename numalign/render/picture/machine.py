@@ -29,6 +29,7 @@ MARGIN = 24.0
 GUTTER = 40.0
 """Between two rooms of a row; the distance between them stands in it."""
 PAD = 10.0
+"""Between a wall and what stands inside."""
 SEAT_HEIGHT = 14.0
 MATRIX_NODES = 40
 """Most nodes whose distances fit as a table into the width."""

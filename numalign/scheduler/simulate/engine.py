@@ -25,6 +25,7 @@ from numalign.scheduler.simulate.shapes import Shape
 from numalign.scheduler.simulate.workloads import PodRecord, Slot, State, WorkloadRun
 
 AFTER_TRACE = 600 * SECOND
+"""A run goes on so long after the last arrival, unless the cluster says otherwise."""
 MAX_MOMENTS = 200
 """How many moments of a run are written down for plots."""
 

@@ -13,7 +13,9 @@ from typing import Final
 from numalign.scheduler.simulate.settings import SECOND
 
 FIRST_BACKOFF: Final = SECOND
+"""How long a refused pod waits the first time; it doubles each time."""
 LONGEST_BACKOFF: Final = 10 * SECOND
+"""It never waits longer than that."""
 RETRY_ANYWAY_AFTER: Final = 300 * SECOND
 """After so long a waiting pod is tried again though nothing happened."""
 

@@ -15,7 +15,9 @@ MAX_BURST: Final = 500
 JOB_LIMIT: Final = 6
 """Failures after which a Job gives up."""
 JOB_DELAY: Final = 10 * SECOND
+"""How long a Job waits after its first failure; it doubles each time."""
 LONGEST_JOB_DELAY: Final = 360 * SECOND
+"""It never waits longer than that."""
 PER_MINUTE: Final = 33
 """Replacements a minute of one ReplicaSet with the proposed brake: 30 to 36 were told of it."""
 

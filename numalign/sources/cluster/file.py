@@ -35,6 +35,7 @@ from numalign.values import NamedTuple
 KEYS: Final = ("version", "nodes", "scheduler", "timing", "seed")
 _GROUP: Final = ("name", "count", "machine", "kubelet", "kubeletConfig", "allocatable", "labels", "exporter")
 MAX_NODES: Final = 100_000
+"""Nodes of a cluster, all groups together."""
 
 
 class Group(NamedTuple):

@@ -35,7 +35,9 @@ _POD: Final = ("initContainers", "containers", "overhead", "nodeSelector", "prio
 _CONTAINER: Final = ("name", "requests", "limits", "restartPolicy")
 KINDS: Final[tuple[WorkloadKind, ...]] = get_args(WorkloadKind)
 MAX_SECONDS: Final = 10**9
+"""Latest time of a trace: thirty years."""
 MAX_REPLICAS: Final = 100_000
+"""Of one workload."""
 MAX_WORKLOADS: Final = 10_000_000
 
 

@@ -11,6 +11,7 @@ from numalign.values import NamedTuple
 MAX_BYTES: Final = 16 << 20
 """Largest document; that of a machine with 1792 CPUs has 2 MiB."""
 MAX_DEPTH: Final = 256
+"""Objects inside each other."""
 MAX_OBJECTS: Final = 1 << 14
 """Most objects of one type: twice as many as Linux has CPUs."""
 MAX_OF_KIND: Final = {"NUMANode": 1024, "Package": 1024}

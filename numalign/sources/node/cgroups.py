@@ -17,8 +17,11 @@ from numalign.sources.tree.folder import Tree
 from numalign.values import NamedTuple
 
 ROOT_V1 = "sys/fs/cgroup/cpuset"
+"""Where the CPU sets of cgroup v1 are mounted."""
 MAX_DEPTH = 40
+"""Folders below the root beyond which nobody looks."""
 MAX_FOLDERS = 200_000
+"""Folders that are looked into."""
 _POD = re.compile(r"(?:^|-)pod([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})(?:\.slice)?$")
 _CONTAINER = re.compile(r"^(?:cri-containerd-|crio-|docker-)?([0-9a-f]{64})(?:\.scope)?$")
 _FILES = re.compile(

@@ -21,9 +21,13 @@ from numalign.values import NamedTuple
 
 _GROUP: Final = "kubevirt.io/"
 _OWN_PROCESSES: Final = 220 * MEBI
+"""What KubeVirt adds for its own processes, in bytes."""
 _EACH_THREAD: Final = 8 * MEBI
+"""What it adds for each virtual CPU and I/O thread."""
 _GRAPHICS: Final = 32 * MEBI
+"""What it adds for a screen."""
 _PASSED_THROUGH: Final = 1 << 30
+"""What it adds where devices are passed through."""
 _OVERCOMMIT: Final = 10
 """KubeVirt's default: so many virtual CPUs share one requested CPU."""
 

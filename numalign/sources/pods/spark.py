@@ -19,7 +19,9 @@ from numalign.sources.pods.shapes import PLACING_FIELDS, Place, Template
 _GROUP: Final = "sparkoperator.k8s.io/"
 _POD_FIELDS: Final = (*PLACING_FIELDS, "hostNetwork")
 _LEAST_OVERHEAD: Final = 384 * MEBI
+"""The least that Spark adds to what its JVM has."""
 _FACTORS: Final[Mapping[object, float]] = {"Python": 0.4, "R": 0.4}
+"""Language -> the share of its memory that it adds; `_FACTOR` for the JVM's own."""
 _FACTOR: Final = 0.1
 _SIZES: Final = {"k": 10, "m": 20, "g": 30, "t": 40}
 """Suffix of a size as the JVM writes it -> power of two; a number alone is mebibytes."""

@@ -16,8 +16,10 @@ MAX_CPU = 16383
 MAX_NODE_ID = cpuset.MAX_ID
 """Largest NUMA node, socket and cache id."""
 MAX_BYTES = 2**63 - 1
+"""The kubelet counts bytes in 64 bits with a sign."""
 
 _MAX_SHOWN = 60
+"""Characters of a value that an error quotes."""
 
 
 class FieldError(Exception):

@@ -24,6 +24,7 @@ from numalign.sources.tree.unpack import Stream
 from numalign.values import NamedTuple
 
 BLOCK: Final = 512
+"""Bytes of a header, and what contents are filled up to."""
 MAX_NAME: Final = 1 << 16
 """Longest name or link target in bytes; Linux itself takes 4096."""
 MAX_EXTENDED: Final = 1 << 20
