@@ -248,7 +248,7 @@ class Node(NamedTuple):
             KeyError: there is no such pod.
         """
         for pod in self.session.pods:
-            if name in (pod.name, f"{pod.namespace}/{pod.name}"):
+            if name in (pod.name, pod.full_name):
                 return type(self)(admission.end(self.session, pod.uid))
         raise KeyError(name)
 
@@ -289,7 +289,7 @@ def explain(pod: PodResult) -> ExplainedPod:
     asked = pod.question
     if asked is None:
         raise ValueError("only a pod of what `admit` returned can be explained")
-    place = next(place for place, one in enumerate(asked.pods) if f"{one.namespace}/{one.name}" == pod.full_name)
+    place = next(place for place, one in enumerate(asked.pods) if one.full_name == pod.full_name)
     past = arrivals((*asked.beside, *asked.pods[:place]), started=asked.started)
     told = ExplainedPod._make(explain_one(Situation(asked.setup, past=past), asked.pods[place]))
     told.setup = asked.setup

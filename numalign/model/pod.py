@@ -73,3 +73,8 @@ class Pod(NamedTuple):
     level: PodLevel | None = None
     """Pod-level resources; None: the manifest has none. `qos` above is what the containers alone make of the pod."""
     status: PodStatus = NO_STATUS
+
+    @property
+    def full_name(self) -> str:
+        """NAMESPACE/NAME."""
+        return f"{self.namespace}/{self.name}"

@@ -127,7 +127,7 @@ class Oracle:
 
 def _uids(session: Session, pod: object) -> list[str]:
     """Find the pods that `NAME`, `NAMESPACE/NAME` or a UID means."""
-    return [one.uid for one in session.pods if pod in (one.name, f"{one.namespace}/{one.name}", one.uid)]
+    return [one.uid for one in session.pods if pod in (one.name, one.full_name, one.uid)]
 
 
 def _containers(outcome: Outcome) -> Iterator[Data]:

@@ -176,11 +176,11 @@ def pod_there(session: Session, name: str, refused: Sequence[Pod] = ()) -> str:
         InputError: there is none, or several in different namespaces.
     """
     here = (*session.pods, *refused)
-    found = [pod for pod in here if name in (pod.name, f"{pod.namespace}/{pod.name}", pod.uid)]
+    found = [pod for pod in here if name in (pod.name, pod.full_name, pod.uid)]
     if len(found) == 1:
         return found[0].uid
     if found:
-        names = ", ".join(f"{pod.namespace}/{pod.name}" for pod in found)
+        names = ", ".join(pod.full_name for pod in found)
         raise InputError(f"several pods there are called {name}: {names}; say which")
     from numalign.model.words import nearest
 

@@ -104,14 +104,14 @@ class ClaimDesk:
 
     def _used_by(self, pod: Pod) -> frozenset[str]:
         """Name the claims that a pod uses."""
-        near = self._objects.near(self._files.get(f"{pod.namespace}/{pod.name}", ""))
+        near = self._objects.near(self._files.get(pod.full_name, ""))
         return frozenset(one.claim.full_name for one in references(pod, near) if one.claim is not None)
 
     def _pending(self, pod: Pod) -> tuple[list[Claim], str]:
         """Give a pod's claims that have no devices yet, and one that is nowhere."""
         held = {claim.full_name for claim in self._held}
         claims = []
-        near = self._objects.near(self._files.get(f"{pod.namespace}/{pod.name}", ""))
+        near = self._objects.near(self._files.get(pod.full_name, ""))
         for one in references(pod, near):
             if one.claim is None:
                 return [], one.wanted

@@ -72,7 +72,7 @@ def claims_on(
     found = [
         here.hold(pod, admitted[full_name])
         for pod in pods
-        if (full_name := f"{pod.namespace}/{pod.name}") in admitted and pod.spec.get("resourceClaims")
+        if (full_name := pod.full_name) in admitted and pod.spec.get("resourceClaims")
     ]
     return NodeClaims(
         node=node.name,

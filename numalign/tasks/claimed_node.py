@@ -75,7 +75,7 @@ class ClaimedNode:
 
     def _references(self, pod: Pod) -> list[Reference]:
         """Find the claims of a pod: those of its own file first."""
-        near = self._place.objects.near(self._place.files.get(f"{pod.namespace}/{pod.name}", ""))
+        near = self._place.objects.near(self._place.files.get(pod.full_name, ""))
         return list(references(pod, near))
 
     def hold(self, pod: Pod, result: PodResult, *, advise: bool = True) -> PodClaims:

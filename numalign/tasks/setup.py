@@ -59,7 +59,7 @@ class LoadedPods(NamedTuple):
     @property
     def files(self) -> dict[str, str]:
         """Pod (`namespace/name`) -> the file it stands in."""
-        return {f"{one.pod.namespace}/{one.pod.name}": one.document.name for one in self.sources}
+        return {one.pod.full_name: one.document.name for one in self.sources}
 
     @property
     def places(self) -> Iterator[tuple[str | None, int]]:

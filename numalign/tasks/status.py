@@ -146,7 +146,7 @@ def findings(opened: Opened) -> Iterator[NodeFinding]:
         return
     gate = setup.kubelet.gates_with(setup.config.feature_gates)
     yield from file_findings(facts.files, facts.further, setup.kubelet.version, facts.root, gate)
-    names = {pod.uid: f"{pod.namespace}/{pod.name}" for pod in there.pods if pod.name != pod.uid}
+    names = {pod.uid: pod.full_name for pod in there.pods if pod.name != pod.uid}
     names |= {uid: f"{one.namespace}/{one.name}" for uid, one in named(facts, there.state).items()}
     active = frozenset(there.state.pods) if facts.active is not None or facts.pods is not None else None
     state = as_written(there.node, facts.files)

@@ -64,7 +64,7 @@ def verify(
     observed = observe(tree, facts, devices, deep=deep)
     if not observed.groups and not observed.others:
         raise HostError(f"nothing could be measured: {'; '.join(observed.left_out)}", opened.on.origin)
-    names = {pod.uid: f"{pod.namespace}/{pod.name}" if pod.name != pod.uid else pod.uid for pod in there.pods}
+    names = {pod.uid: pod.full_name if pod.name != pod.uid else pod.uid for pod in there.pods}
     judged = _judged(plans, observed, _machine(there.node.machine), there, names)
     ended = _ended(there, judged)
     shown = [one for one in judged if (one.plan.uid, one.plan.container) not in ended]
@@ -87,7 +87,7 @@ def _machine(machine: hardware.Machine) -> Machine:
 
 def _plans(there: Session) -> Iterable[Plan]:
     """Say what the kubelet planned for each container that it knows (W-6, W-11)."""
-    names = {pod.uid: f"{pod.namespace}/{pod.name}" if pod.name != pod.uid else pod.uid for pod in there.pods}
+    names = {pod.uid: pod.full_name if pod.name != pod.uid else pod.uid for pod in there.pods}
     for uid, demand in there.state.pods.items():
         for container in demand.containers:
             yield _plan(there, uid, names.get(uid, uid), container)
