@@ -119,7 +119,8 @@ class Circumstances(NamedTuple):
     handed: tuple[Handed, ...] = ()
     sums: tuple[Sum, ...] = ()
     together: tuple[Sum, ...] = ()
-    """Of a decision about the whole pod: what several containers ask for that run at the same time."""
+    """Of a decision about the whole pod: what several containers ask for that run at the same time, those of
+    init containers with the sidecars before them last."""
     shares: tuple[Shares, ...] = ()
     loose: tuple[Loose, ...] = ()
     groups: tuple[Group, ...] = ()
@@ -148,12 +149,15 @@ def circumstances(
     names = [row.resource for row in rows[0]]
     told = [*names, *(row.resource for row in rows[1])]
     asked = list(_together(outcome))
+    # What a whole pod finds free was counted before its own containers took any.
+    own = () if whole else tuple(_own(outcome))
+    handed = () if whole else tuple(handed_on(node, outcome.after, outcome.demand))
     hint = result.hints.get(result.container or "") if result.stage == "allocate" else None
     return Circumstances(
-        own=tuple(one for one in _own(outcome) if one.resource in told),
-        handed=tuple(one for one in handed_on(node, outcome.after, outcome.demand) if one.resource in told),
+        own=tuple(one for one in own if one.resource in told),
+        handed=tuple(one for one in handed if one.resource in told),
         sums=tuple(one for one in asked if max(amount for _, amount in one.parts) <= one.capacity < one.requested),
-        together=tuple(one for one in asked if one.resource in told) if whole else (),
+        together=tuple(one for one in (*asked, *_at_init(outcome)) if one.resource in told) if whole else (),
         shares=tuple(_shares(outcome)),
         loose=tuple(_loose(node, state, name) for name in told if name in node.device.resources),
         groups=tuple(_groups(outcome)) if any(map(is_memory, names)) else (),
@@ -248,6 +252,19 @@ def _together(outcome: Outcome) -> Iterator[Sum]:
         known = name == "cpu" or name in node.device.resources or name in node.memory.places
         if known and len(each) > 1:
             yield Sum(name, sum(each.values()), total, tuple(each.items()))
+
+
+def _at_init(outcome: Outcome) -> Iterator[Sum]:
+    """Add up what an init container asks for with the sidecars that run already."""
+    sidecars: dict[str, dict[str, int]] = {}
+    for container in outcome.demand.containers:
+        for name, amount in _of_container(container):
+            if container.kind == "sidecar" and amount:
+                sidecars.setdefault(name, {})[container.name] = amount
+            elif container.kind == "init" and amount and name in sidecars:
+                parts = {**sidecars[name], container.name: amount}
+                _, total = on_the_machine(outcome.before.node, outcome.before.state, name)
+                yield Sum(name, sum(parts.values()), total, tuple(parts.items()))
 
 
 def _shares(outcome: Outcome) -> Iterator[Shares]:

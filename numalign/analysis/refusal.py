@@ -76,6 +76,11 @@ class Refusal(NamedTuple):
         return tuple(dict.fromkeys(names))
 
     @property
+    def at(self) -> str | None:
+        """Name the container that this is about; None: the whole pod, also where a decision about it failed at one."""
+        return self.matrix.container if self.matrix and self.culprits else self.container
+
+    @property
     def lasting(self) -> bool:
         """Tell whether what is said here holds on an empty machine too: more is asked than there could ever be."""
         if self.around.unreadable or self.around.sums or any(one.requested > one.capacity for one in self.amounts):
@@ -136,7 +141,7 @@ def taken_apart(outcome: Outcome) -> Refusal:
     decision = _refused_decision(outcome)
     table = decision and matrix(outcome.before.node, outcome.demand, decision)
     blocking = culprits(outcome, table)
-    state, whole = decision.state if decision else outcome.after, table is not None and table.container is None
+    state, whole = decision.state if decision else outcome.after, _of_the_whole_pod(table, blocking)
     also = _also(outcome, table, blocking)
     around = circumstances(outcome, (blocking, also), state, whole=whole)
     told = {row.resource: row.requested for row in blocking}
@@ -155,6 +160,11 @@ def taken_apart(outcome: Outcome) -> Refusal:
         also=also,
         missing=_missing(outcome) if result.stage == "panic" else (),
     )
+
+
+def _of_the_whole_pod(table: Matrix | None, blocking: Sequence[Row]) -> bool:
+    """Tell whether what is in the way is told by a decision about the whole pod."""
+    return table is not None and table.container is None and all(row in table.rows for row in blocking)
 
 
 def _in_no_table(blocking: Sequence[Row], table: Matrix | None) -> Iterator[Amount]:

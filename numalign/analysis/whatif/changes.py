@@ -75,7 +75,7 @@ def changes(
     ]
     if not any(change.keeps_devices for change in found):
         found += _combinations(situation, outcome, found)
-    elif all(_gives_up_alignment(change) for change in found if change.keeps_devices and all(change.amounts.values())):
+    elif all(_is_a_setting(change) for change in found if change.keeps_devices and all(change.amounts.values())):
         found += [change for change in _as_it_is_set(outcome) if _worth_telling(change)]
     found = _without_large_raises(found)
     # A pod that runs across devices is not helped by fewer of them: what keeps them comes first.
@@ -103,9 +103,9 @@ def _nearest(situation: Situation, outcome: Outcome, found: Iterable[WayOut], mo
     return kept
 
 
-def _gives_up_alignment(change: WayOut) -> bool:
-    """Tell whether a change lets the pod in by looking at NUMA nodes less, so that it is not aligned."""
-    return change.aligned is False and bool({POLICY, MEMORY_POLICY} & change.flags.keys())
+def _is_a_setting(change: WayOut) -> bool:
+    """Tell whether a change is one of the kubelet alone, which who runs the pod may have no say in."""
+    return bool(change.flags) and not change.amounts and not change.pods
 
 
 def _worth_telling(change: WayOut) -> bool:

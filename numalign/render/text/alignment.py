@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from numalign.model.resources import CPU, MEMORY
 from numalign.render.page.document import Line
-from numalign.render.text.amounts import amount_text, nodes_text
+from numalign.render.text.amounts import amount_text, listed, nodes_text
 
 if TYPE_CHECKING:
     from numalign.analysis.alignment import Alignment, Part, TooLarge
@@ -94,7 +94,7 @@ def reason_of(container: ContainerResult, qos: QoS, remote_because: str = "") ->
         if judged.least_with_reserved:
             enough = f"though the kubelet counts on {_nodes(judged.least)}, reserved CPUs included"
         else:
-            enough = f"where {_nodes(judged.least)} would do on an empty machine"
+            enough = f"though {least_text(judged)}"
         parts.append(f"on {nodes_text(judged.nodes)}, {enough}")
     if judged.unknown and judged.verdict in ("unknown", "spread", "incomplete"):
         parts.append(f"nobody knows the NUMA node of {', '.join(map(part_text, judged.unknown))}")
@@ -108,12 +108,16 @@ def _remote(judged: Alignment) -> Iterator[str]:
         nodes = part.nodes if part.ids else judged.places.get(part.resource, part.nodes)
         there.setdefault(nodes, []).append(part_text(part))
     for nodes, names in there.items():
-        yield f"{' and '.join(names)} on {nodes_text(nodes)}"
+        yield f"{listed(names)} on {nodes_text(nodes)}"
 
 
 def _held(container: ContainerResult) -> Iterator[str]:
+    """Name what has a place, node by node: `memory and nvidia.com/gpu on node 0`."""
+    there: dict[int, list[str]] = {}
     for resource, nodes in container.alignment.places.items():
-        yield f"{resource} on {nodes_text(nodes)}"
+        there.setdefault(nodes, []).append(resource)
+    for nodes, names in there.items():
+        yield f"{listed(names)} on {nodes_text(nodes)}"
 
 
 def cause_text(cause: Cause | None, qos: QoS) -> str:
@@ -142,6 +146,11 @@ def _too_large(memory: Sequence[TooLarge], nodes: int) -> str:
         texts.append(f"{there}{counted} of the {asked} {one.resource}")
     where = f"it is on {nodes_text(nodes)}, which {has} {' and '.join(texts)} it asks for"
     return f"{where}, and no Memory Manager pins it"
+
+
+def least_text(judged: Alignment) -> str:
+    """Say how few nodes its widest resource takes, which are not always those that another one can be had from."""
+    return f"none of it takes more than {_nodes(judged.least)} of an empty machine"
 
 
 def _nodes(count: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import takewhile
 
@@ -84,6 +84,11 @@ def nodes_text(mask: int | None) -> str:
     if not mask:
         return "no node"
     return f"{'node' if mask.bit_count() == 1 else 'nodes'} {format_set(mask)}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Write names behind each other: `a, b and c`."""
+    return " and ".join([*filter(None, [", ".join(names[:-1])]), *names[-1:]])
 
 
 def quantity_text(nano: int) -> str:

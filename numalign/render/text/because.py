@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from numalign.analysis.whatif.settings import MEMORY_POLICY, POLICY, SCOPE
 from numalign.model.resources import CPU
 from numalign.render.text.alignment import reason_of
-from numalign.render.text.amounts import amount_text, as_asked_text, nodes_text, written
+from numalign.render.text.amounts import amount_text, as_asked_text, listed, nodes_text, written
 from numalign.render.text.refusal.why import in_short, why
 
 if TYPE_CHECKING:
@@ -47,16 +47,11 @@ def because(part: Part, refusal: Refusal | None, after: PodResult | None) -> lis
     sentences = (change.pods and after and _room(found, after)) or in_short(found)
     if refusal is not None and set(map(_limit, sentences)) <= set(map(_limit, why(refusal))):
         return []
-    at = _at(found)
-    clear = {None, *(name for name, _ in change.amounts), *([_at(refusal)] if refusal else ())}
+    at = found.at
+    clear = {None, *(name for name, _ in change.amounts), *([refusal.at] if refusal else ())}
     if after is None or len(after.containers) == 1 or at in clear or found.around.sums:
         return sentences
     return [f"container {at}: {sentences[0]}", *sentences[1:]]
-
-
-def _at(refusal: Refusal) -> str | None:
-    """Name the container that a refusal is about; None: the whole pod."""
-    return refusal.matrix.container if refusal.matrix and refusal.culprits else refusal.container
 
 
 def _raised(part: Part, refusal: Refusal | None) -> list[str]:
@@ -110,6 +105,7 @@ def _limit(sentence: str) -> str:
     places = re.search(r" \((?:node|between|on|most) .*\)", sentence)
     if places:
         return f"{sentence.split()[0]}{places[0]}"
+    sentence = re.sub(r"; the same goes for .*", "", sentence)
     return re.sub(r": \S+ asked\b(?: as reduced)?(?: \([^)]*\))?", ":", sentence)
 
 
@@ -152,26 +148,29 @@ def next_in_the_way(told: ExplainedPod) -> Iterator[str]:
     refusal = told.refusal
     if refusal is None or any(len(change.amounts) == 1 and len(change.parts) == 1 for change in told.changes):
         return
-    number, change = next(
-        ((number, one) for number, one in enumerate(told.changes, start=1) if len(one.amounts) > 1), (0, None)
-    )
-    if change is None:
+    many = {number: one for number, one in enumerate(told.changes, start=1) if len(one.amounts) > 1}
+    if not many:
         return
+    number, change = next(iter(many.items()))
     others = _not_named(refusal, change.amounts)
-    if others and len(others) < len(change.amounts):
-        texts = []
-        for container in dict.fromkeys(name for name, _ in others):
-            amounts = [f"{as_asked_text(key[1], change.asked[key])} {key[1]}" for key in others if key[0] == container]
-            of = f" of container {container}" if told.containers > 1 else ""
-            texts.append(f"{', '.join(amounts)}{of}")
-        yield f"to ask for less of that alone would not do: {' and '.join(texts)} would be refused, too (see {number}.)"
+    if not others or len(others) == len(change.amounts):
+        return
+    # What one change leaves alone is in the way only as long as something else stays as it is.
+    sure = [key for key in others if all(key in one.amounts for one in many.values())]
+    texts = []
+    for container in dict.fromkeys(name for name, _ in sure):
+        amounts = [f"{as_asked_text(key[1], change.asked[key])} {key[1]}" for key in sure if key[0] == container]
+        of = f" of container {container}" if told.containers > 1 else ""
+        texts.append(f"{', '.join(amounts)}{of}")
+    next_one = f"{listed(texts)} would be refused, too" if sure else "more has to change"
+    yield f"to ask for less of that alone would not do: {next_one} (see {number}.)"
 
 
 def _not_named(refusal: Refusal, amounts: Mapping[tuple[str, str], int]) -> Sequence[tuple[str, str]]:
     """List the (container, resource) pairs that a refusal does not name; in scope `pod` it is about all containers."""
     named = {row.resource for row in (*refusal.culprits, *refusal.also)}
     named |= {one.resource for one in refusal.around.sums} | {one.resource for one in refusal.amounts}
-    at = _at(refusal)
+    at = refusal.at
     odd = {(name, CPU) for name, _ in refusal.around.cores.others} if refusal.around.cores else set()
     odd |= {(one.container, one.resource) for one in refusal.around.unreadable}
     left = [key for key in amounts if (key[1] not in named or at not in (None, key[0])) and key not in odd]

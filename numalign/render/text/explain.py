@@ -9,7 +9,7 @@ from numalign.errors import CrashError
 from numalign.model.resources import CPU
 from numalign.render.page.document import Cell, Document, Line, Table
 from numalign.render.text.admit import header, machine_line
-from numalign.render.text.alignment import cause_text, reason_of
+from numalign.render.text.alignment import cause_text, least_text, reason_of
 from numalign.render.text.amounts import nodes_text
 from numalign.render.text.because import next_in_the_way
 from numalign.render.text.changes import Advice, changes_lines
@@ -109,10 +109,7 @@ def explanation(
 def _where(told: ExplainedPod) -> str:
     """Name the container of several at which a pod was refused, where the sentences are about that one alone."""
     refusal = told.refusal
-    if refusal is None or refusal.container is None or told.containers == 1:
-        return ""
-    whole = refusal.matrix is not None and refusal.matrix.container is None
-    return "" if whole else f" at container {refusal.container}"
+    return "" if refusal is None or refusal.at is None or told.containers == 1 else f" at container {refusal.at}"
 
 
 def _admitted(pod: PodResult) -> Line:
@@ -217,7 +214,7 @@ def _judgement(container: ContainerResult, placement: Placement, qos: QoS) -> Li
     far = _distance(placement)
     if judged.verdict == "aligned":
         return Line(f"  {name}: aligned: yes, {nodes_text(judged.nodes)}{far}", "good")
-    would_do = f"; {judged.least} node{'s' * (judged.least != 1)} would do on an empty machine" * bool(judged.remote)
+    would_do = f"; {least_text(judged)}" * bool(judged.remote)
     return Line(f"  {name}: {VERDICT_WORDS[judged.verdict]}: {reason_of(container, qos)}{far}{would_do}", "warn")
 
 

@@ -1,4 +1,4 @@
-"""Which changes are told, and in which order: what keeps devices first, what gives up alignment not alone."""
+"""Which changes are told, and in which order: what keeps devices first, settings not alone."""
 
 from __future__ import annotations
 
@@ -56,6 +56,13 @@ def test_cuts_that_keep_the_policy_stand_beside_settings_that_give_up_alignment(
     cut, loose = recorded("e2e-d-01875", 0)
     assert (set(cut.amounts), cut.flags, cut.aligned) == ({("c0", "cpu"), ("c1", "memory")}, {}, True)
     assert (loose.flags, loose.aligned) == ({"topology-manager-policy": "none"}, False)
+
+
+def test_cuts_stand_beside_settings_even_if_these_keep_the_alignment() -> None:
+    """Who runs a pod may have no say in the kubelet's policy."""
+    setting, cut, *_ = recorded("lifecycle-d-00029", 9)
+    assert (setting.flags, setting.aligned) == ({"topology-manager-policy": "restricted"}, True)
+    assert (set(cut.amounts), cut.flags, cut.aligned) == ({("c0", "cpu"), ("c0", "memory")}, {}, True)
 
 
 def test_a_device_is_left_out_only_after_what_keeps_some_of_it() -> None:

@@ -239,6 +239,29 @@ def test_a_text_says(found: Callable[[], list[str]], expected: list[str]) -> Non
             ],
             id="a share of a CPU is no smaller number of CPUs",
         ),
+        pytest.param(
+            "lifecycle-d-00014",
+            0,
+            ["amd.com/gpu: 3 asked, the whole machine never has more than 2 (node 0: 2 of 2)"],
+            id="a container's own number is no sum of others that is as large",
+        ),
+        pytest.param(
+            "e2e-d-02527",
+            2,
+            [
+                (
+                    "cpu: 17 asked (s0 1 + i0 16), the whole machine never has more than 14, and has 5 free now "
+                    "(node 0: 5 of 6, node 1: 0 of 8)"
+                )
+            ],
+            id="the sum of a whole pod may be that of an init container and the sidecars before it",
+        ),
+        pytest.param(
+            "e2e-d-02281",
+            5,
+            ["to ask for less of that alone would not do: more has to change (see 1.)"],
+            id="only what every change takes is in the way next",
+        ),
     ],
 )
 def test_a_recorded_refusal_says(name: str, step: int, expected: list[str]) -> None:

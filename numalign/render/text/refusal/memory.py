@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from numalign.model.resources import is_bytes
-from numalign.render.text.amounts import nodes_text, written
+from numalign.render.text.amounts import listed, nodes_text, written
 from numalign.render.text.refusal.nodes import MAX_NODES_NAMED, names_text
 
 if TYPE_CHECKING:
@@ -58,8 +58,8 @@ def _unused(fits: int, chosen: int) -> str:
     """Say why nodes that have enough memory are not used."""
     if chosen & ~fits:
         return (
-            f"{nodes_text(fits)} would do, but before the memory {nodes_text(chosen)} had been chosen for everything "
-            "the container asks for, and memory is taken from there"
+            f"{nodes_text(fits)} would do, but before the memory {nodes_text(chosen)} had been chosen for all that is "
+            "asked, and memory is taken from there"
         )
     return f"{nodes_text(fits)} would do, but that is more nodes than this container's memory alone would need"
 
@@ -88,4 +88,4 @@ def _groups(around: Circumstances) -> str:
         texts.append(f"{nodes_text(one.nodes)} {how} (by {who})")
     if len(around.groups) > MAX_NODES_NAMED:
         return f"{', '.join(texts)} and on {len(around.groups) - MAX_NODES_NAMED} more"
-    return " and ".join([*filter(None, [", ".join(texts[:-1])]), texts[-1]])
+    return listed(texts)

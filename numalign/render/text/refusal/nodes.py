@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from numalign.render.text.amounts import Written, nodes_text, written
+from numalign.render.text.amounts import Written, listed, nodes_text, written
 
 if TYPE_CHECKING:
     from numalign.analysis.circumstances import Circumstances, Loose, Sum
@@ -36,7 +36,7 @@ def amounts_of(row: Row) -> Written:
 def asked_text(row: Row, around: Circumstances) -> str:
     """Say what is asked: `cpu: 9 asked (one 5 + two 4)` of a whole pod, `as reduced` by a change."""
     say = amounts_of(row)
-    split = next((one for one in (*around.sums, *around.together) if told_with(one, row)), None)
+    split = next((one for one in around.together if told_with(one, row)), None)
     parts = f" ({parts_text(split)})" if split else ""
     return f"{row.resource}: {say(row.requested)} asked{' as reduced' * (row.resource in around.reduced)}{parts}"
 
@@ -113,7 +113,7 @@ def left_text(one: Handed, amount: str) -> str:
 
 def names_text(names: Sequence[str]) -> str:
     """Write names of containers: `a, b and c`."""
-    return " and ".join([*filter(None, [", ".join(names[:-1])]), *names[-1:]]) or "init containers"
+    return listed(names) or "init containers"
 
 
 def verb_text(verb: str, names: Sequence[str]) -> str:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 def beside(refusal: Refusal) -> Iterator[str]:
     """Say what the pod's own containers have to do with it, where the sentences about what is free do not."""
     yield from sums(refusal)
+    if refusal.stage == "policy" and len(refusal.culprits) > 1:
+        return  # how many nodes something takes is counted on an empty machine
     told = {one.resource for one in refusal.around.sums}
     for row in refusal.culprits:
         if row.resource in told or refusal.too_large(row) or refusal.odd_cores or _told_by_too_little(row, refusal):
@@ -66,7 +68,8 @@ def _told_already(left: Handed, row: Row, refusal: Refusal) -> bool:
     """Tell whether the sentence about a resource itself tells what init containers leave of it."""
     if refusal.stage == "policy" and not is_bytes(row.resource):
         return True
-    return tied_to(refusal) is not None if row.resource == CPU else row.free + left.amount < row.requested
+    short = row.free + left.amount < row.requested and refusal.around.cores is None
+    return short or (row.resource == CPU and tied_to(refusal) is not None)
 
 
 def _left(one: Handed, row: Row, several: bool, refusal: Refusal) -> str:
@@ -98,7 +101,7 @@ def sums(refusal: Refusal) -> Iterator[str]:
     around = refusal.around
     rows = () if around.cores is not None or around.unreadable else refusal.culprits
     for one in around.sums:
-        if any(told_with(one, row) for row in rows):
+        if one in around.together and any(told_with(one, row) for row in rows):
             continue
         say = written(one.resource, [one.requested, one.capacity, *(amount for _, amount in one.parts)])
         spread = next((each for each in around.loose if each.resource == one.resource and lie_apart(each)), None)

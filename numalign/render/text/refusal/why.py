@@ -26,7 +26,7 @@ def why(refusal: Refusal) -> Iterator[str]:
     yield from now
     for other, when in ((refusal.mended, "with that mended"), (refusal.empty, "on an empty machine")):
         if other is not None:
-            at = f", container {other.container}" if other.container not in (None, refusal.container) else ""
+            at = f", container {other.at}" if other.at not in (None, refusal.at) else ""
             yield from (f"{when}{at}: {text}" for text in _why(other) if text not in now)
 
 
