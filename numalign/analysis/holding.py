@@ -47,18 +47,15 @@ def holding(node: Node, state: NodeState, uid: str, container: ContainerDemand) 
     """Read what a container of a pod holds."""
     devices: tuple[HeldDevices, ...] = ()
     missing: tuple[str, ...] = ()
-    held = state.device.holdings.get(uid, {}).get(container.name, {})
+    of_device, of_cpu, of_memory = state.states
+    held = of_device.holdings[uid].get(container.name, {}) if uid in of_device.holdings else {}
     if held or container.devices:
         plugins, by_hand = node.device.resources, node.machine.node.extended_resources
         devices = tuple([_held(plugins[name], name, held[name]) for name in sorted(held)])
         asked = [name for name, amount in container.devices if amount]
         missing = tuple([name for name in asked if name not in plugins and name not in by_hand])
-    return Holding(
-        cpus=state.cpu.assigned(uid, container.name),
-        devices=devices,
-        memory=state.memory.blocks(uid, container.name) or (),
-        missing=missing,
-    )
+    memory = of_memory.blocks(uid, container.name) or ()
+    return Holding(of_cpu.assigned(uid, container.name), devices, memory, missing)
 
 
 def _held(resource: Resource, name: str, members: int) -> HeldDevices:

@@ -54,14 +54,7 @@ def read(pod: Pod) -> PodDemand:
     containers = tuple([_container(container, guaranteed) for container in pod.containers])
     if len(containers) == 1:
         only = containers[0]
-        return PodDemand(
-            uid=pod.uid,
-            guaranteed=guaranteed,
-            containers=containers,
-            cpus=only.cpus,
-            memory=only.memory,
-            devices=only.devices,
-        )
+        return PodDemand(pod.uid, guaranteed, containers, only.cpus, only.memory, devices=only.devices)
     return PodDemand(
         uid=pod.uid,
         guaranteed=guaranteed,

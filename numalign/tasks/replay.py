@@ -29,14 +29,15 @@ def replay(setup: Setup, steps: Iterable[Step]) -> ReplayResult:
         return ReplayResult(start_panic=error.message)
     except StartError as error:
         return ReplayResult(start_error=error.message)
-    reserved = node.cpu.reserved if node.cpu.static else None
+    static = node.cpu.static
+    reserved = node.cpu.reserved if static else None
     done: list[StepResult] = []
     names: dict[str, str] = {}
     uids: dict[str, str] = {}
     for step in steps:
         if step.pod is None:
             state, errors = _without_pod(node, state, step.op, uids.get(step.name, ""))
-            done.append(StepResult(_shared_pool(node, state), start_errors=errors))
+            done.append(StepResult(state.cpu.default if static else None, start_errors=errors))
             continue
         pod, demand = node.read_pod(step.pod)
         names[demand.uid], uids[step.name] = step.name, demand.uid
@@ -74,7 +75,8 @@ def _admission(node: Node, state: NodeState, pod: PodDemand, qos: QoS, result: A
 
 def _whole(state: NodeState, uid: str) -> PodPart | None:
     """Read what a pod holds as a whole."""
-    cpus, memory_blocks = state.cpu.pods.get(uid), state.memory.pods.get(uid)
+    _, of_cpu, of_memory = state.states
+    cpus, memory_blocks = of_cpu.pods.get(uid), of_memory.pods.get(uid)
     return None if cpus is None and memory_blocks is None else PodPart(cpus, memory_blocks)
 
 

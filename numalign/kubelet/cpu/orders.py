@@ -47,10 +47,10 @@ def by_free(units: Iterable[Unit], free: CPUSet, inside: CPUSet = -1) -> list[Un
 
     What counts is how much is free in the whole unit, not in the part inside the parent (8.6).
     """
-    counted = [((free & unit.cpus).bit_count(), unit) for unit in units if free & unit.cpus & inside]
-    if len(counted) > 1:
-        counted.sort()
-    return [unit for _, unit in counted]
+    found = [unit for unit in units if free & unit.cpus & inside]
+    if len(found) > 1:
+        found.sort(key=lambda unit: ((free & unit.cpus).bit_count(), unit))
+    return found
 
 
 def node_order(topology: CPUTopology, free: CPUSet) -> list[Unit]:
@@ -68,11 +68,11 @@ def socket_order(topology: CPUTopology, free: CPUSet) -> list[Unit]:
     """List sockets: one with free CPUs in two NUMA nodes is listed twice on a NUMA-first machine (8.6)."""
     if topology.socket_first:
         return by_free(topology.sockets, free)
-    return [
-        socket
-        for node in by_free(topology.nodes, free)
-        for socket in by_free(topology.sockets_of_node[node.id], free, node.cpus)
-    ]
+    order: list[Unit] = []
+    for node in by_free(topology.nodes, free):
+        sockets = topology.sockets_of_node[node.id]
+        order += sockets if len(sockets) == 1 else by_free(sockets, free, node.cpus)
+    return order
 
 
 def uncore_order(topology: CPUTopology, free: CPUSet) -> list[Unit]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
 
@@ -34,7 +34,9 @@ def take_packed(
     if n < 1:
         return 0
     working = start_working(topology, free, n)
-    for step in _steps(topology, spread=spread, uncore=uncore):
+    plain = not spread and not uncore
+    units = n >= topology.smallest_node or n >= topology.smallest_socket
+    for step in _STEPS[topology.socket_first, units] if plain else _steps(topology, spread=spread, uncore=uncore):
         working = step(topology, working)
         if working.need < 1:
             return working.taken
@@ -56,8 +58,6 @@ def start_working(topology: CPUTopology, free: CPUSet, n: int) -> WorkingSet:
 
 
 def _steps(topology: CPUTopology, *, spread: bool, uncore: PartialFit | None) -> tuple[Step, ...]:
-    if not spread and not uncore:
-        return _SOCKETS_FIRST if topology.socket_first else _NODES_FIRST
     units = (_whole_sockets, _whole_nodes) if topology.socket_first else (_whole_nodes, _whole_sockets)
     caches = (partial(uncore_step, partial_fit=uncore),) if uncore else ()
     rest = (_spread_singles,) if spread else (_whole_cores, _packed_singles)
@@ -99,6 +99,10 @@ def _spread_singles(topology: CPUTopology, working: WorkingSet) -> WorkingSet:
     return working.claim_fitting(spread_cpus(topology, working.free))
 
 
-_SOCKETS_FIRST: Final[tuple[Step, ...]] = (_whole_sockets, _whole_nodes, _whole_cores, _packed_singles)
-_NODES_FIRST: Final[tuple[Step, ...]] = (_whole_nodes, _whole_sockets, _whole_cores, _packed_singles)
-"""The steps without options."""
+_STEPS: Final[Mapping[tuple[bool, bool], tuple[Step, ...]]] = {
+    (True, True): (_whole_sockets, _whole_nodes, _whole_cores, _packed_singles),
+    (False, True): (_whole_nodes, _whole_sockets, _whole_cores, _packed_singles),
+    (True, False): (_whole_cores, _packed_singles),
+    (False, False): (_whole_cores, _packed_singles),
+}
+"""The steps without options: by whether sockets come first, and whether the need can be as much as one or a node."""

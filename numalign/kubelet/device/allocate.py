@@ -34,7 +34,7 @@ def allocate(
     if not container.devices:
         return state
     if state.reusable_of != pod.uid:
-        state = state._replace(reusable_of=pod.uid, reusable={})
+        state = DeviceState(state.holdings, state.allocated, pod.uid)
     held = state.holdings.get(pod.uid, {}).get(container.name, {})
     chosen = dict(held)
     for name, amount in container.devices:
@@ -56,11 +56,13 @@ def _record(state: DeviceState, uid: str, container: str, held: Mapping[str, int
     for name, members in held.items():
         allocated[name] = allocated.get(name, 0) | members
     of_pod = {**state.holdings.get(uid, {}), container: held}
-    return state._replace(holdings={**state.holdings, uid: of_pod}, allocated=allocated)
+    return DeviceState({**state.holdings, uid: of_pod}, allocated, state.reusable_of, state.reusable)
 
 
 def _update_reusable(state: DeviceState, container: ContainerDemand, held: Mapping[str, int]) -> DeviceState:
     """Init containers offer their devices to later containers; sidecars and app containers keep theirs (6.1.3)."""
+    if container.kind != "init" and not state.reusable:
+        return state
     reusable = dict(state.reusable)
     for name, members in held.items():
         before = reusable.get(name, 0)

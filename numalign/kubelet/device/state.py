@@ -219,4 +219,4 @@ def remove(state: DeviceState, uid: str) -> DeviceState:
         for resources in held.values():
             for name, members in resources.items():
                 allocated[name] |= members
-    return state._replace(holdings=holdings, allocated=allocated)
+    return DeviceState(holdings, allocated, state.reusable_of, state.reusable)

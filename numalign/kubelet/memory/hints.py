@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from functools import partial
 from typing import Final
 
 from numalign.kubelet.demand import ContainerDemand, PodDemand
@@ -91,29 +90,29 @@ def calculate(manager: MemoryManager, state: MemoryState, uid: str, request: Req
         KubeletPanicError: a node has no table for a requested resource (rule 24).
         KubeletHangError: tables have wrapped (rule 14) on a machine with too many nodes to walk their sets.
     """
-    needs: list[Need] = []
-    wraps = False
-    for resource, amount in request:
-        place = manager.places.get(resource)
-        if place is None or manager.offered[place] != manager.nodes:
-            raise KubeletPanicError(NIL_DEREFERENCE)
-        wraps = wraps or manager.wraps[place]
-        needs.append((state.free[place], amount))
     if not request:
         return None
-    if wraps:
-        return _walk(manager, state, uid, request)
+    places, free = manager.places, state.free
+    for resource, _ in request:
+        if resource not in manager.everywhere:
+            raise KubeletPanicError(NIL_DEREFERENCE)
+    for resource, _ in request:
+        if manager.wraps[places[resource]]:
+            return _walk(manager, state, uid, request)
+    needs = [(free[places[resource]], amount) for resource, amount in request]
     idle, busy = _kinds(manager, state)
     reusable = state.reusable_of(uid)
     sets = []
     if idle and _enough(needs, idle):
-        sets.append(MaskSet(idle, tuple([AtLeast(free, amount) for free, amount in needs])))
+        sets.append(MaskSet(idle, tuple([AtLeast(amounts, amount) for amounts, amount in needs])))
     single = busy
     if reusable:
         own = sorted({mask for mask, _ in reusable if not mask & ~idle})
         single = busy + [mask for mask in own if not any(mask_set.has(mask) for mask_set in sets)]
-    fits = partial(_fits, manager, state, uid, request) if reusable else partial(_enough, needs)
-    sets += [MaskSet(mask, (), mask) for mask in single if fits(mask)]
+    for mask in single:
+        fits = _fits(manager, state, uid, request, mask) if reusable else _enough(needs, mask)
+        if fits:
+            sets.append(MaskSet(mask, (), mask))
     return HintFamily(tuple(sets), narrowest(manager, request)) if sets else None
 
 

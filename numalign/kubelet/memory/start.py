@@ -90,6 +90,7 @@ def start(
         resources=resources,
         places={resource: place for place, resource in enumerate(resources)},
         offered=tuple(sum(1 << node for node in tables if name in tables[node]) for name in resources),
+        everywhere=frozenset(name for name in resources if all(name in tables[node] for node in tables)),
         total=column(0),
         system_reserved=column(1),
         allocatable=allocatable,

@@ -48,6 +48,8 @@ class MemoryManager(NamedTuple):
     """Resource -> its position in `resources`."""
     offered: PerNode = ()
     """Per resource the nodes that have a table for it (rule 11)."""
+    everywhere: frozenset[str] = frozenset()
+    """Resources for which every node has a table."""
     total: tuple[PerNode, ...] = ()
     system_reserved: tuple[PerNode, ...] = ()
     allocatable: tuple[PerNode, ...] = ()

@@ -11,9 +11,20 @@ Quantities = dict[str, Quantity]
 """Resource -> quantity."""
 
 
-def amounts(written: Mapping[str, object]) -> Quantities:
+class Known(Quantities):
+    """Quantities by their text, each read when it is first asked for: the pods of a scenario repeat few texts."""
+
+    def __missing__(self, text: str) -> Quantity:
+        """Read a text; errors as in `amount`."""
+        read = self[text] = delivered(parse(text))
+        return read
+
+
+def amounts(written: Mapping[str, object], known: Known | None = None) -> Quantities:
     """Read a map of resource names to quantities, as the API server delivers it."""
-    return {name: amount(text) for name, text in written.items()}
+    if known is None:
+        return {name: amount(text) for name, text in written.items()}
+    return {name: known[text] if type(text) is str else amount(text) for name, text in written.items()}
 
 
 def amount(written: object) -> Quantity:

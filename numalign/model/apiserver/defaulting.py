@@ -10,21 +10,25 @@ from collections.abc import Iterable, Mapping
 from typing import Final, Never
 
 from numalign.errors import InputError
-from numalign.model.apiserver.amounts import Quantities, amount, amounts
+from numalign.model.apiserver.amounts import Known, Quantities, amount, amounts
 from numalign.model.pod import NO_STATUS, Container, ContainerKind, Manifest, Pod, PodLevel, PodStatus, QoS
 
 _NOTHING: Final[Mapping[str, Never]] = {}
 """Every empty mapping of every pod: there may be very many pods."""
 
 
-def read_pod(manifest: Manifest) -> Pod:
+def read_pod(manifest: Manifest, known: Known | None = None) -> Pod:
     """Read a pod manifest as the API server delivers it (docs/rules/kubelet-files.md 55).
+
+    Args:
+        manifest: the pod.
+        known: quantities of containers that were read before, kept by whoever reads many pods.
 
     Raises:
         InputError: a field has the wrong type or no quantity in it; `where` is the field's path.
     """
     try:
-        pod = _pod(manifest)
+        pod = _pod(manifest, known)
         if _is_plain(manifest):
             return pod
     except (AttributeError, TypeError, ValueError, KeyError) as error:
@@ -42,26 +46,30 @@ def _refuse(manifest: Manifest) -> None:
         raise InputError(problem.message, problem.path)
 
 
+_PLAIN = frozenset({"metadata", "spec"})
+_PLAIN_METADATA = frozenset({"name", "uid"})
+_PLAIN_SPEC = frozenset({"containers", "initContainers"})
 _PLAIN_CONTAINER = frozenset({"name", "resources", "image"})
 _PLAIN_INIT_CONTAINER = _PLAIN_CONTAINER | {"restartPolicy"}
 
 
 def _is_plain(manifest: Manifest) -> bool:
     """Tell whether reading has looked at all there is. Other fields are kept as read, so their types need a look."""
-    spec = manifest["spec"]
-    return (
-        manifest.keys() <= {"metadata", "spec"}
-        and (manifest.get("metadata") or {}).keys() <= {"name", "uid"}
-        and spec.keys() <= {"containers", "initContainers"}
-        and all(container.keys() <= _PLAIN_CONTAINER for container in spec["containers"])
-        and all(container.keys() <= _PLAIN_INIT_CONTAINER for container in spec.get("initContainers") or ())
-    )
+    metadata, spec = manifest.get("metadata"), manifest["spec"]
+    if not manifest.keys() <= _PLAIN or not spec.keys() <= _PLAIN_SPEC:
+        return False
+    if metadata and not metadata.keys() <= _PLAIN_METADATA:
+        return False
+    for container in spec["containers"]:
+        if not container.keys() <= _PLAIN_CONTAINER:
+            return False
+    return all(container.keys() <= _PLAIN_INIT_CONTAINER for container in spec.get("initContainers") or ())
 
 
-def _pod(manifest: Manifest) -> Pod:
+def _pod(manifest: Manifest, known: Known | None) -> Pod:
     metadata = manifest.get("metadata") or {}
     spec = manifest["spec"]
-    containers = containers_of(spec)
+    containers = containers_of(spec, known)
     name: str = metadata.get("name") or ""
     namespace: str = metadata.get("namespace") or "default"
     uid: str = metadata.get("uid") or f"{namespace}/{name}"
@@ -105,31 +113,31 @@ def _allocated(statuses: Iterable[Manifest] | None) -> Mapping[str, Quantities]:
     return {one["name"]: amounts(one.get("allocatedResources") or {}) for one in statuses or ()}
 
 
-def containers_of(spec: Manifest) -> tuple[Container, ...]:
+def containers_of(spec: Manifest, known: Known | None = None) -> tuple[Container, ...]:
     """Read the containers of a pod's spec in the kubelet's order, with requests filled in from limits."""
     host = bool(spec.get("hostNetwork"))
     result = []
     for manifest in spec.get("initContainers") or ():
         kind: ContainerKind = "sidecar" if manifest.get("restartPolicy") == "Always" else "init"
-        result.append(_container(manifest, kind, host))
+        result.append(_container(manifest, kind, host, known))
     apps = spec["containers"]
     if type(apps) is not list:
         raise TypeError(apps)
-    result.extend([_container(manifest, "app", host) for manifest in apps])
+    result.extend([_container(manifest, "app", host, known) for manifest in apps])
     return tuple(result)
 
 
-def _container(manifest: Manifest, kind: ContainerKind, host: bool) -> Container:
+def _container(manifest: Manifest, kind: ContainerKind, host: bool, known: Known | None) -> Container:
     resources = manifest.get("resources") or {}
     written = resources.get("limits")
-    limits = amounts(written) if written else {}
+    limits = amounts(written, known) if written else {}
     wanted = resources.get("requests")
     requests = _requests(wanted, written or {}, limits) if wanted else limits
     ports = manifest.get("ports")
     name = manifest["name"]
     if type(name) is not str:
         raise TypeError(name)
-    return Container(name=name, kind=kind, requests=requests, limits=limits, ports=_ports(ports, host) if ports else ())
+    return Container(name, kind, requests, limits, _ports(ports, host) if ports else ())
 
 
 def _requests(wanted: Manifest, written: Manifest, limits: Quantities) -> Quantities:

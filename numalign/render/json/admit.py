@@ -29,22 +29,25 @@ def hint_json(hint: TopologyHint) -> Data:
 
 def holding_json(holding: Holding) -> Data:
     """Write what one container holds: exclusive CPUs, memory blocks, devices."""
+    cpus, devices, memory, _ = holding
     return {
-        "cpus": cpus_json(holding.cpus),
-        "memory": blocks_json(holding.memory) or None,
+        "cpus": cpus_json(cpus),
+        "memory": blocks_json(memory) if memory else None,
         "devices": {
             held.resource: {
                 "ids": sorted(held.ids),
                 "perNuma": {str(numa): count for numa, count in held.per_numa.items()},
             }
-            for held in holding.devices
-        },
+            for held in devices
+        }
+        if devices
+        else {},
     }
 
 
 def blocks_json(blocks: Iterable[Block]) -> list[Data]:
     """Write blocks of memory."""
-    return [{"numaNodes": list(ids(block.mask)), "type": block.type, "bytes": block.size} for block in blocks]
+    return [{"numaNodes": list(ids(mask)), "type": resource, "bytes": size} for mask, resource, size in blocks]
 
 
 def cpus_json(cpus: int | None) -> str | None:

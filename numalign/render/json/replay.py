@@ -9,6 +9,7 @@ from numalign.render.json.admit import blocks_json, cpus_json, hint_json, holdin
 from numalign.render.json.data import Data
 
 if TYPE_CHECKING:
+    from numalign.kubelet.topology.hints import TopologyHint
     from numalign.results.replay import FinalState, PodPart, ReplayResult, StepResult
 
 
@@ -23,23 +24,34 @@ def replay_json(result: ReplayResult) -> Data:
     answer: Data = {}
     if result.reserved_cpus is not None:
         answer["reservedCPUs"] = format_set(result.reserved_cpus)
-    answer["steps"] = [_step(step) for step in result.steps]
+    hints = _Hints()
+    answer["steps"] = [_step(step, hints) for step in result.steps]
     if result.final is not None:
         answer["finalState"] = _final(result.final)
     return answer
 
 
-def _step(step: StepResult) -> Data:
+class _Hints(dict["TopologyHint", Data]):
+    """Hints as they are written, each once: a scenario has few different ones."""
+
+    def __missing__(self, hint: TopologyHint) -> Data:
+        """Write a hint."""
+        written = self[hint] = hint_json(hint)
+        return written
+
+
+def _step(step: StepResult, hints: _Hints) -> Data:
     if step.panic is not None:
         return {"panic": step.panic}
     pool = cpus_json(step.shared_pool)
     if step.qos is None:
-        errors: Data = {"startErrors": dict(step.start_errors)} if step.start_errors else {}
-        return {**errors, "sharedPool": pool}
+        if step.start_errors:
+            return {"startErrors": dict(step.start_errors), "sharedPool": pool}
+        return {"sharedPool": pool}
     answer: Data = {"admit": step.admitted, "qos": step.qos}
     if step.admitted:
         answer["containers"] = {
-            one.name: {"hint": hint_json(one.hint), **holding_json(one.holding)} for one in step.containers
+            name: {"hint": hints[hint], **holding_json(holding)} for name, hint, holding in step.containers
         }
         if step.pod_level:
             answer["podLevel"] = _part(step.pod_level)

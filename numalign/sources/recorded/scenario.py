@@ -13,6 +13,7 @@ from numalign.errors import InputError, StartError
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.releases.release import Version
 from numalign.kubelet.releases.table import parse_version
+from numalign.model.apiserver.amounts import Known
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.machine import Machine
 from numalign.model.pod import Pod
@@ -112,11 +113,12 @@ def read(line: bytes) -> Scenario:
     steps = data.get("steps")
     if not isinstance(steps, list):
         raise InputError("steps: expected a list")
+    known = Known()
     return Scenario(
         id=str(data.get("id", "")),
         config=config,
         machine=machine,
-        steps=tuple(_step(step, index) for index, step in enumerate(steps)),
+        steps=tuple([_step(step, index, known) for index, step in enumerate(steps)]),
         version=None if version is None else parse_version(str(version), "kubeletVersion"),
         start_error=start_error,
     )
@@ -129,18 +131,17 @@ def _mapping(data: Mapping[str, object], key: str) -> dict[str, object]:
     return value
 
 
-def _step(step: object, index: int) -> Step:
-    where = f"steps[{index}]"
+def _step(step: object, index: int, known: Known) -> Step:
     if not isinstance(step, dict):
-        raise InputError(f"{where}: expected an object")
+        raise InputError(f"steps[{index}]: expected an object")
     op, pod = step.get("op"), step.get("pod")
     if op == "admit":
         if not isinstance(pod, dict):
-            raise InputError(f"{where}.pod: expected a pod manifest")
-        read_one = read_pod(pod)
+            raise InputError(f"steps[{index}].pod: expected a pod manifest")
+        read_one = read_pod(pod, known)
         return Step("admit", read_one.name, read_one)
     if op not in ("start", "remove"):
-        raise InputError(f'{where}.op: expected "admit", "start" or "remove", got {json.dumps(op)}')
+        raise InputError(f'steps[{index}].op: expected "admit", "start" or "remove", got {json.dumps(op)}')
     if not isinstance(pod, str):
-        raise InputError(f"{where}.pod: expected a pod's name")
+        raise InputError(f"steps[{index}].pod: expected a pod's name")
     return Step(op, pod)
