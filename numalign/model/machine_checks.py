@@ -85,7 +85,7 @@ def _disjoint(groups: Sequence[int], key: str, everything: int, *, whole: bool) 
 
 def _spans(cores: Sequence[int], groups: Sequence[int], what: str) -> Iterator[MachineFinding]:
     """Cores that lie only partly in a group."""
-    if not groups:
+    if not any(core & group and core & ~group for group in groups for core in cores):
         return
     first_cpus = reduce(or_, [core & -core for core in cores], 0)
     everything = reduce(or_, groups, 0)

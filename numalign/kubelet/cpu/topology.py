@@ -101,11 +101,14 @@ def build(machine: Machine) -> CPUTopology:
     for node, core in entries:
         core_id = (core & -core).bit_length() - 1
         socket = socket_of.get(core_id, node)
-        uncore = uncore_of.get(core_id, socket)
         cores[core_id] = core
         nodes[node] = nodes.get(node, 0) | core
         sockets[socket] = sockets.get(socket, 0) | core
-        uncores[uncore] = uncores.get(uncore, 0) | core
+        if uncore_of:
+            uncore = uncore_of.get(core_id, socket)
+            uncores[uncore] = uncores.get(uncore, 0) | core
+    if not uncore_of:
+        uncores = sockets  # where no cache is known, a socket stands for one
     num_cpus = cpus.bit_count()
     node_units, socket_units, uncore_units = _units(nodes), _units(sockets), _units(uncores)
     return CPUTopology(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from numalign.model import cpuset, quantity
 from numalign.model.path import child
@@ -140,6 +140,9 @@ def amount(value: object, path: Path, what: str = "bytes") -> int:
     return number
 
 
+_LISTS: Final = (list, tuple)
+
+
 def cpus(value: object, path: Path) -> int:
     """Take a CPU set: a Linux list, or a plain list of CPU ids (a single id may be a number)."""
     members = 0
@@ -155,14 +158,15 @@ def cpus(value: object, path: Path) -> int:
         return members
     if type(value) is int:
         return 1 << integer(value, path, 0, MAX_CPU, "a CPU id")
-    if not isinstance(value, list | tuple):
+    if not isinstance(value, _LISTS):
         raise FieldError(path, f'expected a CPU list like "0-3,8", got {shown(value)}')
     for index, cpu in enumerate(value):
         if type(cpu) is not int or not 0 <= cpu <= MAX_CPU:
             integer(cpu, (*path, index), 0, MAX_CPU, "a CPU id")
-        if members >> cpu & 1:
+        bit = 1 << cpu
+        if members & bit:
             raise FieldError((*path, index), f"CPU {cpu} is in the list twice")
-        members |= 1 << cpu
+        members |= bit
     return members
 
 
