@@ -9,8 +9,10 @@ STAMP := $(VENV)/.installed
 demo: $(STAMP)
 	$(BIN)/numalign admit pods/announcement.yaml --machine figure-1 --policy single-numa-node || test $$? -eq 1
 
+# Where PYTHONDONTWRITEBYTECODE is set every process of the tests would compile them, and what they import, anew.
+test: export PYTHONDONTWRITEBYTECODE =
 test: $(STAMP)
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 soak: $(STAMP)
 	$(BIN)/python -m pytest -m soak

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import gc
+import os
+import shutil
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 VECTORS = Path(__file__).parent / "vectors"
+
+IN_MEMORY = Path("/dev/shm")
+ROOM = 2 << 30
+"""Bytes that have to be free there for the tests' own files, some hundred MB, to go there: no disk is waited for."""
+if IN_MEMORY.is_dir() and os.access(IN_MEMORY, os.W_OK) and shutil.disk_usage(IN_MEMORY).free > ROOM:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(IN_MEMORY))
 
 settings.register_profile(
     "numalign",
@@ -22,6 +31,23 @@ settings.load_profile("numalign")
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--vectors", default=str(VECTORS), metavar="DIR", help="folder of recorded decisions to judge by")
     parser.addoption("--sysfs", default=None, metavar="DIR", help="folder of captured machines to read as well")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Bring tests together that share what is slow to read."""
+    first: dict[object, int] = {}
+    marks = [item.get_closest_marker("together") for item in items]
+    keys = [
+        first.setdefault(mark.args if mark else item, place)
+        for place, (item, mark) in enumerate(zip(items, marks, strict=True))
+    ]
+    items[:] = [items[place] for place in sorted(range(len(items)), key=keys.__getitem__)]
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector thousands of tests that stay to the end."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

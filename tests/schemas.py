@@ -11,8 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import jsonschema
-from referencing import Registry, Resource
+from jsonschema_rs import Draft202012Validator, Registry
 
 import numalign
 
@@ -24,20 +23,20 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 
 
 @cache
-def validator(name: str) -> jsonschema.Draft202012Validator:
+def validator(name: str) -> Draft202012Validator:
     """Return the validator of a schema as it is published."""
-    return jsonschema.Draft202012Validator(SCHEMAS[name], registry=_registry(SCHEMAS))
+    return Draft202012Validator(SCHEMAS[name], registry=_registry(SCHEMAS))
 
 
 @cache
-def strictly(name: str) -> jsonschema.Draft202012Validator:
+def strictly(name: str) -> Draft202012Validator:
     """Return a validator that also refuses keys that the schema does not name."""
     strict = {each: closed(schema) for each, schema in SCHEMAS.items()}
-    return jsonschema.Draft202012Validator(strict[name], registry=_registry(strict))
+    return Draft202012Validator(strict[name], registry=_registry(strict))
 
 
-def _registry(schemas: dict[str, Any]) -> Registry[Any]:
-    return Registry().with_resources((schema["$id"], Resource.from_contents(schema)) for schema in schemas.values())
+def _registry(schemas: dict[str, Any]) -> Registry:
+    return Registry([(schema["$id"], schema) for schema in schemas.values()])
 
 
 def closed(schema: Any) -> Any:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from numalign.errors import InputError, Notice
@@ -44,7 +46,7 @@ def answer(config: KubeletConfig, machine: str, *, ideal: bool = True) -> tuple[
 
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_a_schema_is_one(name: str) -> None:
-    validator(name).check_schema(SCHEMAS[name])
+    jsonschema.Draft202012Validator.check_schema(SCHEMAS[name])
     assert SCHEMAS[name]["$id"] == f"urn:numalign:v1:{name}"
 
 
@@ -85,7 +87,7 @@ def test_pinned_memory_and_a_kubelet_with_every_setting_are_described() -> None:
 def test_scenarios_and_what_replay_answers_are_described(family: str) -> None:
     """Also the recorded answers obey the schema, those with a crash, a hang and a refused start included."""
     seen = set()
-    for case in list(cases(VECTORS / f"{family}.jsonl.gz"))[::10]:
+    for case in islice(cases(VECTORS / f"{family}.jsonl.gz"), 0, None, 10):
         validator("scenario").validate(case)
         one = scenario.read(json.dumps(case).encode())
         decided = (

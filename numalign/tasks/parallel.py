@@ -20,6 +20,10 @@ MAX_RETRIES: Final = 2
 """So often a piece is done again after its worker died."""
 
 
+CONNECT_TIMEOUT = 10
+"""Seconds in which a Dask scheduler has to answer."""
+
+
 class Engine(NamedTuple):
     """Where work is done."""
 
@@ -144,7 +148,7 @@ def _client(distributed: Any, engine: Engine, jobs: int) -> Any:
         )
         return distributed.Client(cluster)
     try:
-        return distributed.Client(engine.address, timeout="10s")
+        return distributed.Client(engine.address, timeout=CONNECT_TIMEOUT)
     except (OSError, ValueError) as error:
         raise InputError(f"no Dask scheduler answers at {engine.address}: {error}", "--address") from None
 

@@ -243,7 +243,7 @@ def test_a_standard_input_that_cannot_be_read_is_status_2(arguments: tuple[str |
 @pytest.mark.parametrize("output", ["table", "wide"])
 def test_any_size_of_a_terminal_gives_an_answer(variable: str, value: str, output: str) -> None:
     arguments = ("admit", PODS / "announcement.yaml", "-m", "figure-1", "-o", output)
-    done = numalign(*arguments, env={"FORCE_COLOR": "1", variable: value})
+    done = in_process(*arguments, env={"FORCE_COLOR": "1", variable: value})
     assert done.status == 1
     assert max(map(len, done.out.splitlines())) < 2000
 

@@ -13,6 +13,7 @@ import re
 import struct
 import subprocess
 import termios
+from functools import cache
 
 import pyte
 import pytest
@@ -52,6 +53,14 @@ TITLES = {
 }
 
 
+CASES = [
+    pytest.param(name, width, id=f"{name}-{width}", marks=pytest.mark.together(f"{name} {width}"))
+    for name in COMMANDS
+    for width in WIDTHS
+]
+"""Both tests of a screen run one after another, so that it is written once."""
+
+
 def on_a_terminal(width: int, *arguments: str, **environment: str) -> list[str]:
     """Run the command on a terminal of a width; returns its lines without colours and the blanks at their ends."""
     text = re.sub(r"\x1b\[[0-9;]*m", "", written(width, *arguments, **environment)).replace("\r\n", "\n")
@@ -63,11 +72,13 @@ def screen(width: int, text: str) -> str:
     shown = pyte.Screen(width, MAX_LINES)
     pyte.Stream(shown).feed(text)
     assert shown.cursor.y < MAX_LINES - 1, "it scrolled"
+    shown.lines = shown.cursor.y + 1  # the lines below are empty, and take most of the time
     return "\n".join(line.rstrip() for line in shown.display).rstrip() + "\n"
 
 
+@cache
 def written(width: int, *arguments: str, **environment: str) -> str:
-    """Run the command on a terminal of a width; returns all that it wrote there."""
+    """Run the command once on a terminal of a width; returns all that it wrote there."""
     main, end = pty.openpty()
     fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
     settings = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "TERM": "xterm", "PYTHONPATH": str(ROOT)}
@@ -87,8 +98,7 @@ def written(width: int, *arguments: str, **environment: str) -> str:
     return found.decode()
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(("name", "width"), CASES)
 def test_a_table_stays_a_table(name: str, width: int) -> None:
     lines = on_a_terminal(width, *COMMANDS[name])
 
@@ -99,8 +109,7 @@ def test_a_table_stays_a_table(name: str, width: int) -> None:
     assert long == []
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(("name", "width"), CASES)
 def test_the_screen_is_what_it_was(name: str, width: int) -> None:
     golden = SCREENS / f"{name}-{width}.txt"
     seen = screen(width, written(width, *COMMANDS[name]))

@@ -15,7 +15,7 @@ from numalign.analysis.matrix import matrix
 from numalign.analysis.refusal import Refusal, decisions, refusal
 from numalign.analysis.whatif.change import WayOut
 from numalign.analysis.whatif.changes import changes
-from numalign.analysis.whatif.situation import Event, Situation
+from numalign.analysis.whatif.situation import Event, Replays, Situation
 from numalign.errors import StartError
 from numalign.kubelet import node as twin
 from numalign.kubelet.admission import Outcome, Session, admit, end, open_session
@@ -72,7 +72,7 @@ def judged(data: dict[str, Any]) -> list[Judged]:
 def refusals(data: dict[str, Any]) -> Iterator[tuple[int, Situation, Outcome]]:
     """Play a scenario; give each refusal with the step and what the pod met."""
     one = scenario.read(json.dumps(data).encode())
-    start = Situation(Setup(one.machine, one.config, "kubelet"))
+    start = Situation(Setup(one.machine, one.config, "kubelet"), replays=Replays())
     try:
         start.session()
     except StartError:

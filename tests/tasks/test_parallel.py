@@ -78,7 +78,9 @@ def test_a_dask_cluster_gives_the_same() -> None:
 
 def test_a_dask_scheduler_that_does_not_answer_is_wrong_input() -> None:
     code = (
+        "from numalign.tasks import parallel\n"
         "from numalign.tasks.parallel import Engine, run_all\n"
+        "parallel.CONNECT_TIMEOUT = 1\n"
         "run_all(abs, [1], Engine(dask=True, address='tcp://127.0.0.1:1'))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import TYPE_CHECKING
 
 from numalign.errors import InputError, Notice
@@ -215,7 +216,7 @@ def load_machine(spec: str) -> LoadedMachine:
         InputError: there is no such machine or file, or it is no machine.
     """
     if spec in bundled.names():
-        return _load_file(bundled.path(spec), "bundled")
+        return _load_bundled(spec)
     if spec != "-" and not _exists(spec):
         if "=" in spec:
             return _load_short(spec)
@@ -224,6 +225,12 @@ def load_machine(spec: str) -> LoadedMachine:
             return _load_file(file, spec, node)
         raise InputError(f"no file and no bundled machine has this name; {bundled.nearest(spec)}", fields.shown(spec))
     return _load_file(spec, "standard input" if spec == "-" else spec)
+
+
+@cache
+def _load_bundled(name: str) -> LoadedMachine:
+    """Read a machine that comes with numalign, once: `explain` tries them all for each refused pod."""
+    return _load_file(bundled.path(name), "bundled")
 
 
 def _exists(spec: str) -> bool:

@@ -240,15 +240,18 @@ NEVER = ('topology manager policy alpha-level options not enabled, but option "x
 
 @cache
 def recorded() -> str:
-    return "".join(gzip.open(path, "rt").read() for path in sorted((VECTORS / "versions").glob("*.gz"))).replace(
-        '\\"', '"'
-    )
+    """Return every text of some words in the recorded answers once, between quotation marks."""
+    found: set[str] = set()
+    for path in sorted((VECTORS / "versions").glob("*.gz")):
+        strings = gzip.decompress(path.read_bytes()).decode().replace('\\"', "\0").split('"')
+        found.update(string for string in strings if string.count(" ") >= SENTENCE)
+    return '"'.join(sorted(found)).replace("\0", '"')
 
 
 @pytest.mark.parametrize("text", [text for text in texts() if text not in (*HELD_ABOVE, *NEVER)])
 def test_a_text_of_the_rules_stands_in_a_recorded_answer(text: str) -> None:
     """Those answers are matched word for word by the conformance test."""
-    form = re.escape(text).replace('"x"', '"[a-z-]+"').replace("…", ".*")
+    form = re.escape(text.strip("…")).replace('"x"', '"[a-z-]+"').replace("…", ".*")
     for placeholder in ("NAMES", "NAME", "CAUSE", r"\bR\b"):
         form = re.sub(placeholder, '[^"]+?', form)
     assert re.search(form, recorded()), text

@@ -29,8 +29,8 @@ def facts(name: str, folder: Path = FOLDER) -> dict[str, Any]:
 
 
 def each(chosen: Iterable[str]) -> list[ParameterSet]:
-    """Give the machines as parameters of a test; where tests run in several processes, one takes all of a machine's."""
-    return [pytest.param(name, id=name, marks=pytest.mark.xdist_group(name)) for name in chosen]
+    """Give the machines as parameters of a test; all tests of one machine run one after another."""
+    return [pytest.param(name, id=name, marks=pytest.mark.together(name)) for name in chosen]
 
 
 def tree(name: str, folder: Path = FOLDER) -> Tree:

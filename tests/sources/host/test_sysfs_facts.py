@@ -22,7 +22,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         chosen = snapshots.names(folder)
         metafunc.parametrize(
             "snapshot",
-            [pytest.param((name, folder), id=name, marks=pytest.mark.xdist_group(name)) for name in chosen],
+            [pytest.param((name, folder), id=name, marks=pytest.mark.together(name)) for name in chosen],
         )
 
 

@@ -52,7 +52,7 @@ def worker(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return snapshots.unpack("worker-32c-2n", tmp_path_factory.mktemp("worker"))
 
 
-@pytest.mark.xdist_group("worker-32c-2n")
+@pytest.mark.together("worker-32c-2n")
 @pytest.mark.parametrize("make", [case[1] for case in ODD], ids=[case[0] for case in ODD])
 @pytest.mark.parametrize("name", FILES)
 def test_what_is_no_file_is_like_a_missing_one(name: str, make: Callable[[Path], None], worker: Path) -> None:
