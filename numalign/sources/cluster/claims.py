@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final, TypeVar
+from typing import BinaryIO, Final, TypeVar
 
 from numalign.dra import reading
 from numalign.dra.values import Claim, DeviceClass, Node, Slice
 from numalign.errors import InputError
+from numalign.sources.cluster.stream import HEAD_BYTES, Item, Rejoined, is_json, items
 from numalign.sources.pods.files import documents_of, readable_documents
 from numalign.sources.pods.pod_objects import Carrier, Thing, carriers_of, things_of
-from numalign.sources.text.yaml import STDIN, Document, FilePath
+from numalign.sources.text.found import Found
+from numalign.sources.text.yaml import MAX_INPUT, STDIN, Document, FilePath, iter_documents
 from numalign.values import NamedTuple
 
 T = TypeVar("T")
@@ -225,12 +228,23 @@ def _collected(documents: Iterable[Document], *, pods: bool, broken: list[InputE
 
 
 def read_slices(name: FilePath) -> ClaimObjects:
-    """Read a dump of a cluster, or what `numalign dra slices` printed.
+    """Read a dump of a cluster, or what `numalign dra slices` printed; of JSON only an item at a time is held.
 
     Raises:
         InputError: as `read_objects`, or there is no ResourceSlice in it.
     """
-    found = objects_of(documents_of(name))
+    if str(name) == "-":
+        found = _of_dump(sys.stdin.buffer, STDIN)
+    elif os.path.isdir(name):
+        found = objects_of(documents_of(name))
+    else:
+        try:
+            with open(name, "rb") as file:
+                found = _of_dump(file, str(name))
+        except OSError as error:
+            raise InputError(f"cannot be read: {error.strerror or error}", str(name)) from None
+        except ValueError:
+            raise InputError("no file can have this name", repr(str(name))) from None
     if not found.slices:
         shown = STDIN if str(name) == "-" else str(name)
         raise InputError(
@@ -238,3 +252,23 @@ def read_slices(name: FilePath) -> ClaimObjects:
             shown,
         )
     return found
+
+
+def _of_dump(file: BinaryIO, name: str) -> ClaimObjects:
+    head = file.read(HEAD_BYTES)
+    if not is_json(head):
+        return objects_of(iter_documents(head + file.read(MAX_INPUT + 1), name))
+    return objects_of(_Item(name, one) for one in items(Rejoined(head, file), name))
+
+
+class _Item(Document):
+    """An item of a dump: what is in it is told with the line where it begins."""
+
+    def __init__(self, name: str, item: Item) -> None:
+        data = item.data
+        if item.list_kind.endswith("List") and isinstance(data, dict):
+            data.setdefault("kind", item.list_kind.removesuffix("List"))
+        super().__init__(name, Found(data, item.line, "", item.line), is_json=True)
+
+    def _places(self) -> Iterator[tuple[str, int]]:
+        return iter(())

@@ -10,14 +10,11 @@ from numalign.errors import InputError, Notice
 from numalign.sources.cluster import koordinator, nrt, numatopology
 from numalign.sources.cluster.nrt import ReadNRT
 from numalign.sources.cluster.objects import NodeRead, PodRead, PodReader, ended, read_node
-from numalign.sources.cluster.stream import items
+from numalign.sources.cluster.stream import HEAD_BYTES, Rejoined, is_json, items
 from numalign.sources.cluster.topology import CPUTopologyRead
 from numalign.sources.text.fields import FieldError, Path, dotted
 from numalign.sources.text.yaml import STDIN, FilePath, load_documents
 from numalign.values import NamedTuple
-
-HEAD_BYTES = 1 << 16
-"""The bytes at the beginning that show whether a file is JSON."""
 
 
 class Dump(NamedTuple):
@@ -59,9 +56,9 @@ def read(path: FilePath) -> Dump:
 def _read(file: BinaryIO, name: str) -> Dump:
     reading = _Reading(name)
     head = file.read(HEAD_BYTES)
-    if head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{":
-        for place, thing in enumerate(items(_Rejoined(head, file), name)):
-            reading.take(thing, ("items", place))
+    if is_json(head):
+        for place, one in enumerate(items(Rejoined(head, file), name)):
+            reading.take(one.data, ("items", place))
     else:
         for document in load_documents(head + file.read(), name):
             data = document.data
@@ -69,18 +66,6 @@ def _read(file: BinaryIO, name: str) -> Dump:
             for place, thing in enumerate(listed if isinstance(listed, list) else [data]):
                 reading.take(thing, ("items", place) if listed else ())
     return reading.done()
-
-
-class _Rejoined:
-    """A file whose first bytes were read already."""
-
-    def __init__(self, head: bytes, file: BinaryIO) -> None:
-        self._head = head
-        self._file = file
-
-    def read(self, size: int = -1) -> bytes:
-        head, self._head = self._head, b""
-        return head or self._file.read(size)
 
 
 class _Reading:

@@ -14,6 +14,7 @@ from typing import Final, Protocol
 
 from numalign.errors import InputError
 from numalign.sources.text.bounds import MAX_DEPTH
+from numalign.values import NamedTuple
 
 PIECE_BYTES: Final = 4 << 20
 """How many bytes are read at once."""
@@ -21,6 +22,9 @@ MAX_ITEM: Final = 64 << 20
 """Largest item in characters."""
 MAX_FILE: Final = 2 << 30
 """Largest file in bytes."""
+
+HEAD_BYTES: Final = 1 << 16
+"""The bytes at the beginning that show whether a file is JSON."""
 
 _BLANK: Final = re.compile(r"[ \t\r\n]*")
 
@@ -32,7 +36,35 @@ class Readable(Protocol):
         """Give at most so many bytes; none at the end."""
 
 
-def items(file: Readable, name: str) -> Iterator[object]:
+class Item(NamedTuple):
+    """An object of a file."""
+
+    data: object
+    line: int
+    """Where it begins."""
+    list_kind: str = ""
+    """The kind of the List it is in (`PodList`), where that is said before its items."""
+
+
+class Rejoined:
+    """A file whose first bytes were read already."""
+
+    def __init__(self, head: bytes, file: Readable) -> None:
+        self._head = head
+        self._file = file
+
+    def read(self, size: int, /) -> bytes:
+        """Give the first bytes, whatever is asked for, then what the file gives."""
+        head, self._head = self._head, b""
+        return head or self._file.read(size)
+
+
+def is_json(head: bytes) -> bool:
+    """Tell whether a file that begins so is JSON."""
+    return head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{"
+
+
+def items(file: Readable, name: str) -> Iterator[Item]:
     """Yield the items of every List of a file, and every other object as it is.
 
     Raises:
@@ -45,8 +77,9 @@ def items(file: Readable, name: str) -> Iterator[object]:
         yield from _document(text)
 
 
-def _document(text: _Text) -> Iterator[object]:
+def _document(text: _Text) -> Iterator[Item]:
     """Read one document: the items of its `items`, or itself where it has none."""
+    line = text.line
     text.take("{")
     fields: dict[str, object] = {}
     is_list = False
@@ -57,20 +90,22 @@ def _document(text: _Text) -> Iterator[object]:
         text.take(":")
         if key == "items" and text.peek() == "[":
             is_list = True
-            yield from _items(text)
+            kind = fields.get("kind")
+            yield from _items(text, kind if isinstance(kind, str) else "")
         else:
             fields[key] = text.value()
         if text.peek() != "}":
             text.take(",")
     text.take("}")
     if not is_list:
-        yield fields
+        yield Item(fields, line)
 
 
-def _items(text: _Text) -> Iterator[object]:
+def _items(text: _Text, list_kind: str) -> Iterator[Item]:
     text.take("[")
     while text.peek() != "]":
-        yield text.value()
+        line = text.line
+        yield Item(text.value(), line, list_kind)
         if text.peek() != "]":
             text.take(",")
     text.take("]")
@@ -87,6 +122,8 @@ class _Text:
         self._text = ""
         self._at = 0
         self._line = 1
+        self._counted = 0
+        """Up to here of the text lines are counted."""
         self._bytes = 0
         self._ended = False
         self._more()
@@ -127,16 +164,22 @@ class _Text:
                     return value
             self._more()
 
+    @property
+    def line(self) -> int:
+        """Where reading has come to."""
+        self._line += self._text.count("\n", self._counted, self._at)
+        self._counted = self._at
+        return self._line
+
     def error(self, message: str) -> InputError:
         """Make the error that says where reading has come to."""
-        line = self._line + self._text.count("\n", 0, self._at)
-        return InputError(message, f"{self._name}:{line}")
+        return InputError(message, f"{self._name}:{self.line}")
 
     def _more(self) -> None:
         """Read the next piece, and let go of what was read."""
-        self._line += self._text.count("\n", 0, self._at)
+        self._line = self.line
         rest = self._text[self._at :]
-        self._at = 0
+        self._at = self._counted = 0
         if len(rest) > MAX_ITEM:
             raise self.error(f"an item larger than {MAX_ITEM >> 20} MiB, or text that never ends")
         piece = self._file.read(max(PIECE_BYTES, len(rest)))
