@@ -44,7 +44,7 @@ class LintedPod(NamedTuple):
         return self._replace(
             findings=tuple(finding for finding, _ in kept),
             lines=tuple(line for _, line in kept),
-            ignored=tuple(finding.code for finding in self.findings if finding.code in codes),
+            ignored=(*self.ignored, *(finding.code for finding in self.findings if finding.code in codes)),
         )
 
     @property

@@ -27,7 +27,7 @@ def load_claims(request: ClaimsRequest) -> ClaimObjects:
     """
     files = [name for name in request.files if name != "-"]
     broken: list[InputError] = []
-    given = read_beside_pods(files, broken)
+    given = read_beside_pods(files, broken, request.documents)
     for error in broken:
         raise error
     return given.over(read_slices(request.slices))

@@ -24,6 +24,8 @@ class Reference(NamedTuple):
     from_template: bool = False
     origin: str = ""
     """Where the object stands: `file:line`."""
+    annotations: Mapping[str, object] = {}
+    """Of the object."""
 
 
 def references(pod: Pod, objects: ClaimObjects) -> Iterator[Reference]:
@@ -35,12 +37,14 @@ def references(pod: Pod, objects: ClaimObjects) -> Iterator[Reference]:
             placed = objects.templates.get((pod.namespace, template))
             claim = placed.claim._replace(name=f"{pod.name}-{name}") if placed is not None else None
             origin = placed.origin if placed is not None else ""
-            yield Reference(name, claim, f"ResourceClaimTemplate {template}", from_template=True, origin=origin)
+            wanted = f"ResourceClaimTemplate {template}"
+            notes = placed.annotations if placed is not None else {}
+            yield Reference(name, claim, wanted, from_template=True, origin=origin, annotations=notes)
         else:
-            wanted = entry.get("resourceClaimName") or ""
-            placed = objects.claims.get((pod.namespace, wanted))
-            found, origin = (placed.claim, placed.origin) if placed is not None else (None, "")
-            yield Reference(name, found, f"ResourceClaim {wanted}", origin=origin)
+            named = entry.get("resourceClaimName") or ""
+            placed = objects.claims.get((pod.namespace, named))
+            found, origin, notes = placed if placed is not None else (None, "", {})
+            yield Reference(name, found, f"ResourceClaim {named}", origin=origin, annotations=notes)
 
 
 def elsewhere(claims: Iterable[Claim], attempt: Attempt) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
+from numalign.analysis.lint.check import IGNORE, check_ignored
 from numalign.analysis.lint.finding import Finding
 from numalign.dra.features import features
 from numalign.dra.lint import driver_of_class, lint_claim, lint_claim_on, requests_of
@@ -16,41 +17,51 @@ from numalign.model.pod import Container, Pod
 from numalign.model.quantity import NANO, value
 from numalign.results.lint import LintedPod
 from numalign.sources.cluster.claims import ClaimObjects, Placed, read_beside_pods, read_slices
-from numalign.sources.text.yaml import FilePath
+from numalign.sources.text.yaml import STDIN, Document, FilePath
 from numalign.tasks.dra_claims import references, users
 
 
 class ClaimRules:
     """Judges the claims of pods by the files they stand in, and by a cluster's slices if there are any."""
 
-    def __init__(self, files: Iterable[FilePath], slices: FilePath | None) -> None:
+    def __init__(self, files: Iterable[FilePath], slices: FilePath | None, documents: Iterable[Document] = ()) -> None:
         self.broken: list[InputError] = []
         """Objects in the files that are none, if there are several inputs; else the first of them is raised."""
-        names = [name for name in files if str(name) != "-"]
+        names = list(files)
         several = len(names) > 1 or any(os.path.isdir(name) for name in names)
-        given = read_beside_pods(names, self.broken if several else None)
+        given = read_beside_pods(names, self.broken if several else None, documents)
         self._objects: ClaimObjects = given if slices is None else given.over(read_slices(slices))
         self._published = slices is not None
         self._given = given
         self._used: set[tuple[str, str, str]] = set()
         """What pods use: (`ResourceClaim NAME`, namespace, where it stands)."""
 
-    def findings(self, pod: Pod, file: str) -> tuple[Finding, ...]:
-        """Judge the claims of a pod that stands in a file."""
+    def findings(self, pod: Pod, file: str) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
+        """Judge the claims of a pod that stands in a file: findings, and codes that a claim's annotation passes over.
+
+        Raises:
+            InputError: the annotation names an unknown code.
+        """
         named = list(references(pod, self._objects.near(file)))
         self._used |= {(one.wanted, pod.namespace, one.origin) for one in named}
-        found = []
+        found: list[Finding] = []
+        ignored: list[str] = []
         for index, one in enumerate(named):
             path = child("spec.resourceClaims", index)
             if one.claim is not None:
-                found += list(self._claim(one.claim, path))
+                codes = _passed_over(one.annotations, one.origin)
+                for finding in self._claim(one.claim, path):
+                    if finding.code in codes:
+                        ignored.append(finding.code)
+                    else:
+                        found.append(finding)
             elif self._published:
                 message = f"{one.wanted} is neither in these files nor in the cluster"
                 found.append(
                     Finding(message, "create it, or name another one", path, "impossible", code="claim-absent")
                 )
         claims = {one.name: one.claim for one in named if one.claim is not None}
-        return (*found, *self._cpus(pod, claims))
+        return (*found, *self._cpus(pod, claims)), tuple(ignored)
 
     def alone(self) -> Iterator[LintedPod]:
         """Judge the claims and templates of the files that no pod used so far."""
@@ -58,7 +69,8 @@ class ClaimRules:
             for key, first in known.items():
                 for placed in (first, *self._given.again.get((kind, key), ())):
                     if (f"{kind} {key[1]}", key[0], placed.origin) not in self._used:
-                        yield self._alone(kind, key, placed)
+                        alone = self._alone(kind, key, placed)
+                        yield alone.without(_passed_over(placed.annotations, placed.origin))
 
     def _alone(self, kind: str, key: tuple[str, str], placed: Placed) -> LintedPod:
         findings = tuple(self._claim(placed.claim, "spec.devices"))
@@ -70,7 +82,7 @@ class ClaimRules:
             kind=kind,
             owner=key[1],
             file=placed.file,
-            is_file=True,
+            is_file=placed.file != STDIN,
             line=line,
             findings=findings,
             lines=(line,) * len(findings),
@@ -120,6 +132,15 @@ class ClaimRules:
             and CAPACITY in form.capacity
             and driver_of_class(form.device_class, self._objects.classes) == DRIVER
         )
+
+
+def _passed_over(annotations: Mapping[str, object], origin: str) -> tuple[str, ...]:
+    """Read which codes a claim's own annotation passes over, as a pod's does."""
+    text = annotations.get(IGNORE)
+    codes = [code.strip() for code in text.split(",")] if isinstance(text, str) else []
+    for code in filter(None, codes):
+        check_ignored(code, f"{origin}: {child('metadata.annotations', IGNORE)}")
+    return tuple(filter(None, codes))
 
 
 def _unmirrored(container: Container, wanted: int, pod: Pod) -> Iterator[Finding]:

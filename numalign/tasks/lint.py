@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numalign.kubelet.admission import Session
     from numalign.kubelet.setup import Setup
     from numalign.sources.pods.manifest import PodSource
+    from numalign.sources.text.yaml import Document
     from numalign.tasks.dra_lint import ClaimRules
 
 
@@ -26,6 +27,7 @@ def lint(
     ignore: Sequence[str] = (),
     files: Sequence[str] = (),
     slices: str | None = None,
+    documents: Sequence[Document] = (),
     claims_alone: bool = False,
 ) -> LintResult:
     """Examine pods, manifest by manifest.
@@ -36,6 +38,7 @@ def lint(
         ignore: codes (or `code@container`) to pass over, beside those of the pods' own annotations.
         files: where the pods come from; claims, templates and classes in them are judged too.
         slices: a dump of what is published, to judge claims by.
+        documents: those of standard input that have claims.
         claims_alone: the files have claims or templates; those that no pod uses are judged too.
 
     Raises:
@@ -45,7 +48,11 @@ def lint(
     for code in ignore:
         check_ignored(code, "--ignore")
     session = None if on is None else _empty_node(on)
-    claims = _claim_rules(sources, files, slices, alone=claims_alone)
+    claims = None
+    if claims_alone or slices is not None or any(source.pod.spec.get("resourceClaims") for source in sources):
+        from numalign.tasks.dra_lint import ClaimRules
+
+        claims = ClaimRules(files, slices, documents)
     pods: list[LintedPod] = []
     # Pods of one document get their lines together: a large one is read for them once.
     for _, members in groupby(sources, key=lambda source: id(source.document)):
@@ -61,17 +68,6 @@ def _empty_node(on: Setup) -> Session:
     return open_session(on)
 
 
-def _claim_rules(
-    sources: Sequence[PodSource], files: Sequence[str], slices: str | None, *, alone: bool
-) -> ClaimRules | None:
-    """Prepare to judge claims, if there are any."""
-    if not alone and slices is None and not any(source.pod.spec.get("resourceClaims") for source in sources):
-        return None
-    from numalign.tasks.dra_lint import ClaimRules
-
-    return ClaimRules(files, slices)
-
-
 def _linted(
     sources: Sequence[PodSource], on: Session | None, ignore: Sequence[str], claims: ClaimRules | None
 ) -> Iterator[LintedPod]:
@@ -80,8 +76,9 @@ def _linted(
     reports: list[Report] = []
     for source in sources:
         try:
-            about_claims = claims.findings(source.pod, document.name) if claims is not None else ()
-            reports.append(lint_pod(source.pod, on, ignore, about_claims))
+            about_claims, passed_over = claims.findings(source.pod, document.name) if claims is not None else ((), ())
+            report = lint_pod(source.pod, on, ignore, about_claims)
+            reports.append(report._replace(ignored=tuple(dict.fromkeys((*report.ignored, *passed_over)))))
         except InputError as error:
             raise document.error(error.message, source.place(error.where)) from None
     places = [

@@ -9,6 +9,7 @@ from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.sources.machine.changes import Changes
+    from numalign.sources.text.yaml import Document
 
 
 class KubeletRequest(NamedTuple):
@@ -126,5 +127,7 @@ class ClaimsRequest(NamedTuple):
     """The node that the machine is; None: the one of its name, or the only one."""
     files: tuple[str, ...] = ()
     """Where the pods come from: their claims and templates may be there too. Standard input is not read twice."""
+    documents: tuple[Document, ...] = ()
+    """Those of standard input that have claims."""
     pod_files: Mapping[str, str] = {}
     """Pod (`namespace/name`) -> the file it stands in, whose claims it takes where several files have one of a name."""

@@ -22,6 +22,7 @@ from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.sources.pods.manifest import PodSource
+    from numalign.sources.text.yaml import Document
     from numalign.tasks.requests import KubeletRequest, PodsRequest
 
 
@@ -55,6 +56,8 @@ class LoadedPods(NamedTuple):
     """Where those of `tried` come from."""
     broken: tuple[InputError, ...] = ()
     """What is wrong with inputs that were left out, where several were given."""
+    claims: tuple[Document, ...] = ()
+    """Documents of standard input with claims (`PodInput.claims`)."""
 
     @property
     def files(self) -> dict[str, str]:
@@ -259,7 +262,7 @@ def load_pods(request: PodsRequest, there: tuple[Pod, ...] = (), machine: Machin
         beside, notices = found.pods, found.notices
     copies = manifest.Copies(request.replicas, request.role_replicas, request.gang)
     given = manifest.read(request.names, copies, beside=(*there, *beside), needed=bool(request.names))
-    return LoadedPods(beside, given.pods, (*notices, *given.notices), given.sources, given.broken)
+    return LoadedPods(beside, given.pods, (*notices, *given.notices), given.sources, given.broken, given.claims)
 
 
 def file_of(source: PodSource) -> str | None:

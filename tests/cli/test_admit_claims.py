@@ -369,3 +369,17 @@ def test_schedule_says_where_an_older_scheduler_might_choose_otherwise(tmp_path:
     done = scheduled(tmp_path, objects, pods, "--scheduler-version", "1.33")
     assert done.status == 2
     assert "--scheduler-version: claims are known for schedulers of 1.34, 1.35, 1.36, got 1.33" in done.err
+
+
+def test_claims_of_standard_input_are_those_of_its_pods(tmp_path: Path) -> None:
+    names = files(tmp_path, gpus(1), [])
+    text = json.dumps({"kind": "List", "items": [one("g", request("r", "gpu")), pod("p", "g")]})
+
+    for command in ("admit", "explain"):
+        done = in_process(command, "-", "-m", MACHINE, "--slices", names[1], "-o", "json", stdin=text.encode())
+        assert done.status == 0, done.err
+        assert done.json["claims"]["pods"][0]["containers"][0]["verdict"] == "spread"
+    (tmp_path / "fleet.yaml").write_text(FLEET, encoding="utf-8")
+    cluster = ("--cluster", str(tmp_path / "fleet.yaml"), "--slices", names[1], "-o", "json")
+    done = in_process("schedule", "-", *cluster, stdin=text.encode())
+    assert done.json["pods"][0]["claims"]["containers"][0]["verdict"] == "spread"

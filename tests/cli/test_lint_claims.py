@@ -12,6 +12,7 @@ from tests.cli.running import ROOT, in_process
 from tests.dra.objects import NUMA, claim, request
 from tests.schemas import strictly
 
+STDIN = ("lint", "-", "-o", "json")
 API = {"apiVersion": "resource.k8s.io/v1"}
 CLUSTER = str(ROOT / "docs" / "examples" / "dra" / "cluster.yaml")
 T4 = [{"cel": {"expression": "device.attributes['gpu.nvidia.com'].productName == 'T4'"}}]
@@ -189,3 +190,60 @@ def test_a_claim_that_a_pod_uses_is_judged_once(tmp_path: Path) -> None:
     found(tmp_path, gpu_and("dra.net", "dra.net/numaNode"))
     done = in_process("lint", str(tmp_path / "p.json"), "-o", "json")
     assert [one["kind"] for one in done.json["pods"]] == ["Pod"]
+
+
+WRONG_NAME = (ROOT / "docs" / "examples" / "dra" / "wrong-name.yaml").read_text(encoding="utf-8")
+
+
+def test_a_claim_of_standard_input_is_judged_without_pods() -> None:
+    done = in_process(*STDIN, stdin=WRONG_NAME.encode())
+
+    strictly("lint-result").validate(done.json)
+    assert done.status == 1
+    [one] = done.json["pods"]
+    assert (one["kind"], [finding["code"] for finding in one["findings"]]) == ("ResourceClaim", ["claim-attribute"])
+
+
+def test_slices_and_pods_cannot_both_be_standard_input() -> None:
+    done = in_process("lint", "-", "--slices", "-", stdin=WRONG_NAME.encode())
+    assert done.status == 2
+    assert "standard input" in done.err
+
+
+@pytest.mark.parametrize("where", ["claim", "template", "the template's claims"])
+def test_a_claim_passes_over_rules_by_its_own_annotation(where: str) -> None:
+    notes = {"annotations": {"numalign/ignore": "claim-attribute, claim-devices"}}
+    wanted = claim("c", request("gpu", "gpu.nvidia.com"), request("nic", "dra.net"), match="dra.net/numaNode")
+    made: dict[str, Any] = {**API, "kind": "ResourceClaim", **wanted}
+    if where != "claim":
+        made = {**made, "kind": "ResourceClaimTemplate", "spec": {"spec": made["spec"]}}
+    part = made["spec"] if where == "the template's claims" else made
+    by = "resourceClaimName" if where == "claim" else "resourceClaimTemplateName"
+    resources = {"claims": [{"name": "d"}]}
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p"},
+        "spec": {"containers": [{"name": "c", "resources": resources}], "resourceClaims": [{"name": "d", by: "c"}]},
+    }
+    for items in ([pod, made], [made]):
+        text = json.dumps({"kind": "List", "items": items})
+        assert "claim-attribute" in in_process(*STDIN, stdin=text.encode()).out
+    part["metadata"] = {**part.get("metadata", {}), **notes}
+    for items in ([pod, made], [made]):
+        found = in_process(*STDIN, stdin=json.dumps({"kind": "List", "items": items}).encode()).json
+        [one] = found["pods"]
+        assert "claim-attribute" not in [finding["code"] for finding in one["findings"]]
+        assert "claim-attribute" in one["ignored"]
+
+
+def test_an_unknown_code_in_a_claim_s_annotation_is_refused(tmp_path: Path) -> None:
+    made = {**API, "kind": "ResourceClaim", **claim("c", request("gpu", "gpu.nvidia.com"))}
+    made["metadata"] = {"name": "c", "annotations": {"numalign/ignore": "claim-atribute"}}
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps(made), encoding="utf-8")
+
+    done = in_process("lint", str(path))
+
+    assert done.status == 2
+    assert f'{path}:1: metadata.annotations["numalign/ignore"]: no rule has the code "claim-atribute"' in done.err

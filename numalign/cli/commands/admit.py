@@ -113,7 +113,7 @@ def _with_gangs_and_claims(result: AdmitResult, up: LoadedPods, pods: PodsReques
     if slices is not None:
         from numalign.tasks.claimed import claims_on, load_claims
 
-        request = ClaimsRequest(slices, pods.node_name, pods.names, up.files)
+        request = ClaimsRequest(slices, pods.node_name, pods.names, up.claims, up.files)
         claims = claims_on(result.setup, result.pods, up.tried, load_claims(request), request)
         result = result._replace(claims=claims)
     return result

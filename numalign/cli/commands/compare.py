@@ -132,7 +132,7 @@ def command(
     )
     if slices is not None:
         up = up._replace(notices=tuple(but_claims(up.notices, slices)))
-        result = _with_claims(result, up, ClaimsRequest(slices, pods.node_name, pods.names, up.files))
+        result = _with_claims(result, up, ClaimsRequest(slices, pods.node_name, pods.names, up.claims, up.files))
     _print(output, result, up, settings, pods, here.there, quiet=quiet)
     enough = need is None or {"any": any, "all": all}[need](one.admit for one in result.rows)
     return report(up.broken, ExitStatus.DONE if enough else ExitStatus.NO)

@@ -147,7 +147,7 @@ def _explained(
         return result
     from numalign.tasks.claimed import claims_on, load_claims
 
-    request = ClaimsRequest(asked.slices, asked.pods.node_name, asked.pods.names, up.files)
+    request = ClaimsRequest(asked.slices, asked.pods.node_name, asked.pods.names, up.claims, up.files)
     told = [one.pod for one in result.pods]
     return result._replace(claims=claims_on(here.setup, told, up.tried, load_claims(request), request))
 

@@ -99,9 +99,15 @@ def command(
         raise click.UsageError("name at least one POD: a file, a folder, or - for standard input")
     on = None if machine is None else load_setup(machine, kubelet)
     given = read((*pod, *files), unique=False, mixed=True, needed=False)
-    alone = "-" not in (*pod, *files) and any(kind in given.without_pod for kind in CLAIM_KINDS)
+    alone = any(kind in given.without_pod for kind in CLAIM_KINDS)
     result = lint(
-        given.sources, on=on and on.setup, ignore=ignore, files=(*pod, *files), slices=slices, claims_alone=alone
+        given.sources,
+        on=on and on.setup,
+        ignore=ignore,
+        files=(*pod, *files),
+        slices=slices,
+        documents=given.claims,
+        claims_alone=alone,
     )
     broken = (*given.broken, *result.broken)
     if write_baseline and baseline is None:

@@ -95,7 +95,7 @@ def _claims(slices: str, names: tuple[str, ...], up: LoadedPods, release: str) -
     from numalign.tasks.dra_check import asked_features
 
     asked = asked_features(release, "", "--scheduler-version")
-    return ClaimDesk(load_claims(ClaimsRequest(slices, None, names)), up.files, asked)
+    return ClaimDesk(load_claims(ClaimsRequest(slices, None, names, up.claims)), up.files, asked)
 
 
 def _print(output: Output, result: ScheduleResult, fleet: Fleet, origin: str, notices: Sequence[Notice]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
 from typing import BinaryIO, Final, TypeVar
 
 from numalign.dra import reading
@@ -29,6 +30,8 @@ class Placed(NamedTuple):
     claim: Claim
     origin: str
     """`file:line`."""
+    annotations: Mapping[str, object] = {}
+    """Its own; of a template also those that its claims get."""
 
     @property
     def file(self) -> str:
@@ -132,7 +135,7 @@ class _Collected:
             claim = _read(thing, reading.read_claim if is_claim else reading.read_template)
             known = self.claims if is_claim else self.templates
             key = (claim.namespace or "default", claim.name)
-            placed = Placed(claim, f"{thing.document.name}:{thing.document.line(thing.path)}")
+            placed = Placed(claim, f"{thing.document.name}:{thing.document.line(thing.path)}", _annotations(thing.data))
             if key not in known:
                 known[key] = placed
                 return
@@ -142,6 +145,16 @@ class _Collected:
             self.again[kind, key] = (*further, placed)
         else:
             self.others += 1
+
+
+def _annotations(data: Mapping[str, object]) -> dict[str, object]:
+    spec = data.get("spec")
+    found: dict[str, object] = {}
+    for part in (spec if isinstance(spec, Mapping) else {}, data):
+        metadata = part.get("metadata")
+        own = metadata.get("annotations") if isinstance(metadata, Mapping) else None
+        found |= own if isinstance(own, Mapping) else {}
+    return found
 
 
 def _read(thing: Thing, read: reading.Reader[T]) -> T:
@@ -178,18 +191,22 @@ def objects_of(documents: Iterable[Document]) -> ClaimObjects:
     return _collected(documents, pods=False)
 
 
-def read_beside_pods(names: Iterable[FilePath], broken: list[InputError] | None = None) -> ClaimObjects:
+def read_beside_pods(
+    names: Iterable[FilePath], broken: list[InputError] | None = None, documents: Iterable[Document] = ()
+) -> ClaimObjects:
     """Read the files and folders that pods were read from: what cannot be read in them was said with the pods.
 
     Args:
         names: the inputs.
         broken: takes what is wrong with an object, which is left out then, and files may have claims of the same name
             (`ClaimObjects.near`); None: it is raised.
+        documents: those of standard input.
 
     Raises:
         InputError: an object in them is wrong; `where` has file, line and field.
     """
-    return _collected(_each_once(names, readable_documents), pods=False, broken=broken)
+    files = _each_once((name for name in names if str(name) != "-"), readable_documents)
+    return _collected(chain(files, documents), pods=False, broken=broken)
 
 
 def _each_once(names: Iterable[FilePath], documents: Callable[[FilePath], Iterator[Document]]) -> Iterator[Document]:

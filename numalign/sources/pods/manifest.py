@@ -26,6 +26,7 @@ FINISHED: Final = ("Succeeded", "Failed")
 """Phases of pods that have ended."""
 
 
+_OF_CLAIMS: Final = frozenset({"DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice"})
 MAX_SPECS_REMEMBERED: Final = 10_000
 """How many different specs are looked out for."""
 
@@ -92,6 +93,8 @@ class PodInput(NamedTuple):
     """What was passed over, tried in part or approximated, a line of each kind."""
     broken: tuple[InputError, ...] = ()
     """What is wrong with inputs (or objects in them) that were left out; only where several were given."""
+    claims: tuple[Document, ...] = ()
+    """Documents of standard input with claims, templates, classes or slices: nobody can read them there again."""
 
     @property
     def pods(self) -> tuple[Pod, ...]:
@@ -150,6 +153,7 @@ def read(
         finished=reading.finished,
         notices=notices,
         broken=tuple(reading.broken),
+        claims=tuple(reading.claims),
     )
 
 
@@ -179,6 +183,7 @@ class _Reading:
         self.finished = 0
         self.notices: list[Notice] = []
         self.broken: list[InputError] = []
+        self.claims: list[Document] = []
         self._read: dict[int, Pod] = {}
         """Id of a spec -> the first pod that has it."""
 
@@ -235,7 +240,10 @@ def _read_all(names: Sequence[FilePath], mixed: bool) -> _Reading:
         refuse = partial(reading.refuse, file=file, mixed=mixed) if several else None
         try:
             for document in load_file(file):
-                reading.take(search(document, check=True, refused=refuse))
+                found = search(document, check=True, refused=refuse)
+                reading.take(found)
+                if file == "-" and not _OF_CLAIMS.isdisjoint(found.without_pod):
+                    reading.claims.append(document)
         except InputError as error:
             said = explained(error, file)
             if refuse is None:
