@@ -147,6 +147,8 @@ class _Search:
         self.work = work
         self._start = work
         self._refused_by: int | None = None
+        self._passed: list[tuple[RequestKey, Mapping[Gate, int]]] = []
+        """For each device taken from among others: what those before it failed at."""
 
     def run(self) -> bool:
         """Search; true if all claims got their devices."""
@@ -217,7 +219,8 @@ class _Search:
         candidate = devices[place.position]
         gate = self._take(place.key, wanted, candidate, must=True)
         if gate is not None:
-            self._record(place, {gate: 1}, None)
+            alike = [one for one in devices if gate == self._free_gate(place.key, wanted, one)]
+            self._record(place, {gate: len(alike) or 1}, None)
             return _Found.NO
         following = place.key if self._features.release == "1.36" else place.key._replace(alternative=0)
         found = yield place._replace(key=following, position=place.position + 1)
@@ -241,7 +244,9 @@ class _Search:
                 if gate == "constraint" and constraint_index is None:
                     constraint_index = self._refused_by
                 continue
+            self._passed.append((place.key, gates))
             found = yield place._replace(position=place.position + 1, start=index + 1)
+            self._passed.pop()
             if found is _Found.YES:
                 return found
             self._give_back(place.key, wanted)
@@ -260,8 +265,9 @@ class _Search:
 
     def _gate(self, key: RequestKey, wanted: Wanted, candidate: Candidate) -> Gate | None:
         """Look at what needs no bookkeeping: is it free, is it selected (D-6a)."""
-        if not self._is_free(key, wanted, candidate):
-            return "in use"
+        taken = self._free_gate(key, wanted, candidate)
+        if taken is not None:
+            return taken
         if candidate.device.binding_conditions and not self._features.binding:
             return "pool"
         if candidate.device.consumes and not self._features.partitionable:
@@ -270,6 +276,12 @@ class _Search:
         if not self._selection.selects(candidate, key, wanted.request, wanted.class_, claim):
             return "selector"
         return None
+
+    def _free_gate(self, key: RequestKey, wanted: Wanted, candidate: Candidate) -> Gate | None:
+        """Say by whom a device is held, if it may not be taken (again)."""
+        if self._is_free(key, wanted, candidate):
+            return None
+        return "taken" if self._holders.get(candidate.identity) else "in use"
 
     def _is_free(self, key: RequestKey, wanted: Wanted, candidate: Candidate) -> bool:
         """Tell whether a device may be taken (again) by a request (D-6, D-10, D-10a)."""
@@ -282,8 +294,9 @@ class _Search:
     def _take(self, key: RequestKey, wanted: Wanted, candidate: Candidate, *, must: bool) -> Gate | None:
         """Take a device, or name the gate it failed at (D-6, D-7, D-11 to D-13)."""
         identity, device, _ = candidate
-        if not self._is_free(key, wanted, candidate):
-            return "in use"
+        held = self._free_gate(key, wanted, candidate)
+        if held is not None:
+            return held
         counts = self._counts(candidate)
         if counts and not self._counters.take(device, identity):
             return "counter"
@@ -373,4 +386,10 @@ class _Search:
         here = (place.key.claim, place.key.request, place.position)
         stuck = self.stuck
         if stuck is None or here > (stuck.key.claim, stuck.key.request, stuck.position):
-            self.stuck = Rejections(place.key, place.position, dict(gates), constraint_index)
+            total = dict(gates)
+            # From 1.35 on a request goes on behind the device it took last (D-6a): what fell before is counted there.
+            for key, earlier in self._passed if self._features.release != "1.34" else ():
+                for gate, count in earlier.items() if key == place.key else ():
+                    total[gate] = total.get(gate, 0) + count
+            taken = frozenset(grip.candidate.identity for grips in self.taken for grip in grips)
+            self.stuck = Rejections(place.key, place.position, total, constraint_index, taken)

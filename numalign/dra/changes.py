@@ -15,6 +15,7 @@ from numalign.dra.values import Claim, Constraint, DeviceRequest, Toleration
 from numalign.dra.why import drivers_of, form_of
 from numalign.errors import InputError
 from numalign.model.quantity import NANO, Quantity, canonical, from_int
+from numalign.model.words import nearest
 from numalign.values import NamedTuple
 
 ChangeKind = Literal["attribute", "constraint", "count", "capacity", "class", "selector", "toleration", "free"]
@@ -81,15 +82,23 @@ def _ideas(attempt: Attempt, claims: tuple[Claim, ...], key: RequestKey) -> Iter
         changed_form = form._replace(selectors=form.selectors[:index] + form.selectors[index + 1 :])
         text = f"drop the selector {_short(selector or '')} of {form.name}"
         yield _Idea("selector", text, _with_form(claims, key, changed_form), attempt)
-    here = drivers_of(attempt, form.device_class)
-    for name in sorted(attempt.classes)[:MAX_CLASSES]:
-        # A class of other things altogether is no small change, unless this one means nothing at all.
-        if name != form.device_class and (not here or here & drivers_of(attempt, name)):
-            changed_form = form._replace(device_class=name)
-            text = f"ask for deviceClassName {name} instead of {form.device_class or 'none'} in {form.name}"
-            yield _Idea("class", text, _with_form(claims, key, changed_form), attempt)
+    for name in _other_classes(attempt, form.device_class):
+        changed_form = form._replace(device_class=name)
+        text = f"ask for deviceClassName {name} instead of {form.device_class or 'none'} in {form.name}"
+        yield _Idea("class", text, _with_form(claims, key, changed_form), attempt)
     if attempt.used.whole or attempt.used.shared:
         yield _Idea("free", "wait until other claims on this node have ended", claims, attempt._replace(used=Usage()))
+
+
+def _other_classes(attempt: Attempt, asked: str) -> list[str]:
+    """Name classes to try instead: of the same drivers; for one that is not there, the one that was probably meant."""
+    if asked not in attempt.classes:
+        near = nearest(asked, attempt.classes, 0.6)
+        return [near] if near is not None else []
+    here = drivers_of(attempt, asked)
+    names = [name for name in sorted(attempt.classes)[:MAX_CLASSES] if name != asked]
+    # A class of other things altogether is no small change, unless this one means nothing at all.
+    return [name for name in names if not here or here & drivers_of(attempt, name)]
 
 
 def _constraint_text(written: Constraint) -> str:

@@ -10,8 +10,9 @@ from numalign.dra.values import Config, DeviceID, NodeSelector, Toleration
 from numalign.model.quantity import Quantity
 from numalign.values import NamedTuple
 
-Gate = Literal["in use", "selector", "counter", "taint", "capacity", "constraint", "pool"]
-"""What a device can fail at; `pool`: its pool is incomplete or invalid."""
+Gate = Literal["in use", "taken", "class", "selector", "counter", "taint", "capacity", "constraint", "pool"]
+"""What a device can fail at. `in use`: by another claim; `taken`: by the pod's own; `class`: the class means other
+devices; `pool`: its pool is incomplete or invalid."""
 
 
 class AllocatedDevice(NamedTuple):
@@ -55,6 +56,8 @@ class Rejections(NamedTuple):
     gates: Mapping[Gate, int]
     constraint: int | None = None
     """The first constraint that refused a device, by its place in the claim."""
+    taken: frozenset[DeviceID] = frozenset()
+    """What the pod's claims had taken there."""
 
 
 class Outcome(NamedTuple):

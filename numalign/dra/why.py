@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from numalign.dra.attempt import Attempt
 from numalign.dra.constraints import RequestName, covers, lookup
-from numalign.dra.result import Gate, Outcome
+from numalign.dra.result import Gate, Outcome, Rejections
 from numalign.dra.selection import AllocationError, Candidate, RequestKey, Selection, candidates
 from numalign.dra.values import Claim, Constraint, DeviceClass, DeviceRequest, Request
 from numalign.errors import InputError
@@ -37,6 +37,8 @@ class Why(NamedTuple):
     """The constraint that refused devices first."""
     publishers: tuple[Publisher, ...] = ()
     """Of the constraint's attribute, by driver."""
+    classes: tuple[str, ...] = ()
+    """The classes that there are, where the one that is asked for is none of them."""
 
 
 def why(attempt: Attempt, claims: Sequence[Claim], outcome: Outcome) -> Why | None:
@@ -55,10 +57,33 @@ def why(attempt: Attempt, claims: Sequence[Claim], outcome: Outcome) -> Why | No
         request=f"{request.name}/{form.name}" if request.alternatives else request.name,
         found=stuck.position if stuck is not None else 0,
         wanted=None if form.mode == "All" else form.number,
-        gates=stuck.gates if stuck is not None else {},
+        gates=_by_class(attempt, form, stuck) if stuck is not None else {},
         constraint=written,
         publishers=publishers(attempt, claim, written) if written is not None else (),
+        classes=() if form.device_class in attempt.classes else tuple(sorted(attempt.classes)),
     )
+
+
+def _by_class(attempt: Attempt, form: DeviceRequest, stuck: Rejections) -> dict[Gate, int]:
+    """Count devices of other classes as such, whatever they failed at first."""
+    selection = Selection(attempt.node, attempt.features)
+    bare = DeviceRequest("", form.device_class)
+    gates = dict(stuck.gates)
+    others = 0
+    for pool in attempt.pools():
+        for one in candidates(pool) if pool.is_usable else ():
+            if _selects(selection, one, RequestKey(0, 0), bare, attempt.classes):
+                continue
+            gate: Gate = "selector"
+            if one.identity in stuck.taken:
+                gate = "taken"
+            elif one.identity in attempt.used.whole:
+                gate = "in use"
+            if gates.get(gate, 0):
+                gates[gate] -= 1
+                others += 1
+    found: dict[Gate, int] = {"class": others, **gates}
+    return {gate: count for gate, count in found.items() if count}
 
 
 def form_of(claim: Claim, key: RequestKey) -> tuple[Request, DeviceRequest]:

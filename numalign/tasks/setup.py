@@ -262,7 +262,14 @@ def load_pods(request: PodsRequest, there: tuple[Pod, ...] = (), machine: Machin
         beside, notices = found.pods, found.notices
     copies = manifest.Copies(request.replicas, request.role_replicas, request.gang)
     given = manifest.read(request.names, copies, beside=(*there, *beside), needed=bool(request.names))
-    return LoadedPods(beside, given.pods, (*notices, *given.notices), given.sources, given.broken, given.claims)
+    return LoadedPods(
+        beside=beside,
+        tried=given.pods,
+        notices=(*notices, *given.notices),
+        sources=given.sources,
+        broken=given.broken,
+        claims=given.claims,
+    )
 
 
 def file_of(source: PodSource) -> str | None:

@@ -219,3 +219,50 @@ def test_nodes_that_fail_alike_are_told_once(tmp_path: Path) -> None:
 
     assert done.out.count("what would help") == 1
     assert "default/c on node-0, node-1, node-2 and 4 more nodes:" in done.out
+
+
+def taken_by_others(*devices: str) -> dict[str, object]:
+    results = [
+        {"request": "r", "driver": "gpu.example.com", "pool": "node-0", "device": name, "adminAccess": False}
+        for name in devices
+    ]
+    held = {**API, "kind": "ResourceClaim", **claim("others", request("r", "gpu", len(devices)))}
+    return {**held, "status": {"allocation": {"devices": {"results": results}}}}
+
+
+T4 = [{"cel": {"expression": "device.attributes['gpu.example.com'].?model.orValue('') == 'T4'"}}]
+ALL = {"name": "g", "exactly": {"deviceClassName": "gpu", "allocationMode": "All"}}
+FAILED: list[tuple[str, list[dict[str, object]], dict[str, int]]] = [
+    ("held by others", [request("g", "gpu", 4)], {"in use": 2}),
+    ("too few, counted over all positions", [request("g", "gpu", 3)], {"in use": 2}),
+    ("its own selector", [request("g", "gpu", selectors=T4)], {"selector": 2, "in use": 2}),
+    ("taken by an earlier request", [request("a", "gpu", 2), request("b", "gpu")], {"in use": 2, "taken": 2}),
+    ("all of them", [ALL], {"in use": 2}),
+]
+
+
+@pytest.mark.parametrize(("requests", "gates"), [case[1:] for case in FAILED], ids=[case[0] for case in FAILED])
+def test_every_device_counts_at_the_gate_where_it_fell(
+    requests: list[dict[str, object]], gates: dict[str, int], tmp_path: Path
+) -> None:
+    """Two of four GPUs are held; a NIC of another driver is of another class."""
+    wanted = {**API, "kind": "ResourceClaim", **claim("c", *requests)}
+    nic = {**API, "kind": "ResourceSlice", **resource_slice("nic.example.com", [device("nic-0")], "node-0")}
+    objects = json.loads(Path(cluster(tmp_path)).read_text(encoding="utf-8"))["items"]
+    dump = written(tmp_path, "dump.json", *objects, nic, taken_by_others("gpu-0", "gpu-1"))
+
+    done = in_process("dra", "check", written(tmp_path, "c.json", wanted), "--slices", dump, "-o", "json")
+
+    strictly("dra-check-result").validate(done.json)
+    [node] = done.json["checks"][0]["nodes"]
+    expected = gates if requests == [ALL] else {"class": 1, **gates}
+    assert node["why"]["failedAt"] == expected
+
+
+def test_a_class_that_is_not_there_is_told_with_those_that_are(tmp_path: Path) -> None:
+    wanted = {**API, "kind": "ResourceClaim", **claim("c", request("g", "gpus"))}
+
+    done = in_process("dra", "check", written(tmp_path, "c.json", wanted), "--slices", cluster(tmp_path))
+
+    assert "  there are the classes gpu\n" in done.out
+    assert "ask for deviceClassName gpu instead of gpus in g" in done.out

@@ -29,7 +29,7 @@ def test_where_the_search_got_stuck_is_told() -> None:
     assert not found.allocated
     assert found.stuck is not None
     assert (found.stuck.key.request, found.stuck.position) == (1, 0)
-    assert found.stuck.gates == {"in use": 1, "selector": 1, "constraint": 2}
+    assert found.stuck.gates == {"taken": 1, "selector": 1, "constraint": 2}
 
 
 def test_a_claim_that_needs_deep_backtracking_ends_at_the_bound() -> None:

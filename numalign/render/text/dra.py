@@ -19,9 +19,12 @@ if TYPE_CHECKING:
 COLUMNS: Final = ("FOR", "NODE", "RESULT", "REQUEST", "DEVICES", "NUMA NODE")
 WIDE: Final = ("FOR", "NODE", "RESULT", "CLAIM", "REQUEST", "DEVICES", "NUMA NODE", "POOL", "TAKES", "SCORE")
 NODES_NAMED: Final = 3
+CLASSES_NAMED: Final = 6
 _GATES: Final[dict[Gate, tuple[str, str]]] = {
-    "in use": ("is in use", "are in use"),
-    "selector": ("fails a selector", "fail a selector"),
+    "in use": ("is in use by another claim", "are in use by other claims"),
+    "taken": ("is taken by another request here", "are taken by other requests here"),
+    "class": ("is of another class", "are of other classes"),
+    "selector": ("fails the request's selector", "fail the request's selector"),
     "taint": ("has a taint", "have a taint"),
     "counter": ("lacks counters of its pool", "lack counters of their pool"),
     "capacity": ("has too little capacity", "have too little capacity"),
@@ -53,7 +56,8 @@ def check_document(result: DraCheckResult, *, wide: bool) -> Document:
     several = len(result.checks) > 1
     if several:
         fitting = sum(check.fits for check in result.checks)
-        document += [Line(), Line(f"{fitting} of {len(result.checks)} can be allocated somewhere", "bold")]
+        text = f"{fitting} of {len(result.checks)} can be allocated somewhere, each by itself"
+        document += [Line(), Line(text, "bold")]
     return document
 
 
@@ -157,9 +161,15 @@ def _failure(check: ClaimsCheck, nodes: Sequence[NodeCheck]) -> Iterator[Line]:
 
 def why_lines(why: Why) -> Iterator[Line]:
     """Say where an attempt got stuck, and what the devices failed at."""
-    if why.gates or why.wanted is not None:
-        wanted = "all" if why.wanted is None else str(why.wanted)
-        yield Line(f"  request {why.request} of claim {why.claim} gets {why.found} of {wanted} devices")
+    if why.classes:
+        more = f" and {len(why.classes) - CLASSES_NAMED} more" if len(why.classes) > CLASSES_NAMED else ""
+        yield Line(f"  there are the classes {', '.join(why.classes[:CLASSES_NAMED])}{more}")
+    if not why.gates and why.constraint is None:
+        return
+    if why.wanted is not None:
+        yield Line(f"  request {why.request} of claim {why.claim} gets {why.found} of {_many(why.wanted, 'device')}")
+    elif why.gates:
+        yield Line(f"  request {why.request} of claim {why.claim} wants all devices and cannot have them")
     for gate, count in why.gates.items():
         yield Line(f"    {count} {_GATES[gate][count != 1]}")
     if why.constraint is not None:
