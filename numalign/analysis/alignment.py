@@ -237,7 +237,7 @@ def _functions(node: Node, held: Holding) -> Mapping[str, PCIFunction] | None:
 
 
 def _near(machine: Machine, numa: NUMANode) -> int:
-    """Give the mask of a node itself, or, where it has no CPUs, of the nearest nodes that have some."""
+    """Return the mask of a node itself, or, where it has no CPUs, of the nearest nodes that have some."""
     if numa.cpus:
         return 1 << numa.id
     ids = sorted(one.id for one in machine.numa_nodes)

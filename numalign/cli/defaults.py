@@ -105,7 +105,7 @@ def _all_flags(command: click.Command) -> Iterator[str]:
 
 
 def for_command(command: click.Command, name: str, found: Defaults) -> dict[str, Any]:
-    """Give the defaults of a command's parameters, as click takes them.
+    """Return the defaults of a command's parameters, as click takes them.
 
     Args:
         command: the command, or a group of commands.

@@ -168,7 +168,7 @@ def effective(pod: Pod, which: str) -> dict[str, int]:
 
 
 def of_node(pod: Pod) -> dict[str, int]:
-    """Give what a pod requests of the node as a whole, in billionths, without overhead.
+    """Return what a pod requests of the node as a whole, in billionths, without overhead.
 
     Pod-level requests, where the kubelet sees them, count instead of what the containers add up to.
     """

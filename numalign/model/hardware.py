@@ -103,7 +103,7 @@ class Hardware(NamedTuple):
     pci: tuple[PCIFunction, ...] = ()
 
     def unseen(self, believed: int) -> int:
-        """Give the online CPUs that are not among those a kubelet believes in."""
+        """Return the online CPUs that are not among those a kubelet believes in."""
         return 0 if self.cpus is None else self.cpus & ~believed
 
 

@@ -197,12 +197,12 @@ def _canonical_binary(whole: int) -> str:
 
 
 def value(quantity: Quantity) -> int:
-    """Give the whole units, rounded away from zero but for one odd case (rule 53). Exact, also beyond 64 bits."""
+    """Return the whole units, rounded away from zero but for one odd case (rule 53). Exact, also beyond 64 bits."""
     return _units(quantity, NANO)
 
 
 def milli(quantity: Quantity) -> int:
-    """Give the thousandths, rounded like `value`."""
+    """Return the thousandths, rounded like `value`."""
     return _units(quantity, NANO // 1000)
 
 
@@ -231,7 +231,7 @@ def add(one: Quantity, other: Quantity) -> Quantity:
 
 
 def delivered(quantity: Quantity) -> Quantity:
-    """Give the quantity as the API server hands it on: whole thousandths, in canonical form, read again (rule 55)."""
+    """Return the quantity as the API server hands it on: whole thousandths, in canonical form, read again (rule 55)."""
     nano, form, readable, _ = quantity
     if readable is not None and -_SAFE < readable < _SAFE:
         if form == "DecimalSI" or (form == "BinarySI" and readable):

@@ -32,7 +32,7 @@ def hugepages(size: str) -> str:
 
 
 def page_size(resource: str) -> str:
-    """Give the page size that a huge page resource names, as written: `hugepages-2Mi` is `2Mi`."""
+    """Return the page size that a huge page resource names, as written: `hugepages-2Mi` is `2Mi`."""
     return resource.removeprefix(HUGEPAGES)
 
 
@@ -79,5 +79,5 @@ def whole(resource: str, nano: int) -> int:
 
 
 def unit_of(resource: str) -> int:
-    """Give the billionths in what the fit check counts in: a milli-CPU, or one unit."""
+    """Return the billionths in what the fit check counts in: a milli-CPU, or one unit."""
     return MILLI if resource == CPU else NANO

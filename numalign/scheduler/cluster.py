@@ -43,7 +43,7 @@ class NodeEntry(NamedTuple):
     priorities: Mapping[str, int] = {}
 
     def view(self, config: SchedulerConfig) -> View:
-        """Give what a filter call reads."""
+        """Return what a filter call reads."""
         if config.kind == "nrt":
             return cache.read(config.cache, self.cached, self.published)
         return View(self.published if config.kind == "kep" else None)

@@ -197,7 +197,7 @@ def _key(look: _Look) -> Hashable:
 
 
 def _largest(nrt: NodeResourceTopology, zones: Sequence[NUMAZone]) -> dict[str, int]:
-    """Give the most of each resource that one zone of the empty node has."""
+    """Return the most of each resource that one zone of the empty node has."""
     known = {f"node-{zone.id}" for zone in zones}
     largest: dict[str, int] = {}
     for zone in nrt.zones:

@@ -19,7 +19,7 @@ class Fragmentation(NamedTuple):
 
     @property
     def share(self) -> Fraction:
-        """Give the part of the room that is useless for aligned copies: 0 nothing, 1 all."""
+        """Return the part of the room that is useless for aligned copies: 0 nothing, 1 all."""
         return 1 - Fraction(self.single, self.total) if self.total else Fraction(0)
 
     @property

@@ -89,7 +89,7 @@ def _holds(
 
 
 def least_distance(costs: Sequence[Sequence[int]], size: int) -> int:
-    """Give the smallest distance of any set of that size: the sum of all costs within it."""
+    """Return the smallest distance of any set of that size: the sum of all costs within it."""
     found = _closest(costs, range(len(costs)), size, lambda _: True)
     return found[0] if found else 0
 

@@ -52,7 +52,7 @@ class Fleet(NamedTuple):
 
 
 def published(node: ClusterNode) -> NodeResourceTopology | None:
-    """Give the object that a scheduler reads: the published one, or what an exporter without delay would publish.
+    """Return the object that a scheduler reads: the published one, or what an exporter without delay would publish.
 
     None: the node has no exporter, or nobody knows what it is made of.
     """

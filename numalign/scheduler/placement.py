@@ -187,7 +187,7 @@ def decode(payload: Payload, known: Iterable[ContainerId]) -> dict[ContainerId, 
 
 
 def lookup(placement: Placement, container: ContainerId) -> int:
-    """Give the NUMA node of a container.
+    """Return the NUMA node of a container.
 
     Raises:
         PlacementError: the placement does not know it.

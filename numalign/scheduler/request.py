@@ -114,7 +114,7 @@ def has_devices(pod: PodRequest) -> bool:
 def exclusive_amounts(
     guaranteed: bool, container: ContainerRequest, listed: Amounts | frozenset[str]
 ) -> dict[str, int]:
-    """Give what a container holds for itself once it runs (scheduling.md 3.4).
+    """Return what a container holds for itself once it runs (scheduling.md 3.4).
 
     Args:
         guaranteed: whether its pod is Guaranteed.

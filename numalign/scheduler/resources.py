@@ -34,7 +34,7 @@ def is_host_level(name: str) -> bool:
 
 
 def units(amount: int) -> int:
-    """Give the whole units of an amount, rounded up (scheduling.md C-5)."""
+    """Return the whole units of an amount, rounded up (scheduling.md C-5)."""
     return -(-amount // NANO)
 
 

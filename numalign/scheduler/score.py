@@ -60,7 +60,7 @@ def score_zones(
 
 
 def _least_zone(frees: Sequence[Amounts], items: Items, rate: _Rate, weights: Weights) -> int:
-    """Give the smallest non-zero score of the zones; 0 if all are 0 (2.3)."""
+    """Return the smallest non-zero score of the zones; 0 if all are 0 (2.3)."""
     return min([value for free in frees if (value := rate(free, items, weights))], default=0)
 
 

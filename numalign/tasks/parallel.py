@@ -154,7 +154,7 @@ def _client(distributed: Any, engine: Engine, jobs: int) -> Any:
 
 
 def product_of(settings: Sequence[tuple[str, Sequence[str]]]) -> Iterable[tuple[tuple[str, str], ...]]:
-    """Give every combination of settings, the last one changing fastest."""
+    """Return every combination of settings, the last one changing fastest."""
     if not settings:
         return [()]
     (name, values), rest = settings[0], settings[1:]

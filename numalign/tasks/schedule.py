@@ -86,7 +86,7 @@ class _Desk:
         self._start = 0
 
     def fleet(self) -> Fleet:
-        """Give the cluster as it is now."""
+        """Return the cluster as it is now."""
         return self._fleet._replace(nodes=tuple([seen.node for seen in self._seen.values()]))
 
     def schedule(self, pod: Pod) -> ScheduledPod:
@@ -206,7 +206,7 @@ class _Asking:
         self._known: dict[Hashable, NodeAnswer] = {}
 
     def answer(self, seen: _Seen) -> NodeAnswer:
-        """Give all answers about a node."""
+        """Return all answers about a node."""
         node = seen.node
         key = node.name if self._by_name else (seen.look, predicates.matches_node(self._pod, node.labels, node.name))
         known = self._known.get(key)

@@ -56,7 +56,7 @@ class Repaired(NamedTuple):
 
 
 def start_error(setup: Setup) -> str | None:
-    """Give the text with which the kubelet refuses to start; None: it starts."""
+    """Return the text with which the kubelet refuses to start; None: it starts."""
     try:
         check(setup)
     except StartError as error:
@@ -308,5 +308,5 @@ _OFFERS: tuple[Callable[[Setup], Iterator[SettingChange]], ...] = (
 
 
 def first_core(machine: Machine) -> int:
-    """Give the CPUs of the core with the lowest CPU: what suggestions reserve."""
+    """Return the CPUs of the core with the lowest CPU: what suggestions reserve."""
     return min(machine.cores, key=lambda core: core & -core, default=machine.cpus & -machine.cpus)

@@ -131,10 +131,10 @@ def _text(amount: int) -> str:
 
 
 def split_cores(reserved: int, machine: Machine) -> int:
-    """Give the CPUs that share a core with a reserved CPU but are not reserved themselves."""
+    """Return the CPUs that share a core with a reserved CPU but are not reserved themselves."""
     return sum(core & ~reserved for core in machine.cores if core & reserved)
 
 
 def isolated_cpus(machine: Machine) -> int:
-    """Give the CPUs that the host's kernel isolates (`isolcpus=`), where the machine says so."""
+    """Return the CPUs that the host's kernel isolates (`isolcpus=`), where the machine says so."""
     return machine.hardware.isolated_cpus if machine.hardware else 0

@@ -134,7 +134,7 @@ def steps(session: Session, asked: Mapping[Key, int]) -> dict[Key, int]:
 
 
 def _floors(request: _Request) -> Iterator[dict[Key, int]]:
-    """Give the least that each container could ask for: whole CPUs first, then shares of one."""
+    """Return the least that each container could ask for: whole CPUs first, then shares of one."""
     for share in (False, True):
         least = {}
         for key, amount in request.wanted.items():

@@ -158,7 +158,7 @@ def _parts(change: WayOut) -> list[WayOut]:
 
 
 def _rest(change: WayOut, part: WayOut) -> WayOut:
-    """Give a change without one of its parts."""
+    """Return a change without one of its parts."""
     return change._replace(
         flags={flag: text for flag, text in change.flags.items() if flag not in part.flags},
         amounts={key: nano for key, nano in change.amounts.items() if key not in part.amounts},

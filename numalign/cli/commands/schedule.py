@@ -84,7 +84,7 @@ def command(
 
 
 def _newest(fleet: Fleet) -> str:
-    """Give the release of the newest kubelet that is known: no scheduler is older than a kubelet of its cluster."""
+    """Return the release of the newest kubelet that is known: no scheduler is older than a kubelet of its cluster."""
     versions = [node.session.node.kubelet.version for node in fleet.nodes if node.session is not None]
     return version_text(max(versions, default=NEWEST))
 

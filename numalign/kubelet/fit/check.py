@@ -133,7 +133,7 @@ def _report(pod: Pod, others: Sequence[Pod], shortages: list[Shortage], refusals
 
 
 def _requested(pod: Pod, have: Mapping[str, int], node: NodeView) -> tuple[dict[str, int], list[str]]:
-    """Give the pod's request, in the order in which it is checked, and what could not be judged of it (3.1, 3.3)."""
+    """Return the pod's request, in the order in which it is checked, and what could not be judged of it (3.1, 3.3)."""
     nano = of_node(pod)
     for resource in sorted(nano):
         if resource not in have and is_extended(resource):
@@ -179,12 +179,12 @@ def _used(others: Iterable[Pod], resources: Iterable[str]) -> dict[str, int]:
 
 
 def requested(pod: Pod) -> list[tuple[str, int]]:
-    """Give all that a pod requests, overhead included, in the units of the fit check."""
+    """Return all that a pod requests, overhead included, in the units of the fit check."""
     return _requests(pod, of_node(pod).keys() | pod.overhead.keys())
 
 
 def _requests(pod: Pod, resources: Iterable[str]) -> list[tuple[str, int]]:
-    """Give what a pod requests of some resources, overhead included, in the units of the fit check."""
+    """Return what a pod requests of some resources, overhead included, in the units of the fit check."""
     nano = of_node(pod)
     found = []
     for resource in resources:

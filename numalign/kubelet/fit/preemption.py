@@ -25,7 +25,7 @@ def is_critical(pod: Pod) -> bool:
 
 
 def priority(pod: Pod) -> int | None:
-    """Give the priority; for the two system classes also where the manifest has the class alone."""
+    """Return the priority; for the two system classes also where the manifest has the class alone."""
     number: int | None = pod.spec.get("priority")
     return CLASS_PRIORITIES.get(pod.spec.get("priorityClassName", "")) if number is None else number
 

@@ -42,7 +42,7 @@ MAX_WALKED: Final = 20
 def container_hints(
     manager: MemoryManager, state: MemoryState, pod: PodDemand, container: ContainerDemand
 ) -> ProviderAnswer:
-    """Give the hints of one container (rule 21), the same for every requested resource.
+    """Return the hints of one container (rule 21), the same for every requested resource.
 
     Empty: no opinion, which is also the answer when no mask will do (rule 27).
 
@@ -59,7 +59,7 @@ def container_hints(
 
 
 def pod_hints(manager: MemoryManager, state: MemoryState, pod: PodDemand) -> ProviderAnswer:
-    """Give the hints of a whole pod (rule 22). Meaning and errors as in `container_hints`."""
+    """Return the hints of a whole pod (rule 22). Meaning and errors as in `container_hints`."""
     request = pod.memory
     if not pod.guaranteed or request is None or manager.policy != STATIC:
         return {}
@@ -77,7 +77,7 @@ def answer(request: Request, hints: HintFamily | HintList | None) -> ProviderAns
 
 
 def regenerate(blocks: Sequence[Block], request: Request) -> ProviderAnswer:
-    """Give the hints of a container that has its blocks already (rule 28)."""
+    """Return the hints of a container that has its blocks already (rule 28)."""
     if tuple((block.type, block.size) for block in blocks) != request:
         return {}
     return {block.type: HintList((TopologyHint(block.mask, True),)) for block in blocks}

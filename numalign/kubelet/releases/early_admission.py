@@ -60,14 +60,14 @@ def admit_guaranteed_after_all_hints(manager: TopologyManager, state: NodeState,
 def device_hints_without_reuse(
     manager: DeviceManager, state: DeviceState, pod: PodDemand, container: ContainerDemand
 ) -> ProviderAnswer:
-    """Give hints that do not see the devices of ended init containers, as up to 1.18."""
+    """Return hints that do not see the devices of ended init containers, as up to 1.18."""
     return device_hints(manager, state._replace(reusable={}), pod, container)
 
 
 def cpu_hints_without_reuse(
     manager: CPUManager, state: CPUState, pod: PodDemand, container: ContainerDemand
 ) -> ProviderAnswer:
-    """Give hints that do not see the CPUs of ended init containers, as up to 1.18."""
+    """Return hints that do not see the CPUs of ended init containers, as up to 1.18."""
     return cpu_hints(manager, state._replace(reuse=0), pod, container)
 
 

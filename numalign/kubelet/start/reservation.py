@@ -67,7 +67,7 @@ class Reservation(NamedTuple):
     """Sums that are not zero, for the resources the machine has (rule 35)."""
 
     def nano(self, resource: str) -> int:
-        """Give the reservation of a resource in billionths; 0 where nothing is reserved."""
+        """Return the reservation of a resource in billionths; 0 where nothing is reserved."""
         amount = self.total.get(resource)
         return amount.quantity.nano if amount else 0
 

@@ -70,7 +70,7 @@ def _text(text: str) -> str:
 
 
 def _round_up(value: float) -> float:
-    """Give the next figure that is easy to read: 1, 2 or 5 with zeros, but at least 4."""
+    """Return the next figure that is easy to read: 1, 2 or 5 with zeros, but at least 4."""
     step = 1.0
     while True:
         for factor in (1, 2, 4, 5):

@@ -88,7 +88,7 @@ def _room(found: Refusal, after: PodResult) -> list[str]:
 
 
 def _free(row: Row, table: Matrix, node: int) -> tuple[int, int]:
-    """Give what is free and what init containers leave, on one node or, without one, everywhere.
+    """Return what is free and what init containers leave, on one node or, without one, everywhere.
 
     Of devices that no node has only the number on the machine counts.
     """

@@ -52,7 +52,7 @@ def explain_document(result: ExplainResult, origin: str, advice: Sequence[Advice
 
 
 def _with_claims(claims: NodeClaims | None, pod: PodResult) -> dict[str, ClaimsVerdict]:
-    """Give the verdict over both worlds by container, for those with claims."""
+    """Return the verdict over both worlds by container, for those with claims."""
     return {
         container.container: container.verdict
         for one in (claims.pods if claims is not None else ())

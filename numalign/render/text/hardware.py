@@ -17,7 +17,7 @@ KINDS = (("02", "network"), ("0108", "NVMe"), ("03", "display"), ("12", "acceler
 
 
 def hardware_of(machine: Machine) -> Hardware:
-    """Give the machine's section, one that says nothing where there is none."""
+    """Return the machine's section, one that says nothing where there is none."""
     return machine.hardware or NOTHING_KNOWN
 
 
@@ -70,7 +70,7 @@ def function_name(function: PCIFunction) -> str:
 
 
 def known_node(function: PCIFunction | None, machine: Machine) -> int | None:
-    """Give the NUMA node of the machine that /sys tells of a function; None: it tells none."""
+    """Return the NUMA node of the machine that /sys tells of a function; None: it tells none."""
     node = function.numa_node if function else None
     return node if any(one.id == node for one in machine.numa_nodes if one.id >= 0) else None
 

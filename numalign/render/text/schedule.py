@@ -190,7 +190,7 @@ def reasons_text(answers: Sequence[NodeAnswer], kind: Kind) -> str:
 
 
 def schedule_names(result: ScheduleResult) -> list[str]:
-    """Give a line a pod: its name, and its node where it has one."""
+    """Return a line a pod: its name, and its node where it has one."""
     return [f"{pod.namespace}/{pod.name} {pod.node or '-'}" for pod in result.pods]
 
 

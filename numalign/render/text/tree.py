@@ -110,7 +110,7 @@ class _Tree:
             yield 1, f"CPUs a kubelet does not see: {format_set(unseen)}"
 
     def _node_of(self, device: str) -> int | None:
-        """Give the node that /sys tells of a device."""
+        """Return the node that /sys tells of a device."""
         return known_node(self.functions.get(device), self.machine)
 
     def _about(self, address: str) -> str:

@@ -49,7 +49,7 @@ class Session(NamedTuple):
     standings: Mapping[str, Standing]
 
     def zones(self, job: str) -> ZoneAmounts:
-        """Give the zones that a job takes."""
+        """Return the zones that a job takes."""
         node = self.standings[job].node
         return self.ledgers[node].placements.get(job, {}) if node else {}
 

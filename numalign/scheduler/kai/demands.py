@@ -21,7 +21,7 @@ class Demands(NamedTuple):
     """For scope `container`: ordinary init containers; each meets the untouched zones."""
 
     def of_scope(self, scope: str) -> tuple[tuple[Amounts, ...], tuple[Amounts, ...]]:
-        """Give the concurrent and the serial demands of a scope."""
+        """Return the concurrent and the serial demands of a scope."""
         return ((self.pod,), ()) if scope == "pod" else (self.concurrent, self.serial)
 
 
@@ -37,7 +37,7 @@ def demands(pod: PodRequest) -> Demands:
 
 
 def _container(pod: PodRequest, container: ContainerRequest) -> Amounts:
-    """Give the demand of one container (K-3)."""
+    """Return the demand of one container (K-3)."""
     return {
         name: _cpus(amount) if name == "cpu" else amount
         for name, amount in container.items

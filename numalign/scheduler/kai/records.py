@@ -148,7 +148,7 @@ def shifted(free: Sequence[Amounts], placement: ZoneAmounts, sign: int) -> tuple
 def seed(
     pod: PodRequest, machine: KaiTopology | None, placed: PlacedPod, known: ZoneAmounts | None = None
 ) -> ZoneAmounts:
-    """Give the placement that an eviction of a pod would give back (K-8); empty: nothing is credited.
+    """Return the placement that an eviction of a pod would give back (K-8); empty: nothing is credited.
 
     Args:
         pod: what the pod asks.

@@ -32,7 +32,7 @@ def score(pod: PodRequest, name: str, machines: Mapping[str, KaiTopology | None]
 
 
 def most_zones(machines: Iterable[KaiTopology | None]) -> int:
-    """Give the largest number of zones that a machine of the cluster has; 0: no machine has an NRT."""
+    """Return the largest number of zones that a machine of the cluster has; 0: no machine has an NRT."""
     return max((len(machine.zones) for machine in machines if machine), default=0)
 
 

@@ -270,7 +270,7 @@ def _with_placement(nrt: NodeResourceTopology, session: Session) -> NodeResource
 
 
 def _numa_node_of(session: Session, held: Held) -> int | None:
-    """Give the lowest NUMA node of a container's CPUs, devices and memory; None: it holds nothing on any."""
+    """Return the lowest NUMA node of a container's CPUs, devices and memory; None: it holds nothing on any."""
     nodes = {node.id for node in session.node.machine.numa_nodes if node.cpus & held.cpus}
     nodes |= {node for group in held.devices.values() for device in group for node in device.numa_nodes or ()}
     nodes |= {node for block in held.blocks if block.size for node in ids(block.mask)}

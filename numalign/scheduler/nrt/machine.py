@@ -117,7 +117,7 @@ def with_memory(machine: Machine, memory: int | None) -> Machine:
 
 
 def numa_zones_of(nrt: NodeResourceTopology) -> dict[int, Zone]:
-    """Give the zones that stand for NUMA nodes, by number: of any name with a number, without a parent (rule 30)."""
+    """Return the zones that stand for NUMA nodes, by number: of any name with a number, without a parent (rule 30)."""
     found = {}
     for zone in nrt.zones:
         number = number_of(zone.name)
@@ -127,7 +127,7 @@ def numa_zones_of(nrt: NodeResourceTopology) -> dict[int, Zone]:
 
 
 def _units(zone: Zone, name: str) -> Units:
-    """Give a resource in whole units, rounded down and never below 0.
+    """Return a resource in whole units, rounded down and never below 0.
 
     What is missing is taken from its neighbour: allocatable from capacity, available from allocatable (rule 24).
 
@@ -184,7 +184,7 @@ def _nodes(
 
 
 def _distances(zones: Mapping[int, Zone], number: int) -> tuple[int, ...]:
-    """Give a row of the distance table, by position in ascending number."""
+    """Return a row of the distance table, by position in ascending number."""
     costs = zones[number].costs
     return tuple([costs.get(zone.name, LOCAL if other == number else REMOTE) for other, zone in zones.items()])
 
@@ -197,7 +197,7 @@ def _union(nodes: Sequence[NUMANode]) -> int:
 
 
 def _manager_policies(nrt: NodeResourceTopology, has_cpus: bool, has_memory: bool, notes: list[str]) -> tuple[str, str]:
-    """Give the policies of the CPU and Memory Manager: from the attributes, else from what the zones list (rule 25)."""
+    """Return the policies of CPU and Memory Manager: from the attributes, else from what the zones list (rule 25)."""
     cpu, memory = attribute(nrt.attributes, CPU_MANAGER), attribute(nrt.attributes, MEMORY_MANAGER)
     taken = "the {} Manager is taken to be static, since {} is listed"
     if cpu not in ("none", "static"):

@@ -117,7 +117,7 @@ _NUMBER = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 
 
 def legacy_policy(name: str, *, short: bool = False) -> tuple[str, str] | None:
-    """Give policy and scope of an entry of the old list; None: not understood."""
+    """Return policy and scope of an entry of the old list; None: not understood."""
     return _LEGACY.get(name) or (SHORT_LEGACY.get(name) if short else None)
 
 

@@ -113,7 +113,7 @@ class Run:
         return runs
 
     def _shape(self, pod: Pod, shapes: dict[object, Shape]) -> Shape:
-        """Give the shape of a pod; pods that ask the same share it."""
+        """Return the shape of a pod; pods that ask the same share it."""
         request = read(pod)
         selector = pod.spec.get("nodeSelector") or {}
         key = (request, tuple(sorted(selector.items())))

@@ -33,7 +33,7 @@ class Numbers:
         self._next = 0
 
     def of(self, state: Hashable) -> int:
-        """Give the number of a state."""
+        """Return the number of a state."""
         number = self._known.get(state)
         if number is None:
             self._next += 1

@@ -38,7 +38,7 @@ class OverTime:
         self.most = max(self.most, self.now)
 
     def share(self, whole: int, end: int) -> Share:
-        """Give mean and maximum as shares of a whole."""
+        """Return mean and maximum as shares of a whole."""
         self.add(0, end)
         if not whole:
             return Share(0.0, 0.0)
@@ -76,16 +76,16 @@ class Utilisation:
                         self._zones.setdefault((zone, name), OverTime()).add(old - new, time)
 
     def now(self, name: str) -> float:
-        """Give the present share of one resource."""
+        """Return the present share of one resource."""
         held = self._cluster.get(name)
         return held.now / self._all[name] if held is not None and self._all[name] else 0.0
 
     def cluster(self, end: int) -> dict[str, Share]:
-        """Give the shares of the whole cluster."""
+        """Return the shares of the whole cluster."""
         return {name: self._cluster[name].share(self._all[name], end) for name in sorted(self._cluster)}
 
     def zones(self, end: int) -> dict[str, dict[str, Share]]:
-        """Give the shares NUMA node by NUMA node, over all machines."""
+        """Return the shares NUMA node by NUMA node, over all machines."""
         result: dict[str, dict[str, Share]] = {}
         for zone, name in sorted(self._zones):
             shares = self._zones[zone, name].share(self._all_zones[zone, name], end)
@@ -154,7 +154,7 @@ class FragmentationOverTime:
         self._most = max(self._most, self.now)
 
     def share(self, end: int) -> Share:
-        """Give mean and maximum."""
+        """Return mean and maximum."""
         self.pass_time(end)
         return Share(self._sum / end if end else self.now, self._most)
 

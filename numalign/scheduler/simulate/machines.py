@@ -146,7 +146,7 @@ class SimulatedMachine:
         return NodeTotals(self.kind.totals, dict(zip(self.kind.totals, self.used, strict=True)), self.pods)
 
     def sight(self, scheduler: str, cache: CacheConfig, bags: Numbers, zones: Numbers) -> Sight:
-        """Give what a scheduler sees."""
+        """Return what a scheduler sees."""
         found = self.seen
         if found is None:
             free, fresh = self.view(scheduler, cache)
@@ -156,7 +156,7 @@ class SimulatedMachine:
         return found
 
     def view(self, scheduler: str, cache: CacheConfig) -> tuple[Free | None, bool]:
-        """Give the free amounts that a scheduler reads, and whether its cache trusts them; None: it reads none."""
+        """Return the free amounts that a scheduler reads, and whether its cache trusts them; None: it reads none."""
         if self.kind.empty is None or scheduler == "unaware":
             return None, True
         if scheduler == "kai":

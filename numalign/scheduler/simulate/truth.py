@@ -64,7 +64,7 @@ def _free(session: Session, zone: int, name: str) -> int:
 
 
 def _devices(session: Session, zone: int, name: str) -> int:
-    """Give the healthy devices of a node; one of several nodes counts on each of them."""
+    """Return the healthy devices of a node; one of several nodes counts on each of them."""
     resource = session.node.device.resources[name]
     found = resource.on_node[zone] if zone < len(resource.on_node) else 0
     for bit, nodes in resource.spanning:
@@ -123,7 +123,7 @@ def held(outcome: Outcome) -> tuple[Held, ...]:
 
 
 def _nodes_of(session: Session, name: str, members: int) -> int:
-    """Give the fewest nodes that devices surely lie on: each counts with its lowest one."""
+    """Return the fewest nodes that devices surely lie on: each counts with its lowest one."""
     devices = session.node.device.resources[name].devices
     known = {one.id for one in session.node.machine.numa_nodes}
     result = 0

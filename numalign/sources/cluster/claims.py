@@ -210,7 +210,7 @@ def read_beside_pods(
 
 
 def _each_once(names: Iterable[FilePath], documents: Callable[[FilePath], Iterator[Document]]) -> Iterator[Document]:
-    """Give the documents of files; a file given once more, itself or in a folder, is passed over."""
+    """Return the documents of files; a file given once more, itself or in a folder, is passed over."""
     seen: set[str] = set()
     for name in names:
         here = set()

@@ -132,7 +132,7 @@ class _Reading:
             raise FieldError((*path, "metadata", "name"), f'"{name}" is there twice')
 
     def done(self) -> Dump:
-        """Give what was found.
+        """Return what was found.
 
         Raises:
             InputError: there was no Node and no topology object.

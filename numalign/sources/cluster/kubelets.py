@@ -35,7 +35,7 @@ class Kubelets:
         self._opened: dict[Hashable, Session] = {}
 
     def open(self, key: Hashable, setup: Callable[[], Setup], identity: Identity) -> Session:
-        """Give an empty node of a setup.
+        """Return an empty node of a setup.
 
         Args:
             key: what the setup is known by.
@@ -78,7 +78,7 @@ def _quantities(amounts: Amounts) -> dict[str, Quantity]:
 
 
 def unjudged_of(session: Session | None) -> frozenset[str]:
-    """Give the resources of which nobody said how much a node has."""
+    """Return the resources of which nobody said how much a node has."""
     return session.view.unjudged if session is not None and session.view is not None else frozenset()
 
 
@@ -90,7 +90,7 @@ def without_judging(session: Session, resources: Iterable[str]) -> Session:
 
 
 def allocatable_of(view: NodeView | None) -> dict[str, int]:
-    """Give what a node's kubelet reports as allocatable."""
+    """Return what a node's kubelet reports as allocatable."""
     return {name: quantity.nano for name, quantity in view.allocatable.items()} if view else {}
 
 

@@ -32,7 +32,7 @@ def is_stale(nrt: NodeResourceTopology, pods: Sequence[PodRead], ended: Sequence
 def _sets(
     nrt: NodeResourceTopology, pods: Sequence[PodRead], ended: Sequence[tuple[str, str]], only_exclusive: bool
 ) -> Iterator[Names]:
-    """Give the sets of pods that a kubelet may have listed, the likeliest first."""
+    """Return the sets of pods that a kubelet may have listed, the likeliest first."""
     if only_exclusive:
         listed = nrt.listed
         pods = [one for one in pods if exclusive_containers(read(one.pod), listed)]

@@ -33,7 +33,7 @@ class Readable(Protocol):
     """What gives bytes."""
 
     def read(self, size: int, /) -> bytes:
-        """Give at most so many bytes; none at the end."""
+        """Return at most so many bytes; none at the end."""
 
 
 class Item(NamedTuple):
@@ -130,7 +130,7 @@ class _Text:
         self._text = self._text.removeprefix("\ufeff")
 
     def peek(self) -> str:
-        """Give the next character that is no blank; empty at the end."""
+        """Return the next character that is no blank; empty at the end."""
         while True:
             match = _BLANK.match(self._text, self._at)
             self._at = match.end() if match else self._at

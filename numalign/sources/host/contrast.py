@@ -16,7 +16,7 @@ from numalign.sources.host.text import page_name
 
 
 def hardware_of(found: Discovered, machine: Machine | None) -> Hardware:
-    """Give the section: everything where `machine` is None, else without what the machine says itself."""
+    """Return the section: everything where `machine` is None, else without what the machine says itself."""
     return Hardware(
         model=found.model or None,
         cpus=found.online if machine is None or machine.cpus != found.online else None,

@@ -134,7 +134,7 @@ class _Files:
         return read_int(self.tree, f"{self.place}/{name}") if name in self.present else None
 
     def linked(self, name: str) -> str | None:
-        """Give the last name of what a link leads to."""
+        """Return the last name of what a link leads to."""
         if name not in self.present:
             return None
         try:

@@ -192,7 +192,7 @@ def _where(document: Document, key: str, field: str) -> str:  # noqa: ARG001  th
 
 
 def _kubeadm_flags(data: Fields) -> dict[str, str]:
-    """Give the flags that kubeadm's InitConfiguration or JoinConfiguration adds to the kubelet."""
+    """Return the flags that kubeadm's InitConfiguration or JoinConfiguration adds to the kubelet."""
     if data.get("kind") not in ("InitConfiguration", "JoinConfiguration"):
         return {}
     return flags_of_words(_words(_inside(data, ("nodeRegistration", "kubeletExtraArgs"))))

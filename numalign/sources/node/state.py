@@ -196,7 +196,7 @@ class _Reader:
         return value
 
     def hints(self) -> _Part:
-        """Give the hints of pods that were allocated as a whole; a file of before there were any has none."""
+        """Return the hints of pods that were allocated as a whole; a file of before there were any has none."""
         return self.part("hints") if "hints" in self._document else _Part({}, "hints", self)
 
     def setup(self) -> Setup:

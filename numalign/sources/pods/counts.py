@@ -80,7 +80,7 @@ def _in_groups(template: Fields, holder: object, place: str, steps: Sequence[Ste
 
 
 def _slices(thing: Fields, path: str) -> int:
-    """Give the copies of a whole DisaggregatedSet; 1 for other kinds of groups."""
+    """Return the copies of a whole DisaggregatedSet; 1 for other kinds of groups."""
     return count(thing["spec"], "slices", child(path, "spec")) if isinstance(thing.get("spec"), Mapping) else 1
 
 

@@ -63,7 +63,7 @@ def readable_documents(name: FilePath) -> Iterator[Document]:
 
 
 def identity(file: str) -> str:
-    """Give what two names of one file have in common."""
+    """Return what two names of one file have in common."""
     return file if file == "-" or "\0" in file else os.path.realpath(file)
 
 

@@ -77,7 +77,7 @@ class PodSource(NamedTuple):
         return f"{self.document.name}:{self.document.line(self.path)}"
 
     def place(self, path: str) -> str:
-        """Give the place in the document of a field of the pod."""
+        """Return the place in the document of a field of the pod."""
         return self.template.place(path)
 
 
@@ -258,7 +258,7 @@ def has_ended(manifest: Fields) -> bool:
 
 
 def _asked(carrier: Carrier, copies: Copies) -> int | None:
-    """Give the number of pods that was asked for; None: nobody named one."""
+    """Return the number of pods that was asked for; None: nobody named one."""
     role = carrier.template.role
     for name in (role, role.rpartition("-")[2]):
         if name in copies.by_role and not carrier.is_pod:

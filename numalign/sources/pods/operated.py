@@ -184,7 +184,7 @@ def _made(
 
 
 def _resources(part: Fields) -> Mapping[str, Fields]:
-    """Give the requests and limits that stand in a part."""
+    """Return the requests and limits that stand in a part."""
     given = part.get("resources")
     asked = given if isinstance(given, Mapping) else {}
     return {which: asked[which] for which in ("requests", "limits") if isinstance(asked.get(which), Mapping)}

@@ -133,7 +133,7 @@ def _kind_of_file(name: str) -> str:
 
 
 def _items(thing: object) -> list[object] | None:
-    """Give the items of a List (PodList, DeploymentList, …); None for anything else."""
+    """Return the items of a List (PodList, DeploymentList, …); None for anything else."""
     if not isinstance(thing, Mapping) or not str(thing.get("kind")).endswith("List") or "spec" in thing:
         return None
     items = thing.get("items", [])
@@ -280,6 +280,6 @@ def _check_size(document: Document, template: Template) -> None:
 
 
 def owner_name(thing: Fields) -> str:
-    """Give the name of an object, or the beginning of the name that it is to be given."""
+    """Return the name of an object, or the beginning of the name that it is to be given."""
     metadata = thing.get("metadata") or {}
     return metadata.get("name") or str(metadata.get("generateName") or "").rstrip("-")

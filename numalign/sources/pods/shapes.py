@@ -41,7 +41,7 @@ class Template(NamedTuple):
     """What is not exactly what the cluster would make of it, as half a sentence."""
 
     def place(self, path: str) -> str:
-        """Give the place in the document of a field of the pod."""
+        """Return the place in the document of a field of the pod."""
         if not self.places:
             return joined(self.path, path)
         for place in self.places:
@@ -59,7 +59,7 @@ def joined(path: str, rest: str) -> str:
 
 
 def _below(path: str, above: str) -> str | None:
-    """Give what is left of a path below another; None: it is not below it."""
+    """Return what is left of a path below another; None: it is not below it."""
     if not above:
         return path
     if path == above:
