@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import click
 
@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]
 ForPeople = Literal["table", "wide", "tree", "name", "markdown", "csv", "svg", "html"]
-ForPrograms = Literal["json", "yaml", "prometheus", "junit", "github", "gitlab", "sarif"]
+ForPrograms = Literal["json", "yaml", "prometheus"]
+ForBuildServers = Literal["junit", "github", "gitlab", "sarif"]
 ConfigFile = Literal["kubeletconfig", "performanceprofile", "kubeadm"]
-Output = ForPeople | ForPrograms | ConfigFile
+Output = ForPeople | ForPrograms | ForBuildServers | ConfigFile
 """What some command can be asked to print."""
+CI_REPORTS: tuple[ForBuildServers, ...] = get_args(ForBuildServers)
 Given = dict[str, Any]
 """Parameter -> what was given, as click hands it to a command."""
 

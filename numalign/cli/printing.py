@@ -11,9 +11,6 @@ import click
 from numalign.cli.options import Output
 from numalign.render.escape import guarded, halved, in_json, in_yaml, lines, printable
 
-CHECKS = ("junit", "github", "gitlab", "sarif")
-"""Outputs for build servers."""
-
 if TYPE_CHECKING:
     from numalign.model.machine import Machine
     from numalign.render.ci.checks import Check
@@ -74,7 +71,7 @@ def print_text(text: str) -> None:
 
 
 def print_checks(output: Output, command: str, checks: Sequence[Check]) -> None:
-    """Print the checks of a command as one of `CHECKS`."""
+    """Print the checks of a command as one of `CI_REPORTS`."""
     if output == "junit":
         from numalign.render.ci.junit import junit
 

@@ -128,12 +128,21 @@ def failed(entry: CachedNode) -> CachedNode:
 
 def foreign_seen(config: CacheConfig, entry: CachedNode, pod: PodRequest) -> CachedNode:
     """Learn of a foreign pod that came, changed or went (O-6)."""
-    if config.foreign_pods == "None":
-        return entry
     listed = entry.nrt.listed if entry.nrt else frozenset()
-    if config.foreign_pods == "OnlyExclusiveResources" and not exclusive_containers(pod, listed):
-        return entry
-    return entry._replace(foreign=True)
+    return entry._replace(foreign=True) if counts_as_foreign(config, pod, listed) else entry
+
+
+def counts_as_foreign(config: CacheConfig, pod: PodRequest, listed: frozenset[str]) -> bool:
+    """Tell whether a pod that somebody else placed makes the cache distrust its machine (O-6).
+
+    Args:
+        config: the settings of the cache.
+        pod: the pod.
+        listed: the resources that the machine's zones list.
+    """
+    if config.foreign_pods == "OnlyExclusiveResources":
+        return bool(exclusive_containers(pod, listed))
+    return config.foreign_pods == "All"
 
 
 def updated(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from numalign.cli.options import (
+    CI_REPORTS,
     Output,
     beyond_options,
     fail_on_option,
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     "--only", type=click.Choice(["managers"]), help="Stop after the managers: no check of the node as a whole."
 )
 @fail_on_option
-@output_option("table", "wide", "json", "yaml", "name", "svg", "html", "junit", "github", "gitlab", "sarif")
+@output_option("table", "wide", "json", "yaml", "name", "svg", "html", *CI_REPORTS)
 @quiet_option
 def command(
     pods: PodsRequest,
@@ -165,7 +166,7 @@ def _print(
         from numalign.render.json.admit import admit_json
 
         print_data(output, admit_json(result, notices))
-    elif output in ("junit", "github", "gitlab", "sarif"):
+    elif output in CI_REPORTS:
         from numalign.cli.printing import print_checks
         from numalign.render.ci.admit import admit_checks
 

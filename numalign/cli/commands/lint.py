@@ -9,6 +9,7 @@ import click
 
 from numalign.analysis.lint.finding import reaches
 from numalign.cli.options import (
+    CI_REPORTS,
     Output,
     complete_files,
     kubelet_options,
@@ -61,7 +62,7 @@ FAIL_ON = ("unaligned", "rejected", "impossible", "nothing")
 @machine_option(without="no machine, and what depends on it is a note or is not told")
 @kubelet_options
 @slices_option
-@output_option("table", "json", "yaml", "junit", "github", "gitlab", "sarif")
+@output_option("table", "json", "yaml", *CI_REPORTS)
 @quiet_option
 def command(
     pod: tuple[str, ...],
@@ -178,7 +179,7 @@ def _print(output: Output, result: LintResult, notices: Sequence[Notice], fail_o
         from numalign.render.page.document import show
 
         show(view.lint_document(result))
-    elif output in ("junit", "github", "gitlab", "sarif"):
+    elif output in CI_REPORTS:
         from numalign.cli.printing import print_checks
 
         print_checks(output, "lint", view.lint_checks(result, fail_on))

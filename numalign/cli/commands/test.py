@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from numalign.cli.options import Output, complete_files, output_option, quiet_option
+from numalign.cli.options import CI_REPORTS, Output, complete_files, output_option, quiet_option
 from numalign.exit_status import ExitStatus
 from numalign.results.suite import SuiteResult
 from numalign.tasks.suite import run_suite
@@ -12,7 +12,7 @@ from numalign.tasks.suite import run_suite
 
 @click.command("test")
 @click.argument("files", nargs=-1, required=True, metavar="FILE…", shell_complete=complete_files)
-@output_option("table", "json", "yaml", "junit", "github", "gitlab", "sarif")
+@output_option("table", "json", "yaml", *CI_REPORTS)
 @quiet_option
 def command(files: tuple[str, ...], output: Output, quiet: bool) -> ExitStatus:
     """Hold pods on machines under settings to what a FILE expects of them. docs/test.md has the format.

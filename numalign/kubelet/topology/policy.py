@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal
 
 from numalign.kubelet.topology.hints import (
     CANNOT_FIT,
@@ -19,8 +18,6 @@ from numalign.kubelet.topology.hints import (
 from numalign.kubelet.topology.merge.families import merge_families
 from numalign.kubelet.topology.merge.lists import NUMAInfo, merge_lists
 from numalign.model.cpuset import NUMAMask
-
-Policy = Literal["none", "best-effort", "restricted", "single-numa-node"]
 
 DO_NOT_CARE: HintList = HintList((TopologyHint(None, True),))
 IMPOSSIBLE: HintList = HintList((TopologyHint(None, False),))

@@ -120,8 +120,6 @@ class SimulatedMachine:
         self.accepted = self.published
         self.reserved: dict[str, int] = {}
         """Resource -> what over-reservations take off every zone."""
-        self.doubted = False
-        """Marked as maybe over-reserved (O-5)."""
         self.foreign = False
         self.seen: Sight | None = None
         """What a scheduler last saw; None: it has to look again."""

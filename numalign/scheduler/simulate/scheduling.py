@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from numalign.kubelet import admission
+from numalign.scheduler.cache import counts_as_foreign
 from numalign.scheduler.kai import evaluate as kai
-from numalign.scheduler.request import exclusive_containers
 from numalign.scheduler.simulate import draws
 from numalign.scheduler.simulate.counting import Counts
 from numalign.scheduler.simulate.exporters import Exporters
@@ -51,6 +51,7 @@ class Scheduling:
         """Machines that changed, in order."""
         self._over_reserves = self._config.kind == "nrt" and self._config.cache.mode == "over_reserve"
         self._doubted: set[int] = set()
+        """Machines that are maybe over-reserved, or have foreign pods (O-5, O-6)."""
         if self._over_reserves:
             agenda.add(microseconds(self._config.cache.resync_s), Kind.RESYNC)
 
@@ -117,8 +118,6 @@ class Scheduling:
     def _mark(self, machines: list[int]) -> None:
         """Doubt the machines on which the topology test failed (O-5)."""
         if self._over_reserves:
-            for number in machines:
-                self._machines[number].doubted = True
             self._doubted.update(machines)
 
     def _refresh(self, shape: Shape) -> None:
@@ -218,10 +217,8 @@ class Scheduling:
         self._go_on(now)
 
     def _see_foreign(self, machine: SimulatedMachine, pod: PodRecord) -> None:
-        mode = self._config.cache.foreign_pods
-        if not self._over_reserves or mode == "None":
-            return
-        if mode == "All" or exclusive_containers(pod.shape.request, machine.kind.layout.listed):
+        listed = machine.kind.layout.listed
+        if self._over_reserves and counts_as_foreign(self._config.cache, pod.shape.request, listed):
             machine.foreign = True
             self._doubted.add(machine.number)
 
@@ -248,7 +245,7 @@ class Scheduling:
                 counted = self._exporters.exclusive(machine, counted)
             if counted == machine.published.pods:
                 machine.accepted, machine.reserved = machine.published, {}
-                machine.doubted = machine.foreign = False
+                machine.foreign = False
                 self._doubted.discard(number)
                 self._changed(machine)
         self._agenda.add(now + microseconds(self._config.cache.resync_s), Kind.RESYNC)
