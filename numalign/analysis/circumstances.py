@@ -119,8 +119,8 @@ class Circumstances(NamedTuple):
     handed: tuple[Handed, ...] = ()
     sums: tuple[Sum, ...] = ()
     together: tuple[Sum, ...] = ()
-    """Of a decision about the whole pod: what several containers ask for that run at the same time, those of
-    init containers with the sidecars before them last."""
+    """Of a decision about a pod of several containers: what those ask for that run at the same time, each init
+    container with the sidecars before it last."""
     shares: tuple[Shares, ...] = ()
     loose: tuple[Loose, ...] = ()
     groups: tuple[Group, ...] = ()
@@ -149,6 +149,7 @@ def circumstances(
     names = [row.resource for row in rows[0]]
     told = [*names, *(row.resource for row in rows[1])]
     asked = list(_together(outcome))
+    parts = (*asked, *_at_init(outcome)) if whole and len(outcome.pod.containers) > 1 else ()
     # What a whole pod finds free was counted before its own containers took any.
     own = () if whole else tuple(_own(outcome))
     handed = () if whole else tuple(handed_on(node, outcome.after, outcome.demand))
@@ -156,8 +157,8 @@ def circumstances(
     return Circumstances(
         own=tuple(one for one in own if one.resource in told),
         handed=tuple(one for one in handed if one.resource in told),
-        sums=tuple(one for one in asked if max(amount for _, amount in one.parts) <= one.capacity < one.requested),
-        together=tuple(one for one in (*asked, *_at_init(outcome)) if one.resource in told) if whole else (),
+        sums=tuple(one for one in asked if _largest(one) <= one.capacity < one.requested),
+        together=tuple(one for one in parts if one.resource in told),
         shares=tuple(_shares(outcome)),
         loose=tuple(_loose(node, state, name) for name in told if name in node.device.resources),
         groups=tuple(_groups(outcome)) if any(map(is_memory, names)) else (),
@@ -239,7 +240,7 @@ def _own(outcome: Outcome) -> Iterator[Own]:
 
 
 def _together(outcome: Outcome) -> Iterator[Sum]:
-    """Add up what several containers ask for that run at the same time."""
+    """Add up what the containers ask for that run at the same time."""
     node, state, demand = outcome.before.node, outcome.before.state, outcome.demand
     lasting = [one for one in demand.containers if one.kind != "init"]
     parts: dict[str, dict[str, int]] = {}
@@ -250,7 +251,7 @@ def _together(outcome: Outcome) -> Iterator[Sum]:
     for name, each in parts.items():
         _, total = on_the_machine(node, state, name)
         known = name == "cpu" or name in node.device.resources or name in node.memory.places
-        if known and len(each) > 1:
+        if known:
             yield Sum(name, sum(each.values()), total, tuple(each.items()))
 
 
@@ -261,10 +262,14 @@ def _at_init(outcome: Outcome) -> Iterator[Sum]:
         for name, amount in _of_container(container):
             if container.kind == "sidecar" and amount:
                 sidecars.setdefault(name, {})[container.name] = amount
-            elif container.kind == "init" and amount and name in sidecars:
-                parts = {**sidecars[name], container.name: amount}
+            elif container.kind == "init" and amount:
+                parts = {**sidecars.get(name, {}), container.name: amount}
                 _, total = on_the_machine(outcome.before.node, outcome.before.state, name)
                 yield Sum(name, sum(parts.values()), total, tuple(parts.items()))
+
+
+def _largest(one: Sum) -> int:
+    return max(amount for _, amount in one.parts)
 
 
 def _shares(outcome: Outcome) -> Iterator[Shares]:

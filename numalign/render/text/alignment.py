@@ -92,7 +92,7 @@ def reason_of(container: ContainerResult, qos: QoS, remote_because: str = "") ->
         parts.append(", ".join([*_remote(judged), f"CPUs on {nodes_text(judged.places[CPU])}{remote_because}"]))
     elif judged.verdict == "spread":
         if judged.least_with_reserved:
-            enough = f"though the kubelet counts on {_nodes(judged.least)}, reserved CPUs included"
+            enough = f"though {_nodes(judged.least)} would do by the kubelet's count, which includes reserved CPUs"
         else:
             enough = f"though {least_text(judged)}"
         parts.append(f"on {nodes_text(judged.nodes)}, {enough}")

@@ -99,14 +99,19 @@ def _free(row: Row, table: Matrix, node: int) -> tuple[int, int]:
     return row.free, sum(cell.handed for cell in cells)
 
 
+def bare(sentence: str) -> str:
+    """Leave out of a sentence when and for which container it holds."""
+    return re.sub(r"^(?:with that mended|on an empty machine|container \S+)(?:, container \S+)?: ", "", sentence)
+
+
 def _limit(sentence: str) -> str:
     """Cut a sentence down to the resource and what there is of it: who knows that needs no other amount asked."""
-    sentence = sentence.removeprefix("on an empty machine: ")
+    sentence = bare(sentence)
     places = re.search(r" \((?:node|between|on|most) .*\)", sentence)
     if places:
         return f"{sentence.split()[0]}{places[0]}"
     sentence = re.sub(r"; the same goes for .*", "", sentence)
-    return re.sub(r": \S+ asked\b(?: as reduced)?(?: \([^)]*\))?", ":", sentence)
+    return re.sub(r": \S+ asked\b(?: as reduced)?(?: by \S+)?(?: \([^)]*\))?", ":", sentence)
 
 
 def unaligned(change: WayOut, after: PodResult | None, config: KubeletConfig) -> Iterator[str]:

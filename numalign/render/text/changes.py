@@ -10,7 +10,7 @@ from numalign.model.quantity import NANO
 from numalign.model.resources import CPU
 from numalign.render.page.document import Line
 from numalign.render.text.amounts import as_asked_text, bytes_text, nodes_text, quantity_text
-from numalign.render.text.because import because, unaligned
+from numalign.render.text.because import bare, because, unaligned
 from numalign.render.text.refusal.why import why
 from numalign.values import NamedTuple
 
@@ -70,12 +70,12 @@ def _change(
     else:
         count = COUNTS.get(len(change.parts), str(len(change.parts)))
         yield Line(f"  {number}. {count} changes together{aligned}")
-        known = set(why(told.refusal)) if told.refusal else set()
+        known = set(map(bare, why(told.refusal))) if told.refusal else set()
         for part in change.parts:
             sentences = because(part, told.refusal, after)
             yield Line(f"     - {what_text(part.change, config, many)}")
-            yield from _reason("       ", part, [one for one in sentences if one not in known] or ["said above"])
-            known.update(sentences)
+            yield from _reason("       ", part, [one for one in sentences if bare(one) not in known] or ["said above"])
+            known.update(map(bare, sentences))
     for text in unaligned(change, after, config):
         yield Line(f"     {text}", "warn")
 

@@ -8,7 +8,7 @@ from operator import or_
 from typing import TYPE_CHECKING
 
 from numalign.render.page.document import Cell, Style, Styled, Table
-from numalign.render.text.amounts import amount_text, nodes_text
+from numalign.render.text.amounts import amount_text, listed, nodes_text
 
 if TYPE_CHECKING:
     from numalign.analysis.matrix import Cell as MatrixCell
@@ -51,8 +51,8 @@ def matrix_notes(table: Matrix) -> Iterator[str]:
     handed = [row for row in table.rows if any(cell.handed for cell in row.cells)]
     if handed:
         tied = [row.resource for row in handed if any(_unused(row, cell) for cell in row.cells)]
-        why = f"; a node without such {' and '.join(tied)} (✗) cannot be used alone" if tied else ""
-        yield f"+ is what the pod's init containers held and leave to the next container{why}"
+        why = f"; for {listed(tied)} it must use that node, too, so others are ✗" if tied else ""
+        yield f"+ is what the pod's init containers held and leave to the next one{why}"
     for row in table.rows:
         if row.unplaced:
             yield f"{row.resource}: no plugin tells where these devices are, so any node does; {row.free} free in all"

@@ -151,7 +151,7 @@ def test_a_text_says(found: Callable[[], list[str]], expected: list[str]) -> Non
             "lifecycle-d-00397",
             2,
             [
-                "memory: 7.36Gi asked as reduced: fits one node, which has 7.361Gi at most",
+                "memory: 7.36Gi asked as reduced by c0: fits one node, which has 7.361Gi at most",
                 (
                     "not aligned: c0: memory on node 3, CPUs on node 2, as node 3 was chosen and option "
                     "align-by-socket takes CPUs of the whole socket"
@@ -179,8 +179,8 @@ def test_a_text_says(found: Callable[[], list[str]], expected: list[str]) -> Non
                     "memory: 4.8Gi of container i0 is not read as a whole number of bytes, and the Memory Manager "
                     "takes no other: write 4915Mi or 4916Mi"
                 ),
-                "with that mended: cpu: 8 asked: takes 2 nodes, as one has 4 at most",
-                "with that mended: memory: 4.8Gi asked: fits one node, which has 64Gi at most",
+                "with that mended: cpu: 8 asked by c0: takes 2 nodes, as one has 4 at most",
+                "with that mended: memory: 4.8Gi asked by i0: fits one node, which has 64Gi at most",
             ],
             id="what is refused once an odd number is mended is told at once",
         ),
@@ -217,7 +217,7 @@ def test_a_text_says(found: Callable[[], list[str]], expected: list[str]) -> Non
                     "p2: refused at container c0, never on this machine with these settings: an empty machine "
                     "refuses it, too"
                 ),
-                "why: container c1: cpu: 4 asked: i0 leaves 2 CPUs of node 0 to it, so it must use node 0",
+                "with that mended, container c1: cpu: 4 asked: i0 leaves 2 CPUs of node 0 to it, so it must use node 0",
             ],
             id="a reason that is about another container names it",
         ),
@@ -261,6 +261,40 @@ def test_a_text_says(found: Callable[[], list[str]], expected: list[str]) -> Non
             5,
             ["to ask for less of that alone would not do: more has to change (see 1.)"],
             id="only what every change takes is in the way next",
+        ),
+        pytest.param(
+            "e2e-d-00151",
+            5,
+            [
+                (
+                    "why no more: container c1: cpu: 2 asked, the whole machine has 1 free, as this pod's own c0 holds "
+                    "13 and other pods hold 16 (node 0: 1 of 30)"
+                )
+            ],
+            id="a reason about a container that the change does not touch names it",
+        ),
+        pytest.param(
+            "e2e-d-01050",
+            6,
+            [
+                "amd.com/gpu: 2 asked, the whole machine never has more than 1 (on no known node: 1 of 1)",
+                (
+                    "amd.com/gpu: policy restricted takes only devices whose plugin tells their NUMA node, and of "
+                    "these none is free"
+                ),
+            ],
+            id="why one device of no known node would not do either",
+        ),
+        pytest.param(
+            "e2e-d-00269",
+            1,
+            [
+                (
+                    "+ is what the pod's init containers held and leave to the next one; for cpu it must use that "
+                    "node, too, so others are ✗"
+                )
+            ],
+            id="signs of a table that need words have them",
         ),
     ],
 )

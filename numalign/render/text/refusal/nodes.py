@@ -34,10 +34,12 @@ def amounts_of(row: Row) -> Written:
 
 
 def asked_text(row: Row, around: Circumstances) -> str:
-    """Say what is asked: `cpu: 9 asked (one 5 + two 4)` of a whole pod, `as reduced` by a change."""
+    """Say what is asked: `cpu: 9 asked (one 5 + two 4)` or `by one` of a whole pod, `as reduced` by a change."""
     say = amounts_of(row)
     split = next((one for one in around.together if told_with(one, row)), None)
-    parts = f" ({parts_text(split)})" if split else ""
+    parts = ""
+    if split is not None:
+        parts = f" by {split.parts[0][0]}" if len(split.parts) == 1 else f" ({parts_text(split)})"
     return f"{row.resource}: {say(row.requested)} asked{' as reduced' * (row.resource in around.reduced)}{parts}"
 
 

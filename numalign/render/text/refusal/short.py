@@ -35,11 +35,14 @@ def too_little(row: Row, table: Matrix, refusal: Refusal) -> Iterator[str]:
     if row.free >= row.requested:
         yield f"{asked}, {say(row.free)} free in all ({each})"
         yield from _cannot_be_used(row, refusal, loose)
-    elif total < row.requested:
+        return
+    has = f"the whole machine has {say(row.free)} free{_by_the_pod(row, refusal, total)}"
+    if total < row.requested:
         free = "" if row.free == total else f", and has {say(row.free)} free now{_by_the_pod(row, refusal, total)}"
-        yield f"{asked}, the whole machine never has more than {say(total)}{free} ({each})"
-    else:
-        yield f"{asked}, the whole machine has {say(row.free)} free{_by_the_pod(row, refusal, total)} ({each})"
+        has = f"the whole machine never has more than {say(total)}{free}"
+    yield f"{asked}, {has} ({each})"
+    if loose is not None and refusal.stage == "hints":
+        yield from _only_placed(loose, refusal.policy)
 
 
 def _by_the_pod(row: Row, refusal: Refusal, total: int) -> str:
@@ -70,9 +73,14 @@ def how_to_add(resource: str, amount: int) -> str:
 def _cannot_be_used(row: Row, refusal: Refusal, loose: Loose | None) -> Iterator[str]:
     """Say why what is free does not count; memory that is held has sentences of its own."""
     if loose is not None and loose.nowhere[1] and loose.placed < row.requested:
-        yield (
-            f"{row.resource}: policy {refusal.policy} takes only devices whose plugin tells their NUMA node, and of "
-            f"these {loose.placed} {'is' if loose.placed == 1 else 'are'} free"
-        )
+        yield from _only_placed(loose, refusal.policy)
     elif not refusal.around.groups:
         yield f"{row.resource}: but it is not free on the nodes where the container's other resources have to be"
+
+
+def _only_placed(loose: Loose, policy: str) -> Iterator[str]:
+    """Say that devices of no known node do not count, where there are any."""
+    if loose.nowhere[1]:
+        free = {0: "none is free", 1: "1 is free"}.get(loose.placed, f"{loose.placed} are free")
+        only = f"policy {policy} takes only devices whose plugin tells their NUMA node"
+        yield f"{loose.resource}: {only}, and of these {free}"

@@ -27,7 +27,8 @@ def why(refusal: Refusal) -> Iterator[str]:
     for other, when in ((refusal.mended, "with that mended"), (refusal.empty, "on an empty machine")):
         if other is not None:
             at = f", container {other.at}" if other.at not in (None, refusal.at) else ""
-            yield from (f"{when}{at}: {text}" for text in _why(other) if text not in now)
+            told = [f"{one.resource}: " for one in refusal.around.sums if one in other.around.sums]
+            yield from (f"{when}{at}: {text}" for text in _why(other) if not text.startswith((*now, *told)))
 
 
 def _why(refusal: Refusal) -> Iterator[str]:
