@@ -22,7 +22,7 @@ SEEDS = (1, 2)
 
 
 def run(seconds: float = 0.5, seeds: Sequence[int] = SEEDS) -> list[Row]:
-    """Time admission and removal alone, and the whole of `replay`; check who is admitted.
+    """Time admission and removal alone, and the whole of `replay` on one process and on two; check who is admitted.
 
     Args:
         seconds: how long each figure is measured.
@@ -34,7 +34,7 @@ def run(seconds: float = 0.5, seeds: Sequence[int] = SEEDS) -> list[Row]:
         for one in (workload, *(varied(workload, seed) for seed in seeds)):
             kubelet_here = kubelet / slowdown()
             alone = admissions_per_second(one, seconds)
-            whole = replayed_per_second(one, alone, seconds)
+            whole, shared = (replayed_per_second(one, alone, seconds, jobs) for jobs in (1, 2))
             rows.append(
                 {
                     "workload": one["id"],
@@ -43,6 +43,7 @@ def run(seconds: float = 0.5, seeds: Sequence[int] = SEEDS) -> list[Row]:
                     "times_kubelet": alone / kubelet_here,
                     "replay_per_s": whole,
                     "replay_times_kubelet": whole / kubelet_here,
+                    "replay_on_2_times_kubelet": shared / kubelet_here,
                 }
             )
     return rows
@@ -88,13 +89,23 @@ def prepare(workload: Workload, kubelet: Kubelet = V1_32) -> tuple[Callable[[], 
     return play, sum(pod is not None for pod, _ in steps), admitted
 
 
-def replayed_per_second(workload: Workload, expected: float, seconds: float) -> float:
-    """Run `numalign replay` on a file of as many copies of the line as should take `seconds`; start-up counts too."""
+def replayed_per_second(workload: Workload, expected: float, seconds: float, jobs: int) -> float:
+    """Run `numalign replay` on a file of as many copies of the line as should take 4 × `seconds`; start-up counts."""
     admits: int = sum(step["op"] == "admit" for step in workload["steps"])
-    copies = max(1, int(expected * seconds / admits / 2))
+    copies = max(1, int(expected * seconds / admits * 2))
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "scenarios.jsonl"
         file.write_text((json.dumps(workload) + "\n") * copies)
-        command = [sys.executable, "-m", "numalign", "replay", "--kubelet-version", "1.32", str(file)]
+        command = [
+            sys.executable,
+            "-m",
+            "numalign",
+            "replay",
+            "--kubelet-version",
+            "1.32",
+            "--jobs",
+            str(jobs),
+            str(file),
+        ]
         took = seconds_per_call(lambda: subprocess.run(command, stdout=subprocess.PIPE, check=True), seconds)
     return admits * copies / took

@@ -92,7 +92,7 @@ def test_a_variation_is_the_same_every_time_and_another_for_each_seed() -> None:
 
 
 def test_a_replayed_file() -> None:
-    assert admissions.replayed_per_second(workloads.load("e2e")[0], 1.0, 0.001) > 0
+    assert admissions.replayed_per_second(workloads.load("e2e")[0], 1.0, 0.001, jobs=2) > 0
 
 
 def test_process_times() -> None:

@@ -8,6 +8,7 @@ error, and the others stand.
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
@@ -18,6 +19,8 @@ Answer = TypeVar("Answer")
 
 MAX_RETRIES: Final = 2
 """So often a piece is done again after its worker died."""
+AHEAD: Final = 2
+"""So many pieces a process are read before their answers are wanted."""
 
 
 CONNECT_TIMEOUT = 10
@@ -74,6 +77,46 @@ def run_all(
         if done is not None:
             done(count)
     return results
+
+
+def in_order(function: Callable[[Work], Answer], work: Iterable[Work], jobs: int) -> Iterator[tuple[Work, Answer]]:
+    """Do work that comes bit by bit in processes of this host, and give each piece with its answer, in order.
+
+    Few pieces are in memory at a time. What a process that died had is done here.
+
+    Args:
+        function: what is done with each piece; a function of a module, so that other processes find it.
+        work: the pieces; they and the answers can be pickled.
+        jobs: how many processes.
+    """
+    from concurrent.futures import Future, ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
+    from multiprocessing import get_context
+
+    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"))
+    under_way: deque[tuple[Work, Future[Answer]]] = deque()
+
+    def answered() -> tuple[Work, Answer]:
+        piece, future = under_way.popleft()
+        try:
+            return piece, future.result()
+        except BrokenProcessPool:
+            return piece, function(piece)
+
+    try:
+        for piece in work:
+            try:
+                future = pool.submit(function, piece)
+            except BrokenProcessPool as error:
+                future = Future()
+                future.set_exception(error)
+            under_way.append((piece, future))
+            if len(under_way) > AHEAD * jobs:
+                yield answered()
+        while under_way:
+            yield answered()
+    finally:
+        pool.shutdown(wait=not under_way, cancel_futures=True)
 
 
 def _guarded(function: Callable[[Work], Answer], piece: Work) -> Done[Answer]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from numalign.cli.commands import replay as replay_command
 from numalign.sources.recorded import scenario as scenario_source
 from tests.cli.running import ROOT, Done, command, in_process, numalign, one_line
 
@@ -99,6 +100,55 @@ class TestResults:
         done = in_process("replay", "-", "-q", stdin=lines(scenario("a"), b"x"))
         assert (done.status, done.out) == (2, "")
         assert one_line(done.err).startswith("1 of 2 lines ")
+
+
+class TestOnSeveralProcesses:
+    """A long file is shared out; nobody can tell from the output."""
+
+    MIXED = lines(*(one for name in "abcdef" for one in (scenario(name), b"oops", scenario(name, cpu=9))))
+
+    @pytest.mark.parametrize("jobs", [2, 3])
+    def test_the_output_is_that_of_one(self, jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(replay_command, "PIECE_BYTES", 1000)
+        file = tmp_path / "scenarios"
+        file.write_bytes(self.MIXED)
+        alone = in_process("replay", file, "--jobs", "1")
+        assert (alone.status, one_line(alone.err)[:15]) == (2, "6 of 18 lines a")
+        assert in_process("replay", file, "--jobs", jobs) == alone
+
+    def test_a_bug_costs_its_own_line_only(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The other processes do not know of this one's broken part: it is as if they had met it and said nothing."""
+        monkeypatch.setattr(replay_command, "_shared", _none_of_them)
+        monkeypatch.setattr(replay_command, "replay_json", _broken)
+        file = tmp_path / "scenarios"
+        file.write_bytes(lines(scenario("a"), {}))
+        done = in_process("replay", file, "--jobs", "2")
+        assert done.status == 70
+        assert [json.loads(line) for line in done.out.splitlines()] == [
+            {"line": 1, "error": "bug: ZeroDivisionError: broken"},
+            {"line": 2, "error": "machine.numaNodes: expected the list of NUMA nodes, got nothing"},
+        ]
+
+    def test_a_pipe_is_answered_line_by_line(self) -> None:
+        """Whoever writes one line and waits for its answer gets it, however many processes are asked for."""
+        with subprocess.Popen(
+            command("replay", "-", "--jobs", "2"), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        ) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            for name in "ab":
+                process.stdin.write(lines(scenario(name)))
+                process.stdin.flush()
+                assert json.loads(process.stdout.readline())["id"] == name
+            process.stdin.close()
+
+
+def _none_of_them(work: tuple[object, list[object]]) -> list[None]:
+    return [None for _ in work[1]]
+
+
+def _broken(_: object) -> dict[str, object]:
+    raise ZeroDivisionError("broken")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from numalign.errors import InputError
-from numalign.tasks.parallel import Done, Engine, product_of, run_all
+from numalign.tasks.parallel import AHEAD, Done, Engine, in_order, product_of, run_all
 
 NUMBERS = tuple(range(12))
 
@@ -103,3 +103,25 @@ def test_every_combination(
     settings: list[tuple[str, list[str]]], combinations: list[tuple[tuple[str, str], ...]]
 ) -> None:
     assert list(product_of(settings)) == combinations
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 8])
+def test_work_that_comes_bit_by_bit_keeps_its_order(jobs: int) -> None:
+    assert list(in_order(square, iter(NUMBERS), jobs)) == [(number, number * number) for number in NUMBERS]
+
+
+def test_of_work_that_comes_bit_by_bit_little_is_read_ahead() -> None:
+    read: list[int] = []
+    answers = in_order(square, (read.append(number) or number for number in NUMBERS), 1)
+
+    assert next(answers) == (0, 0)
+    assert len(read) <= AHEAD + 2
+    answers.close()
+
+
+def test_what_a_worker_had_that_died_is_done_here(tmp_path: Path) -> None:
+    markers = [str(tmp_path / name) for name in "abc"]
+    Path(markers[0]).touch()
+    Path(markers[2]).touch()
+
+    assert list(in_order(die_once, markers, 1)) == list(zip(markers, "abc", strict=True))

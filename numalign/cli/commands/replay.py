@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import BinaryIO
+import os
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from typing import BinaryIO, Final
 
 import click
 
@@ -19,19 +22,37 @@ from numalign.render.json.data import Data
 from numalign.render.json.replay import replay_json
 from numalign.sources.recorded import scenario
 from numalign.tasks.replay import replay
+from numalign.values import NamedTuple
+
+SHORT_BYTES: Final = 4 << 20
+"""A file up to this size is replayed by this process: others would take longer to start."""
+PIECE_BYTES: Final = 1 << 18
+"""So much of a file a process takes at once; a longer line is taken alone."""
+
+Lines = Sequence[tuple[int, bytes | InputError]]
+
+
+class Result(NamedTuple):
+    """What came of one line."""
+
+    answer: str
+    """The JSON object that is printed."""
+    good: bool
+    bug: Exception | None = None
 
 
 @click.command("replay")
 @click.argument("file", type=click.File("rb"))
+@click.option("--jobs", type=click.IntRange(min=1), help="Processes that share a long FILE.  [default: the cores]")
 @kubelet_version_option
 @quiet_option
-def command(file: BinaryIO, kubelet_version: str | None, quiet: bool) -> ExitStatus:
+def command(file: BinaryIO, jobs: int | None, kubelet_version: str | None, quiet: bool) -> ExitStatus:
     """Replay the scenarios in FILE (`-`: standard input), plain or gzip, one JSON object a line.
 
     Each result is one line, in order, as soon as it is there: the scenario's id and what the kubelet decided, step by
     step. A refused pod or a kubelet that does not start is an answer. A line that is no scenario gives an object with
     `line` and `error`; the rest goes on, and the exit status is 2. A scenario's own `kubeletVersion` comes before the
-    flag.
+    flag. What comes through a pipe is answered line by line; a long file is shared out, with the same output.
 
     \b
     Example:
@@ -40,25 +61,78 @@ def command(file: BinaryIO, kubelet_version: str | None, quiet: bool) -> ExitSta
     asked = NEWEST if kubelet_version is None else parse_version(kubelet_version)
     good = broken = 0
     bug: Exception | None = None
-    for number, line in counted(scenario.lines(file), "scenarios"):
-        try:
-            answer = _answer(line, asked)
-            good += 1
-        except InputError as error:
-            answer = {"line": number, "error": str(error)}
-            broken += 1
-        except Exception as error:
-            # Even a bug of numalign costs its own line only; it is reported in the end.
-            answer = {"line": number, "error": f"bug: {type(error).__name__}: {error}"}
-            bug = bug or error
+    for result in counted(_results(file, asked, _processes(file, jobs)), "scenarios"):
+        good, broken = good + result.good, broken + (not result.good and result.bug is None)
+        bug = bug or result.bug
         if not quiet:
-            click.echo(in_json(json.dumps(answer, separators=(",", ":"))))
+            click.echo(result.answer)
     if bug is not None:
         raise bug
     if not broken:
         return ExitStatus.DONE
     say(f'{broken} of {broken + good} lines {"is" if broken == 1 else "are"} no scenario; see "error" in the result')
     return ExitStatus.WRONG_INPUT
+
+
+def _processes(file: BinaryIO, jobs: int | None) -> int:
+    """Say how many processes share the work. Whoever writes into a pipe may wait for each answer: there it is one."""
+    try:
+        status = os.fstat(file.fileno())
+    except OSError:
+        return 1
+    if not stat.S_ISREG(status.st_mode) or (jobs is None and status.st_size <= SHORT_BYTES):
+        return 1
+    return jobs or os.cpu_count() or 1
+
+
+def _results(file: BinaryIO, asked: Version, jobs: int) -> Iterator[Result]:
+    lines = scenario.lines(file)
+    if jobs == 1:
+        return (_result(number, line, asked) for number, line in lines)
+    from numalign.tasks.parallel import in_order
+
+    pieces = ((asked, piece) for piece in _pieces(lines))
+    return (
+        # A bug shows itself again here, where `--debug` can show where it is.
+        _result(number, line, asked) if result is None else result
+        for (_, piece), results in in_order(_shared, pieces, jobs)
+        for (number, line), result in zip(piece, results, strict=True)
+    )
+
+
+def _pieces(lines: Iterable[tuple[int, bytes | InputError]]) -> Iterator[Lines]:
+    piece: list[tuple[int, bytes | InputError]] = []
+    size = 0
+    for number, line in lines:
+        piece.append((number, line))
+        size += len(line) if isinstance(line, bytes) else 0
+        if size > PIECE_BYTES:
+            yield piece
+            piece, size = [], 0
+    if piece:
+        yield piece
+
+
+def _shared(work: tuple[Version, Lines]) -> list[Result | None]:
+    """Answer lines in another process; None for one that is a bug's."""
+    asked, piece = work
+    results = [_result(number, line, asked) for number, line in piece]
+    return [result if result.bug is None else None for result in results]
+
+
+def _result(number: int, line: bytes | InputError, asked: Version) -> Result:
+    answer: Data
+    good, bug = False, None
+    try:
+        answer = _answer(line, asked)
+        good = True
+    except InputError as error:
+        answer = {"line": number, "error": str(error)}
+    except Exception as error:
+        # Even a bug of numalign costs its own line only; it is reported in the end.
+        answer = {"line": number, "error": f"bug: {type(error).__name__}: {error}"}
+        bug = error
+    return Result(in_json(json.dumps(answer, separators=(",", ":"))), good, bug)
 
 
 def _answer(line: bytes | InputError, asked: Version) -> Data:
