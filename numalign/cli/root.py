@@ -79,7 +79,7 @@ def _take_defaults(ctx: click.Context, command: click.Command, name: str) -> Non
 
 
 def _all_commands(name: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
-    """Return the command that runs, then all others, each imported only when it is asked for; kubectl's own last."""
+    """Yield the command that runs, then all others, each imported only when it is asked for; kubectl's own last."""
     yield name, command
     for other in COMMANDS:
         yield other, _import(other)
