@@ -200,7 +200,7 @@ _ADVICE = {
 def loses_pinning(node: Node, pod: Pod, demand: PodDemand) -> bool:
     """Tell whether managers pass over a Guaranteed pod whose containers they would serve without `spec.resources`.
 
-    docs/rules/kubelet-versions.md 6.3. A container asks for exclusive CPUs or for memory to be pinned.
+    docs/rules/kubelet-versions.md 6.3. Where neither manager is static nothing would be pinned anyway.
     """
     if pod.qos != "Guaranteed" or demand.guaranteed:
         return False

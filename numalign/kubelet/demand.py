@@ -6,8 +6,10 @@ huge pages (docs/rules/memory-manager.md 15-18), devices (docs/rules/device-mana
 
 from __future__ import annotations
 
+from typing import Literal
+
 from numalign.model.pod import Container, ContainerKind, Pod
-from numalign.model.quantity import NANO
+from numalign.model.quantity import MILLI, NANO
 from numalign.model.resources import CPU, HUGEPAGES, MEMORY, NATIVE, is_memory
 from numalign.values import NamedTuple
 
@@ -99,7 +101,7 @@ _NOT_DEVICES = frozenset(NATIVE)
 
 def exclusive_cpus(nano: int) -> int:
     """Whole CPUs, or 0 when the request, rounded up to millicores, is no whole number (cpu-manager.md 5.1)."""
-    milli = -(-nano // 10**6)
+    milli = -(-nano // MILLI)
     return milli // 1000 if milli % 1000 == 0 else 0
 
 
@@ -142,7 +144,7 @@ def _pod_devices(pod: Pod) -> ResourcePairs:
     )
 
 
-def effective(pod: Pod, which: str) -> dict[str, int]:
+def effective(pod: Pod, which: Literal["requests", "limits"]) -> dict[str, int]:
     """Add up the containers' `requests` or `limits` into the pod's effective ones, in billionths, without overhead.
 
     docs/rules/topology-manager.md 11.2: app containers and sidecars are summed, init containers count as peaks.

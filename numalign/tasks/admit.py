@@ -11,7 +11,7 @@ from numalign.kubelet import node as twin
 from numalign.kubelet.admission import Outcome, Session, admit_in_order, end, odd_from_the_start, open_session
 from numalign.kubelet.admission import admit as admit_one
 from numalign.results.admit import AdmitResult, Occupant, PodResult, RefusedAlike
-from numalign.tasks.pod_result import pod_result
+from numalign.tasks.pod_result import beside_refused, pod_result
 from numalign.tasks.setup import check_choices
 
 if TYPE_CHECKING:
@@ -189,11 +189,7 @@ def pod_there(session: Session, name: str, refused: Sequence[Pod] = ()) -> str:
 
 
 def _absent(beside: Iterable[PodResult]) -> Iterator[Notice]:
-    """Warn of pods that are said to be there and that this node refuses: the answer is about a node without them."""
-    for pod in beside:
-        if not pod.admitted:
-            reason = pod.reason or pod.stage
-            yield Notice("beside-refused", f"{reason} on this node, so it is not beside the pods", pod.name)
+    return (beside_refused(pod.name, pod.reason or pod.stage) for pod in beside if not pod.admitted)
 
 
 class _Groups:

@@ -14,7 +14,7 @@ from numalign.kubelet.admission import Session, admit, odd_from_the_start
 from numalign.results.explain import ExplainedPod, ExplainResult
 from numalign.tasks.hardware import with_what_lacks
 from numalign.tasks.missing import missing_notices, passing_over
-from numalign.tasks.pod_result import pod_result
+from numalign.tasks.pod_result import beside_refused, pod_result
 from numalign.tasks.setup import check_choices, load_machine
 
 if TYPE_CHECKING:
@@ -111,9 +111,7 @@ def _bundled(situation: Situation) -> Iterator[tuple[str, Situation]]:
 
 def _absent(beside: Iterable[Pod], session: Session) -> Iterator[Notice]:
     there = {pod.uid for pod in session.pods}
-    for pod in beside:
-        if pod.uid not in there:
-            yield Notice("beside-refused", "refused on this node, so it is not beside the pods", pod.name)
+    return (beside_refused(pod.name, "refused") for pod in beside if pod.uid not in there)
 
 
 def _told(told: Explanation, *, details: bool, all_alternatives: bool) -> ExplainedPod:

@@ -20,6 +20,7 @@ from numalign.sources.cluster.nrt import ReadNRT
 from numalign.sources.pods.beside import read_beside
 from numalign.tasks.cluster import ClusterRequest, load_cluster
 from numalign.tasks.node import load_node
+from numalign.tasks.pod_result import beside_refused
 from numalign.tasks.requests import KubeletRequest, NodeRequest
 from numalign.tasks.setup import load_setup
 from numalign.values import NamedTuple
@@ -69,8 +70,7 @@ def load_nodes(request: NodesRequest) -> LoadedNodes:
         outcome = admission.admit(session, pod)
         session = outcome.then
         if not outcome.admit:
-            text = f"{outcome.reason or outcome.stage} on this node, so it is not beside the pods"
-            notices.append(Notice("beside-refused", text, pod.name))
+            notices.append(beside_refused(pod.name, outcome.reason or outcome.stage))
     node = ClusterNode(_node_name(request, machine), NodeTotals({}, {}, len(session.pods)), session, "exact")
     return LoadedNodes(Fleet((node,)), tuple(notices))
 

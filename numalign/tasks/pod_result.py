@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from numalign.analysis.alignment import alignment
 from numalign.analysis.holding import holding
+from numalign.errors import Notice
 from numalign.results.admit import ContainerResult, PodResult
 
 if TYPE_CHECKING:
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
     from numalign.kubelet.admission import Outcome
     from numalign.kubelet.demand import ContainerDemand
     from numalign.model.machine import Machine
+
+
+def beside_refused(pod: str, reason: str) -> Notice:
+    """Warn of a pod that is said to be there and that this node refuses: the answer is about a node without it."""
+    return Notice("beside-refused", f"{reason} on this node, so it is not beside the pods", pod)
 
 
 def pod_result(outcome: Outcome) -> PodResult:

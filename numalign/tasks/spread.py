@@ -1,4 +1,8 @@
-"""Many independent pieces of work on several processes; the results are those of one process, in the same order."""
+"""Many independent pieces of work on several processes; the results are those of one process, in the same order.
+
+For work on what lies in this process: it is inherited, not sent. What is described by values that can be sent, and may
+have to be done again or on other machines, is `parallel`'s.
+"""
 
 from __future__ import annotations
 
