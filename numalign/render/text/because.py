@@ -92,11 +92,10 @@ def _free(row: Row, table: Matrix, node: int) -> tuple[int, int]:
 
     Of devices that no node has only the number on the machine counts.
     """
-    cells = row.cells
-    if node and not all(cell.verdict == "any" for cell in cells):
-        cell = cells[table.nodes.index(node.bit_length() - 1)]
+    if node and not row.unplaced:
+        cell = row.cells[table.nodes.index(node.bit_length() - 1)]
         return cell.free, cell.handed
-    return row.free, sum(cell.handed for cell in cells)
+    return row.free, sum(cell.handed for cell in row.cells)
 
 
 def bare(sentence: str) -> str:

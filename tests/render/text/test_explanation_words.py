@@ -122,6 +122,17 @@ def test_a_text_says(found: Callable[[], list[str]], expected: list[str]) -> Non
     assert [line for line in text if line in expected] == expected, "\n".join(text)
 
 
+def test_widths_that_count_unhealthy_devices_say_so() -> None:
+    """Two of the three of node 0 are sick: the kubelet still takes three for one node's worth."""
+    sick = (Device("a", (0,)), Device("b", (0,), healthy=False), Device("c", (0,), healthy=False))
+    on = FIGURE._replace(devices={GPU: (*sick, Device("d", (1,)), Device("e", (1,)))})
+    assert explained(config("restricted"), pod("p", 1, gpu=3), on=on)[1] == (
+        f"{GPU}: 3 asked, and policy restricted takes it from one node, which is enough by the kubelet's count, "
+        "devices that are not healthy included, though pods never get more than 2 there; free now: node 0: 1 of 1, "
+        "node 1: 2 of 2"
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "step", "expected"),
     [
@@ -295,6 +306,18 @@ def test_a_text_says(found: Callable[[], list[str]], expected: list[str]) -> Non
                 )
             ],
             id="signs of a table that need words have them",
+        ),
+        pytest.param(
+            "lifecycle-d-00243",
+            4,
+            [
+                (
+                    "cpu: 4 asked, and policy restricted takes it from one node, which is enough by the kubelet's "
+                    "count, reserved CPUs included, though pods never get more than 3 there; free now: most on node "
+                    "2: 3 of 3"
+                )
+            ],
+            id="a node that is enough only with its reserved CPUs is not told as enough",
         ),
     ],
 )

@@ -38,8 +38,25 @@ def too_wide(row: Row, table: Matrix, policy: str, around: Circumstances) -> str
             )
         return f"{asked}, and policy single-numa-node takes all of it from one node{must}; free now: {each}"
     many, enough = ("one node", "is enough") if row.width == 1 else (f"{row.width} nodes", "are enough")
-    wants = f"policy {policy} takes it from {many}, which {enough} on an empty machine"
-    return f"{asked}, and {wants}{must}; free now: {each}"
+    most = _most_for_pods(row)
+    if most < row.requested:
+        short = (
+            f"by the kubelet's count, {_counted_too(row)} included, though pods never get more than {say(most)} there"
+        )
+        return f"{asked}, and policy {policy} takes it from {many}, which {enough} {short}{must}; free now: {each}"
+    return (
+        f"{asked}, and policy {policy} takes it from {many}, which {enough} on an empty machine{must}; free now: {each}"
+    )
+
+
+def _most_for_pods(row: Row) -> int:
+    """Count what pods could ever get on as many nodes as the kubelet thinks are enough."""
+    return sum(sorted((cell.total for cell in row.cells), reverse=True)[: row.width])
+
+
+def _counted_too(row: Row) -> str:
+    """Name what the kubelet counts when it looks how few nodes are enough, and never gives to pods; memory has none."""
+    return "reserved CPUs" if row.resource == CPU else "devices that are not healthy"
 
 
 def _must_use(row: Row, around: Circumstances) -> str:
