@@ -147,7 +147,7 @@ def rate(config: SchedulerConfig, one: Candidate, pod: PodRequest) -> int:
     return points
 
 
-def look_of(totals: NodeTotals, view: View, published: NodeResourceTopology | None = None) -> Hashable:
+def look_of(totals: NodeTotals, view: View) -> Hashable:
     """Make the key under which machines share work: everything about a machine but its name."""
     return (
         tuple(sorted(totals.allocatable.items())),
@@ -155,7 +155,6 @@ def look_of(totals: NodeTotals, view: View, published: NodeResourceTopology | No
         totals.pods,
         view.fresh,
         nrt_key(view.nrt),
-        nrt_key(published) if published is not view.nrt else None,
     )
 
 

@@ -54,7 +54,6 @@ def changes(
     *,
     known: Machines = (),
     altered: Iterable[tuple[Hardware, Situation]] = (),
-    most: int = MAX_CHANGES,
 ) -> tuple[WayOut, ...]:
     """Find the nearest changes that admit a refused pod, the nearest first.
 
@@ -65,7 +64,6 @@ def changes(
         known: machines that nobody asked about, the smallest first; they are looked at only where every other change
             takes something away from the pod.
         altered: this machine with more devices or huge pages, looked at in the same case.
-        most: how many are told at most.
     """
     found = [
         *_machines(outcome, others),
@@ -86,10 +84,10 @@ def changes(
     if all(change.amounts for change in found):
         found += islice(_altered_machine(outcome, altered), 1)
         found += islice(_known_machines(outcome, known), MAX_BUNDLED)
-    return tuple(reasons(situation, outcome, _nearest(situation, outcome, found, most)))
+    return tuple(reasons(situation, outcome, _nearest(situation, outcome, found)))
 
 
-def _nearest(situation: Situation, outcome: Outcome, found: Iterable[WayOut], most: int) -> list[WayOut]:
+def _nearest(situation: Situation, outcome: Outcome, found: Iterable[WayOut]) -> list[WayOut]:
     """Take the first ones, few of a kind; of those of several parts only the parts that are needed."""
     kept: list[WayOut] = []
     for change in found:
@@ -98,7 +96,7 @@ def _nearest(situation: Situation, outcome: Outcome, found: Iterable[WayOut], mo
         needed = without_needless(situation, outcome, change)
         if not any(covers(needed, other) for other in kept):
             kept.append(needed)
-            if len(kept) == most:
+            if len(kept) == MAX_CHANGES:
                 break
     return kept
 
