@@ -319,6 +319,17 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
             ],
             id="a node that is enough only with its reserved CPUs is not told as enough",
         ),
+        pytest.param(
+            "lifecycle-d-00329",
+            9,
+            [
+                (
+                    "nvidia.com/gpu: 1 asked: it must use node 0, where i1 leaves 1 to it "
+                    "(node 0: 0 + 1 of 1, node 1: 2 of 2)"
+                )
+            ],
+            id="why one node must be used stands beside its amounts",
+        ),
     ],
 )
 def test_a_recorded_refusal_says(name: str, step: int, expected: list[str]) -> None:
@@ -330,3 +341,9 @@ def test_a_pod_of_which_nothing_is_tied_to_nodes_has_no_tick() -> None:
     text = recorded("e2e-d-00856", 2)
     assert "the whole pod: the kubelet ties nothing that it asks for to NUMA nodes" in text
     assert not [line for line in text if "✓" in line]
+
+
+def test_what_the_machine_never_has_is_not_told_again_of_an_empty_one() -> None:
+    text = recorded("e2e-d-02132", 4)
+    assert any(" never has more than 2, and has 0 free now " in line for line in text)
+    assert not [line for line in text if line.startswith("on an empty machine")]

@@ -66,7 +66,7 @@ def taken_over(refusal: Refusal) -> Iterator[str]:
 
 def _told_already(left: Handed, row: Row, refusal: Refusal) -> bool:
     """Tell whether the sentence about a resource itself tells what init containers leave of it."""
-    if refusal.stage == "policy" and not is_bytes(row.resource):
+    if refusal.stage in ("policy", "merge") and not is_bytes(row.resource) and tied_to(refusal) is None:
         return True
     short = row.free + left.amount < row.requested and refusal.around.cores is None
     return short or (row.resource == CPU and tied_to(refusal) is not None)

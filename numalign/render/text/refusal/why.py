@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from numalign.kubelet.cpu.allocate import SMT_ALIGNMENT_ERROR
@@ -28,7 +29,16 @@ def why(refusal: Refusal) -> Iterator[str]:
         if other is not None:
             at = f", container {other.at}" if other.at not in (None, refusal.at) else ""
             told = [f"{one.resource}: " for one in refusal.around.sums if one in other.around.sums]
-            yield from (f"{when}{at}: {text}" for text in _why(other) if not text.startswith((*now, *told)))
+            said = (*now, *told, *_limits(now))
+            yield from (f"{when}{at}: {text}" for text in _why(other) if not text.startswith(said))
+
+
+def _limits(sentences: Iterable[str]) -> Iterator[str]:
+    """Cut sentences that tell what the machine never has down to that: it holds at any time."""
+    for one in sentences:
+        limit = re.match(r".* never has more than [^\s,]+", one)
+        if limit:
+            yield from (f"{limit[0]}{after}" for after in (",", " "))
 
 
 def _why(refusal: Refusal) -> Iterator[str]:

@@ -24,7 +24,7 @@ def too_wide(row: Row, table: Matrix, policy: str, around: Circumstances) -> str
     largest = max(range(len(table.nodes)), key=lambda place: row.cells[place].total)
     most = row.cells[largest].total
     places = [place for place, cell in enumerate(row.cells) if cell.total == most]
-    must = _must_use(row, around) if len(table.nodes) > 1 else ""
+    must = f"; {left}" if (left := _must_use(row, around)) and len(table.nodes) > 1 else ""
     if policy == "single-numa-node":
         if most < row.requested:
             return (
@@ -64,7 +64,7 @@ def _must_use(row: Row, around: Circumstances) -> str:
     left = next((one for one in around.handed if one.resource == row.resource and one.nodes), None)
     if left is None or is_bytes(row.resource):
         return ""
-    return f"; it must use {nodes_text(left.nodes)}, where {left_text(left, str(left.amount))} to it"
+    return f"it must use {nodes_text(left.nodes)}, where {left_text(left, str(left.amount))} to it"
 
 
 def differ_in_width(rows: Sequence[Row], policy: str, around: Circumstances) -> Iterator[str]:
@@ -89,7 +89,10 @@ def never_meet(rows: Sequence[Row], table: Matrix, around: Circumstances) -> Ite
     for row in rows:
         each = each_node(row, table, loose_of(row, around))
         alone = [place for place, cell in enumerate(row.cells) if cell.verdict == "enough"]
-        if alone:
+        must = _must_use(row, around)
+        if must:
+            yield f"{asked_text(row, around)}: {must} ({each})"
+        elif alone:
             which = f"only {nodes_text(mask_of(table, alone))}" if len(alone) < len(row.cells) else "any node"
             yield f"{asked_text(row, around)}: {which} could give it ({each})"
         else:
