@@ -29,6 +29,7 @@ def snapshot(file: str | None, *, host_root: str = "/", redact: bool = False) ->
         InputError: the archive cannot be written.
         HostError: not even the hardware may be read.
     """
+    from numalign.kubelet.start.restore import ROOT
     from numalign.sources.node import snapshot as snapshots
     from numalign.sources.node.kubelet_folder import find_command, parse_command
     from numalign.sources.tree.opening import open_tree
@@ -44,7 +45,7 @@ def snapshot(file: str | None, *, host_root: str = "/", redact: bool = False) ->
         words = running_kubelet()
         command = None if words is None else parse_command(words)
         version = kubelet_version() if words is not None else ""
-        answer, why = snapshots.ask_live(command.root if command else "/var/lib/kubelet")
+        answer, why = snapshots.ask_live(command.root if command else ROOT)
     else:
         command = find_command(tree)
     taken = snapshots.take(tree, command, version, answer, redact=redact)

@@ -13,12 +13,15 @@ _FLAG: Final = re.compile(r"--[a-z][a-z0-9-]*(?=[=\s\0\"']|$)")
 
 
 def flags_of_words(words: Iterable[str]) -> dict[str, str]:
-    """Read flags; `--flag=text`, `--flag text` and `flag=text` are understood, a flag alone is `true`."""
+    """Read flags; `--flag=text`, `--flag text` and `flag=text` are understood, a flag alone is `true`.
+
+    What follows a flag without a text is its text, with `=` in it, too: `--system-reserved cpu=1`.
+    """
     flags: dict[str, str] = {}
     last = ""
     for word in words:
         name, sign, value = word.removeprefix("--").partition("=")
-        if word.startswith("--") or sign:
+        if word.startswith("--") or (sign and not last):
             flags[name] = value if sign else "true"
             last = "" if sign else name
         elif last:

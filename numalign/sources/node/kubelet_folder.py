@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Mapping
 from numalign.errors import HostError, Notice
 from numalign.kubelet.cpu.checkpoint import FILE as CPU_FILE
 from numalign.kubelet.memory.checkpoint import FILE as MEMORY_FILE
-from numalign.kubelet.start.restore import StateFiles
+from numalign.kubelet.start.restore import ROOT, StateFiles
+from numalign.sources.kubelet.command_line import flags_of_words
 from numalign.sources.kubelet.configuration import overlaid
 from numalign.sources.kubelet.flags import known_flags
 from numalign.sources.node.facts import (
@@ -134,22 +135,12 @@ class KubeletCommand(NamedTuple):
     @property
     def root(self) -> str:
         """Its root directory."""
-        return self.flags.get("root-dir", "/var/lib/kubelet")
+        return self.flags.get("root-dir", ROOT)
 
 
 def parse_command(words: Iterable[str]) -> KubeletCommand:
-    """Read the flags of a command line; both `--flag=text` and `--flag text` are understood."""
-    flags: dict[str, str] = {}
-    last = ""
-    for word in words:
-        if word.startswith("--"):
-            flag, sign, value = word[2:].partition("=")
-            flags[flag] = value if sign else "true"
-            last = "" if sign else flag
-        elif last:
-            flags[last] = word
-            last = ""
-    return KubeletCommand(flags)
+    """Read the flags of a command line, word by word."""
+    return KubeletCommand(flags_of_words(words))
 
 
 def find_command(tree: Tree) -> KubeletCommand | None:
