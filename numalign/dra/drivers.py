@@ -17,6 +17,8 @@ STANDARD_NUMA: Final = "resource.kubernetes.io/numaNode"
 """The standard name, from 1.37 on (KEP-6072)."""
 PCIE_ROOT: Final = "resource.kubernetes.io/pcieRoot"
 PCI_BUS_ID: Final = "resource.kubernetes.io/pciBusID"
+PCI_ADDRESSES: Final = (PCI_BUS_ID, "dra.net/pciAddress", "pcieBusID")
+"""Names under which drivers publish a PCI address; `gpu.nvidia.com` the last one until January 2026."""
 
 _NUMA_NAMES: Final = (
     STANDARD_NUMA,
@@ -39,6 +41,8 @@ class Driver(NamedTuple):
     """Full names under which it publishes the NUMA node; empty: it does not."""
     pcie_root: bool
     """Whether it publishes `resource.kubernetes.io/pcieRoot`."""
+    address: str = PCI_BUS_ID
+    """The name under which it publishes a PCI address."""
     resources: tuple[str, ...] = ()
     """The device plugin resources it takes the place of: exact names, or words in the part behind the slash."""
     classes: tuple[DeviceClass, ...] = ()
@@ -88,6 +92,7 @@ DRIVERS: Final[Mapping[str, Driver]] = {
             "nic",
             ("dra.net/numaNode",),
             pcie_root=True,
+            address="dra.net/pciAddress",
             resources=("nic", "ib", "eth", "rdma", "hca", "sriov", "net", "efa"),
             classes=(_class("dra.net", "dra.net"),),
         ),
@@ -105,6 +110,15 @@ DRIVERS: Final[Mapping[str, Driver]] = {
     )
 }
 """By name. docs/dra.md has the sources."""
+
+
+def pci_address(device: Device) -> tuple[str, str] | None:
+    """Give the PCI address of a device, and the name under which it is published."""
+    for name in PCI_ADDRESSES:
+        attribute = device.attributes.get(name)
+        if attribute is not None and isinstance(attribute.value, str):
+            return name, attribute.value
+    return None
 
 
 def is_place_name(name: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from numalign.dra.drivers import DRIVERS, PCI_BUS_ID, PCIE_ROOT, numa_nodes
+from numalign.dra.drivers import DRIVERS, PCIE_ROOT, numa_nodes, pci_address
 from numalign.dra.features import features
 from numalign.dra.machine_cpus import DRIVER as CPU_DRIVER
 from numalign.dra.machine_cpus import CPUs, cpus_of
@@ -183,21 +183,22 @@ def _resource(driver: str, device: Device) -> str:
 def _id(driver: str, device: Device) -> str:
     """Give the id that its plugin uses: the card's own, else the name of the interface, else the address."""
     kind = DRIVERS[driver].kind if driver in DRIVERS else None
-    names = ("uuid",) if kind == "gpu" else ("dra.net/rdmaDevice", "dra.net/ifName", PCI_BUS_ID)
-    return next((text for name in names if (text := _text(device, name))), device.name)
+    names = ("uuid",) if kind == "gpu" else ("dra.net/rdmaDevice", "dra.net/ifName")
+    _, address = pci_address(device) or ("", "")
+    return next((text for name in names if (text := _text(device, name))), address or device.name)
 
 
 def _hardware(cpus: CPUs, found: Sequence[_Found]) -> Hardware | None:
     """Keep what a kubelet does not know: kinds of cores, and where on the PCI bus devices are."""
     pci = {
-        address: PCIFunction(
-            address,
+        address[1]: PCIFunction(
+            address[1],
             numa_node=one.numa[0] if one.numa else None,
-            names=(name,) if (name := _id(one.driver, one.device)) != address else (),
+            names=(name,) if (name := _id(one.driver, one.device)) != address[1] else (),
             root=_text(one.device, PCIE_ROOT) or None,
         )
         for one in found
-        if (address := _text(one.device, PCI_BUS_ID))
+        if (address := pci_address(one.device))
     }
     if not pci and not cpus.kinds:
         return None

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from numalign.dra.drivers import PCI_BUS_ID, PCIE_ROOT, numa_nodes
+from numalign.dra.drivers import PCIE_ROOT, numa_nodes, pci_address
 from numalign.dra.publish.slices import driver_of
 from numalign.dra.values import Device, DeviceID
 from numalign.model.machine import Device as PluginDevice
@@ -53,11 +53,11 @@ def _pci(machine: Machine) -> tuple[dict[str, tuple[int, ...]], dict[str, tuple[
 def _known(
     device: Device, buses: Mapping[str, tuple[int, ...]], roots: Mapping[str, tuple[int, ...]]
 ) -> tuple[int, ...] | None:
-    for name, table in ((PCI_BUS_ID, buses), ("pcieBusID", buses), (PCIE_ROOT, roots)):
-        attribute = device.attributes.get(name)
-        if attribute is not None and isinstance(attribute.value, str) and attribute.value in table:
-            return table[attribute.value]
-    return None
+    address = pci_address(device)
+    if address is not None and address[1] in buses:
+        return buses[address[1]]
+    root = device.attributes.get(PCIE_ROOT)
+    return roots.get(root.value) if root is not None and isinstance(root.value, str) else None
 
 
 def _numbered(devices: Iterable[DeviceID], driver: str, machine: Machine) -> dict[str, tuple[int, ...]]:

@@ -15,7 +15,7 @@ from numalign.dra.attempt import Attempt
 from numalign.dra.changes import MAX_WORK_EACH
 from numalign.dra.constraints import RequestName
 from numalign.dra.cpu_ids import cpus_held
-from numalign.dra.drivers import DRIVERS, PCI_BUS_ID, PCIE_ROOT, numa_names
+from numalign.dra.drivers import DRIVERS, PCI_ADDRESSES, PCIE_ROOT, numa_names
 from numalign.dra.pools import published
 from numalign.dra.publish.cpus import CAPACITY, DRIVER
 from numalign.dra.publish.slices import Options, publish
@@ -380,10 +380,10 @@ def _expression(driver: str, node: int, devices: Mapping[DeviceID, Device], wher
         if attribute.kind == "int":
             domain, _, short = name.partition("/")
             return f"device.attributes['{domain}'].{short} == {node}"
-    for full in (PCI_BUS_ID, PCIE_ROOT):
+    for full in (*PCI_ADDRESSES, PCIE_ROOT):
         values = [str(device.attributes[full].value) for device in here if full in device.attributes]
         if len(values) == len(here) and len(values) <= MAX_LISTED:
-            domain, _, short = full.partition("/")
+            domain, _, short = (full if "/" in full else f"{driver}/{full}").partition("/")
             listed = ", ".join(f"'{value}'" for value in dict.fromkeys(values))
             return f"device.attributes['{domain}'].{short} in [{listed}]"
     return ""

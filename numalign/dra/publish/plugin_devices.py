@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from numalign.dra.drivers import PCI_BUS_ID, PCIE_ROOT, Driver
+from numalign.dra.drivers import PCIE_ROOT, Driver
 from numalign.dra.publish.made import Made, flag, number, text
 from numalign.dra.values import Attribute, Device
 from numalign.model.hardware import PCIFunction
@@ -15,7 +15,7 @@ from numalign.model.machine import Machine
 
 UNSAID: Final[Mapping[str, tuple[str, ...]]] = {
     "gpu.nvidia.com": ("productName", "architecture", "driverVersion", "cudaComputeCapability", "capacity memory"),
-    "gpu.amd.com": ("productName", "driverVersion", "capacity memory"),
+    "gpu.amd.com": ("productName", "deviceID", "driverVersion", "capacity memory"),
     "dra.net": ("mac", "mtu", "ipv4", "state"),
 }
 """Driver -> what it publishes beside, and a machine file does not tell."""
@@ -35,7 +35,7 @@ def devices(machine: Machine, driver: Driver, resources: Iterable[str]) -> list[
             if driver.kind == "gpu":
                 found.append(Made(_gpu(driver, device, len(found), numa, function), numa))
             else:
-                found.append(Made(_nic(resource, device, numa, function), numa))
+                found.append(Made(_nic(driver, resource, device, numa, function), numa))
     return found
 
 
@@ -45,11 +45,11 @@ def _functions(machine: Machine) -> dict[str, PCIFunction]:
     return {key: one for one in pci for key in (one.address, *one.names)}
 
 
-def _pci(function: PCIFunction | None, address: str | None) -> dict[str, Attribute]:
+def _pci(driver: Driver, function: PCIFunction | None, address: str | None) -> dict[str, Attribute]:
     found: dict[str, Attribute] = {}
     address = function.address if function is not None else address
     if address is not None:
-        found[PCI_BUS_ID] = text(address)
+        found[driver.address] = text(address)
     if function is not None and function.root is not None:
         found[PCIE_ROOT] = text(function.root)
     return found
@@ -62,21 +62,24 @@ def _address(name: str) -> str | None:
 def _gpu(
     driver: Driver, device: PluginDevice, index: int, numa: tuple[int, ...], function: PCIFunction | None
 ) -> Device:
-    attributes: dict[str, Attribute] = {"uuid": text(device.id), **_pci(function, _address(device.id))}
-    if driver.name == "gpu.nvidia.com":
-        attributes["type"] = text("gpu")
+    attributes = _pci(driver, function, _address(device.id))
+    if driver.name == "gpu.amd.com":
+        attributes["type"] = text("amdgpu")
     else:
-        attributes["index"] = number(index)
+        attributes["uuid"] = text(device.id)
+        attributes |= {"type": text("gpu")} if driver.name == "gpu.nvidia.com" else {"index": number(index)}
     if driver.numa and numa:
         attributes["numaNode"] = number(numa[0])
     return Device(name=f"gpu-{index}", attributes=attributes)
 
 
-def _nic(resource: str, device: PluginDevice, numa: tuple[int, ...], function: PCIFunction | None) -> Device:
+def _nic(
+    driver: Driver, resource: str, device: PluginDevice, numa: tuple[int, ...], function: PCIFunction | None
+) -> Device:
     address = _address(device.id)
     words = resource.rpartition("/")[2].replace("-", "_").lower().split("_")
     attributes: dict[str, Attribute] = {
-        **_pci(function, address),
+        **_pci(driver, function, address),
         "dra.net/rdma": flag(any(word in _RDMA for word in words) or device.id.startswith("mlx5_")),
     }
     if address is None:

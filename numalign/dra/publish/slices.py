@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from numalign.dra.drivers import DRIVERS, STANDARD_NUMA, Driver
+from numalign.dra.drivers import DRIVERS, PCIE_ROOT, STANDARD_NUMA, Driver
 from numalign.dra.publish import cpus, memory, plugin_devices
 from numalign.dra.publish.made import Made
 from numalign.dra.values import Attribute, Device, DeviceClass, Placement, Slice
@@ -77,6 +77,8 @@ def publish(machine: Machine, drivers: Mapping[str, tuple[str, ...]], options: O
         made = _devices(machine, DRIVERS[name], resources, options)
         slices += _pool(name, node, [_with_standard(one) if options.standard_numa else one.device for one in made])
         unsaid += [f"{name}: {attribute}" for attribute in plugin_devices.UNSAID.get(name, ())]
+        if made and DRIVERS[name].pcie_root and not any(PCIE_ROOT in one.device.attributes for one in made):
+            unsaid.append(f"{name}: {PCIE_ROOT}")
     classes = tuple(one for name in drivers for one in DRIVERS[name].classes)
     return Published(tuple(slices), classes, tuple(unsaid))
 
