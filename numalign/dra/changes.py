@@ -12,7 +12,7 @@ from numalign.dra.result import ClaimAllocation, Outcome
 from numalign.dra.selection import RequestKey, candidates
 from numalign.dra.usage import Usage
 from numalign.dra.values import Claim, Constraint, DeviceRequest, Toleration
-from numalign.dra.why import drivers_of, form_of
+from numalign.dra.why import drivers_by_class, form_of
 from numalign.errors import InputError
 from numalign.model.quantity import NANO, Quantity, canonical, from_int
 from numalign.model.words import nearest
@@ -25,6 +25,8 @@ MAX_TRIED: Final = 60
 MAX_SHOWN: Final = 4
 MAX_WORK_EACH: Final = 100_000
 """How much may be tried for each of them."""
+MAX_WORK_ALL: Final = 600_000
+"""And for all of them at one failure."""
 MAX_CLASSES: Final = 20
 
 
@@ -53,14 +55,16 @@ def changes(attempt: Attempt, claims: Sequence[Claim], outcome: Outcome) -> tupl
     if outcome.allocated or key is None or key.claim >= len(claims):
         return ()
     found: list[ClaimChange] = []
+    left = MAX_WORK_ALL
     for idea in islice(_ideas(attempt, tuple(claims), key), MAX_TRIED):
         same = sum(change.kind == idea.kind for change in found)
-        if same >= (2 if idea.kind == "attribute" else 1) or len(found) >= MAX_SHOWN:
+        if same >= (2 if idea.kind == "attribute" else 1) or len(found) >= MAX_SHOWN or left <= 0:
             continue
         try:
-            tried = idea.attempt.allocate(idea.claims, work=MAX_WORK_EACH)
+            tried = idea.attempt.allocate(idea.claims, work=min(left, MAX_WORK_EACH))
         except InputError:
             continue
+        left -= tried.work
         if tried.claims is not None:
             found.append(ClaimChange(idea.kind, idea.text, tried.claims))
     return tuple(found)
@@ -95,10 +99,10 @@ def _other_classes(attempt: Attempt, asked: str) -> list[str]:
     if asked not in attempt.classes:
         near = nearest(asked, attempt.classes, 0.6)
         return [near] if near is not None else []
-    here = drivers_of(attempt, asked)
     names = [name for name in sorted(attempt.classes)[:MAX_CLASSES] if name != asked]
+    drivers = drivers_by_class(attempt, (asked, *names))
     # A class of other things altogether is no small change, unless this one means nothing at all.
-    return [name for name in names if not here or here & drivers_of(attempt, name)]
+    return [name for name in names if not drivers[asked] or drivers[asked] & drivers[name]]
 
 
 def _constraint_text(written: Constraint) -> str:

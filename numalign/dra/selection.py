@@ -47,6 +47,8 @@ class GaveUpError(AllocationError):
 
 MAX_SELECTOR_COST: Final = 20_000_000
 """What all selectors together may cost on one node."""
+MAX_REPORT_COST: Final = 3_000_000
+"""What they may cost once more where it is only told why nothing fits: half a second."""
 
 
 class Selection:
@@ -91,6 +93,7 @@ class Selection:
                 value = self._value(candidate)
                 answer, cost = selector.matches(value)
             except EvaluationError as error:
+                self.cost += error.cost
                 raise AllocationError(f"{place}: CEL runtime error: {error}") from None
             self.cost += cost
             if not answer:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from numalign.dra.attempt import Attempt
 from numalign.dra.constraints import RequestName, covers, lookup
 from numalign.dra.result import Gate, Outcome, Rejections
-from numalign.dra.selection import AllocationError, Candidate, RequestKey, Selection, candidates
+from numalign.dra.selection import MAX_REPORT_COST, AllocationError, Candidate, RequestKey, Selection, candidates
 from numalign.dra.values import Claim, Constraint, DeviceClass, DeviceRequest, Request
 from numalign.errors import InputError
 from numalign.values import NamedTuple
@@ -66,7 +66,7 @@ def why(attempt: Attempt, claims: Sequence[Claim], outcome: Outcome) -> Why | No
 
 def _by_class(attempt: Attempt, form: DeviceRequest, stuck: Rejections) -> dict[Gate, int]:
     """Count devices of other classes as such, whatever they failed at first."""
-    selection = Selection(attempt.node, attempt.features)
+    selection = Selection(attempt.node, attempt.features, MAX_REPORT_COST)
     bare = DeviceRequest("", form.device_class)
     gates = dict(stuck.gates)
     others = 0
@@ -108,7 +108,7 @@ def publishers(attempt: Attempt, claim: Claim, written: Constraint) -> tuple[Pub
 
 def _meant(attempt: Attempt, claim: Claim, written: Constraint) -> Iterator[Candidate]:
     """Yield the devices of a node that some request under a constraint selects."""
-    selection = Selection(attempt.node, attempt.features)
+    selection = Selection(attempt.node, attempt.features, MAX_REPORT_COST)
     forms = [
         (RequestKey(0, number, index), form)
         for number, request in enumerate(claim.requests)
@@ -121,16 +121,21 @@ def _meant(attempt: Attempt, claim: Claim, written: Constraint) -> Iterator[Cand
                 yield candidate
 
 
-def drivers_of(attempt: Attempt, device_class: str) -> frozenset[str]:
-    """Name the drivers of a node's devices that a class selects."""
-    selection = Selection(attempt.node, attempt.features)
-    form = DeviceRequest("", device_class)
-    return frozenset(
-        pool.driver
-        for pool in attempt.pools()
-        if pool.is_usable
-        and any(_selects(selection, one, RequestKey(0, 0), form, attempt.classes) for one in candidates(pool))
-    )
+def drivers_by_class(attempt: Attempt, names: Iterable[str]) -> dict[str, frozenset[str]]:
+    """Name, for each of some classes, the drivers of the node's devices that it selects; none where that costs much."""
+    selection = Selection(attempt.node, attempt.features, MAX_REPORT_COST)
+    pools = [pool for pool in attempt.pools() if pool.is_usable]
+    return {
+        name: frozenset(
+            pool.driver
+            for pool in pools
+            if any(
+                _selects(selection, one, RequestKey(0, number), DeviceRequest("", name), attempt.classes)
+                for one in candidates(pool)
+            )
+        )
+        for number, name in enumerate(names)
+    }
 
 
 def _selects(

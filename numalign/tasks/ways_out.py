@@ -22,7 +22,7 @@ from numalign.dra.publish.slices import Options, publish
 from numalign.dra.selection import AllocationError, candidates
 from numalign.dra.values import Claim, Constraint, Device, DeviceID, DeviceRequest, Request, Taken
 from numalign.dra.whereabouts import Place, places
-from numalign.dra.why import drivers_of
+from numalign.dra.why import drivers_by_class
 from numalign.errors import InputError
 from numalign.kubelet.setup import Setup
 from numalign.model.cpuset import format_set
@@ -102,7 +102,14 @@ class _CPUsByClaim:
         self._number = (held.container.holding.cpus or 0).bit_count()
         self._devices = trial.devices()
         self._where = places(self._devices, trial.setup.machine)
-        self._class = _class_of(trial.attempt, DRIVER)
+        usual = {one.name for driver in DRIVERS.values() for one in driver.classes}
+        names = sorted(trial.attempt.classes, key=lambda name: (name not in usual, name))
+        self._drivers = drivers_by_class(trial.attempt, names[:MAX_CLASSES])
+        self._class = self._class_of(DRIVER)
+
+    def _class_of(self, driver: str) -> str | None:
+        """Name a class that means devices of one driver alone, the usual ones first."""
+        return next((name for name, drivers in self._drivers.items() if drivers == {driver}), None)
 
     def ways(self) -> Iterator[WayOut]:
         """Yield what works: a common name alone; else with a device between, and by selectors."""
@@ -154,7 +161,7 @@ class _CPUsByClaim:
         own = {one.got.device.driver for one in self._held.devices}
         for driver in sorted(self.published.keys() - own - {DRIVER}):
             near = self.published[driver] & self.published.get(DRIVER, set())
-            class_ = _class_of(self._trial.attempt, driver)
+            class_ = self._class_of(driver)
             if not near or class_ is None:
                 continue
             far = self.published[driver].intersection(*(self.published.get(one, set()) for one in own)) - near
@@ -314,13 +321,6 @@ def _free_name(claim: Claim, name: str) -> str:
 
 def _standard_first(names: Iterable[str]) -> list[str]:
     return sorted(names, key=lambda name: (not name.startswith("resource."), name))
-
-
-def _class_of(attempt: Attempt, driver: str) -> str | None:
-    """Name a class that means devices of one driver alone: its usual one, if it does."""
-    usual = [one.name for one in DRIVERS[driver].classes] if driver in DRIVERS else []
-    names = sorted(attempt.classes, key=lambda name: (name not in usual, name))
-    return next((name for name in names[:MAX_CLASSES] if drivers_of(attempt, name) == {driver}), None)
 
 
 def _names_of(attempt: Attempt) -> dict[str, set[str]]:

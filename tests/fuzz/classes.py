@@ -15,6 +15,7 @@ import yaml
 from tests.cli.running import MACHINES, PODS, ROOT
 from tests.fuzz.archives import LINKS, TREE, archive
 from tests.fuzz.case import Case
+from tests.fuzz.claims import claims, expressions
 from tests.fuzz.mutate import CONTROLS, TEXTS, damaged, mutated, near, odd, written
 
 EXAMPLES = ROOT / "docs" / "examples"
@@ -516,21 +517,6 @@ def clusters(rng: Random) -> Case:
     return Case((*command, "-o", rng.choice(("table", "json"))), files={"c": text})
 
 
-def claims(rng: Random) -> Case:
-    """Claims, their pods and published slices."""
-    folder = EXAMPLES / "dra"
-    name = rng.choice(sorted(path.name for path in folder.glob("*.yaml")))
-    good = (folder / name).read_bytes()
-    documents = [mutated(rng, one) for one in loaded(good)]
-    text = b"\n---\n".join(written(rng, one) for one in documents) if rng.random() < 0.7 else damaged(rng, good)
-    pod, slices = (
-        ("{here}/c", str(folder / "cluster.yaml")) if name != "cluster.yaml" else (str(folder / "gpu.yaml"), "{here}/c")
-    )
-    return Case(
-        ("dra", "check", pod, "--slices", slices, "-o", rng.choice(("table", "json", "name"))), files={"c": text}
-    )
-
-
 @cache
 def good_states() -> list[tuple[str, dict[str, bytes]]]:
     """Return the recorded folders of kubelets."""
@@ -573,7 +559,7 @@ CLASSES: dict[str, Callable[[Random], Case]] = {
     maker.__name__: maker
     for maker in (
         *(manifests, beside, texts, machines, configurations, scenarios, flags, shorts, hints, hwloc, archives, trees),
-        *(targets, rules, environments, clusters, claims, states),
+        *(targets, rules, environments, clusters, claims, expressions, states),
     )
 }
 """Name -> what makes a case of the class."""

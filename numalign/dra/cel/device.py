@@ -33,8 +33,12 @@ class Selector(NamedTuple):
             EvaluationError: the expression failed, or gave something that is not a bool.
         """
         frame = Frame({"device": device})
-        value = self.evaluate(frame)
-        frame.spend(0)
+        try:
+            value = self.evaluate(frame)
+            frame.spend(0)
+        except EvaluationError as error:
+            error.cost = frame.cost
+            raise
         if not isinstance(value, bool):
             raise EvaluationError(f"CEL result of type {type_name(value)} could not be converted to bool")
         return value, frame.cost

@@ -22,7 +22,13 @@ class UnsupportedError(CompileError):
 
 
 class EvaluationError(Exception):
-    """The expression failed on a device; `&&`, `||`, `exists` and `all` may absorb it (docs/rules/dra.md D-20a)."""
+    """The expression failed on a device; `&&`, `||`, `exists` and `all` may absorb it (docs/rules/dra.md D-20a).
+
+    Attributes:
+        cost: what the evaluation had cost when it ended.
+    """
+
+    cost = 0
 
 
 class CostError(EvaluationError):
