@@ -69,6 +69,14 @@ def with_gpus(*devices: Device) -> Machine:
             id="whole cores: the container's own number in scope pod",
         ),
         pytest.param(
+            config("restricted", topology_manager_scope="pod", **FULL),
+            pod("p", 3),
+            (),
+            HYPER,
+            ["cpu: 3 asked, but full-pcpus-only gives out whole cores of 2 threads: ask for 2 or 4"],
+            id="whole cores: of a pod of one container the same in either scope",
+        ),
+        pytest.param(
             config("none", **FULL),
             pod("p", 6),
             (pod("q", 4),),

@@ -61,7 +61,10 @@ def _first(refusal: Refusal) -> Iterator[str]:
         for one in around.unreadable:
             yield no_whole_bytes(one)
     elif around.cores is not None and refusal.reason == SMT_ALIGNMENT_ERROR:
-        yield whole_cores(around.cores, refusal.container if table is None or table.container is None else None)
+        # Where the table tells what the whole pod asks for, the number is that of one container.
+        whole = table if table is not None and table.container is None else None
+        other = whole is not None and [row.requested for row in whole.rows[:1]] != [around.cores.requested]
+        yield whole_cores(around.cores, refusal.container if other else None)
     elif table is None or not rows:
         return
     elif refusal.stage == "policy" and len(rows) > 1:
