@@ -1,8 +1,8 @@
-"""Did you mean: the known word that is nearest to one that nobody knows."""
+"""Words for people: the known one that is nearest to one that nobody knows, and a few of many."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 MAX_COMPARED: Final = 100
@@ -22,3 +22,9 @@ def nearest(word: str, known: Iterable[str], alike: float = 0.5) -> str | None:
     lower = {one.lower(): one for one in known}
     found = get_close_matches(word.lower()[:MAX_COMPARED], lower, n=1, cutoff=alike)
     return lower[found[0]] if found else None
+
+
+def few_of(names: Sequence[str], most: int) -> str:
+    """Name the first ones, and say how many more there are: `a, b and 3 more`; empty for none."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")

@@ -11,6 +11,7 @@ from numalign.kubelet.releases.release import version_text
 from numalign.kubelet.setup import Setup
 from numalign.model.machine import Machine
 from numalign.model.pod import Pod
+from numalign.model.words import few_of
 from numalign.results.admit import PodResult
 from numalign.results.claimed import NodeClaims
 from numalign.sources.cluster.claims import ClaimObjects, read_beside_pods, read_slices
@@ -104,5 +105,4 @@ def _node(objects: ClaimObjects, machine: Machine, wanted: str | None) -> Node:
 
 
 def _some(names: Mapping[str, object]) -> str:
-    listed = sorted(names)
-    return ", ".join(listed[:5]) + (f" and {len(listed) - 5} more" if len(listed) > 5 else "") or "none"
+    return few_of(sorted(names), 5) or "none"

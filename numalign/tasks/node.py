@@ -22,6 +22,7 @@ from numalign.kubelet.start.restore import StateFiles, resealed, restore, settle
 from numalign.kubelet.start.take_over import take_over
 from numalign.model.cpuset import format_set, from_ids
 from numalign.model.machine import Device
+from numalign.model.words import few_of
 from numalign.tasks.node_files import checksum_ignored, odd_files, what_to_do
 from numalign.tasks.setup import LoadedSetup, load_machine, setup_on
 from numalign.values import NamedTuple
@@ -234,16 +235,12 @@ def _with_devices(machine: Machine, facts: NodeFacts, *, given: bool) -> tuple[M
     notices = [
         Notice(
             "device-nodes-unknown",
-            f"{resource}: nobody tells the NUMA node of {_some(names)}; a machine file would",
+            f"{resource}: nobody tells the NUMA node of {few_of(names, 3)}; a machine file would",
             facts.origin,
         )
         for resource, names in put.unknown.items()
     ]
     return machine._replace(devices=put.devices), tuple(notices)
-
-
-def _some(names: tuple[str, ...]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def _answered(facts: NodeFacts) -> Iterable[Mapping[str, Mapping[str, tuple[int, ...]]]]:

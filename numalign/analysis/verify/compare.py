@@ -10,6 +10,7 @@ from numalign.analysis.holding import Holding
 from numalign.analysis.verdict import Verdict as PlannedVerdict
 from numalign.analysis.verify.observed import Group, Observed, Thread
 from numalign.model.cpuset import format_set, ids
+from numalign.model.words import few_of
 from numalign.values import NamedTuple
 
 Verdict = PlannedVerdict | Literal["drifted"]
@@ -141,9 +142,8 @@ def _threads(plan: Plan, group: Group, machine: Machine) -> Iterator[Deviation]:
     ]
     if outside:
         pid, first = outside[0]
-        shown = ", ".join(str(thread.tid) for _, thread in outside[:MAX_SHOWN])
-        more = f" and {len(outside) - MAX_SHOWN} more" if len(outside) > MAX_SHOWN else ""
-        who = f"thread{'s' * (len(outside) > 1)} {shown}{more}"
+        shown = few_of([str(thread.tid) for _, thread in outside], MAX_SHOWN)
+        who = f"thread{'s' * (len(outside) > 1)} {shown}"
         text = f"{who} may run on CPUs {format_set(first.cpus)}, planned are {format_set(plan.cpus)}"
         yield Deviation("thread-outside", True, f"/proc/{pid}/task/{first.tid}/status", text)
 

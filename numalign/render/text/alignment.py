@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from numalign.model.resources import CPU, MEMORY
+from numalign.model.words import few_of
 from numalign.render.page.document import Line
 from numalign.render.text.amounts import amount_text, listed, nodes_text
 
@@ -128,13 +129,8 @@ def cause_text(cause: Cause | None, qos: QoS) -> str:
         return "cpuManagerPolicy is none"
     if cause.kind == "fraction":
         return "the container asks for no whole number of CPUs"
-    because = f" because of {_some(cause.containers)}" if qos == "Burstable" else ""
+    because = f" because of {few_of(cause.containers, MAX_IDS_NAMED)}" if qos == "Burstable" else ""
     return f"the pod is {qos}{because}"
-
-
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - MAX_IDS_NAMED
-    return ", ".join(names[:MAX_IDS_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _too_large(memory: Sequence[TooLarge], nodes: int) -> str:

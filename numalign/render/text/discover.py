@@ -8,7 +8,8 @@ from numalign.analysis.closeness import NEAREST_FIRST, functions, reaches
 from numalign.model.cpuset import format_set
 from numalign.model.hardware import Hardware, PCIFunction
 from numalign.model.machine import Machine
-from numalign.render.page.document import Cell, Document, Line, Styled, Table
+from numalign.model.words import few_of
+from numalign.render.page.document import NOTHING, Cell, Document, Line, Styled, Table
 from numalign.render.text.amounts import bytes_text
 from numalign.render.text.hardware import (
     function_name,
@@ -137,9 +138,7 @@ def _bus(machine: Machine) -> Table:
 
 
 def _ports(ports: Sequence[PCIFunction]) -> str:
-    names = [function_name(port) for port in ports[:MAX_PORTS_NAMED]]
-    more = len(ports) - len(names)
-    return ", ".join(names) + (f" and {more} more" if more else "") or "-"
+    return few_of([function_name(port) for port in ports], MAX_PORTS_NAMED) or NOTHING
 
 
 def _place(function: PCIFunction) -> tuple[Cell, Cell, Cell]:

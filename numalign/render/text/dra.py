@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from numalign.dra.allocator import MAX_WORK
+from numalign.model.words import few_of
 from numalign.render.page.document import NOTHING, Cell, Document, Line, Styled, Table
 
 if TYPE_CHECKING:
@@ -204,5 +205,4 @@ def _changes(changes: Sequence[ClaimChange]) -> Iterator[Line]:
 
 
 def _gives(claims: Iterable[ClaimAllocation]) -> str:
-    names = [one.device.device for claim in claims for one in claim.devices]
-    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+    return few_of([one.device.device for claim in claims for one in claim.devices], 8)

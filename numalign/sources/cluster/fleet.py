@@ -15,6 +15,7 @@ from numalign.model.machine import Machine
 from numalign.model.pod import Container, Pod
 from numalign.model.quantity import NANO, from_int
 from numalign.model.resources import CPU, MEMORY
+from numalign.model.words import few_of
 from numalign.scheduler.node import ClusterNode, Fleet, Known
 from numalign.scheduler.nrt import occupied
 from numalign.scheduler.nrt.machine import Assumed, machine_of, used_of, with_memory
@@ -121,8 +122,7 @@ class _Building:
     def notices(self) -> Iterator[Notice]:
         """Say what was filled in, and on which nodes."""
         for (code, text), names in self._about.items():
-            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-            yield Notice(code, text, ", ".join(names[:3]) + more)
+            yield Notice(code, text, few_of(names, 3))
 
     def _say(self, code: str, text: str, name: str) -> None:
         self._about.setdefault((code, text), []).append(name)

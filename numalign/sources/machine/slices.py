@@ -8,6 +8,7 @@ from numalign.dra.machine import machine_of, nodes_of
 from numalign.errors import InputError, Notice
 from numalign.model import machine_checks
 from numalign.model.machine import Machine
+from numalign.model.words import few_of
 from numalign.sources.cluster.claims import objects_of
 from numalign.sources.text.yaml import Document
 
@@ -26,7 +27,7 @@ def machine_from_slices(documents: Sequence[Document], node: str | None, name: s
     slices = objects_of(documents).slices
     known = nodes_of(slices)
     if node is None and len(known) != 1:
-        listed = ", ".join(known[:5]) + (f" and {len(known) - 5} more" if len(known) > 5 else "")
+        listed = few_of(known, 5)
         raise InputError(f"slices of several nodes: name one, as {name}@NODE; there are {listed or 'none'}", name)
     if node is not None and node not in known:
         raise InputError(f"no slice is of node {node}; there are {', '.join(known[:5]) or 'none'}", name)
