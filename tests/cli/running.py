@@ -70,7 +70,7 @@ def in_process(
     err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="backslashreplace")
     with (
         mock.patch("sys.stdin", source),
-        mock.patch.dict(os.environ, {} if env is None else ENVIRONMENT | env, clear=env is not None),
+        contextlib.nullcontext() if env is None else mock.patch.dict(os.environ, ENVIRONMENT | env, clear=True),
         contextlib.chdir(cwd),
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from numalign.model.resources import CPU, MEMORY
 from numalign.model.words import few_of
-from numalign.render.page.document import Line
 from numalign.render.text.amounts import amount_text, listed, nodes_text
 
 if TYPE_CHECKING:
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from numalign.analysis.floating import Cause
     from numalign.analysis.verdict import Verdict
     from numalign.model.pod import QoS
+    from numalign.render.page.document import Line
     from numalign.results.admit import ContainerResult, PodResult
 
 MAX_IDS_NAMED = 4
@@ -47,6 +47,8 @@ def reasons(pods: Iterable[PodResult]) -> Iterator[str]:
 
 def bus_lines(pods: Iterable[PodResult]) -> Iterator[Line]:
     """Say how close the devices of each container are on the PCI bus; containers of which the same is said together."""
+    from numalign.render.page.document import Line  # JSON asks for reasons only
+
     told: dict[Line, list[str]] = {}
     for pod in pods:
         for container in pod.containers:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import BinaryIO, Final, TypeVar
 
@@ -287,5 +287,5 @@ class _Item(Document):
             data.setdefault("kind", item.list_kind.removesuffix("List"))
         super().__init__(name, Found(data, item.line, "", item.line), is_json=True)
 
-    def _places(self) -> Iterator[tuple[str, int]]:
+    def _places(self, wanted: Collection[str] | None) -> Iterator[tuple[str, int]]:  # noqa: ARG002 (there are none)
         return iter(())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, Final
 
 from numalign.model.path import child
@@ -17,14 +17,28 @@ class _Level:
 
     __slots__ = ("is_list", "key", "path")
 
-    def __init__(self, path: str, is_list: bool) -> None:
+    def __init__(self, path: str | None, is_list: bool) -> None:
         self.path = path
+        """None: nothing in it is asked for."""
         self.is_list = is_list
         self.key: str | int | None = 0 if is_list else None
 
 
-def yaml_places(text: str, first: int) -> Iterator[Place]:
-    """Yield the fields of the one YAML document of a text that could be read; `first` is the line it begins on."""
+def _inner(top: _Level | None, wanted: Collection[str] | None) -> str | None:
+    """Return the path of what comes next; None: neither it nor anything in it is asked for."""
+    if top is None:
+        return ""
+    if top.path is None or top.key is None:
+        return None
+    path = child(top.path, top.key)
+    return path if wanted is None or path in wanted else None
+
+
+def yaml_places(text: str, first: int, wanted: Collection[str] | None = None) -> Iterator[Place]:
+    """Yield the fields of the one YAML document of a text that could be read; `first` is the line it begins on.
+
+    With `wanted` only these fields, of which each has what is around it in `wanted`, too.
+    """
     from yaml.events import (
         AliasEvent,
         CollectionEndEvent,
@@ -46,10 +60,12 @@ def yaml_places(text: str, first: int) -> Iterator[Place]:
             top = stack[-1] if stack else None
             if top is not None and top.key is None and isinstance(event, ScalarEvent | AliasEvent):
                 top.key = event.value if isinstance(event, ScalarEvent) else f"*{event.anchor}"
-                yield child(top.path, top.key), line
+                path = _inner(top, wanted)
+                if path is not None:
+                    yield path, line
                 continue
-            path = child(top.path, top.key) if top is not None and top.key is not None else ""
-            if top is not None and top.is_list:
+            path = _inner(top, wanted)
+            if top is not None and top.is_list and path is not None:
                 yield path, line
             if isinstance(event, CollectionStartEvent):
                 stack.append(_Level(path, isinstance(event, SequenceStartEvent)))
@@ -67,8 +83,11 @@ def _advance(stack: list[_Level]) -> None:
 _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]|[^\s"{}\[\],:]+')
 
 
-def json_places(text: str, first: int) -> Iterator[Place]:
-    """Yield the fields of the JSON document that a text begins with, in its order, duplicate ones too."""
+def json_places(text: str, first: int, wanted: Collection[str] | None = None) -> Iterator[Place]:
+    """Yield the fields of the JSON document that a text begins with, in its order, duplicate ones too.
+
+    With `wanted` only these fields, of which each has what is around it in `wanted`, too.
+    """
     import json
 
     stack: list[_Level] = []
@@ -85,11 +104,13 @@ def json_places(text: str, first: int) -> Iterator[Place]:
             continue
         top: Any = stack[-1] if stack else None
         if top is not None and top.key is None:
-            top.key = json.loads(part)
-            yield child(top.path, top.key), line
+            top.key = part if top.path is None else json.loads(part)
+            path = _inner(top, wanted)
+            if path is not None:
+                yield path, line
             continue
-        path = child(top.path, top.key) if top is not None else ""
-        if top is not None and top.is_list:
+        path = _inner(top, wanted)
+        if top is not None and top.is_list and path is not None:
             yield path, line
         if part in ("{", "["):
             stack.append(_Level(path, part != "{"))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice, pairwise
 from typing import Any, Final
 
@@ -22,7 +22,7 @@ from numalign.sources.text.found import Found
 MAX_DOCUMENT: Final = 64 << 20
 """Largest document in bytes."""
 MAX_REMEMBERED: Final = 1 << 20
-"""Up to how many characters a document's lines are remembered once one was asked for."""
+"""Up to how many characters a document's lines are remembered once a second one was asked for."""
 MAX_INPUT: Final = 256 << 20
 """Largest file in bytes, all its documents together."""
 STDIN: Final = "standard input"
@@ -36,7 +36,7 @@ FieldPath = str | tuple[str | int, ...]
 class Place:
     """Where a document stands, and on which line each of its fields: enough to say what is wrong with it."""
 
-    __slots__ = ("_is_json", "_lines", "_text", "_text_line", "first_line", "name")
+    __slots__ = ("_asked", "_is_json", "_lines", "_text", "_text_line", "first_line", "name")
 
     def __init__(self, name: str, found: Found, is_json: bool) -> None:
         self.name = name
@@ -45,14 +45,16 @@ class Place:
         self._text = found.text
         self._text_line = found.text_line
         self._is_json = is_json
+        self._asked = False
         self._lines: dict[str, int] | None = None
 
     def line(self, path: FieldPath = "") -> int:
         """Return the line of a field, or of the nearest thing around it that the document has."""
         if not path:
             return self.first_line
-        if self._lines is None and len(self._text) <= MAX_REMEMBERED:
-            self._lines = dict(self._places())
+        if self._lines is None and self._asked and len(self._text) <= MAX_REMEMBERED:
+            self._lines = dict(self._places(None))
+        self._asked = True
         (line,) = self.lines([path]) if self._lines is None else [self._nearest(path, self._lines)]
         return line
 
@@ -62,7 +64,7 @@ class Place:
         wanted = {part for path in paths for part in _parts(path)}
         if not wanted:
             return [self.first_line] * len(paths)
-        known = {path: line for path, line in self._places() if path in wanted}
+        known = dict(self._places(wanted))
         return [self._nearest(path, known) for path in paths]
 
     def where(self, path: FieldPath = "") -> str:
@@ -79,10 +81,10 @@ class Place:
         """Make the error that says what is wrong with a field."""
         return InputError(message, self.where(path))
 
-    def _places(self) -> Iterator[tuple[str, int]]:
+    def _places(self, wanted: Collection[str] | None) -> Iterator[tuple[str, int]]:
         from numalign.sources.text.places import json_places, yaml_places
 
-        return (json_places if self._is_json else yaml_places)(self._text, self._text_line)
+        return (json_places if self._is_json else yaml_places)(self._text, self._text_line, wanted)
 
     def _nearest(self, path: FieldPath, known: Mapping[str, int]) -> int:
         line = self.first_line
