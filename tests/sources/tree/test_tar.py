@@ -304,7 +304,7 @@ def test_bounds_of_compressed_files_hold(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(InputError, match="more than 2 compressed streams"):
         read(b"".join(gzip.compress(data[at : at + 400]) for at in range(0, len(data), 400)))
     monkeypatch.setattr(unpack, "MAX_PACKED", 1 << 20)
-    monkeypatch.setattr(unpack, "CHUNK", 4096)
+    monkeypatch.setattr(unpack, "CHUNK_BYTES", 4096)
     noise = bytes((at * at * 7919 >> 5) & 0xFF for at in range(1 << 21))
     with pytest.raises(InputError, match="larger than 1 MiB, compressed"):
         read(gzip.compress(header(size=len(noise)) + noise + END, 0))
