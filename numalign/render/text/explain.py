@@ -99,7 +99,7 @@ def explanation(
         Line(f"{told.pod.name}: refused{_where(told)}, {VERDICTS[told.refusal.never]}", "bad"),
         *(Line(f"  {text}", "bold") for text in why(told.refusal)),
         *(Line(f"  {text}", "bold") for text in next_in_the_way(told)),
-        Line(f"  {_kubelet_says(told.refusal)}"),
+        Line(f"  {_kubelet_says(told.refusal, several=told.containers > 1)}"),
         *_matrices(told),
         *_in_spite(told),
         *changes_lines(config, told, advice),
@@ -130,8 +130,11 @@ DOING: Mapping[str, str] = {
 """Stage -> what the kubelet was doing, in an operator's words."""
 
 
-def _kubelet_says(refusal: Refusal) -> str:
+def _kubelet_says(refusal: Refusal, *, several: bool) -> str:
+    """Quote the kubelet; of a whole pod of several containers it names the one at which it stopped."""
     where = DOING[refusal.stage] + (f", at container {refusal.container}" if refusal.container else "")
+    if refusal.container and refusal.at is None and several:
+        where += ", the first of the pod for which it failed"
     said = f"{refusal.reason}: {refusal.message}" if refusal.reason else "nothing, it has crashed"
     return f"the kubelet says, {where}: {said}"
 

@@ -330,6 +330,22 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
             ],
             id="why one node must be used stands beside its amounts",
         ),
+        pytest.param(
+            "e2e-d-02552",
+            2,
+            [
+                (
+                    "mellanox.com/rdma: 4 asked by c0, the whole machine never has more than 3, and has 0 free now "
+                    "(node 0: 0 of 1, between nodes 0-1: 0 of 2)"
+                ),
+                (
+                    "the kubelet says, while it handed out what was chosen, at container i0, the first of the pod for "
+                    "which it failed: UnexpectedAdmissionError: Allocate failed due to requested number of devices "
+                    "unavailable for mellanox.com/rdma. Requested: 1, Available: 0, which is unexpected"
+                ),
+            ],
+            id="who asks for the most of a whole pod, and where the kubelet stopped, are two things",
+        ),
     ],
 )
 def test_a_recorded_refusal_says(name: str, step: int, expected: list[str]) -> None:
