@@ -11,9 +11,8 @@ from typing import Final, Literal
 
 from numalign.dra.constraints import RequestName, covers, lookup
 from numalign.dra.drivers import DRIVERS, PCIE_ROOT, STANDARD_NUMA, Driver, is_place_name
-from numalign.dra.features import Features
-from numalign.dra.selection import AllocationError, Candidate, RequestKey, Selection
-from numalign.dra.values import Claim, Constraint, DeviceClass, DeviceID, DeviceRequest, Node, Slice
+from numalign.dra.selection import AllocationError, Candidate, GaveUpError, RequestKey, Selection
+from numalign.dra.values import Claim, Constraint, DeviceClass, DeviceID, DeviceRequest, Slice
 from numalign.errors import InputError
 from numalign.model.words import nearest
 from numalign.values import NamedTuple
@@ -109,10 +108,16 @@ def _common(claim: Claim, written: Constraint, classes: Mapping[str, DeviceClass
 
 
 def lint_claim_on(
-    claim: Claim, classes: Mapping[str, DeviceClass], slices: Sequence[Slice], features: Features
+    claim: Claim, classes: Mapping[str, DeviceClass], slices: Sequence[Slice], selection: Selection
 ) -> Iterator[ClaimFinding]:
-    """Judge a claim by what is published, on any node and whoever holds it."""
-    selection = Selection(Node(""), features)
+    """Judge a claim by what is published, on any node and whoever holds it.
+
+    Args:
+        claim: the claim.
+        classes: DeviceClasses by name.
+        slices: what is published.
+        selection: a fresh one; once its cost is used up, every device may be meant.
+    """
     found: dict[RequestName, list[Candidate]] = {}
     for number, (name, form) in enumerate(requests_of(claim)):
         if form.device_class not in classes:
@@ -169,10 +174,10 @@ def _candidates(slices: Iterable[Slice]) -> Iterator[Candidate]:
 def _selects(
     selection: Selection, candidate: Candidate, key: RequestKey, form: DeviceRequest, class_: DeviceClass
 ) -> bool:
-    """Tell whether a request means a device; one on which a selector fails may still be meant."""
+    """Tell whether a request means a device; one that nobody could ask about may be meant."""
     try:
         return selection.selects(candidate, key, form, class_, "")
+    except (GaveUpError, InputError):
+        return True
     except AllocationError:
         return False
-    except InputError:
-        return True

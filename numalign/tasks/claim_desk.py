@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from numalign.dra.attempt import Attempt
 from numalign.dra.features import Features
 from numalign.dra.pools import published
-from numalign.dra.result import Outcome
 from numalign.dra.usage import usage
 from numalign.dra.values import Claim, Node, Taken
 from numalign.dra.why import why
@@ -18,7 +17,7 @@ from numalign.results.claimed import PodClaims
 from numalign.results.schedule import ClaimsScheduler
 from numalign.sources.cluster.claims import ClaimObjects
 from numalign.tasks.claimed_node import ClaimedNode, ClaimPlace, allocated_claims
-from numalign.tasks.dra_claims import elsewhere, references
+from numalign.tasks.dra_claims import Allocating, elsewhere, references
 from numalign.tasks.pod_result import pod_result
 
 
@@ -35,6 +34,7 @@ class ClaimDesk:
         self._nodes = {node.name: node for node in objects.nodes}
         self._held = allocated_claims(objects)
         self._used = usage(self._held)
+        self._allocating = Allocating()
 
     def concerns(self, pod: Pod) -> bool:
         """Tell whether a pod has claims."""
@@ -59,7 +59,7 @@ class ClaimDesk:
         away = elsewhere([claim for claim in self._held if claim.full_name in self._used_by(pod)], attempt)
         if away:
             return f"claims: {away}"
-        outcome = attempt.allocate(claims)
+        outcome = self._allocating.allocate(attempt, claims)
         if outcome.allocated:
             return ""
         reason = why(attempt, claims, outcome)
@@ -86,14 +86,14 @@ class ClaimDesk:
             features=self._features,
             files=self._files,
         )
-        here = ClaimedNode(place, self._held)
+        here = ClaimedNode(place, self._held, self._allocating)
         found = here.hold(pod, pod_result(outcome), advise=False)
         self._held, self._used = here.held, here.attempt.used
         return found
 
     def _take(self, pod: Pod, node: str) -> None:
         claims, _ = self._pending(pod)
-        outcome: Outcome = self._attempt(node).allocate(claims)
+        outcome = self._allocating.allocate(self._attempt(node), claims)
         for claim, got in zip(claims, outcome.claims or (), strict=False):
             taken = tuple(
                 Taken(one.device, one.request, one.admin, "share" if one.shared else "", one.consumed)

@@ -24,7 +24,7 @@ from numalign.results.claimed import ClaimedDevice, ContainerClaims, PodClaims, 
 from numalign.sources.cluster.claims import ClaimObjects
 from numalign.tasks.claims_verdict import Held, judge
 from numalign.tasks.dra_check import device_got
-from numalign.tasks.dra_claims import Reference, elsewhere, references, users
+from numalign.tasks.dra_claims import Allocating, Reference, elsewhere, references, users
 from numalign.tasks.ways_out import Trial, ways_out
 from numalign.values import NamedTuple
 
@@ -52,12 +52,15 @@ def allocated_claims(objects: ClaimObjects) -> list[Claim]:
 class ClaimedNode:
     """A node on which pods take claimed devices one after the other."""
 
-    def __init__(self, place: ClaimPlace, held: Iterable[Claim] | None = None) -> None:
+    def __init__(
+        self, place: ClaimPlace, held: Iterable[Claim] | None = None, allocating: Allocating | None = None
+    ) -> None:
         """Start with what claims hold already.
 
         Args:
             place: the node, and what is published in its cluster.
             held: the claims that hold something; None: those of the objects that do.
+            allocating: who counts the work; None: nobody yet.
         """
         objects, self._machine = place.objects, place.setup.machine
         self._place = place
@@ -72,6 +75,7 @@ class ClaimedNode:
         self._places: dict[DeviceID, Place] = places(self._devices, self._machine)
         self._kept = kept_back(self._machine, self._devices, parse(place.setup.config.reserved_system_cpus))
         self._doubts: dict[str, None] = {}
+        self._allocating = allocating or Allocating()
 
     def _references(self, pod: Pod) -> list[Reference]:
         """Find the claims of a pod: those of its own file first."""
@@ -94,7 +98,7 @@ class ClaimedNode:
         away = elsewhere([claim for claim in self.held if claim.full_name in used], self.attempt)
         if away:
             return PodClaims(pod.name, pod.namespace, Outcome(error=away))
-        outcome = self.attempt.allocate(pending)
+        outcome = self._allocating.allocate(self.attempt, pending)
         if not outcome.allocated:
             reason = why(self.attempt, pending, outcome)
             return PodClaims(pod.name, pod.namespace, outcome, (), reason)
@@ -112,7 +116,7 @@ class ClaimedNode:
             return 0
         for count in range(most if made else 0):
             claims = [claim._replace(name=f"{claim.name}-{count}") for claim in made]
-            outcome = self.attempt.allocate(claims)
+            outcome = self._allocating.allocate(self.attempt, claims)
             if not outcome.allocated:
                 return count
             self._take(claims, outcome)
@@ -148,7 +152,7 @@ class ClaimedNode:
                 own = Held(container, result.qos, tuple(mine), tuple(constraints))
                 judged = judge(own, self._machine)
                 ways: tuple[WayOut, ...] = ()
-                if advise and judged.cpu_nodes:
+                if advise and judged.cpu_nodes and not self._allocating.tired:
                     ways = ways_out(own, judged.cpu_nodes, self._trial(pod, claims))
                 yield ContainerClaims(
                     container=container.name,

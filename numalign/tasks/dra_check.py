@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from numalign.dra.allocator import MAX_WORK
 from numalign.dra.attempt import Attempt
 from numalign.dra.changes import changes
 from numalign.dra.drivers import numa_nodes
@@ -19,12 +18,9 @@ from numalign.errors import InputError, Notice
 from numalign.model.quantity import canonical
 from numalign.results.dra import ClaimsCheck, DeviceGot, DraCheckResult, NodeCheck
 from numalign.sources.cluster.claims import ClaimObjects, Placed, read_objects, read_slices
-from numalign.tasks.dra_claims import elsewhere, references
+from numalign.tasks.dra_claims import Allocating, elsewhere, references
 from numalign.values import NamedTuple
 
-MAX_TOTAL_WORK: Final = 10 * MAX_WORK
-"""What all nodes together may take; after that each of them gets little."""
-LITTLE_WORK: Final = MAX_WORK // 100
 MAX_EXPLAINED: Final = 5
 """For how many ways to fail changes are looked for."""
 NO_NODE: Final = "any node"
@@ -166,7 +162,7 @@ class _Tried:
             for slice_ in sorted(objects.slices, key=lambda one: one.generation)
             for device in slice_.devices
         }
-        self._work = 0
+        self._allocating = Allocating()
 
     def check(self, unit: _Unit) -> ClaimsCheck:
         """Try one unit on all nodes."""
@@ -194,9 +190,7 @@ class _Tried:
         if away:
             return NodeCheck(node.name, Outcome(error=away))
         claims = [claim for claim in all_claims if claim.allocation is None]
-        work = MAX_WORK if self._work < MAX_TOTAL_WORK else LITTLE_WORK
-        outcome = attempt.allocate(claims, work=work)
-        self._work += outcome.work
+        outcome = self._allocating.allocate(attempt, claims)
         if outcome.allocated:
             return NodeCheck(node.name, outcome, tuple(self._got(outcome)), _score(outcome))
         reason = why(attempt, claims, outcome)

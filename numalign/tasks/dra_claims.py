@@ -2,14 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
+from numalign.dra.allocator import MAX_WORK
 from numalign.dra.attempt import Attempt
 from numalign.dra.placement import matches
+from numalign.dra.result import Outcome
 from numalign.dra.values import Claim, Slice
 from numalign.model.pod import Pod
 from numalign.sources.cluster.claims import ClaimObjects
 from numalign.values import NamedTuple
+
+MAX_TOTAL_WORK: Final = 10 * MAX_WORK
+"""What all attempts together may take; after that each of them gets little."""
+LITTLE_WORK: Final = MAX_WORK // 100
+
+
+class Allocating:
+    """Allocates claims, and remembers how much has been tried."""
+
+    def __init__(self) -> None:
+        self._work = 0
+
+    @property
+    def tired(self) -> bool:
+        """Whether each further attempt gets little."""
+        return self._work >= MAX_TOTAL_WORK
+
+    def allocate(self, attempt: Attempt, claims: Sequence[Claim]) -> Outcome:
+        """Try claims on a node (see `allocator.allocate`)."""
+        outcome = attempt.allocate(claims, work=LITTLE_WORK if self.tired else MAX_WORK)
+        self._work += outcome.work
+        return outcome
 
 
 class Reference(NamedTuple):

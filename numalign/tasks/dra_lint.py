@@ -10,7 +10,8 @@ from numalign.analysis.lint.finding import Finding
 from numalign.dra.features import features
 from numalign.dra.lint import driver_of_class, lint_claim, lint_claim_on, requests_of
 from numalign.dra.publish.cpus import CAPACITY, DRIVER
-from numalign.dra.values import Claim
+from numalign.dra.selection import MAX_SELECTOR_COST, Selection
+from numalign.dra.values import Claim, Node
 from numalign.errors import InputError
 from numalign.model.path import child
 from numalign.model.pod import Container, Pod
@@ -33,6 +34,8 @@ class ClaimRules:
         self._objects: ClaimObjects = given if slices is None else given.over(read_slices(slices))
         self._published = slices is not None
         self._given = given
+        self._cost_left = MAX_SELECTOR_COST
+        """What selectors may still cost, over all claims."""
         self._used: set[tuple[str, str, str]] = set()
         """What pods use: (`ResourceClaim NAME`, namespace, where it stands)."""
 
@@ -93,7 +96,9 @@ class ClaimRules:
         objects = self._objects
         seen = list(lint_claim(claim, objects.classes))
         if self._published:
-            seen = list(lint_claim_on(claim, objects.classes, objects.slices, features()))
+            selection = Selection(Node(""), features(), self._cost_left)
+            seen = list(lint_claim_on(claim, objects.classes, objects.slices, selection))
+            self._cost_left = max(0, self._cost_left - selection.cost)
         for one in seen:
             yield Finding(one.message, one.advice, path, one.effect, code=one.code)
 

@@ -36,6 +36,8 @@ from numalign.values import NamedTuple
 MAX_LISTED: Final = 8
 """How many addresses a suggested selector may list."""
 MAX_CLASSES: Final = 20
+MAX_TRIED: Final = 20
+"""How many changes of claims are tried for a container."""
 FOREVER: Final = "holds wherever it is allocated; such nodes run dra.cpu with cpuManagerPolicy none"
 
 
@@ -106,6 +108,7 @@ class _CPUsByClaim:
         names = sorted(trial.attempt.classes, key=lambda name: (name not in usual, name))
         self._drivers = drivers_by_class(trial.attempt, names[:MAX_CLASSES])
         self._class = self._class_of(DRIVER)
+        self._tried = 0
 
     def _class_of(self, driver: str) -> str | None:
         """Name a class that means devices of one driver alone, the usual ones first."""
@@ -225,6 +228,9 @@ class _CPUsByClaim:
 
     def _way(self, place: int, claim: Claim, more: _More, text: str, holds: str) -> Iterator[WayOut]:
         """Try a claim with more in it; a way that works."""
+        self._tried += 1
+        if self._tried > MAX_TRIED:
+            return
         changed = more.added_to(claim)
         claims = (*self._trial.claims[:place], changed, *self._trial.claims[place + 1 :])
         added = {(claim.name, RequestName(one.name)) for one in more.requests}
