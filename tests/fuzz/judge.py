@@ -11,7 +11,7 @@ import resource
 import shutil
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
@@ -82,6 +82,21 @@ def _alarm() -> Iterator[None]:
         signal.signal(signal.SIGPROF, signal.SIG_IGN)  # a late one would end the process
 
 
+@contextlib.contextmanager
+def _environment(more: Mapping[str, str]) -> Iterator[None]:
+    """Set variables for a while; `mock.patch.dict` would write the whole environment anew for each case."""
+    before = {name: os.environ.get(name) for name in more}
+    os.environ.update(more)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
 def _called(case: Case, folder: Path) -> tuple[int, str, str, str]:
     """Call the command; returns status, both streams, and what escaped from it."""
     source = io.TextIOWrapper(io.BytesIO(case.stdin), encoding="utf-8")
@@ -90,7 +105,7 @@ def _called(case: Case, folder: Path) -> tuple[int, str, str, str]:
     try:
         with (
             mock.patch("sys.stdin", source),
-            mock.patch.dict(os.environ, {"NO_COLOR": "1", **case.environment}),
+            _environment({"NO_COLOR": "1", **case.environment}),
             contextlib.redirect_stdout(out),
             contextlib.redirect_stderr(err),
         ):
