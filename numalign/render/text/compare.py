@@ -40,7 +40,10 @@ def compare_document(result: CompareResult, origins: Sequence[str], *, wide: boo
     if any(one.present for one in rows):
         document.append(Line("* the settings as given", "dim"))
     document += [*_told(_start_errors(rows), rows), *_told(_refusals(rows), rows)]
-    return [*document, Line(), Line(_difference(result), "bold")]
+    document += [Line(), Line(_difference(result), "bold")]
+    if any(one.claims is not None for one in rows):
+        document.append(Line(_with_claims(rows)))
+    return document
 
 
 def _header(result: CompareResult, origins: Sequence[str]) -> Iterator[str]:
@@ -227,6 +230,18 @@ def _difference(result: CompareResult) -> str:
         return f"most aligned replicas: {best[0].aligned_replicas} under {_names(best, rows)}"
     nothing = "" if all(one.aligned is not False for one in rows) else "no variant aligns them; "
     return f"{nothing}most replicas: {best[0].replicas} under {_names(best, rows)}"
+
+
+def _with_claims(rows: Sequence[ComparedRow]) -> str:
+    """Say which variants are aligned when claimed devices count, too, which ALIGNED and REPLICAS leave aside."""
+    aligned = [
+        one
+        for one in rows
+        if one.claims is not None and one.claims.pods and all(pod.aligned for pod in one.claims.pods)
+    ]
+    if not aligned:
+        return "that leaves claims aside: with them no variant is aligned"
+    return f"that leaves claims aside: with them aligned under {_names(aligned, rows)}"
 
 
 def compare_json(result: CompareResult, notices: Iterable[Notice]) -> Data:
