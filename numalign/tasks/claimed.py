@@ -31,7 +31,7 @@ def load_claims(request: ClaimsRequest) -> ClaimObjects:
     given = read_beside_pods(files, broken, request.documents)
     for error in broken:
         raise error
-    return given.over(read_slices(request.slices))
+    return given.over(read_slices(request.slices, request.files))
 
 
 def claims_on(

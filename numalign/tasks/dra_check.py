@@ -47,7 +47,7 @@ def check(request: DraRequest) -> DraCheckResult:
         InputError: an input is wrong, there is no claim in it, or a selector uses what numalign does not follow.
     """
     asked = asked_features(request.release, request.gates)
-    dump = read_slices(request.slices)
+    dump = read_slices(request.slices, request.names)
     given = read_objects(request.names, pods=True)
     units = list(_units(given, given.over(dump)))
     if not units:

@@ -31,7 +31,7 @@ class ClaimRules:
         names = list(files)
         several = len(names) > 1 or any(os.path.isdir(name) for name in names)
         given = read_beside_pods(names, self.broken if several else None, documents)
-        self._objects: ClaimObjects = given if slices is None else given.over(read_slices(slices))
+        self._objects: ClaimObjects = given if slices is None else given.over(read_slices(slices, names))
         self._published = slices is not None
         self._given = given
         self._cost_left = MAX_SELECTOR_COST

@@ -204,10 +204,12 @@ def test_a_claim_of_standard_input_is_judged_without_pods() -> None:
     assert (one["kind"], [finding["code"] for finding in one["findings"]]) == ("ResourceClaim", ["claim-attribute"])
 
 
-def test_slices_and_pods_cannot_both_be_standard_input() -> None:
-    done = in_process("lint", "-", "--slices", "-", stdin=WRONG_NAME.encode())
+@pytest.mark.parametrize("command", [["lint"], ["dra", "check"], ["admit", "-m", "figure-1"]], ids=" ".join)
+def test_slices_and_pods_cannot_both_be_standard_input(command: list[str]) -> None:
+    pod = (ROOT / "docs" / "examples" / "dra" / "gpu.yaml").read_bytes()
+    done = in_process(*command, "-", "--slices", "-", stdin=pod)
     assert done.status == 2
-    assert "standard input" in done.err
+    assert "--slices -: standard input is read once: name a file for the slices, or for the pods and claims" in done.err
 
 
 @pytest.mark.parametrize("where", ["claim", "template", "the template's claims"])

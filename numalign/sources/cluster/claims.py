@@ -244,12 +244,20 @@ def _collected(documents: Iterable[Document], *, pods: bool, broken: list[InputE
     )
 
 
-def read_slices(name: FilePath) -> ClaimObjects:
+def read_slices(name: FilePath, beside: Iterable[FilePath] = ()) -> ClaimObjects:
     """Read a dump of a cluster, or what `numalign dra slices` printed; of JSON only an item at a time is held.
 
+    Args:
+        name: the dump.
+        beside: the inputs that pods and claims are read from.
+
     Raises:
-        InputError: as `read_objects`, or there is no ResourceSlice in it.
+        InputError: as `read_objects`, there is no ResourceSlice in it, or standard input is asked for twice.
     """
+    if str(name) == "-" and "-" in map(str, beside):
+        raise InputError(
+            "standard input is read once: name a file for the slices, or for the pods and claims", "--slices -"
+        )
     if str(name) == "-":
         found = _of_dump(sys.stdin.buffer, STDIN)
     elif os.path.isdir(name):
