@@ -159,6 +159,13 @@ def test_a_deployment_is_checked_by_its_template(tmp_path: Path) -> None:
     assert [(one["kind"], one["name"], one["claims"]) for one in found["checks"]] == [("Deployment", "web", ["web-d"])]
 
 
+@pytest.mark.parametrize("like", [("--like", "cpu,nic"), ("--like", "cpu", "--like", "nic")], ids=" ".join)
+def test_several_drivers_are_named_at_once_or_one_by_one(like: tuple[str, ...]) -> None:
+    items = in_process("dra", "slices", "-m", "hgx-h100", *like, "-o", "json").json["items"]
+    drivers = {one["spec"]["driver"] for one in items if one["kind"] == "ResourceSlice"}
+    assert drivers == {"dra.cpu", "dra.net"}
+
+
 WRONG = [
     ("no slices", ["dra", "check", str(PODS[0])], "say what is published: --slices"),
     ("no claims", ["dra", "check", "--slices", CLUSTER], "name at least one POD or CLAIM"),

@@ -98,6 +98,7 @@ def _print(output: Output, result: DraCheckResult) -> None:
 @machine_option()
 @click.option(
     "--like",
+    multiple=True,
     metavar="DRIVER,…",
     help="dra.cpu, dra.memory, dra.net, gpu.nvidia.com, gpu.amd.com, gpu.example.com (cpu, memory, nic and gpu for "
     "short), or DRIVER=RESOURCE; without it: those that have something to publish.",
@@ -118,7 +119,7 @@ def _print(output: Output, result: DraCheckResult) -> None:
 @quiet_option
 def slices(
     machine: str | None,
-    like: str | None,
+    like: tuple[str, ...],
     node_name: str,
     cpus_by: GroupBy,
     reserved_cpus: str,
@@ -142,7 +143,7 @@ def slices(
 
     found, _, notices = load_machine(machine)
     options = Options(node_name, cpus_by, _cpus(reserved_cpus), standard_numa)
-    result = run(found, [text for text in (like or "").split(",") if text], options)
+    result = run(found, [text for part in like for text in part.split(",") if text], options)
     unknown = [Notice("no-driver", "no known driver publishes this resource", name) for name in result.passed_over]
     tell((*notices, *unknown))
     if not quiet:
