@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
@@ -95,6 +96,14 @@ def _of_group(topology: CPUTopology, name: str, device: Device, group: int, told
         return KeptBack(told & group if missing else 0)
     text = f"which {missing} CPUs of {name} dra.cpu keeps back: say it with --reserved-cpus; taken for the first ones"
     return KeptBack(take_packed(topology, group, missing), (text,))
+
+
+def order_doubt(claims: Iterable[Claim], node: str) -> tuple[str, ...]:
+    """Say that the CPUs of claims that hold some already depend on the order in which the driver prepared them."""
+    shares = Counter(taken.device for _, taken in _of_driver(claims, node) if CAPACITY in taken.consumed)
+    if max(shares.values(), default=0) < 2:
+        return ()
+    return ("claims hold CPUs of one group already, in an order nobody says: CPU ids are one possible answer",)
 
 
 def cpus_held(

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from numalign.dra.attempt import Attempt
-from numalign.dra.cpu_ids import HeldKey, cpus_held, kept_back
+from numalign.dra.cpu_ids import HeldKey, cpus_held, kept_back, order_doubt
 from numalign.dra.features import Features
 from numalign.dra.pools import Published
 from numalign.dra.result import Outcome
@@ -74,6 +74,7 @@ class ClaimedNode:
         }
         self._places: dict[DeviceID, Place] = places(self._devices, self._machine)
         self._kept = kept_back(self._machine, self._devices, parse(place.setup.config.reserved_system_cpus))
+        self._order = order_doubt(self.held, place.node.name) if held is None else ()
         self._doubts: dict[str, None] = {}
         self._allocating = allocating or Allocating()
 
@@ -187,7 +188,7 @@ class ClaimedNode:
         """Give the CPUs behind what claims hold of `dra.cpu`; what is not certain about them is kept for `notices`."""
         found = cpus_held(self._machine, self._devices, self.held, self._place.node.name, self._kept.cpus)
         if found.cpus:
-            self._doubts |= dict.fromkeys(self._kept.doubts)
+            self._doubts |= dict.fromkeys((*self._kept.doubts, *self._order))
         self._doubts |= dict.fromkeys(found.doubts)
         return found.cpus
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from numalign.dra.cpu_ids import cpus_held, kept_back
+from numalign.dra.cpu_ids import cpus_held, kept_back, order_doubt
 from numalign.dra.publish.cpus import CAPACITY, GroupBy, devices
 from numalign.dra.values import Attribute, Claim, Config, Device, DeviceID, Taken
 from numalign.model.cpuset import format_set, parse
@@ -94,6 +94,14 @@ def test_the_cpus_behind_a_claim(group: GroupBy, claim: Claim, cpus: str, doubt:
     assert format_set(sum(found.cpus.values())) == cpus
     assert doubt in "; ".join(found.doubts)
     assert bool(found.doubts) == bool(doubt)
+
+
+def test_the_order_of_claims_that_hold_cpus_already_is_doubted() -> None:
+    one, other = held("a", "cpudevnuma000", 4), held("b", "cpudevnuma001", 4)
+
+    assert order_doubt([one, other], NODE) == ()
+    assert "in an order nobody says" in order_doubt([one, held("c", "cpudevnuma000", 2)], NODE)[0]
+    assert order_doubt([one, held("c", "cpudevnuma000", 2)], "node-2") == ()
 
 
 def test_claims_come_one_after_the_other() -> None:
