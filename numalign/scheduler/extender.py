@@ -45,10 +45,15 @@ class Answer(NamedTuple):
     for_ever: bool = False
     """Preemption cannot help: an empty node would refuse it, too (E-7)."""
     score: int = 0
+    judged: bool = False
+    """The node's own data were asked whether resources can be aligned."""
+    unaligned: bool = False
+    """They cannot."""
 
 
 PASSES: Final = Answer(True)
 """A node that nobody knows passes with score 0."""
+ALIGNS: Final = Answer(True, judged=True)
 NOT_FRESH: Final = Answer(False, filter_nrt.NOT_FRESH.message)
 
 
@@ -60,6 +65,9 @@ class FilterAnswer(NamedTuple):
     """Node -> text for the user."""
     unresolvable: Mapping[str, str]
     """The same, where preemption cannot help."""
+    judged: int = 0
+    """How many nodes were asked whether they can align the pod's resources, and how many of them cannot."""
+    unaligned: int = 0
 
 
 class _Look(NamedTuple):
@@ -118,6 +126,8 @@ class Extender:
             tuple([name for name, one in answers if one.passed]),
             {name: one.text for name, one in answers if not one.passed and not one.for_ever},
             {name: one.text for name, one in answers if not one.passed and one.for_ever},
+            sum([one.judged for _, one in answers]),
+            unaligned=sum([one.unaligned for _, one in answers]),
         )
 
     def prioritize(self, pod: Pod, names: Sequence[str], stale: frozenset[str] = frozenset()) -> list[tuple[str, int]]:
@@ -156,18 +166,20 @@ class Extender:
         if self._judge == "kubelet" and look.session is not None:
             outcome = admission.admit(look.session, pod)
             if outcome.admit:
-                return PASSES
+                return ALIGNS
+            text = f"{outcome.reason or outcome.stage}: {outcome.message}"
             for_ever = not admission.admit(look.session.empty(), pod).admit
-            return Answer(False, f"{outcome.reason or outcome.stage}: {outcome.message}", for_ever)
+            return Answer(False, text, for_ever, judged=True, unaligned=outcome.stage == "merge")
         if unseen or look.nrt is None:
             return PASSES
         verdict = filter_nrt.check_zones(look.manager, look.zones, look.total, request)
         if verdict.passed:
-            return PASSES
+            return ALIGNS
         most = look.largest.get(verdict.resource)
         too_small = most is not None and most < verdict.requested
         unlisted = bool(verdict.resource) and verdict.best is None
-        return Answer(False, _text(verdict, most if too_small else None), too_small or unlisted)
+        text = _text(verdict, most if too_small else None)
+        return Answer(False, text, too_small or unlisted, judged=True, unaligned=True)
 
 
 def _look(node: ClusterNode, judge: Judge) -> _Look:

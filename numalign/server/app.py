@@ -148,7 +148,7 @@ class App:
         args = self._args(body, log)
         answer = self.nodes.extender.filter(args.pod, args.names, self.nodes.stale)
         log["passed"] = len(answer.passed)
-        self.metrics.judged(len(answer.passed), len(answer.failed), len(answer.unresolvable))
+        self.metrics.judged(answer)
         return filter_result(args, answer)
 
     def _rank(self, body: bytes, log: dict[str, object]) -> bytes:

@@ -1,6 +1,7 @@
 """Figures for Prometheus, in its text form. No node and no pod is ever named: labels stay few, whatever the cluster.
 
-Names of the kubelet's own alignment metrics are used where the meaning is theirs.
+Where the meaning is that of a metric of the kubelet the name is the kubelet's, with `numalign_` for `kubelet_`:
+docs/serve.md says which, and which are left out.
 """
 
 from __future__ import annotations
@@ -8,7 +9,10 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from numalign.scheduler.extender import FilterAnswer
 
 BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 """Upper bounds in seconds."""
@@ -23,6 +27,7 @@ class Metrics:
         self._durations: dict[str, list[int]] = {}
         self._seconds: Counter[str] = Counter()
         self._nodes: Counter[tuple[str, str]] = Counter()
+        self._judged = self._unaligned = 0
         self.reloads = 0
         self.failed_reloads = 0
 
@@ -33,11 +38,13 @@ class Metrics:
         buckets[bisect_left(BUCKETS, seconds)] += 1
         self._seconds[verb] += seconds  # type: ignore[assignment]  # a Counter holds fractions as well
 
-    def judged(self, passed: int, refused: int, never: int) -> None:
+    def judged(self, answer: FilterAnswer) -> None:
         """Count the nodes of a filter call."""
-        self._nodes["filter", "passed"] += passed
-        self._nodes["filter", "failed"] += refused
-        self._nodes["filter", "unresolvable"] += never
+        self._nodes["filter", "passed"] += len(answer.passed)
+        self._nodes["filter", "failed"] += len(answer.failed)
+        self._nodes["filter", "unresolvable"] += len(answer.unresolvable)
+        self._judged += answer.judged
+        self._unaligned += answer.unaligned
 
     def text(self, nodes: int, age: float, stale: int) -> str:
         """Write all figures.
@@ -65,6 +72,8 @@ class Metrics:
         for (verb, answer), count in sorted(self._nodes.items()):
             yield f'numalign_extender_nodes_judged_total{{verb="{verb}",answer="{answer}"}} {count}'
         for name, kind, value in (
+            ("numalign_topology_manager_admission_requests_total", "counter", str(self._judged)),
+            ("numalign_topology_manager_admission_errors_total", "counter", str(self._unaligned)),
             ("numalign_nodes", "gauge", str(nodes)),
             ("numalign_nodes_stale", "gauge", str(stale)),
             ("numalign_node_data_age_seconds", "gauge", f"{age:.3f}"),

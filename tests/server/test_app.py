@@ -214,6 +214,8 @@ class TestAboutItself:
         assert 'numalign_extender_requests_total{verb="filter",code="400"} 1\n' in text
         assert 'numalign_extender_nodes_judged_total{verb="filter",answer="unresolvable"} 1\n' in text
         assert 'numalign_extender_request_duration_seconds_count{verb="filter"} 2\n' in text
+        assert "numalign_topology_manager_admission_requests_total 3\n" in text
+        assert "numalign_topology_manager_admission_errors_total 2\n" in text
         assert "numalign_nodes 3\n" in text
         assert '"a"' not in text
 

@@ -19,12 +19,15 @@ from typing import NamedTuple
 import pytest
 
 from numalign.scheduler.nrt.manifest import manifest
+from numalign.server.app import Limits
+from numalign.server.http import HEADER_SECONDS
 from tests.server.nodes import node
 from tests.server.test_serve_process import Server, serving
 
 COUNT = 300
 MAX_GROWTH_KIB = 16 << 10
 """What the allocator may keep; a leak of a kilobyte a request would be many times as much in a minute."""
+BODY_SECONDS = Limits().body_seconds
 WARM = 0.3
 """After this share of the time the server has seen every kind of client; from then on its memory must not grow."""
 
@@ -170,9 +173,13 @@ async def bad(port: int, call: bytes, until: float, kinds: list[Bad]) -> None:
             writer.close()
 
 
-def memory_kib(server: Server) -> int:
+def figure_kib(server: Server, name: str) -> int:
     text = Path(f"/proc/{server.process.pid}/status").read_text()
-    return int(next(line for line in text.splitlines() if line.startswith("VmRSS")).split()[1])
+    return int(next(line for line in text.splitlines() if line.startswith(name)).split()[1])
+
+
+def memory_kib(server: Server) -> int:
+    return figure_kib(server, "VmRSS")
 
 
 async def watch(server: Server, seconds: float) -> tuple[int, int]:
@@ -214,3 +221,94 @@ def test_bad_clients_harm_nobody(clients: int, seconds: float, tmp_path: Path) -
     assert grown < MAX_GROWTH_KIB
     for line in log.read_text().splitlines():
         assert json.loads(line)["level"] in ("info", "warning"), line
+
+
+WHOLE_NODES = 5000
+LARGE_BODY = 120 << 20
+MAX_PEAK_KIB = 1200 << 10
+"""What the server may take at its peak while it answers a body of 120 MiB: bytes, objects and answer, and no more."""
+
+
+def whole_node(place: int) -> dict[str, object]:
+    """Make a Node as kube-scheduler sends it: some 25 KiB, most of it images and who set which field."""
+    images = [
+        {"names": [f"registry.example/team-{one}/image@sha256:{one:064x}", f"registry.example/team-{one}/image:v1"]}
+        for one in range(90)
+    ]
+    fields = {f"f:label.example/{one}": {"f:value": {}, "f:set-by": f"{one:032x}"} for one in range(90)}
+    metadata = {"name": f"n{place}", "managedFields": [{"manager": "kubelet", "fieldsV1": fields}]}
+    return {"metadata": metadata, "status": {"images": images, "nodeInfo": {"machineID": f"{place:032x}"}}}
+
+
+@pytest.mark.soak
+def test_a_body_of_120_mib_is_answered_and_harms_nobody(tmp_path: Path) -> None:
+    """Without `nodeCacheCapable` kube-scheduler sends whole Nodes, and gets them back."""
+    cluster(tmp_path / "nrts.json")
+    small = exchange(5, list(range(40)))
+    limits = {"cpu": "5", "memory": "1Gi"}
+    pod = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "resources": {"limits": limits}}]}}
+    items = [whole_node(place) for place in range(WHOLE_NODES)]
+    body = json.dumps({"Pod": pod, "Nodes": {"items": items}, "NodeNames": None}).encode()
+    body += b" " * (LARGE_BODY - len(body))
+    assert LARGE_BODY <= len(body) <= 128 << 20
+    passed = [place for place in range(WHOLE_NODES) if place >= COUNT or max(free_cpus(place)) >= 5]
+
+    async def large(port: int) -> tuple[int, bytes]:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=256 << 20)
+        writer.write(request("/v1/filter", body))
+        reply = await answer(reader)
+        writer.close()
+        return reply
+
+    async def both(port: int) -> tuple[list[tuple[int, bytes]], Tally]:
+        others = asyncio.create_task(good(port, [small], time.monotonic() + 5, random.Random(1)))
+        replies = [await large(port), await large(port)]
+        return replies, await others
+
+    with serving(tmp_path / "nrts.json", log=tmp_path / "log") as server:
+        replies, tally = asyncio.run(both(server.port))
+        peak = figure_kib(server, "VmHWM")
+
+    for status, reply in replies:
+        assert status == 200
+        assert [node["metadata"]["name"] for node in json.loads(reply)["Nodes"]["items"]] == [f"n{n}" for n in passed]
+    assert not tally.wrong
+    assert tally.right
+    assert peak < MAX_PEAK_KIB
+
+
+@pytest.mark.soak
+def test_slow_headers_and_bodies_are_cut_at_their_deadlines(tmp_path: Path) -> None:
+    """Whoever sends a byte every half second keeps neither alive; others are answered meanwhile."""
+    cluster(tmp_path / "nrts.json")
+    small = exchange(5, list(range(40)))
+
+    async def drip(port: int, at_once: bytes) -> tuple[float, bytes]:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(at_once)
+        start = time.monotonic()
+        said = asyncio.create_task(reader.read(1000))
+        while not said.done() and time.monotonic() < start + 30:
+            writer.write(b"x")
+            await asyncio.wait([said], timeout=0.5)
+        seconds = time.monotonic() - start
+        writer.transport.abort()
+        with suppress(ConnectionError):
+            return seconds, await said
+        return seconds, b""
+
+    async def all_of_them(port: int) -> tuple[list[tuple[float, bytes]], list[tuple[float, bytes]], Tally]:
+        headers = [drip(port, b"POST /v1/filter HTTP/1.1\r\nX: ") for _ in range(20)]
+        bodies = [drip(port, request("/v1/filter", b"x" * 1000)[:-1000]) for _ in range(20)]
+        others = good(port, [small], time.monotonic() + 9, random.Random(1))
+        return await asyncio.gather(asyncio.gather(*headers), asyncio.gather(*bodies), others)
+
+    with serving(tmp_path / "nrts.json", log=tmp_path / "log") as server:
+        headers, bodies, tally = asyncio.run(all_of_them(server.port))
+
+    assert {said for _, said in headers} == {b""}
+    assert all(HEADER_SECONDS - 0.1 < seconds < HEADER_SECONDS + 5 for seconds, _ in headers)
+    assert {said.split()[1] for _, said in bodies} == {b"408"}
+    assert all(BODY_SECONDS - 0.1 < seconds < BODY_SECONDS + 5 for seconds, _ in bodies)
+    assert not tally.wrong
+    assert tally.right > 100
