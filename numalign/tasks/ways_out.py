@@ -25,7 +25,7 @@ from numalign.dra.whereabouts import Place, places
 from numalign.dra.why import drivers_by_class
 from numalign.errors import InputError
 from numalign.kubelet.setup import Setup
-from numalign.model.cpuset import format_set
+from numalign.model.cpuset import format_set, parse
 from numalign.model.pod import Pod
 from numalign.model.quantity import canonical, from_int
 from numalign.results.claimed import WayOut
@@ -85,12 +85,13 @@ def ways_out(held: Held, cpu_nodes: frozenset[int], trial: Trial) -> tuple[WayOu
 
 def _with_driver(held: Held, trial: Trial) -> _CPUsByClaim:
     """Try as if `dra.cpu` were installed on the node, keeping back what the kubelet does."""
-    options = Options(node=trial.attempt.node.name, reserved_cpus=trial.kept)
+    kept = parse(trial.setup.config.reserved_system_cpus)
+    options = Options(node=trial.attempt.node.name, reserved_cpus=kept)
     made = publish(trial.setup.machine, {DRIVER: ()}, options)
     slices = (*chain.from_iterable(trial.attempt.cluster.by_pool.values()), *made.slices)
     classes = {**{one.name: one for one in made.classes}, **trial.attempt.classes}
     attempt = trial.attempt._replace(cluster=published(slices), classes=classes)
-    return _CPUsByClaim(held, trial._replace(attempt=attempt))
+    return _CPUsByClaim(held, trial._replace(attempt=attempt, kept=kept))
 
 
 class _CPUsByClaim:

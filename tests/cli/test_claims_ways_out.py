@@ -109,6 +109,13 @@ def test_a_driver_that_is_missing_is_named_with_what_it_would_do(tmp_path: Path)
     assert ways[0]["gives"] == ["gpu-4", "mlx5-4", "cpudevnuma001 (CPUs 56-63,168-175)"]
 
 
+def test_a_driver_that_is_missing_would_keep_back_what_the_kubelet_does(tmp_path: Path) -> None:
+    reserved = ("--reserved-cpus", "0,56-57,112,168-169")
+    ways = container_of(admitted(tmp_path, example("gpu-nic"), without("dra.cpu"), *reserved))["waysOut"]
+
+    assert ways[0]["gives"] == ["gpu-4", "mlx5-4", "cpudevnuma001 (CPUs 58-65,170-177)"]
+
+
 def test_cpus_are_not_added_to_a_claim_of_two_containers(tmp_path: Path) -> None:
     """dra.cpu gives the CPUs of a claim to one container (docs/rules/dra.md D-24)."""
     objects = example("gpu-nic")
