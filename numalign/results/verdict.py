@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 if TYPE_CHECKING:
     from numalign.results.admit import PodResult
-    from numalign.results.claimed import NodeClaims
+    from numalign.results.claimed import NodeClaims, PodClaims
 
 FailOn = Literal["rejected", "unaligned", "impossible", "nothing"]
 """What makes the answer no: a pod is refused, or goes without a device it asks for; or what it got is not aligned;
@@ -15,19 +15,39 @@ only a pod that an empty node refuses too (the result has to know, see `tasks.ad
 FAIL_ON: tuple[FailOn, ...] = get_args(FailOn)
 
 
-def fails(pod: PodResult, fail_on: FailOn) -> bool:
-    """Tell whether what became of a pod makes the answer no."""
+def fails(pod: PodResult, fail_on: FailOn, claims: NodeClaims | None = None) -> bool:
+    """Tell whether what became of a pod makes the answer no; `claims` may give its containers CPUs of their own."""
     if fail_on == "nothing":
         return False
     if not pod.admitted:
         return fail_on != "impossible" or pod.impossible is not False
-    return bool(pod.missing) or (fail_on == "unaligned" and pod.aligned is False)
+    if pod.missing or fail_on != "unaligned" or pod.aligned is not False:
+        return bool(pod.missing)
+    pinned = pinned_by_claims(pod, claims)
+    return any(one.aligned is False and one.name not in pinned for one in pod.containers)
+
+
+def pinned_by_claims(pod: PodResult, claims: NodeClaims | None) -> frozenset[str]:
+    """Name the containers whose CPUs float for the kubelet, and come by claim, where all else is."""
+    aligned = {
+        container.container
+        for held in (claims.pods if claims is not None else ())
+        if (held.namespace, held.pod) == (pod.namespace, pod.name)
+        for container in held.containers
+        if container.verdict == "aligned"
+    }
+    return frozenset(one.name for one in pod.containers if one.name in aligned and not one.alignment.too_large)
 
 
 def claims_fail(claims: NodeClaims | None, fail_on: FailOn) -> bool:
     """Tell whether what pods hold by claim makes the answer no: a claim without devices here counts as a refusal."""
-    if claims is None or fail_on == "nothing":
+    return claims is not None and any(pod_claims_fail(pod, fail_on) for pod in claims.pods)
+
+
+def pod_claims_fail(pod: PodClaims, fail_on: FailOn) -> bool:
+    """Tell whether what one pod holds by claim makes the answer no."""
+    if fail_on == "nothing":
         return False
-    if fail_on != "impossible" and any(not pod.allocated for pod in claims.pods):
+    if fail_on != "impossible" and not pod.allocated:
         return True
-    return fail_on == "unaligned" and any(pod.aligned is False for pod in claims.pods)
+    return fail_on == "unaligned" and pod.aligned is False

@@ -158,6 +158,42 @@ def test_unaligned_claims_fail_where_that_is_asked(tmp_path: Path) -> None:
     assert judged(tmp_path, gpus(0), pods, "--fail-on", "unaligned")["status"] == 0
 
 
+def test_cpus_by_claim_are_aligned_where_that_is_asked(tmp_path: Path) -> None:
+    """To the kubelet the CPUs float; they come by claim, with all else."""
+    slices = json.loads(
+        in_process("dra", "slices", "-m", MACHINE, "--like", "cpu", "--node-name", "node-1", "-o", "json").out
+    )
+    wanted = one("c", request("c", "dra.cpu", capacity={"requests": {"dra.cpu/cpu": "4"}}))
+    names = files(tmp_path, slices["items"], [wanted, pod("p", "c")])
+    asked = ("-m", MACHINE, "--slices", names[1], "--cpu-manager-policy", "none", "--fail-on", "unaligned")
+
+    for command in ("admit", "explain"):
+        assert in_process(command, names[0], *asked).status == 0
+    done = in_process("admit", names[0], *asked, "-o", "junit")
+    assert (done.status, 'failures="0"' in done.out) == (0, True)
+
+
+CHECKS = [
+    ("no devices", gpus(), "ClaimsNotAllocated", "request g of claim g gets 0 of 1 devices", "rejected"),
+    ("on the other node", gpus(1), "NotAligned", "gpu-0 on NUMA node 1 by claim", "unaligned"),
+]
+
+
+@pytest.mark.parametrize(
+    ("objects", "title", "message", "fail_on"), [case[1:] for case in CHECKS], ids=[case[0] for case in CHECKS]
+)
+def test_build_servers_are_told_what_claims_make_of_a_pod(
+    objects: list[dict[str, Any]], title: str, message: str, fail_on: str, tmp_path: Path
+) -> None:
+    names = files(tmp_path, objects, [one("g", request("g", "gpu")), pod("p", "g")])
+
+    for output in ("junit", "github"):
+        done = in_process("admit", names[0], "-m", MACHINE, "--slices", names[1], "--fail-on", fail_on, "-o", output)
+        assert done.status == 1
+        assert title in done.out
+        assert message in done.out
+
+
 def test_a_constraint_over_devices_alone_keeps_no_cpus(tmp_path: Path) -> None:
     wanted = one("g", request("first", "gpu"), request("second", "gpu"), match=NUMA)
 

@@ -101,7 +101,7 @@ def command(
             _print(output, result, on.origin, up, notices, fail_on)
     if result.fatal:
         return report(up.broken, ExitStatus.KUBELET_FAILS)
-    no = any(fails(pod, fail_on) for pod in result.pods) or claims_fail(result.claims, fail_on)
+    no = any(fails(pod, fail_on, result.claims) for pod in result.pods) or claims_fail(result.claims, fail_on)
     return report(up.broken, ExitStatus.NO if no else ExitStatus.DONE)
 
 

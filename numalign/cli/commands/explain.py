@@ -103,7 +103,7 @@ def command(
         _print(output, result, settings[0].origin, [_commands(one, asked) for one in result.pods], notices)
     if result.fatal:
         return report(given.broken, ExitStatus.KUBELET_FAILS)
-    refused = any(fails(one.pod, fail_on) for one in result.pods) or claims_fail(result.claims, fail_on)
+    refused = any(fails(one.pod, fail_on, result.claims) for one in result.pods) or claims_fail(result.claims, fail_on)
     return report(given.broken, ExitStatus.NO if refused else ExitStatus.DONE)
 
 
