@@ -34,6 +34,7 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
     "where",
     [
         pytest.param(("--jobs", "2"), id="two processes"),
+        pytest.param(("--jobs", "8"), id="eight processes, of which only three find work"),
         pytest.param(("--engine", "dask", "--jobs", "2"), id="a Dask cluster of two workers"),
     ],
 )
