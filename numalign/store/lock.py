@@ -32,11 +32,12 @@ def locked(path: str, waiting: Callable[[], None] = lambda: None) -> Iterator[No
         waiting: called once when somebody else has the lock.
 
     Raises:
-        InputError: the folder does not let us, or has no locks.
+        InputError: the folder does not let us or has no locks, or no file can have the name.
     """
-    place = lock_path(path)
     try:
-        handle = os.open(place, _FLAGS, 0o666)
+        handle = os.open(lock_path(path), _FLAGS, 0o666)
+    except ValueError:
+        raise InputError("no file can have this name", repr(path)) from None
     except OSError as error:
         raise InputError(f"cannot be changed: no lock in its folder ({error.strerror})", path) from None
     try:

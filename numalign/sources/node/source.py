@@ -49,6 +49,8 @@ def load(source: str, node: str = "") -> NodeFacts:
         mode = os.stat(source).st_mode
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", source) from None
+    except ValueError:
+        raise InputError("no file can have this name", repr(source)) from None
     if stat.S_ISSOCK(mode):
         from numalign.sources.node.podresources_live import ask
 

@@ -64,7 +64,10 @@ def readable_documents(name: FilePath) -> Iterator[Document]:
 
 def identity(file: str) -> str:
     """Return what two names of one file have in common."""
-    return file if file == "-" or "\0" in file else os.path.realpath(file)
+    try:
+        return file if file == "-" else os.path.realpath(file)
+    except ValueError:  # a sign that no file's name has
+        return file
 
 
 def is_foreign(file: str) -> bool:
