@@ -364,7 +364,9 @@ def _had_everywhere(row: Row, table: Matrix, outcome: Outcome) -> bool:
 
 
 def _only_of_the_container(outcome: Outcome, table: Matrix) -> tuple[Row, ...]:
-    """Name memory that the refused container asks for and the pod as a whole does not, where there is too little of it.
+    """Name memory that the refused container asks for and the pod as a whole does not, and that it cannot have.
+
+    There is too little of it, or too little on the nodes that were chosen for the whole pod.
 
     Huge pages that init containers alone ask for have no part in the pod's hints (docs/rules/memory-manager.md 18).
     """
@@ -373,5 +375,8 @@ def _only_of_the_container(outcome: Outcome, table: Matrix) -> tuple[Row, ...]:
         return ()
     alone = asked[0]._replace(container=outcome.result.container, answers=(), state=outcome.after)
     known = {row.resource for row in table.rows}
-    rows = matrix(outcome.before.node, outcome.demand, alone).rows
-    return tuple(row for row in rows if row.resource not in known and row.free < row.requested)
+    table = matrix(outcome.before.node, outcome.demand, alone)
+    chosen = asked[0].hint.numa_affinity
+    places = [place for place, numa in enumerate(table.nodes) if chosen is None or chosen >> numa & 1]
+    own = [row for row in table.rows if row.resource not in known]
+    return tuple(row for row in own if sum(row.cells[place].free for place in places) < row.requested)

@@ -99,7 +99,7 @@ def reason_of(container: ContainerResult, qos: QoS, remote_because: str = "") ->
         else:
             enough = f"though {least_text(judged)}"
         parts.append(f"on {nodes_text(judged.nodes)}, {enough}")
-    if judged.unknown and judged.verdict in ("unknown", "spread", "incomplete"):
+    if judged.unknown and judged.verdict in ("unknown", "spread", "incomplete", "floating"):
         parts.append(f"nobody knows the NUMA node of {', '.join(map(part_text, judged.unknown))}")
     return "; ".join(parts)
 

@@ -9,6 +9,7 @@ from operator import or_
 from typing import TYPE_CHECKING
 
 from numalign.analysis.whatif.settings import MEMORY_POLICY, POLICY, SCOPE
+from numalign.model.quantity import NANO
 from numalign.model.resources import CPU
 from numalign.render.text.alignment import reason_of
 from numalign.render.text.amounts import amount_text, as_asked_text, listed, nodes_text, written
@@ -45,6 +46,8 @@ def because(part: Part, refusal: Refusal | None, after: PodResult | None) -> lis
     if found is None:
         return [EFFECTS[flag, text] for flag, text in change.flags.items() if (flag, text) in EFFECTS]
     sentences = (change.pods and after and _room(found, after)) or in_short(found)
+    if found.around.cores and any(key[1] == CPU and nano % NANO for key, nano in change.amounts.items()):
+        sentences = [sentence.partition(": ask for ")[0] for sentence in sentences]  # the advice is another one
     if refusal is not None and set(map(_limit, sentences)) <= set(map(_limit, why(refusal))):
         return []
     at = found.at

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MAX_CONTAINERS_PLACED = 4
 """Of how many containers the nodes are told apart; of more none are."""
 
-COUNTS = {2: "Two", 3: "Three", 4: "Four", 5: "Five", 6: "Six"}
+COUNTS = {2: "Two", 3: "Three", 4: "Four", 5: "Five", 6: "Six", 7: "Seven", 8: "Eight"}
 
 
 class Advice(NamedTuple):
@@ -63,6 +63,8 @@ def _change(
         and any(one.alignment.verdict == "unknown" for one in after.containers)
     ):
         aligned = "; aligned or not, nobody knows then"
+    elif after is not None and all(one.alignment.verdict == "none" for one in after.containers):
+        aligned = "; it has nothing to align then"
     if len(change.parts) < 2:
         yield Line(f"  {number}. {what_text(change, config, many)}{aligned}")
         for part in change.parts:

@@ -346,6 +346,35 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
             ],
             id="who asks for the most of a whole pod, and where the kubelet stopped, are two things",
         ),
+        pytest.param(
+            "e2e-d-00741",
+            8,
+            [
+                (
+                    "why no more (the next whole core makes 8): hugepages-2Mi: 128Mi asked as reduced, 128Mi free in "
+                    "all (node 0: 128Mi of 128Mi, node 3: 0 of 0)"
+                ),
+                "hugepages-2Mi: but it has to come from node 3, chosen for what else the pod asks for",
+            ],
+            id="huge pages that only init containers ask for are missed on the nodes chosen without them",
+        ),
+        pytest.param(
+            "e2e-d-00741",
+            8,
+            ["why: cpu: 1 asked, but full-pcpus-only gives out whole cores of 2 threads"],
+            id="who is told to ask for a share is not told to ask for a whole core",
+        ),
+        pytest.param(
+            "e2e-d-02902",
+            0,
+            [
+                (
+                    "not aligned: i0, c0: intel.com/sriov on node 0, CPUs anywhere: the pod is Burstable because of "
+                    "i0, c0; nobody knows the NUMA node of intel.com/sriov sriov1"
+                )
+            ],
+            id="beside CPUs that float, devices of no known node are told, too",
+        ),
     ],
 )
 def test_a_recorded_refusal_says(name: str, step: int, expected: list[str]) -> None:

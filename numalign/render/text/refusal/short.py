@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from numalign.model.quantity import parse, value
 from numalign.model.resources import NATIVE, is_hugepages, page_size
+from numalign.render.text.amounts import nodes_text
 from numalign.render.text.refusal.nodes import (
     amounts_of,
     asked_text,
@@ -66,7 +67,7 @@ def how_to_add(resource: str, amount: int) -> str:
     if is_hugepages(resource):
         size = page_size(resource)
         pages = -(-amount // value(parse(size)))
-        return f" (they are set aside at boot: hugepagesz={size.removesuffix('i')} hugepages={pages})"
+        return f" (to have them, boot it with hugepagesz={size.removesuffix('i')} and hugepages={pages} at least)"
     return "" if resource in NATIVE else " (a device plugin has to offer healthy ones)"
 
 
@@ -74,7 +75,12 @@ def _cannot_be_used(row: Row, refusal: Refusal, loose: Loose | None) -> Iterator
     """Say why what is free does not count; memory that is held has sentences of its own."""
     if loose is not None and loose.nowhere[1] and loose.placed < row.requested:
         yield from _only_placed(loose, refusal.policy)
-    elif not refusal.around.groups:
+    elif refusal.around.groups:
+        return
+    elif refusal.stage == "allocation" and refusal.around.chosen is not None:
+        nodes = nodes_text(refusal.around.chosen)
+        yield f"{row.resource}: but it has to come from {nodes}, chosen for what else the pod asks for"
+    else:
         yield f"{row.resource}: but it is not free on the nodes where the container's other resources have to be"
 
 
