@@ -131,23 +131,13 @@ def decide(manager: TopologyManager, state: NodeState, pod: PodDemand, container
         KubeletPanicError: the kubelet would crash while it computes or merges hints.
         KubeletHangError: it would not come back.
     """
-    (device, of_device), (cpu, of_cpu), (memory, of_memory) = manager.providers
-    devices, cpus, blocks = state.states
-    answers: tuple[ProviderAnswer, ...]
+    asked = zip(manager.providers, state.states, strict=True)
     if container is None:
         name = None
-        answers = (
-            device.pod_hints(of_device, devices, pod),
-            cpu.pod_hints(of_cpu, cpus, pod),
-            memory.pod_hints(of_memory, blocks, pod),
-        )
+        answers = tuple([provider.pod_hints(of, held, pod) for (provider, of), held in asked])
     else:
         name = container.name
-        answers = (
-            device.container_hints(of_device, devices, pod, container),
-            cpu.container_hints(of_cpu, cpus, pod, container),
-            memory.container_hints(of_memory, blocks, pod, container),
-        )
+        answers = tuple([provider.container_hints(of, held, pod, container) for (provider, of), held in asked])
     hint, admitted = judge(manager, name, answers)
     return Decision(name, answers, hint, admitted, state)
 
@@ -225,18 +215,16 @@ def allocate(
     manager: TopologyManager, state: NodeState, pod: PodDemand, container: ContainerDemand, hint: TopologyHint
 ) -> tuple[NodeState, Failure | None]:
     """Let each provider give the container what it asks for; after a failure, what the earlier ones gave stays."""
-    (device, of_device), (cpu, of_cpu), (memory, of_memory) = manager.providers
-    devices, cpus, blocks = state.states
-    asked, failure = device, None
-    try:
-        devices = device.allocate(of_device, devices, pod, container, hint)
-        asked = cpu
-        cpus = cpu.allocate(of_cpu, cpus, pod, container, hint)
-        asked = memory
-        blocks = memory.allocate(of_memory, blocks, pod, container, hint)
-    except (AllocationError, KubeletPanicError, KubeletHangError) as error:
-        failure = Failure(error, asked.name)
-    return NodeState((devices, cpus, blocks), state.pods, state.hints, state.leftovers), failure
+    states: list[Any] = list(state.states)
+    failure = None
+    for place, (provider, of) in enumerate(manager.providers):
+        try:
+            states[place] = provider.allocate(of, states[place], pod, container, hint)
+        except (AllocationError, KubeletPanicError, KubeletHangError) as error:
+            failure = Failure(error, provider.name)
+            break
+    device, cpu, memory = states
+    return NodeState((device, cpu, memory), state.pods, state.hints, state.leftovers), failure
 
 
 def _leave(state: NodeState, pod: PodDemand) -> NodeState:
