@@ -6,6 +6,8 @@ A matrix counts what is free on each NUMA node. Where that alone does not tell w
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Literal
 
 from numalign.analysis.alignment import nodes_of_cpus
 from numalign.analysis.handed import Handed, handed_on
@@ -13,14 +15,22 @@ from numalign.analysis.holding import holding
 from numalign.analysis.matrix import Row, available
 from numalign.kubelet.admission import Outcome
 from numalign.kubelet.cpu.allocate import SMT_ALIGNMENT_ERROR
-from numalign.kubelet.demand import ContainerDemand
+from numalign.kubelet.demand import ContainerDemand, ResourcePairs
 from numalign.kubelet.fit.check import Shortage
+from numalign.kubelet.memory.allocate import best_hint
+from numalign.kubelet.memory.hints import calculate, narrowest
 from numalign.kubelet.memory.state import STATIC
 from numalign.kubelet.node import Node, NodeState
+from numalign.model.cpuset import ids
 from numalign.model.pod import ContainerKind
 from numalign.model.quantity import MILLI, NANO
 from numalign.model.resources import is_memory
 from numalign.values import NamedTuple
+
+WIDER_MESSAGES = tuple(
+    f"failed to find the {which} preferred hint, which is unexpected" for which in ("default", "extended")
+)
+"""How the kubelet says that nodes would do for memory, but are more than the container's own request needs."""
 
 
 class Amount(NamedTuple):
@@ -88,6 +98,39 @@ class Group(NamedTuple):
     """Names of the refused pod's own containers among those that hold it."""
 
 
+class Joint(NamedTuple):
+    """Memory resources that take more nodes together than each of them alone, since they come from the same nodes."""
+
+    resources: tuple[str, ...]
+    width: int
+    """How few nodes could hold all of them on an empty machine."""
+
+
+class Short(NamedTuple):
+    """Memory of which the nodes chosen for a container have too little. Amounts are bytes."""
+
+    resource: str
+    requested: int
+    """What the container itself asks for."""
+    free: int
+    own: tuple[tuple[str, int], ...]
+    """(container, amount) of what the pod's other containers hold there."""
+
+
+class Wider(NamedTuple):
+    """Memory that a container could have on more nodes than its own request needs; the kubelet then takes none."""
+
+    container: str
+    width: int
+    """How few nodes could hold what the container asks for on an empty machine."""
+    chosen: int
+    """The mask of the nodes that had been chosen for it, which have too little free; 0: none were."""
+    found: int
+    """The mask of the nodes that would do."""
+    short: tuple[Short, ...]
+    """What is too little on the chosen nodes."""
+
+
 class Cores(NamedTuple):
     """What `full-pcpus-only` counted."""
 
@@ -128,6 +171,10 @@ class Circumstances(NamedTuple):
     """With `groups`: masks of the nodes that may hold one container's memory together, as large as they can be."""
     chosen: int | None = None
     """The mask of the nodes that had been chosen for the container when a manager failed; None: none were."""
+    joint: Joint | None = None
+    wider: Wider | None = None
+    when: Literal["now", "then"] = "now"
+    """What is free is counted on the node as it is, or as it would be: empty, or after a change."""
     cores: Cores | None = None
     unreadable: tuple[Unreadable, ...] = ()
     reduced: frozenset[str] = frozenset()
@@ -164,6 +211,8 @@ def circumstances(
         groups=tuple(_groups(outcome)) if any(map(is_memory, names)) else (),
         joined=joined(outcome) if any(map(is_memory, names)) else (),
         chosen=hint.numa_affinity if hint else None,
+        joint=_joint(node, rows[0]),
+        wider=_wider(outcome),
         cores=_cores(outcome) if outcome.reason == SMT_ALIGNMENT_ERROR else None,
         unreadable=_unreadable(outcome),
     )
@@ -322,6 +371,55 @@ def _groups(outcome: Outcome) -> Iterator[Group]:
                 own.setdefault(block.mask, []).extend([container] if uid == outcome.pod.uid else [])
     for mask in sorted(pods):
         yield Group(mask, tuple(dict.fromkeys(pods[mask])), tuple(dict.fromkeys(own[mask])))
+
+
+def _joint(node: Node, rows: Sequence[Row]) -> Joint | None:
+    """Find the fewest memory resources in the way that need as many nodes together as all of them."""
+    memory = [row for row in rows if row.resource in node.memory.places]
+    if len(memory) < 2 or node.memory.policy != STATIC:
+        return None
+    width = together_width(node, memory)
+    if width <= max(row.width for row in memory):
+        return None
+    sets = (some for size in range(2, len(memory) + 1) for some in combinations(memory, size))
+    fewest = next(some for some in sets if together_width(node, some) == width)
+    return Joint(tuple(row.resource for row in fewest), width)
+
+
+def together_width(node: Node, rows: Sequence[Row]) -> int:
+    """Return how few nodes could hold memory resources together when empty (docs/rules/memory-manager.md 23)."""
+    return narrowest(node.memory, tuple((row.resource, row.requested) for row in rows))
+
+
+def _wider(outcome: Outcome) -> Wider | None:
+    """Tell whether nodes were found for a container's memory, but more than its own request needs (rules 33 and 34)."""
+    name, manager = outcome.result.container, outcome.before.node.memory
+    container = next((one for one in outcome.demand.containers if one.name == name), None)
+    if container is None or not container.memory or not outcome.message.endswith(WIDER_MESSAGES):
+        return None
+    hint = outcome.result.hints.get(container.name)
+    chosen = (hint.numa_affinity or 0) if hint else 0
+    hints = calculate(manager, outcome.after.memory, outcome.demand.uid, container.memory)
+    best = best_hint(hints, chosen) if hints else None
+    if best is None or best.numa_affinity is None:
+        return None
+    short = tuple(_short(outcome, chosen, container.memory)) if chosen else ()
+    return Wider(container.name, narrowest(manager, container.memory), chosen, best.numa_affinity, short)
+
+
+def _short(outcome: Outcome, chosen: int, request: ResourcePairs) -> Iterator[Short]:
+    """List what nodes have too little of for a request, with what the pod's own containers hold there."""
+    manager, state = outcome.before.node.memory, outcome.after.memory
+    for resource, amount in request:
+        free = sum(state.free[manager.places[resource]][numa] for numa in ids(chosen))
+        blocks = [
+            (name, block.size)
+            for name, held in state.entries.get(outcome.demand.uid, {}).items()
+            for block in held
+            if block.type == resource and block.mask & chosen and block.size
+        ]
+        if free < amount:
+            yield Short(resource, amount, free, tuple(blocks))
 
 
 def joined(outcome: Outcome) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Literal
 
-from numalign.analysis.circumstances import Amount, Circumstances, amounts, circumstances, joined
+from numalign.analysis.circumstances import Amount, Circumstances, amounts, circumstances, joined, together_width
 from numalign.analysis.matrix import Matrix, Row, matrix
 from numalign.analysis.whatif.situation import with_amounts
 from numalign.kubelet import node as twin
@@ -112,6 +112,7 @@ def refusal(outcome: Outcome) -> Refusal:
     if alone.admit:
         return now
     empty = taken_apart(alone)
+    empty = empty._replace(around=empty.around._replace(when="then"))
     return now._replace(never=True, empty=None if _alike(now, empty) and now.lasting else empty)
 
 
@@ -256,10 +257,18 @@ def _in_the_way(node: Node, decision: Decision, table: Matrix) -> tuple[Row, ...
         found = next((some for some in subsets if _refused(node, decision, some)), found)
     if len(memory) > 1 and found == (memory[0],) and _alone_would_do(memory[0]):
         return tuple(row for row in table.rows if row in memory)
+    if len(memory) > 1 and len(found) > 1 and memory[0] in found and _wider_together(node, decision, memory):
+        return tuple(row for row in table.rows if row in found or row in memory)
     if len(memory) > 1 and len(found) > 1 and memory[0] in found and _somewhere_alone(found):
         needed = [*(row for row in found if row not in memory), *_apart(found, memory)]
         return tuple(row for row in table.rows if row in (needed if len(needed) >= len(found) else found))
     return found
+
+
+def _wider_together(node: Node, decision: Decision, memory: Sequence[Row]) -> bool:
+    """Tell whether memory resources take more nodes together than each alone, where the policy minds it."""
+    restricted = node.policy_of(decision.container) == "restricted"
+    return restricted and together_width(node, memory) > max(row.width for row in memory)
 
 
 def _with_opinions(node: Node, decision: Decision, table: Matrix) -> tuple[list[Row], list[Row]]:
@@ -328,7 +337,9 @@ def _alone_would_do(row: Row) -> bool:
 def _kind(node: Node, decision: Decision, culprits: Sequence[Row]) -> Stage:
     if any(answer.get(row.resource) == CANNOT_FIT for row in culprits for answer in decision.answers):
         return "hints"
-    widths = {row.width for row in culprits}
+    memory = [row for row in culprits if row.resource in node.memory.places]
+    widths = {row.width for row in culprits if row not in memory}
+    widths |= {together_width(node, memory)} if len(memory) > 1 else {row.width for row in memory}
     return (
         "policy"
         if len(culprits) == 1 or (node.policy_of(decision.container) == "restricted" and len(widths) > 1)

@@ -7,6 +7,7 @@ from typing import Literal
 
 from numalign.analysis.refusal import Refusal
 from numalign.analysis.whatif.cuts import is_device
+from numalign.analysis.whatif.past import Anew
 from numalign.kubelet.admission import Outcome
 from numalign.model.pod import Pod
 from numalign.values import NamedTuple
@@ -46,6 +47,9 @@ class WayOut(NamedTuple):
     """The pod, admitted after the change."""
     parts: tuple[Part, ...] = ()
     """What it consists of, and why each part is needed; empty: it was not asked."""
+
+    anew: Anew | None = None
+    """Of a change of settings: how the pods before fare under them; None: the settings stay."""
 
     @property
     def keeps_devices(self) -> bool:

@@ -10,7 +10,7 @@ from numalign.analysis.whatif.amounts import other_requests, wider_requests
 from numalign.analysis.whatif.change import Hardware, WayOut
 from numalign.analysis.whatif.combinations import cut_and_move, cut_now, setting_and_cut, two_settings
 from numalign.analysis.whatif.moving import moved, without
-from numalign.analysis.whatif.needed import covers, reasons, without_needless
+from numalign.analysis.whatif.needed import covers, given_back, reasons, without_needless
 from numalign.analysis.whatif.settings import (
     MEMORY_POLICY,
     POLICY,
@@ -93,7 +93,7 @@ def _nearest(situation: Situation, outcome: Outcome, found: Iterable[WayOut]) ->
     for change in found:
         if sum(1 for other in kept if other.kind == change.kind) >= MAX_OF_A_KIND:
             continue
-        needed = without_needless(situation, outcome, change)
+        needed = given_back(situation, outcome, without_needless(situation, outcome, change))
         if not any(covers(needed, other) for other in kept):
             kept.append(needed)
             if len(kept) == MAX_CHANGES:

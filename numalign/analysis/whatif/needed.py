@@ -12,6 +12,7 @@ from numalign.analysis.refusal import Refusal, taken_apart
 from numalign.analysis.whatif.change import Part, WayOut
 from numalign.analysis.whatif.cuts import steps
 from numalign.analysis.whatif.moving import without
+from numalign.analysis.whatif.past import anew
 from numalign.analysis.whatif.settings import CPU_POLICY_OPTIONS, GATES, TOPOLOGY_POLICY_OPTIONS, apply
 from numalign.analysis.whatif.situation import Situation, with_amounts
 from numalign.errors import CrashError, StartError
@@ -19,6 +20,9 @@ from numalign.kubelet.admission import Outcome, Session, admit
 from numalign.model.quantity import NANO
 from numalign.model.resources import CPU
 from numalign.values import NamedTuple
+
+LARGER_TRIED = 8
+"""In how many parts the way from a cut amount to the asked one is divided to look whether more would do."""
 
 
 class _Tries(NamedTuple):
@@ -69,6 +73,45 @@ def without_needless(situation: Situation, outcome: Outcome, change: WayOut) -> 
     return change if _count(change) > 1 else change._replace(kind=_parts(change)[0].kind)
 
 
+def given_back(situation: Situation, outcome: Outcome, change: WayOut) -> WayOut:
+    """Give back of each cut request what is admitted with all the rest of a change: what it ends at is the most tried.
+
+    More may do where a little more does not, as other nodes are chosen then; so some larger amounts are tried, too.
+    """
+    tries = _Tries(situation, outcome, {})
+    session = tries.session(change)
+    cut = {key: nano for key, nano in change.amounts.items() if nano < change.asked[key]}
+    if session is None or not cut:
+        return change
+    for key, step in steps(session, {key: change.asked[key] for key in cut}).items():
+        if change.amounts[key] % step or (key[1] == CPU and change.asked[key] % NANO):
+            continue
+        low, most = change.amounts[key] // step, (change.asked[key] - 1) // step
+        places = {most, low + 1, *(low + (most - low) * part // LARGER_TRIED for part in range(1, LARGER_TRIED))}
+        high = most + 1
+        for place in sorted((one for one in places if low < one <= most), reverse=True):
+            more = _as_good(tries, change, key, place * step)
+            if more is None:
+                high = place
+                continue
+            change, low = more, place
+            while high - low > 1:
+                middle = (low + high) // 2
+                more = _as_good(tries, change, key, middle * step)
+                change, low, high = (more, middle, high) if more else (change, low, middle)
+            break
+    return change
+
+
+def _as_good(tries: _Tries, change: WayOut, key: tuple[str, str], nano: int) -> WayOut | None:
+    """Try another amount in a change; None: the pod is refused with it, or not aligned where it was."""
+    more = change._replace(amounts={**change.amounts, key: nano})
+    tried = tries.attempt(more)
+    if tried is None or not tried.admit or (change.aligned and not aligned(tried)):
+        return None
+    return more._replace(tried=tried, aligned=aligned(tried))
+
+
 def covers(change: WayOut, other: WayOut) -> bool:
     """Tell whether a change does all that another does, and no better: who knows the other does not need it."""
     if (change.machine, change.hardware) != (other.machine, other.hardware) or (change.aligned and not other.aligned):
@@ -87,7 +130,11 @@ def reasons(situation: Situation, outcome: Outcome, changes: Iterable[WayOut]) -
     """Say of each part of changes why it is needed."""
     for change in changes:
         tries = _Tries(situation, outcome, {})
-        yield change._replace(parts=tuple([_reason(tries, change, part) for part in _parts(change)]))
+        session = tries.session(change) if change.flags else None
+        yield change._replace(
+            parts=tuple([_reason(tries, change, part) for part in _parts(change)]),
+            anew=anew(outcome.before, without(session, change.pods)) if session else None,
+        )
 
 
 def _reason(tries: _Tries, change: WayOut, part: WayOut) -> Part:
@@ -114,7 +161,8 @@ def _taken_apart(tried: Outcome, change: WayOut, part: WayOut) -> Refusal:
         for (container, resource), nano in change.amounts.items()
         if at in (None, container) and nano < change.asked[container, resource]
     )
-    return found._replace(around=found.around._replace(reduced=reduced - {name for _, name in part.amounts}))
+    around = found.around._replace(reduced=reduced - {name for _, name in part.amounts})
+    return found._replace(around=around._replace(when="then") if change.flags or change.pods else around)
 
 
 def _with_more(tries: _Tries, change: WayOut, part: WayOut) -> WayOut | None:

@@ -43,6 +43,10 @@ def because(part: Part, refusal: Refusal | None, after: PodResult | None) -> lis
     raised = _raised(part, refusal)
     if raised:
         return raised
+    if found is None and refusal is not None and refusal.around.joint is not None and after is not None:
+        nearer = list(_together_again(change, refusal, after))
+        if nearer:
+            return nearer
     if found is None:
         return [EFFECTS[flag, text] for flag, text in change.flags.items() if (flag, text) in EFFECTS]
     sentences = (change.pods and after and _room(found, after)) or in_short(found)
@@ -55,6 +59,19 @@ def because(part: Part, refusal: Refusal | None, after: PodResult | None) -> lis
     if after is None or len(after.containers) == 1 or at in clear or found.around.sums:
         return sentences
     return [f"container {at}: {sentences[0]}", *sentences[1:]]
+
+
+def _together_again(change: WayOut, refusal: Refusal, after: PodResult) -> Iterator[str]:
+    """Say on how many nodes memory resources meet once less is asked of one of them."""
+    joint = refusal.around.joint
+    cut = [name for _, name in change.amounts if joint is not None and name in joint.resources]
+    chosen = {one.hint.numa_affinity for one in after.containers if refusal.at in (None, one.name)}
+    if joint is None or not cut or len(chosen) != 1 or None in chosen:
+        return
+    mask = chosen.pop() or 0
+    if mask.bit_count() < joint.width:
+        many = f"{mask.bit_count()} nodes" if mask & (mask - 1) else "one node"
+        yield f"{listed(joint.resources)} then take {many} together ({nodes_text(mask)}), as the rest of the pod does"
 
 
 def _raised(part: Part, refusal: Refusal | None) -> list[str]:
@@ -155,22 +172,54 @@ def next_in_the_way(told: ExplainedPod) -> Iterator[str]:
     refusal = told.refusal
     if refusal is None or any(len(change.amounts) == 1 and len(change.parts) == 1 for change in told.changes):
         return
-    many = {number: one for number, one in enumerate(told.changes, start=1) if len(one.amounts) > 1}
-    if not many:
+    rivals = list(_rivals(refusal, told))
+    yield from rivals
+    cutting = {number: one for number, one in enumerate(told.changes, start=1) if one.amounts}
+    many = {number: one for number, one in cutting.items() if len(one.amounts) > 1}
+    if rivals or not many:
         return
     number, change = next(iter(many.items()))
     others = _not_named(refusal, change.amounts)
     if not others or len(others) == len(change.amounts):
         return
     # What one change leaves alone is in the way only as long as something else stays as it is.
-    sure = [key for key in others if all(key in one.amounts for one in many.values())]
+    sure = [key for key in others if all(key in one.amounts for one in cutting.values())]
+    first = listed(list(dict.fromkeys(key[1] for key in change.amounts if key not in others)))
+    also = f"{_asked_of(sure, change, told)} would be refused, too" if sure else "more has to change"
+    where = f" in container {refusal.at}" if _at_one(told) else ""
+    yield f"to change {first}{where} alone is not enough: {also} (see {number}.)"
+
+
+def _at_one(told: ExplainedPod) -> bool:
+    """Tell whether a refusal is about one container of several."""
+    return told.refusal is not None and told.refusal.at is not None and told.containers > 1
+
+
+def _asked_of(keys: Sequence[tuple[str, str]], change: WayOut, told: ExplainedPod) -> str:
+    """Write what containers ask for: `8Gi memory of container a and 2 cpu of container b`."""
     texts = []
-    for container in dict.fromkeys(name for name, _ in sure):
-        amounts = [f"{as_asked_text(key[1], change.asked[key])} {key[1]}" for key in sure if key[0] == container]
-        of = f" of container {container}" if told.containers > 1 else ""
-        texts.append(f"{', '.join(amounts)}{of}")
-    next_one = f"{listed(texts)} would be refused, too" if sure else "more has to change"
-    yield f"to ask for less of that alone would not do: {next_one} (see {number}.)"
+    for container in dict.fromkeys(name for name, _ in keys):
+        amounts = [f"{as_asked_text(key[1], change.asked[key])} {key[1]}" for key in keys if key[0] == container]
+        texts.append(f"{', '.join(amounts)}{f' of container {container}' * (told.containers > 1)}")
+    return listed(texts)
+
+
+def _rivals(refusal: Refusal, told: ExplainedPod) -> Iterator[str]:
+    """Say which containers want the same few devices, and which change takes them from whom."""
+    for one in refusal.around.sums:
+        names = [name for name, _ in one.parts]
+        loser = {
+            number: [name for name in names if (name, one.resource) in change.amounts]
+            for number, change in enumerate(told.changes, start=1)
+        }
+        if any(len(each) != 1 for each in loser.values()) or len({each[0] for each in loser.values()}) < 2:
+            continue
+        where = {name: next((number for number, each in loser.items() if each == [name]), None) for name in names}
+        see = ", ".join(f"{name}: see {number}." for name, number in where.items() if number)
+        only = "the only" if one.capacity == 1 else f"of the {one.capacity}"
+        without = "do without it" if one.capacity == 1 else "do with less"
+        both = "both want" if len(names) == 2 else "want"
+        yield f"{listed(names)} {both} {only} {one.resource}: one of them has to {without} ({see})"
 
 
 def _not_named(refusal: Refusal, amounts: Mapping[tuple[str, str], int]) -> Sequence[tuple[str, str]]:

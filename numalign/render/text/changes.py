@@ -9,7 +9,7 @@ from numalign.analysis.whatif.settings import CPU_POLICY_OPTIONS, POLICY, SCOPE,
 from numalign.model.quantity import NANO
 from numalign.model.resources import CPU
 from numalign.render.page.document import Line
-from numalign.render.text.amounts import as_asked_text, bytes_text, nodes_text, quantity_text
+from numalign.render.text.amounts import amount_text, as_asked_text, bytes_text, listed, nodes_text, quantity_text
 from numalign.render.text.because import bare, because, unaligned
 from numalign.render.text.refusal.why import why
 from numalign.values import NamedTuple
@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 
 MAX_CONTAINERS_PLACED = 4
 """Of how many containers the nodes are told apart; of more none are."""
+
+MAX_PODS_NAMED = 4
+"""How many pods are named that get something else under other settings."""
+
+ELSEWHERE = "other CPUs, devices or nodes than now: the table is about now"
+"""What pods get that are admitted anew under other settings."""
 
 COUNTS = {2: "Two", 3: "Three", 4: "Four", 5: "Five", 6: "Six", 7: "Seven", 8: "Eight"}
 
@@ -73,13 +79,39 @@ def _change(
         count = COUNTS.get(len(change.parts), str(len(change.parts)))
         yield Line(f"  {number}. {count} changes together{aligned}")
         known = set(map(bare, why(told.refusal))) if told.refusal else set()
+        here: set[str] = set()
         for part in change.parts:
             sentences = because(part, told.refusal, after)
             yield Line(f"     - {what_text(part.change, config, many)}")
-            yield from _reason("       ", part, [one for one in sentences if bare(one) not in known] or ["said above"])
-            known.update(map(bare, sentences))
+            # Who is to do without something wants to see the numbers where that is said.
+            new = [one for one in sentences if bare(one) not in (here if _leaves_out(part) else known | here)]
+            yield from _reason("       ", part, new or ["said above"])
+            here.update(map(bare, sentences))
+    for text in _anew(change, told):
+        yield Line(f"     {text}")
     for text in unaligned(change, after, config):
         yield Line(f"     {text}", "warn")
+
+
+def _leaves_out(part: Part) -> bool:
+    """Tell whether a part leaves a resource out."""
+    return not all(part.change.amounts.values())
+
+
+def _anew(change: WayOut, told: ExplainedPod) -> Iterator[str]:
+    """Say what other settings do to the pods before: they were admitted anew under them when the change was tried."""
+    if change.anew is None:
+        return
+    asked = {row.resource for table in told.matrices for row in table.rows}
+    for one in change.anew.newcomers:
+        held = [f"{amount_text(name, amount)} {name}" for name, amount in one.held if name in asked]
+        holds = f" and holds {listed(held)}" if held else ""
+        yield f"with that setting {one.name}, refused before, is admitted before this pod{holds}"
+    if change.anew.moved:
+        names = change.anew.moved[:MAX_PODS_NAMED]
+        more = len(change.anew.moved) - len(names)
+        who = listed([*names, *([f"{more} more"] if more else [])])
+        yield f"with that setting {who} {'get' if len(change.anew.moved) > 1 else 'gets'} {ELSEWHERE}"
 
 
 def _where(change: WayOut, after: PodResult | None, told: ExplainedPod) -> str:

@@ -270,7 +270,7 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
         pytest.param(
             "e2e-d-02281",
             5,
-            ["to ask for less of that alone would not do: more has to change (see 1.)"],
+            ["to change hugepages-2Mi alone is not enough: more has to change (see 1.)"],
             id="only what every change takes is in the way next",
         ),
         pytest.param(

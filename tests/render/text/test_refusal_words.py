@@ -119,7 +119,7 @@ def with_gpus(*devices: Device) -> Machine:
             [
                 (
                     "cpu: 2 asked, and policy single-numa-node takes all of it from one node; "
-                    "free now: node 0: 1 of 4, node 1: 1 of 4"
+                    "left after one and two: node 0: 1 of 4, node 1: 1 of 4"
                 ),
                 "cpu: the pod's own earlier containers hold some of it: one 3 on node 0, two 3 on node 1",
             ],

@@ -10,7 +10,7 @@ from numalign.render.text.amounts import listed, nodes_text, written
 from numalign.render.text.refusal.nodes import MAX_NODES_NAMED, names_text
 
 if TYPE_CHECKING:
-    from numalign.analysis.circumstances import Circumstances
+    from numalign.analysis.circumstances import Circumstances, Wider
     from numalign.analysis.matrix import Matrix, Row
     from numalign.analysis.refusal import Refusal
 
@@ -35,7 +35,7 @@ def memory_apart(refusal: Refusal) -> Iterator[str]:
     yield f"so what is asked has to fit {one_of}{', '.join(places)}{', …' * (len(sets) > MAX_NODES_NAMED)}"
     fits = [mask for mask, free in sets if all(map(_enough, rows, free))]
     if fits and around.chosen is not None:
-        yield _unused(fits[0], around.chosen)
+        yield from _unused(fits[0], around)
 
 
 def told_by_groups(refusal: Refusal) -> bool:
@@ -54,14 +54,40 @@ def _rule(groups: Sequence[int]) -> str:
     return "these cannot be combined" if len(alone) > 1 else f"{nodes_text(alone[0])} is not combined with another"
 
 
-def _unused(fits: int, chosen: int) -> str:
+def _unused(fits: int, around: Circumstances) -> Iterator[str]:
     """Say why nodes that have enough memory are not used."""
-    if chosen & ~fits:
-        return (
-            f"{nodes_text(fits)} would do, but before the memory {nodes_text(chosen)} had been chosen for all that is "
-            "asked, and memory is taken from there"
+    if around.wider is not None:
+        yield _too_many(around.wider)
+    elif around.chosen is not None and around.chosen & ~fits:
+        yield (
+            f"{nodes_text(fits)} would do, but before the memory {nodes_text(around.chosen)} had been chosen for all "
+            "that is asked, and memory is taken from there"
         )
-    return f"{nodes_text(fits)} would do, but that is more nodes than this container's memory alone would need"
+
+
+def _too_many(wider: Wider) -> str:
+    """Say that nodes are more than a container needs; the kubelet takes memory from no more than that."""
+    needs = "one node is" if wider.width == 1 else f"{wider.width} nodes are"
+    return (
+        f"{nodes_text(wider.found)} would do, but the kubelet takes no more nodes than it must: for what container "
+        f"{wider.container} itself asks {needs} enough on an empty machine, and these are {wider.found.bit_count()}"
+    )
+
+
+def second_look(wider: Wider) -> Iterator[str]:
+    """Say why a container does not get its memory although nodes were chosen for it."""
+    where, several = nodes_text(wider.chosen), wider.chosen & (wider.chosen - 1)
+    for resource, asked, free, own in wider.short:
+        say = written(resource, [asked, free, *(amount for _, amount in own)])
+        held = [f"{name} holds {say(amount)}" for name, amount in own]
+        yield (
+            f"{resource}: container {wider.container} asks for {say(asked)}, and {where}, chosen for it, "
+            f"{'have' if several else 'has'} {say(free)} free{f', as {listed(held)}' if held else ''}"
+        )
+    if any(own for *_, own in wider.short):
+        yield "what init containers leave does not count in this; it does in what follows"
+    yield f"so nodes are looked for again, with {where} among them"
+    yield _too_many(wider)
 
 
 def _sum(row: Row, table: Matrix, mask: int) -> int:

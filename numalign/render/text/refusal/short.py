@@ -39,7 +39,11 @@ def too_little(row: Row, table: Matrix, refusal: Refusal) -> Iterator[str]:
         return
     has = f"the whole machine has {say(row.free)} free{_by_the_pod(row, refusal, total)}"
     if total < row.requested:
-        free = "" if row.free == total else f", and has {say(row.free)} free now{_by_the_pod(row, refusal, total)}"
+        free = (
+            ""
+            if row.free == total
+            else f", and has {say(row.free)} free {refusal.around.when}{_by_the_pod(row, refusal, total)}"
+        )
         has = f"the whole machine never has more than {say(total)}{free}"
     yield f"{asked}, {has} ({each})"
     if loose is not None and refusal.stage == "hints":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from numalign.kubelet.cpu.allocate import SMT_ALIGNMENT_ERROR
 from numalign.render.text.amounts import amount_text
 from numalign.render.text.refusal.fit import node_too_small
-from numalign.render.text.refusal.memory import memory_apart
+from numalign.render.text.refusal.memory import memory_apart, second_look
 from numalign.render.text.refusal.nodes import alone_somewhere
 from numalign.render.text.refusal.odd import no_whole_bytes, whole_cores
 from numalign.render.text.refusal.own import beside, sums, taken_over
@@ -68,13 +68,16 @@ def _first(refusal: Refusal) -> Iterator[str]:
     elif table is None or not rows:
         return
     elif refusal.stage == "policy" and len(rows) > 1:
-        yield from differ_in_width(rows, refusal.policy, around)
+        yield from differ_in_width(rows, table, refusal.policy, around)
         yield from _also(refusal, table)
     elif refusal.stage == "policy":
         yield too_wide(rows[0], table, refusal.policy, around)
         yield from _also(refusal, table)
     elif refusal.stage == "merge" or (len(rows) > 1 and around.chosen is None and all(map(alone_somewhere, rows))):
         yield from never_meet(rows, table, around)
+        yield from _also(refusal, table)
+    elif around.wider is not None and around.wider.short:
+        yield from second_look(around.wider)
         yield from _also(refusal, table)
     else:
         for row in rows:

@@ -4,18 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import reduce
-from operator import or_
+from itertools import combinations
+from math import comb
+from operator import and_, or_
 from typing import TYPE_CHECKING
 
 from numalign.model.resources import CPU, is_bytes
-from numalign.render.text.amounts import nodes_text
+from numalign.render.text.amounts import listed, nodes_text
 from numalign.render.text.matrix import mask_of
-from numalign.render.text.refusal.nodes import amounts_of, asked_text, each_node, left_text, loose_of
+from numalign.render.text.refusal.nodes import (
+    MAX_NODES_NAMED,
+    amounts_of,
+    asked_text,
+    each_node,
+    left_text,
+    loose_of,
+    names_text,
+)
 
 if TYPE_CHECKING:
     from numalign.analysis.circumstances import Circumstances
     from numalign.analysis.matrix import Matrix, Row
     from numalign.analysis.refusal import Refusal
+
+MAX_SETS_TRIED = 200
+"""Of up to how many sets of nodes it is told which ones hold a resource."""
 
 
 def too_wide(row: Row, table: Matrix, policy: str, around: Circumstances) -> str:
@@ -25,6 +38,7 @@ def too_wide(row: Row, table: Matrix, policy: str, around: Circumstances) -> str
     most = row.cells[largest].total
     places = [place for place, cell in enumerate(row.cells) if cell.total == most]
     must = f"; {left}" if (left := _must_use(row, around)) and len(table.nodes) > 1 else ""
+    when = _free_when(row, around)
     if policy == "single-numa-node":
         if most < row.requested:
             return (
@@ -36,17 +50,23 @@ def too_wide(row: Row, table: Matrix, policy: str, around: Circumstances) -> str
                 f"{asked}, which the kubelet counts as {row.width} nodes' worth even on an empty machine, "
                 f"and policy single-numa-node takes all of it from one node ({each})"
             )
-        return f"{asked}, and policy single-numa-node takes all of it from one node{must}; free now: {each}"
+        return f"{asked}, and policy single-numa-node takes all of it from one node{must}; {when}: {each}"
     many, enough = ("one node", "is enough") if row.width == 1 else (f"{row.width} nodes", "are enough")
     most = _most_for_pods(row)
     if most < row.requested:
         short = (
             f"by the kubelet's count, {_counted_too(row)} included, though pods never get more than {say(most)} there"
         )
-        return f"{asked}, and policy {policy} takes it from {many}, which {enough} {short}{must}; free now: {each}"
+        return f"{asked}, and policy {policy} takes it from {many}, which {enough} {short}{must}; {when}: {each}"
     return (
-        f"{asked}, and policy {policy} takes it from {many}, which {enough} on an empty machine{must}; free now: {each}"
+        f"{asked}, and policy {policy} takes it from {many}, which {enough} on an empty machine{must}; {when}: {each}"
     )
+
+
+def _free_when(row: Row, around: Circumstances) -> str:
+    """Say at which time what is listed is free: now, after containers of the pod, after a change."""
+    names = [one.container for one in around.own if one.resource == row.resource and one.kind != "init"]
+    return f"left after {names_text(list(dict.fromkeys(names)))}" if names else f"free {around.when}"
 
 
 def _most_for_pods(row: Row) -> int:
@@ -67,14 +87,51 @@ def _must_use(row: Row, around: Circumstances) -> str:
     return f"it must use {nodes_text(left.nodes)}, where {left_text(left, str(left.amount))} to it"
 
 
-def differ_in_width(rows: Sequence[Row], policy: str, around: Circumstances) -> Iterator[str]:
+def differ_in_width(rows: Sequence[Row], table: Matrix, policy: str, around: Circumstances) -> Iterator[str]:
     """Resources that need different numbers of nodes never go together under `restricted`."""
+    joint = around.joint
     for row in rows:
+        if joint is not None and row.resource in joint.resources:
+            continue
         most = f"has {amounts_of(row)(max(cell.total for cell in row.cells))} at most"
         yield f"{asked_text(row, around)}: " + (
             f"fits one node, which {most}" if row.width == 1 else f"takes {row.width} nodes, as one {most}"
         )
+    together = [row for row in rows if joint is not None and row.resource in joint.resources]
+    if joint is not None:
+        yield from _take_together(together, table, joint.width, around)
     yield f"policy {policy} wants each on as few nodes as it could do with, and all of them on the same nodes"
+
+
+def _take_together(rows: Sequence[Row], table: Matrix, width: int, around: Circumstances) -> Iterator[str]:
+    """Say why memory resources, which come from the same nodes, take more nodes together than each alone."""
+    fewer = width - 1
+    if comb(len(table.nodes), fewer) <= MAX_SETS_TRIED:
+        for row in rows:
+            yield f"{asked_text(row, around)}: {_which(_holders(row, table, fewer), table, fewer)}"
+    names, both = listed([row.resource for row in rows]), "both" if len(rows) == 2 else "all"
+    yield f"{names}: {both} have to come from the same nodes, so together they take {width} nodes"
+
+
+def _holders(row: Row, table: Matrix, width: int) -> list[int]:
+    """List the sets of so many nodes that hold enough of a resource when they are empty."""
+    totals = [cell.total for cell in row.cells]
+    sets = combinations(range(len(totals)), width)
+    return [mask_of(table, some) for some in sets if sum(totals[one] for one in some) >= row.requested]
+
+
+def _which(masks: Sequence[int], table: Matrix, width: int) -> str:
+    """Say which sets of empty nodes hold enough of a resource."""
+    common, some = reduce(and_, masks), reduce(or_, masks)
+    if width == 1:
+        return f"of the empty nodes only {nodes_text(some)} {'has' if len(masks) == 1 else 'have each'} enough"
+    never = mask_of(table, range(len(table.nodes))) & ~some
+    if common or never:
+        which = f"with {nodes_text(common)}" if common else f"without {nodes_text(never)}"
+        return f"{width} empty nodes have enough only {which}"
+    texts = [nodes_text(mask) for mask in masks[:MAX_NODES_NAMED]]
+    more = ", …" if len(masks) > MAX_NODES_NAMED else ""
+    return f"of {width} empty nodes only these have enough: {'; '.join(texts)}{more}"
 
 
 def never_meet(rows: Sequence[Row], table: Matrix, around: Circumstances) -> Iterator[str]:

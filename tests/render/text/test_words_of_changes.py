@@ -1,0 +1,105 @@
+"""Changes in words: what they rest on, which amounts tip them, and how the pods before fare under other settings."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.render.text.test_explanation_words import recorded
+
+
+@pytest.mark.parametrize(
+    ("name", "step", "expected"),
+    [
+        pytest.param(
+            "lifecycle-d-00306",
+            2,
+            [
+                "cpu: 10 asked: takes 2 nodes, as one has 8 at most",
+                "memory: 11.1Gi asked: 2 empty nodes have enough only without node 0",
+                "hugepages-1Gi: 3Gi asked: 2 empty nodes have enough only with node 0",
+                ("memory and hugepages-1Gi: both have to come from the same nodes, so together they take 3 nodes"),
+                "policy restricted wants each on as few nodes as it could do with, and all of them on the same nodes",
+                "why: memory and hugepages-1Gi then take 2 nodes together (nodes 1-2), as the rest of the pod does",
+            ],
+            id="memory and pages that take more nodes together than each alone",
+        ),
+        pytest.param(
+            "e2e-d-02439",
+            0,
+            [
+                (
+                    "c0 and c1 both want the only nvidia.com/gpu: one of them has to do without it "
+                    "(c0: see 1., c1: see 2.)"
+                ),
+                (
+                    "why: nvidia.com/gpu: the pod's containers together ask for 2 (c0 1 + c1 1), and the machine "
+                    "never has more than 1 (between nodes 2-3: 1)"
+                ),
+                (
+                    "why: nvidia.com/gpu: the pod's containers together ask for 2 (c0 1 + c1 1), and the machine "
+                    "never has more than 1 (between nodes 2-3: 1)"
+                ),
+                (
+                    "why no more: xilinx.com/fpga: 3 asked, and policy restricted takes it from one node, which is "
+                    "enough on an empty machine; left after c0: node 0: 0 of 0, node 1: 2 of 2, node 2: 2 of 3, "
+                    "node 3: 0 of 0"
+                ),
+            ],
+            id="two containers want the only device, and either may do without it",
+        ),
+        pytest.param(
+            "e2e-d-02671",
+            3,
+            [
+                "to change nvidia.com/gpu alone is not enough: more has to change (see 1.)",
+                (
+                    "why: nvidia.com/gpu: 2 asked, the whole machine never has more than 1, and has 0 free then "
+                    "(node 0: 0 of 0, node 1: 0 of 0, node 2: 0 of 1, node 3: 0 of 0)"
+                ),
+                (
+                    "with that setting p1, refused before, is admitted before this pod and holds 8 cpu, "
+                    "1 nvidia.com/gpu and 14.4Gi memory"
+                ),
+            ],
+            id="what is free under another setting is not what is free now",
+        ),
+        pytest.param(
+            "e2e-d-02486",
+            1,
+            [
+                "- ask for at most 2046Mi hugepages-2Mi instead of 2Gi in container i0",
+                "not aligned: i0: hugepages-2Mi on nodes 0,2,4, CPUs anywhere: cpuManagerPolicy is none",
+            ],
+            id="more may do where a little more does not",
+        ),
+        pytest.param(
+            "e2e-d-02486",
+            1,
+            [
+                (
+                    "on an empty machine: hugepages-2Mi: container c0 asks for 2Mi, and nodes 0,2,4, chosen for it, "
+                    "have 0 free, as i0 holds 2Gi"
+                ),
+                ("on an empty machine: what init containers leave does not count in this; it does in what follows"),
+                "on an empty machine: so nodes are looked for again, with nodes 0,2,4 among them",
+                (
+                    "on an empty machine: nodes 0,2,4 would do, but the kubelet takes no more nodes than it must: for "
+                    "what container c0 itself asks 2 nodes are enough on an empty machine, and these are 3"
+                ),
+            ],
+            id="a container's own memory needs fewer nodes than were chosen for its pod",
+        ),
+        pytest.param(
+            "e2e-d-01050",
+            4,
+            [
+                "- ask for at most 2Gi hugepages-1Gi instead of 3Gi in container i1",
+                "- ask for at most 2Gi hugepages-1Gi instead of 3Gi in container i1",
+            ],
+            id="no request is cut by more than it takes",
+        ),
+    ],
+)
+def test_a_recorded_change_says(name: str, step: int, expected: list[str]) -> None:
+    text = recorded(name, step)
+    assert [line for line in text if line in expected] == expected, "\n".join(text)
