@@ -52,7 +52,8 @@ def because(part: Part, refusal: Refusal | None, after: PodResult | None) -> lis
     sentences = (change.pods and after and _room(found, after)) or in_short(found)
     if found.around.cores and any(key[1] == CPU and nano % NANO for key, nano in change.amounts.items()):
         sentences = [sentence.partition(": ask for ")[0] for sentence in sentences]  # the advice is another one
-    if refusal is not None and set(map(_limit, sentences)) <= set(map(_limit, why(refusal))):
+    left_out = not all(change.amounts.values())  # who is to do without it wants to see the numbers right there
+    if refusal is not None and not left_out and set(map(_limit, sentences)) <= set(map(_limit, why(refusal))):
         return []
     at = found.at
     clear = {None, *(name for name, _ in change.amounts), *([refusal.at] if refusal else ())}

@@ -83,8 +83,9 @@ def _change(
         for part in change.parts:
             sentences = because(part, told.refusal, after)
             yield Line(f"     - {what_text(part.change, config, many)}")
-            # Who is to do without something wants to see the numbers where that is said.
-            new = [one for one in sentences if bare(one) not in (here if _leaves_out(part) else known | here)]
+            new = [one for one in sentences if bare(one) not in known | here]
+            if _leaves_out(part) and not here.issuperset(map(bare, sentences)):
+                new = sentences  # who is to do without something wants to see the numbers right there
             yield from _reason("       ", part, new or ["said above"])
             here.update(map(bare, sentences))
     for text in _anew(change, told):

@@ -351,10 +351,14 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
             8,
             [
                 (
-                    "why no more (the next whole core makes 8): hugepages-2Mi: 128Mi asked as reduced, 128Mi free in "
-                    "all (node 0: 128Mi of 128Mi, node 3: 0 of 0)"
+                    "why no more (the next whole core makes 8): hugepages-2Mi: container i0 asks for 128Mi, and "
+                    "node 3, chosen for it, has 0 free"
                 ),
-                "hugepages-2Mi: but it has to come from node 3, chosen for what else the pod asks for",
+                "so nodes are looked for again, with node 3 among them",
+                (
+                    "nodes 0,3 would do, but the kubelet takes no more nodes than it must: for what container i0 "
+                    "itself asks one node is enough on an empty machine, and these are 2"
+                ),
             ],
             id="huge pages that only init containers ask for are missed on the nodes chosen without them",
         ),
