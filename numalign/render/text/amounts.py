@@ -61,6 +61,8 @@ def written(resource: str, amounts: Iterable[int]) -> Written:
 
 
 def _rounded(amount: int, decimals: int, unit: int | None = None) -> str:
+    if not amount:
+        return "0"
     if unit is None:
         unit = _unit(amount, len(_UNITS) - 1)
     return f"{_divided(amount, unit, decimals).rstrip('0').rstrip('.')}{_UNITS[unit]}"

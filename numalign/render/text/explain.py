@@ -153,6 +153,8 @@ def _matrices(told: ExplainedPod) -> Iterator[Line | Table]:
 def _in_spite(told: ExplainedPod) -> Iterator[Line]:
     """Say why a node that has everything did not help."""
     refusal, last = told.refusal, told.matrices[-1] if told.matrices else None
+    if refusal is not None and refusal.around.cores is None and _counts_single_cpus(told):
+        yield Line("  cpu ✓ counts single CPUs; full-pcpus-only gives out whole cores only, see below")
     if refusal is None or last is None or not last.rows or not any(map(last.fits, range(len(last.nodes)))):
         return
     if refusal.around.cores is not None:
@@ -161,6 +163,14 @@ def _in_spite(told: ExplainedPod) -> Iterator[Line]:
         yield Line("  yes ✓ is about NUMA nodes; the node as a whole refuses the pod, see above")
     elif refusal.stage == "allocation":
         yield Line("  yes ✓ is about what is free; it was refused while it was handed out, see above")
+
+
+def _counts_single_cpus(told: ExplainedPod) -> bool:
+    """Tell whether the last table has CPUs as enough that are found to be no whole cores further on."""
+    rows = told.matrices[-1].rows if told.matrices else ()
+    found = [part.otherwise for change in told.changes for part in change.parts if part.otherwise is not None]
+    odd = any(one.odd_cores and one.at == told.matrices[-1].container for one in found if told.matrices)
+    return odd and any(row.resource == CPU and any(cell.verdict == "enough" for cell in row.cells) for row in rows)
 
 
 def _whom(container: str | None) -> str:

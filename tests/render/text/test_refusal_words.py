@@ -39,7 +39,7 @@ def with_gpus(*devices: Device) -> Machine:
                 f"{GPU}: 2 asked, 3 free in all (node 0: 1 of 1, on no known node: 2 of 2)",
                 (
                     f"{GPU}: policy restricted takes only devices whose plugin tells their NUMA node, and of these "
-                    "1 is free"
+                    "1 is free; if it told none, all would count"
                 ),
             ],
             id="devices whose node nobody tells do not count",
@@ -262,6 +262,7 @@ def test_a_node_that_is_too_small_names_who_asks_for_how_much() -> None:
         ((7582 << 20, 35 << 30), ["7.4Gi", "35Gi"]),
         ((514 << 20, 256 << 20), ["514Mi", "256Mi"]),
         ((200 << 20, 16 << 30, 0), ["200Mi", "16Gi", "0"]),
+        (((15 << 30) + (1 << 16), 15 << 30, 0), ["15360.06Mi", "15360Mi", "0"]),
         ((15 << 30, (15 << 30) + (1 << 20)), ["15Gi", "15.001Gi"]),
         ((15 << 30, (15 << 30) + (1 << 16)), ["15360Mi", "15360.06Mi"]),
         ((15 << 30, (15 << 30) + (1 << 10)), ["15728640Ki", "15728641Ki"]),

@@ -98,6 +98,38 @@ from tests.render.text.test_explanation_words import recorded
             ],
             id="no request is cut by more than it takes",
         ),
+        pytest.param(
+            "e2e-d-00076",
+            1,
+            [
+                (
+                    "why no more: cpu: 20 asked (s0 1 + c0 19), 12 of the node's 31.8 taken by other pods, which "
+                    "leaves 19.8: 19 whole"
+                ),
+                (
+                    "why no more: memory: 35688.29Mi asked (s0 3267.29Mi + c0 32421Mi), the whole machine has "
+                    "35687.99Mi free (node 0: 35687.99Mi of 65095.99Mi)"
+                ),
+            ],
+            id="a sum and its parts have one unit",
+        ),
+        pytest.param(
+            "e2e-d-00818",
+            4,
+            [
+                (
+                    "why no more: memory: 4075Mi asked, the whole machine has 1332Mi free besides the 4074Mi that i0 "
+                    "and i1 leave to it (node 0: 1332Mi of 6656Mi, node 1: 0 + 4074Mi of 6531Mi)"
+                )
+            ],
+            id="what is left over has the unit of what is asked",
+        ),
+        pytest.param(
+            "e2e-d-02671",
+            3,
+            ["cpu ✓ counts single CPUs; full-pcpus-only gives out whole cores only, see below"],
+            id="a tick does not promise whole cores where something else is refused first",
+        ),
     ],
 )
 def test_a_recorded_change_says(name: str, step: int, expected: list[str]) -> None:

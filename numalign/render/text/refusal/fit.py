@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from numalign.analysis.refusal import Refusal
 
 
+MILLI_OF_CPU = 1000
+"""Thousandths, in which the fit check counts CPUs."""
+
+
 def node_too_small(refusal: Refusal) -> Iterator[str]:
     """The managers would, but the node as a whole has too little, or does not want the pod."""
     for one in refusal.shortages:
@@ -49,7 +53,10 @@ def shortage_text(short: Shortage) -> str:
         return f"{short.resource}: {asked} asked, and the node has {there}" + (
             f", of which other pods have {used}" if short.used else ""
         )
-    return f"{short.resource}: {asked} asked, {used} of the node's {there} taken by other pods"
+    left = short.capacity - short.used
+    whole = short.resource == "cpu" and not short.requested % MILLI_OF_CPU and left % MILLI_OF_CPU
+    rest = f", which leaves {_cores_text(left)}: {max(left, 0) // MILLI_OF_CPU} whole" if whole else ""
+    return f"{short.resource}: {asked} asked, {used} of the node's {there} taken by other pods{rest}"
 
 
 def _cores_text(milli: int) -> str:

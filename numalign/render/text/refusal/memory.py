@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from numalign.model.resources import is_bytes
-from numalign.render.text.amounts import listed, nodes_text, written
+from numalign.render.text.amounts import Written, listed, nodes_text, written
 from numalign.render.text.refusal.nodes import MAX_NODES_NAMED, names_text
 
 if TYPE_CHECKING:
@@ -28,8 +28,12 @@ def memory_apart(refusal: Refusal) -> Iterator[str]:
     yield f"memory is held already on {_groups(around)}, so {_rule([one.nodes for one in around.groups])}"
     sets = [(mask, [_sum(row, table, mask) for row in rows]) for mask in around.joined]
     sets.sort(key=lambda one: (-one[1][0], one[0]))
+    says = [
+        written(row.resource, [row.requested, *(free[place] for _, free in sets)]) for place, row in enumerate(rows)
+    ]
     places = [
-        f"{nodes_text(mask)} ({', '.join(map(_amount_of, rows, free))} free)" for mask, free in sets[:MAX_NODES_NAMED]
+        f"{nodes_text(mask)} ({', '.join(map(_amount_of, rows, says, free))} free)"
+        for mask, free in sets[:MAX_NODES_NAMED]
     ]
     one_of = "one of these: " * (len(places) > 1)
     yield f"so what is asked has to fit {one_of}{', '.join(places)}{', …' * (len(sets) > MAX_NODES_NAMED)}"
@@ -94,8 +98,8 @@ def _sum(row: Row, table: Matrix, mask: int) -> int:
     return sum(cell.free for numa, cell in zip(table.nodes, row.cells, strict=True) if mask >> numa & 1)
 
 
-def _amount_of(row: Row, free: int) -> str:
-    return f"{written(row.resource, [row.requested, free])(free)} {row.resource}"
+def _amount_of(row: Row, say: Written, free: int) -> str:
+    return f"{say(free)} {row.resource}"
 
 
 def _enough(row: Row, free: int) -> bool:

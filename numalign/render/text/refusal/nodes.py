@@ -10,7 +10,7 @@ from numalign.render.text.amounts import Written, listed, nodes_text, written
 if TYPE_CHECKING:
     from numalign.analysis.circumstances import Circumstances, Loose, Sum
     from numalign.analysis.handed import Handed
-    from numalign.analysis.matrix import Matrix, Row
+    from numalign.analysis.matrix import Cell, Matrix, Row
 
 MAX_NODES_NAMED = 4
 """How many NUMA nodes are named one by one; of more the best one is told."""
@@ -21,25 +21,33 @@ def alone_somewhere(row: Row) -> bool:
     return any(cell.verdict == "enough" for cell in row.cells)
 
 
-def amounts_of(row: Row) -> Written:
-    """Write all amounts of a row in one unit."""
+def amounts_of(row: Row, around: Circumstances) -> Written:
+    """Write all amounts of a row in one unit, with those that are told beside them."""
     cells = (
-        [amount for cell in row.cells for amount in (cell.free, cell.total)]
+        [amount for cell in row.cells for amount in (cell.free, cell.total, cell.handed)]
         if len(row.cells) <= MAX_NODES_NAMED
         else []
     )
     total = max(sum(cell.total for cell in row.cells), row.free)
     most = max((cell.total for cell in row.cells), default=0)
-    return written(row.resource, [row.requested, row.free, total, most, *cells])
+    left = sum(one.amount for one in around.handed if one.resource == row.resource)
+    split = _split(row, around)
+    parts = [amount for _, amount in split.parts] if split else []
+    return written(row.resource, [row.requested, row.free, total, most, left, *cells, *parts])
+
+
+def _split(row: Row, around: Circumstances) -> Sum | None:
+    """Find which containers what is asked is made of."""
+    return next((one for one in around.together if told_with(one, row)), None)
 
 
 def asked_text(row: Row, around: Circumstances) -> str:
     """Say what is asked: `cpu: 9 asked (one 5 + two 4)` or `by one` of a whole pod, `as reduced` by a change."""
-    say = amounts_of(row)
-    split = next((one for one in around.together if told_with(one, row)), None)
+    say, split = amounts_of(row, around), _split(row, around)
     parts = ""
     if split is not None:
-        parts = f" by {split.parts[0][0]}" if len(split.parts) == 1 else f" ({parts_text(split)})"
+        each = " + ".join(f"{name} {say(amount)}" for name, amount in split.parts)
+        parts = f" by {split.parts[0][0]}" if len(split.parts) == 1 else f" ({each})"
     return f"{row.resource}: {say(row.requested)} asked{' as reduced' * (row.resource in around.reduced)}{parts}"
 
 
@@ -59,21 +67,21 @@ def loose_of(row: Row, around: Circumstances) -> Loose | None:
     return next((one for one in around.loose if one.resource == row.resource), None)
 
 
-def each_node(row: Row, table: Matrix, loose: Loose | None = None) -> str:
+def each_node(row: Row, table: Matrix, around: Circumstances) -> str:
     """List what the nodes have; devices that lie on none or on several nodes apart, so that the amounts add up."""
+    loose, say = loose_of(row, around), amounts_of(row, around)
     if loose is not None and lie_apart(loose):
         return _each_device(loose)
     if len(table.nodes) <= MAX_NODES_NAMED:
-        return ", ".join(f"node {numa}: {_of(row, place)}" for place, numa in enumerate(table.nodes))
+        return ", ".join(f"node {numa}: {_of(row.cells[place], say)}" for place, numa in enumerate(table.nodes))
     if not any(cell.total for cell in row.cells):
         return "no node has any"
     place = max(range(len(table.nodes)), key=lambda one: row.cells[one].free + row.cells[one].handed)
-    return f"most on node {table.nodes[place]}: {_of(row, place)}"
+    return f"most on node {table.nodes[place]}: {_of(row.cells[place], say)}"
 
 
-def _of(row: Row, place: int) -> str:
+def _of(cell: Cell, say: Written) -> str:
     """Write what one node has, as the table does: `2 + 6 of 8`, where 6 are left by the pod's init containers."""
-    cell, say = row.cells[place], amounts_of(row)
     return f"{say(cell.free)}{f' + {say(cell.handed)}' if cell.handed else ''} of {say(cell.total)}"
 
 

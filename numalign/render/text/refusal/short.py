@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 def too_little(row: Row, table: Matrix, refusal: Refusal) -> Iterator[str]:
     """Say that there is not enough on the whole machine, or not where it may be used."""
-    say, asked = amounts_of(row), asked_text(row, refusal.around)
+    say, asked = amounts_of(row, refusal.around), asked_text(row, refusal.around)
     loose = loose_of(row, refusal.around)
     total = max(sum(cell.total for cell in row.cells), row.free) if loose is None else loose.total
     if total == 0:
         yield f"{asked}, and this machine has none to give on any node{how_to_add(row.resource, row.requested)}"
         return
-    each = each_node(row, table, loose)
+    each = each_node(row, table, refusal.around)
     if row.free >= row.requested:
         yield f"{asked}, {say(row.free)} free in all ({each})"
         yield from _cannot_be_used(row, refusal, loose)
@@ -52,7 +52,7 @@ def too_little(row: Row, table: Matrix, refusal: Refusal) -> Iterator[str]:
 
 def _by_the_pod(row: Row, refusal: Refusal, total: int) -> str:
     """Say what the pod's own containers have to do with what is free: what they leave to each other, or hold."""
-    say = amounts_of(row)
+    say = amounts_of(row, refusal.around)
     left = [one for one in refusal.around.handed if one.resource == row.resource]
     if left:
         names = list(dict.fromkeys(name for one in left for name in one.containers))
@@ -93,4 +93,4 @@ def _only_placed(loose: Loose, policy: str) -> Iterator[str]:
     if loose.nowhere[1]:
         free = {0: "none is free", 1: "1 is free"}.get(loose.placed, f"{loose.placed} are free")
         only = f"policy {policy} takes only devices whose plugin tells their NUMA node"
-        yield f"{loose.resource}: {only}, and of these {free}"
+        yield f"{loose.resource}: {only}, and of these {free}; if it told none, all would count"

@@ -18,7 +18,6 @@ from numalign.render.text.refusal.nodes import (
     asked_text,
     each_node,
     left_text,
-    loose_of,
     names_text,
 )
 
@@ -33,7 +32,7 @@ MAX_SETS_TRIED = 200
 
 def too_wide(row: Row, table: Matrix, policy: str, around: Circumstances) -> str:
     """One resource cannot be had in the way the policy wants."""
-    say, asked, each = amounts_of(row), asked_text(row, around), each_node(row, table, loose_of(row, around))
+    say, asked, each = amounts_of(row, around), asked_text(row, around), each_node(row, table, around)
     largest = max(range(len(table.nodes)), key=lambda place: row.cells[place].total)
     most = row.cells[largest].total
     places = [place for place, cell in enumerate(row.cells) if cell.total == most]
@@ -93,7 +92,7 @@ def differ_in_width(rows: Sequence[Row], table: Matrix, policy: str, around: Cir
     for row in rows:
         if joint is not None and row.resource in joint.resources:
             continue
-        most = f"has {amounts_of(row)(max(cell.total for cell in row.cells))} at most"
+        most = f"has {amounts_of(row, around)(max(cell.total for cell in row.cells))} at most"
         yield f"{asked_text(row, around)}: " + (
             f"fits one node, which {most}" if row.width == 1 else f"takes {row.width} nodes, as one {most}"
         )
@@ -144,7 +143,7 @@ def never_meet(rows: Sequence[Row], table: Matrix, around: Circumstances) -> Ite
     if len(rows) - len(anywhere) > 1:
         rows = [row for row in rows if row not in anywhere]
     for row in rows:
-        each = each_node(row, table, loose_of(row, around))
+        each = each_node(row, table, around)
         alone = [place for place, cell in enumerate(row.cells) if cell.verdict == "enough"]
         must = _must_use(row, around)
         if must:
@@ -178,7 +177,7 @@ def _bound_by_cpus(rows: Sequence[Row], table: Matrix, around: Circumstances, nu
     """CPUs left by an init container fix the node, and what else is asked is not there."""
     yield f"{asked_text(rows[0], around)}: {_left_cpus(around)} of node {numa} to it, so it must use node {numa}"
     for row in rows[1:]:
-        each = each_node(row, table, loose_of(row, around))
+        each = each_node(row, table, around)
         yield f"{asked_text(row, around)}, and node {numa} cannot give it; what other nodes have does not help ({each})"
 
 
