@@ -1,7 +1,7 @@
 """The exit statuses of the command, one table (README, "Exit status").
 
 A command returns DONE, NO or KUBELET_FAILS for its answer (last by `cli.stderr.report`); what is raised instead carries
-its status (`errors`); `cli.main` turns both into the end of the process.
+its status (`errors`); `cli._run` and `cli.main_of` turn both into the end of the process.
 """
 
 from __future__ import annotations

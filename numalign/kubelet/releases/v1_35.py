@@ -1,4 +1,4 @@
-"""What Kubernetes 1.35 changed (docs/rules/kubelet-versions.md)."""
+"""What Kubernetes 1.35 changed (docs/rules/kubelet-versions.md); new gates are in `gate_names`, claims in `dra/`."""
 
 from __future__ import annotations
 

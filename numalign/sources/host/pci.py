@@ -29,7 +29,7 @@ class PCIDevice(NamedTuple):
     vendor: str | None = None
     device: str | None = None
     numa_node: int | None = None
-    """-1: the firmware did not say. None: not known at all (rule 3.2)."""
+    """-1: the firmware did not say (`device_rules` decides what becomes of it). None: not known at all (rule 3.2)."""
     driver: str | None = None
     names: tuple[str, ...] = ()
     """Names the operating system gives it: `eth0`, `mlx5_0`, `nvme0`, `card0`."""
