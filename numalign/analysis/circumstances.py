@@ -171,6 +171,8 @@ class Circumstances(NamedTuple):
     """With `groups`: masks of the nodes that may hold one container's memory together, as large as they can be."""
     chosen: int | None = None
     """The mask of the nodes that had been chosen for the container when a manager failed; None: none were."""
+    need: ResourcePairs = ()
+    """The bytes of memory and huge pages that the whole pod asks for at the same time."""
     joint: Joint | None = None
     wider: Wider | None = None
     when: Literal["now", "then"] = "now"
@@ -211,6 +213,7 @@ def circumstances(
         groups=tuple(_groups(outcome)) if any(map(is_memory, names)) else (),
         joined=joined(outcome) if any(map(is_memory, names)) else (),
         chosen=hint.numa_affinity if hint else None,
+        need=outcome.demand.memory or (),
         joint=_joint(node, rows[0]),
         wider=_wider(outcome),
         cores=_cores(outcome) if outcome.reason == SMT_ALIGNMENT_ERROR else None,

@@ -74,7 +74,7 @@ def changes(
     if not any(change.keeps_devices for change in found):
         found += _combinations(situation, outcome, found)
     elif all(_is_a_setting(change) for change in found if change.keeps_devices and all(change.amounts.values())):
-        found += [change for change in _as_it_is_set(outcome) if _worth_telling(change)]
+        found += [change for change in _as_it_is_set(outcome) if _worth_telling(change, found)]
     found = _without_large_raises(found)
     # A pod that runs across devices is not helped by fewer of them: what keeps them comes first.
     found.sort(key=lambda change: (not change.keeps_devices, change.cost))
@@ -106,10 +106,11 @@ def _is_a_setting(change: WayOut) -> bool:
     return bool(change.flags) and not change.amounts and not change.pods
 
 
-def _worth_telling(change: WayOut) -> bool:
-    """Tell whether a combination beside changes of settings is not too much: few parts, and nothing left out."""
+def _worth_telling(change: WayOut, settings: Iterable[WayOut]) -> bool:
+    """Tell whether a combination beside changes of settings is not too much: few parts, nothing left out, no worse."""
     parts = len(change.amounts) + bool(change.pods)
-    return change.aligned is not False and parts <= MAX_PARTS_BESIDE and all(change.amounts.values())
+    as_good = change.aligned is not False or not any(other.aligned for other in settings)
+    return as_good and parts <= MAX_PARTS_BESIDE and all(change.amounts.values())
 
 
 def _without_large_raises(found: list[WayOut]) -> list[WayOut]:

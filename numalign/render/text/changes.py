@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 MAX_CONTAINERS_PLACED = 4
 """Of how many containers the nodes are told apart; of more none are."""
 
+MANY_PARTS = 5
+"""Where no fewer changes will do, a machine suits a pod badly."""
+
 MAX_PODS_NAMED = 4
 """How many pods are named that get something else under other settings."""
 
@@ -51,12 +54,30 @@ def changes_lines(config: KubeletConfig, told: ExplainedPod, advice: Advice) -> 
         yield Line("  To see it under every policy and scope:")
         yield Line(f"     {advice.otherwise}", "dim")
         return
+    yield from _badly_suited(told)
     yield Line("  Each of these admits it (tried, the nearest first):")
     for number, (change, after, command) in enumerate(
         zip(told.changes, told.after, advice.changes, strict=True), start=1
     ):
         yield from _change(number, change, after, config, told)
         yield Line(f"     {command}", "dim")
+
+
+def _badly_suited(told: ExplainedPod) -> Iterator[Line]:
+    """Say so where only very many changes together do on this machine; name one that admits the pod as it is."""
+    here = [change for change in told.changes if not change.machine and not change.hardware]
+    least = min(here, key=lambda change: len(change.parts), default=None)
+    if least is None or len(least.parts) < MANY_PARTS:
+        return
+    what = listed(list(dict.fromkeys(name for _, name in least.amounts)))
+    elsewhere = ((number, one) for number, one in enumerate(told.changes, start=1) if one.machine)
+    number, other = next(elsewhere, (0, None))
+    better = (
+        f"machine {other.machine} admits it as it is (see {number}.)" if other else "another machine would be better"
+    )
+    count = COUNTS.get(len(least.parts), str(len(least.parts))).lower()
+    yield Line(f"  This machine suits this pod badly: no way with fewer than {count} changes was found", "warn")
+    yield Line(f"  ({what}); {better}", "warn")
 
 
 def _change(

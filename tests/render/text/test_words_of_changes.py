@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from numalign.analysis.whatif.change import WayOut
+from numalign.render.page.document import Line
+from numalign.render.text.changes import Advice, changes_lines
+from numalign.sources.recorded import scenario
+from numalign.tasks.explain import explain_one
+from tests.refusals.survey import refusals, scenarios
 from tests.render.text.test_explanation_words import recorded
 
 
@@ -130,8 +138,52 @@ from tests.render.text.test_explanation_words import recorded
             ["cpu ✓ counts single CPUs; full-pcpus-only gives out whole cores only, see below"],
             id="a tick does not promise whole cores where something else is refused first",
         ),
+        pytest.param(
+            "lifecycle-d-00121",
+            11,
+            [
+                "- ask for at most 15167Mi memory instead of 16406250Ki",
+                "- ask for at most 1Gi hugepages-2Mi instead of 1026Mi",
+                "2. set --memory-manager-policy None; it is NOT aligned then",
+            ],
+            id="smaller requests stand beside a setting that aligns no better",
+        ),
+        pytest.param(
+            "e2e-d-00425",
+            2,
+            [
+                (
+                    "hugepages-2Mi: 2Mi asked, and this machine has none to give on any node "
+                    "(to have them, boot it with hugepagesz=2M and hugepages=2 at least)"
+                )
+            ],
+            id="pages to boot with are those of the whole pod",
+        ),
     ],
 )
 def test_a_recorded_change_says(name: str, step: int, expected: list[str]) -> None:
     text = recorded(name, step)
     assert [line for line in text if line in expected] == expected, "\n".join(text)
+
+
+def test_a_machine_that_needs_very_many_changes_suits_a_pod_badly() -> None:
+    """What is told then ends with a machine that admits the pod as it is, where there is one."""
+    data = next(one for one in scenarios() if one["id"] == "e2e-d-01050")
+    situation = next(found for index, found, _ in refusals(data) if index == 4)
+    told = explain_one(situation, scenario.read(json.dumps(data).encode()).steps[4].pod)
+
+    def head(*more: WayOut) -> list[str]:
+        changes = (*told.changes, *more)
+        every = told._replace(changes=changes, after=(*told.after, *[None for _ in more]))
+        lines = changes_lines(situation.setup.config, every, Advice([""] * len(changes), ""))
+        return [line.text.strip() for line in lines if isinstance(line, Line)][1:3]
+
+    resources = "cpu, memory, amd.com/gpu and hugepages-1Gi"
+    first = "This machine suits this pod badly: no way with fewer than seven changes was found"
+    assert head() == [first, f"({resources}); another machine would be better"]
+    other = WayOut("machine", 50, True, machine="larger", example=True)
+    assert head(other) == [first, f"({resources}); machine larger admits it as it is (see {len(told.changes) + 1}.)"]
+
+
+def test_a_machine_that_needs_few_changes_is_not_told_to_suit_badly() -> None:
+    assert not [line for line in recorded("e2e-d-02439", 0) if "suits this pod badly" in line]

@@ -30,7 +30,8 @@ def too_little(row: Row, table: Matrix, refusal: Refusal) -> Iterator[str]:
     loose = loose_of(row, refusal.around)
     total = max(sum(cell.total for cell in row.cells), row.free) if loose is None else loose.total
     if total == 0:
-        yield f"{asked}, and this machine has none to give on any node{how_to_add(row.resource, row.requested)}"
+        most = max(row.requested, dict(refusal.around.need).get(row.resource, 0))
+        yield f"{asked}, and this machine has none to give on any node{how_to_add(row.resource, most)}"
         return
     each = each_node(row, table, refusal.around)
     if row.free >= row.requested:
