@@ -7,7 +7,7 @@ from typing import Literal
 
 from numalign.analysis.refusal import Refusal
 from numalign.analysis.whatif.cuts import is_device
-from numalign.analysis.whatif.past import Anew
+from numalign.analysis.whatif.past import Anew, Held
 from numalign.kubelet.admission import Outcome
 from numalign.model.pod import Pod
 from numalign.values import NamedTuple
@@ -68,3 +68,5 @@ class Part(NamedTuple):
     """How the pod is refused with all the other parts; of a cut request, with the next larger amount."""
     larger: int = 0
     """The next larger amount, in billionths, where `otherwise` is about that; 0: it is not."""
+    held: tuple[Held, ...] = ()
+    """What each of the pods to move holds."""

@@ -12,7 +12,7 @@ from numalign.analysis.refusal import Refusal, taken_apart
 from numalign.analysis.whatif.change import Part, WayOut
 from numalign.analysis.whatif.cuts import steps
 from numalign.analysis.whatif.moving import without
-from numalign.analysis.whatif.past import anew
+from numalign.analysis.whatif.past import anew, held_by
 from numalign.analysis.whatif.settings import CPU_POLICY_OPTIONS, GATES, TOPOLOGY_POLICY_OPTIONS, apply
 from numalign.analysis.whatif.situation import Situation, with_amounts
 from numalign.errors import CrashError, StartError
@@ -149,7 +149,8 @@ def _reason(tries: _Tries, change: WayOut, part: WayOut) -> Part:
         return Part(part, None)  # without it there is the refusal itself
     rest = _rest(change, part)
     tried = tries.attempt(rest)
-    return Part(part, None if tried is None or tried.admit else _taken_apart(tried, rest, part))
+    held = held_by(tries.outcome.before, part.pods) if not change.flags else ()
+    return Part(part, None if tried is None or tried.admit else _taken_apart(tried, rest, part), held=held)
 
 
 def _taken_apart(tried: Outcome, change: WayOut, part: WayOut) -> Refusal:

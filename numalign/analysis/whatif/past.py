@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from numalign.kubelet.admission import Session
 from numalign.model.pod import Pod
 from numalign.values import NamedTuple
 
 
-class Newcomer(NamedTuple):
-    """A pod that was refused before, and is admitted under the other settings."""
+class Held(NamedTuple):
+    """What a pod holds."""
 
     name: str
-    held: tuple[tuple[str, int], ...]
+    amounts: tuple[tuple[str, int], ...]
     """(resource, amount) pairs of CPUs of its own, devices and pinned bytes."""
 
 
 class Anew(NamedTuple):
     """How the pods before a refused one fare under other settings. None of those that are there now is refused then."""
 
-    newcomers: tuple[Newcomer, ...]
+    newcomers: tuple[Held, ...]
+    """Pods that were refused before, and are admitted under the other settings."""
     moved: tuple[str, ...]
     """Names of pods that get other CPUs, other devices or memory of other nodes."""
 
@@ -28,9 +29,14 @@ class Anew(NamedTuple):
 def anew(now: Session, then: Session) -> Anew:
     """Compare what pods hold with what they would hold."""
     there = {pod.uid for pod in now.pods}
-    newcomers = [Newcomer(pod.name, tuple(_held(then, pod).items())) for pod in then.pods if pod.uid not in there]
+    newcomers = held_by(then, [pod for pod in then.pods if pod.uid not in there])
     moved = [pod.name for pod in then.pods if pod.uid in there and _differs(now, then, pod)]
-    return Anew(tuple(newcomers), tuple(moved))
+    return Anew(newcomers, tuple(moved))
+
+
+def held_by(session: Session, pods: Sequence[Pod]) -> tuple[Held, ...]:
+    """Read what pods hold."""
+    return tuple([Held(pod.name, tuple(_held(session, pod).items())) for pod in pods])
 
 
 def _differs(now: Session, then: Session, pod: Pod) -> bool:

@@ -107,7 +107,7 @@ def _change(
             new = [one for one in sentences if bare(one) not in known | here]
             if _leaves_out(part) and not here.issuperset(map(bare, sentences)):
                 new = sentences  # who is to do without something wants to see the numbers right there
-            yield from _reason("       ", part, new or ["said above"])
+            yield from _reason("       ", part, new or list(_holding(part)) or ["said above"])
             here.update(map(bare, sentences))
     for text in _anew(change, told):
         yield Line(f"     {text}")
@@ -120,13 +120,25 @@ def _leaves_out(part: Part) -> bool:
     return not all(part.change.amounts.values())
 
 
+def _holding(part: Part) -> Iterator[str]:
+    """Say what pods to move hold of what is in the way."""
+    names = set(part.otherwise.resources) if part.otherwise else set()
+    texts = []
+    for one in part.held[:MAX_PODS_NAMED]:
+        held = [f"{amount_text(name, amount)} {name}" for name, amount in one.amounts if name in names]
+        if held:
+            texts.append(f"{one.name} holds {listed(held)}")
+    if texts:
+        yield ", ".join(texts) + ", …" * (len(part.held) > MAX_PODS_NAMED)
+
+
 def _anew(change: WayOut, told: ExplainedPod) -> Iterator[str]:
     """Say what other settings do to the pods before: they were admitted anew under them when the change was tried."""
     if change.anew is None:
         return
     asked = {row.resource for table in told.matrices for row in table.rows}
     for one in change.anew.newcomers:
-        held = [f"{amount_text(name, amount)} {name}" for name, amount in one.held if name in asked]
+        held = [f"{amount_text(name, amount)} {name}" for name, amount in one.amounts if name in asked]
         holds = f" and holds {listed(held)}" if held else ""
         yield f"with that setting {one.name}, refused before, is admitted before this pod{holds}"
     if change.anew.moved:

@@ -159,6 +159,23 @@ from tests.render.text.test_explanation_words import recorded
             ],
             id="pages to boot with are those of the whole pod",
         ),
+        pytest.param(
+            "e2e-d-00170",
+            3,
+            ["- move 1 pod away: p1", "why: p1 holds 1 example.com/notopo"],
+            id="a pod to move is told with what it holds of what is in the way",
+        ),
+        pytest.param(
+            "e2e-d-00818",
+            4,
+            [
+                (
+                    "on an empty machine, container i1: memory: i0 leaves 11.2Gi on nodes 0-1 to the containers after "
+                    "it, to be used only with free memory of nodes 0-1: 2 nodes, where it takes one"
+                )
+            ],
+            id="what is left on several nodes is no help to who takes one",
+        ),
     ],
 )
 def test_a_recorded_change_says(name: str, step: int, expected: list[str]) -> None:

@@ -78,7 +78,10 @@ def _left(one: Handed, row: Row, several: bool, refusal: Refusal) -> str:
     there = f" on {nodes_text(one.nodes)}" if one.nodes and several else ""
     text = f"{one.resource}: {left_text(one, say(one.amount))}{there} to the containers after it"
     if is_bytes(one.resource):
-        return f"{text}, to be used only with free memory of {nodes_text(one.nodes)}{_with_free(one, row)}"
+        width, many = row.width, one.nodes.bit_count()
+        wide = refusal.stage == "policy" and 0 < width < many
+        but = f": {many} nodes, where it takes {'one' if width == 1 else width}" if wide else ""
+        return f"{text}, to be used only with free memory of {nodes_text(one.nodes)}{but}{_with_free(one, row)}"
     must = f", which must use {nodes_text(one.nodes)}, too" if there else ""
     if one.resource == CPU and refusal.around.cores is not None:
         return f"{text}{must}; full-pcpus-only does not count these as free"
