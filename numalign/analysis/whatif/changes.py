@@ -94,6 +94,7 @@ def _nearest(situation: Situation, outcome: Outcome, found: Iterable[WayOut]) ->
         if sum(1 for other in kept if other.kind == change.kind) >= MAX_OF_A_KIND:
             continue
         needed = given_back(situation, outcome, without_needless(situation, outcome, change))
+        needed = without_needless(situation, outcome, needed)  # with more of one thing another may do as it is
         if not any(covers(needed, other) for other in kept):
             kept.append(needed)
             if len(kept) == MAX_CHANGES:
