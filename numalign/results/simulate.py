@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from numalign.errors import Notice
 from numalign.scheduler.simulate.report import Report
 from numalign.values import NamedTuple
+
+NOT_DONE: Final = "interrupted before it was done"
+"""The error of a run that nobody waited for."""
 
 
 class NamedRun(NamedTuple):
@@ -34,5 +38,7 @@ class SimulateResult(NamedTuple):
 
     @property
     def interrupted(self) -> bool:
-        """Whether a run was ended before its time: its report is the one so far."""
-        return any(one.report is not None and one.report.ended_by == "interrupted" for one in self.runs)
+        """Whether a run was ended before its time: its report, if there is one, is the one so far."""
+        return any(
+            one.error == NOT_DONE if one.report is None else one.report.ended_by == "interrupted" for one in self.runs
+        )

@@ -8,6 +8,7 @@ error, and the others stand.
 from __future__ import annotations
 
 import os
+import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, Generic, NamedTuple, TypeVar
@@ -65,18 +66,23 @@ def run_all(
         KeyboardInterrupt: as it comes; what runs elsewhere is stopped.
     """
     results: list[Done[Answer]] = [Done(None, "was not done")] * len(work)
-    jobs = min(engine.jobs or os.cpu_count() or 1, max(len(work), 1))
-    if engine.dask:
-        order = _on_dask(function, work, engine, jobs)
-    elif jobs == 1:
-        order = ((place, _guarded(function, piece)) for place, piece in enumerate(work))
-    else:
-        order = _in_processes(function, work, jobs)
-    for count, (place, result) in enumerate(order, start=1):
+    for count, (place, result) in enumerate(as_done(function, work, engine), start=1):
         results[place] = result
         if done is not None:
             done(count)
     return results
+
+
+def as_done(
+    function: Callable[[Work], Answer], work: Sequence[Work], engine: Engine
+) -> Iterator[tuple[int, Done[Answer]]]:
+    """Do all the work, and give each place in it with what came of it, as soon as it is there; else like `run_all`."""
+    jobs = min(engine.jobs or os.cpu_count() or 1, max(len(work), 1))
+    if engine.dask:
+        return _on_dask(function, work, engine, jobs)
+    if jobs == 1:
+        return ((place, _guarded(function, piece)) for place, piece in enumerate(work))
+    return _in_processes(function, work, jobs)
 
 
 def in_order(function: Callable[[Work], Answer], work: Iterable[Work], jobs: int) -> Iterator[tuple[Work, Answer]]:
@@ -135,13 +141,19 @@ def _in_processes(
     """Do the work in processes of this host; if one dies, what is not done yet is done again by new ones."""
     from concurrent.futures import ProcessPoolExecutor, as_completed
     from concurrent.futures.process import BrokenProcessPool
-    from multiprocessing import get_context
+    from multiprocessing import active_children, get_context
 
+    others = set(active_children())
     waiting = dict(enumerate(work))
     for attempt in range(MAX_RETRIES + 1):
         if not waiting:
             return
-        pool = ProcessPoolExecutor(min(jobs, len(waiting)), mp_context=get_context("spawn"))
+        pool = ProcessPoolExecutor(
+            min(jobs, len(waiting)),
+            mp_context=get_context("spawn"),
+            initializer=signal.signal,  # an interrupt at the terminal ends them at once and without a word
+            initargs=(signal.SIGINT, signal.SIG_DFL),
+        )
         try:
             futures = {pool.submit(_guarded, function, piece): place for place, piece in waiting.items()}
             for future in as_completed(futures):
@@ -154,7 +166,10 @@ def _in_processes(
         except BrokenProcessPool:
             pass
         finally:
-            pool.shutdown(wait=not waiting, cancel_futures=True)  # nobody waits for work that is not wanted any more
+            if waiting:  # nobody waits for work that is not wanted any more
+                for process in set(active_children()) - others:
+                    process.terminate()
+            pool.shutdown(cancel_futures=True)
         jobs = max(jobs // 2, 1) if attempt else jobs  # a worker may have died for want of memory
     for place in waiting:
         yield place, Done(None, "its worker process died each time")

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
 from numalign.errors import InputError, Notice
-from numalign.results.simulate import NamedRun, SimulateResult
-from numalign.tasks.parallel import Done, Engine, product_of, run_all
+from numalign.results.simulate import NOT_DONE, NamedRun, SimulateResult
+from numalign.tasks.parallel import Done, Engine, as_done, product_of
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
@@ -42,6 +42,9 @@ _SWEPT: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Setting of a sweep -> where it stands in a cluster file; `kubelet` and `exporter` stand in every group of nodes."""
 SWEPT: Final = (*_SWEPT, "seed")
+_DECIMALS: Final = (r"\d{1,18}(\.\d+)?", "numbers")
+_NUMBERS: Final = {"seed": (r"\d{1,18}", "whole numbers"), "resync": _DECIMALS, "period": _DECIMALS}
+"""Setting -> how its values are written, and words for that."""
 MAX_RUNS: Final = 10_000
 """Runs of one sweep."""
 
@@ -111,6 +114,8 @@ def sweep(
 ) -> SimulateResult:
     """Run a trace once for every combination of settings.
 
+    A KeyboardInterrupt ends it: the result has the runs that were done until then, and names the others.
+
     Args:
         request: what is to be run.
         settings: names of `SWEPT` with the values to try.
@@ -125,12 +130,16 @@ def sweep(
         raise InputError(f"{len(combinations)} combinations; at most {MAX_RUNS} are run", "--sweep")
     loaded = _load(request, combinations[0])  # what is wrong with the files is told before anything runs
     jobs = [_Job(request, "aware", one) for one in combinations]
-
-    def tell(count: int) -> None:
-        if progress is not None:
-            progress(f"{count} of {len(jobs)} runs", count / len(jobs))
-
-    results = run_all(_run, jobs, engine, done=tell)
+    results: list[Done[Report]] = [Done(None, NOT_DONE)] * len(jobs)
+    try:
+        for count, (place, result) in enumerate(as_done(_run, jobs, engine), start=1):
+            results[place] = result
+            if progress is not None:
+                progress(f"{count} of {len(jobs)} runs", count / len(jobs))
+            if result.answer is not None and result.answer.ended_by == "interrupted":
+                break
+    except KeyboardInterrupt:
+        pass
     named = [_named(job, result) for job, result in zip(jobs, results, strict=True)]
     return _result(request, loaded, named)
 
@@ -234,38 +243,34 @@ def _load(request: SimulateRequest, overrides: Overrides) -> _Loaded:
     """Read cluster and trace, with settings laid over the cluster file."""
     from numalign.tasks.cluster import ClusterRequest, load_cluster
 
-    seed = request.seed or 0
+    swept = dict(overrides).get("seed")
+    given = request.seed if swept is None else int(swept)
     if not overrides:
         loaded = load_cluster(ClusterRequest(request.cluster))
         fleet, found = loaded.fleet, loaded.notices
-        if request.seed is None:
-            seed = fleet.scheduler.seed
     else:
-        built, seed = _overridden(request, overrides)
+        built = _overridden(request.cluster, overrides, given)
         fleet, found = built.fleet, built.notices
-    trace, notices = _trace(request, seed)
+    seed = fleet.scheduler.seed if given is None else given
+    trace, notices = _trace(request, given)
     return _Loaded(fleet, trace, seed, (*found, *notices))
 
 
-def _overridden(request: SimulateRequest, overrides: Overrides) -> tuple[Built, int]:
-    """Read a cluster file with settings laid over it; also gives the seed."""
+def _overridden(path: str, overrides: Overrides, seed: int | None) -> Built:
+    """Read a cluster file with settings laid over it; a seed of None leaves the file's own."""
     from numalign.sources.cluster import file
     from numalign.sources.text.yaml import load_file
 
-    (document, *others) = load_file(request.cluster)
+    (document, *others) = load_file(path)
     if others or not file.is_cluster_file(document.data):
-        raise InputError("a sweep needs a cluster file: one document with nodes", request.cluster)
+        raise InputError("a sweep needs a cluster file: one document with nodes", path)
     given: dict[str, object] = document.data
-    seed = request.seed
     for name, value in overrides:
-        if name == "seed":
-            seed = int(value)
-        else:
+        if name != "seed":
             _lay(given, name, value)
     if seed is not None:
         given["seed"] = seed
-    built = file.read(document)
-    return built, built.fleet.scheduler.seed
+    return file.read(document)
 
 
 def _lay(cluster: dict[str, object], name: str, value: str) -> None:
@@ -284,8 +289,8 @@ def _lay(cluster: dict[str, object], name: str, value: str) -> None:
         inner[rest[-1]] = given
 
 
-def _trace(request: SimulateRequest, seed: int) -> tuple[tuple[Workload, ...], tuple[Notice, ...]]:
-    """Read a trace, or make one."""
+def _trace(request: SimulateRequest, seed: int | None) -> tuple[tuple[Workload, ...], tuple[Notice, ...]]:
+    """Read a trace, or make one; a seed of None leaves that of what it is made of."""
     if request.form != "numalign":
         from numalign.sources.cluster.public_traces import read_public
 
@@ -301,7 +306,7 @@ def _trace(request: SimulateRequest, seed: int) -> tuple[tuple[Workload, ...], t
 
     document = load_file(request.trace)[0]
     try:
-        arrivals = read_arrivals(document.data, os.path.dirname(request.trace), None if request.seed is None else seed)
+        arrivals = read_arrivals(document.data, os.path.dirname(request.trace), seed)
     except FieldError as error:
         raise InputError(error.message, document.where(error.path)) from None
     return tuple(generate(arrivals)), ()
@@ -324,8 +329,9 @@ def read_sweep(text: str) -> list[tuple[str, Sequence[str]]]:
         listed = [value for piece in values.split("|") for value in _values(piece.strip())]
         if not listed or "" in listed:
             raise InputError(f"{name} has no value; write {name}=A|B", "--sweep")
-        if name in ("seed", "resync", "period") and not all(re.fullmatch(r"\d{1,18}(\.\d+)?", one) for one in listed):
-            raise InputError(f"{name}: expected numbers, got {values!r}", "--sweep")
+        number, what = _NUMBERS.get(name, (".*", ""))
+        if not all(re.fullmatch(number, one) for one in listed):
+            raise InputError(f"{name}: expected {what}, got {values!r}", "--sweep")
         found.append((name, listed))
     return found
 

@@ -20,6 +20,13 @@ from tests.cli.running import ENVIRONMENT, ROOT, Terminal, in_process, numalign
 
 INPUTS = ("--cluster", "docs/examples/cluster.yaml", "--trace", "docs/examples/trace.jsonl")
 SWEEP = ("--sweep", "policy=restricted|none,seed=1..2")
+ARRIVALS = """\
+workloads: 20000
+per_second: 0.5
+duration_s: 50
+shapes:
+- pod: {containers: [{name: c, limits: {cpu: "1", memory: 1Gi}}]}
+"""
 
 
 @pytest.mark.parametrize(
@@ -74,6 +81,27 @@ def test_a_run_that_fails_is_told_and_the_others_stand() -> None:
     assert "scheduler.kind: expected unaware, kep, nrt, kai" in bad["error"]
 
 
+def test_a_run_that_fails_is_told_beside_a_table_of_pods() -> None:
+    done = in_process("simulate", *INPUTS, "--sweep", "scheduler=unaware|nobody", "--jobs", "1", "-o", "csv")
+
+    assert {row["run"] for row in csv.DictReader(io.StringIO(done.out))} == {"scheduler=unaware"}
+    assert "scheduler=nobody: failed: " in done.err
+
+
+def test_a_seed_of_a_sweep_is_the_seed_of_a_run(tmp_path: Path) -> None:
+    """It decides the synthetic trace, too."""
+    arrivals = tmp_path / "arrivals.yaml"
+    arrivals.write_text(ARRIVALS.replace("20000", "20"))
+    inputs = ("simulate", INPUTS[0], INPUTS[1], "--trace", str(arrivals), "-o", "csv")
+
+    def pods(*words: str) -> list[dict[str, str]]:
+        rows = csv.DictReader(io.StringIO(in_process(*inputs, *words).out))
+        return [{name: value for name, value in row.items() if name != "run"} for row in rows]
+
+    assert pods("--sweep", "seed=7", "--jobs", "1") == pods("--runs", "aware", "--seed", "7")
+    assert pods("--sweep", "seed=7", "--jobs", "1") != pods("--sweep", "seed=8", "--jobs", "1")
+
+
 def test_a_person_at_a_terminal_sees_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """One line, cleared again; nobody else sees anything of it."""
     monkeypatch.setattr(stderr, "SECONDS_OF_PATIENCE", 0)
@@ -112,6 +140,7 @@ def test_html_loads_nothing_from_elsewhere() -> None:
         pytest.param(("--runs", "both"), "--runs: expected some of unaware, aware, instant, got", id="no such run"),
         pytest.param(("--sweep", "colour=red"), "--sweep: expected one of policy, scope,", id="no such setting"),
         pytest.param(("--sweep", "seed="), "--sweep: seed has no value", id="no value"),
+        pytest.param(("--sweep", "seed=1.5"), "--sweep: seed: expected whole numbers, got '1.5'", id="half a seed"),
         pytest.param(("--sweep", "seed=1..99999999"), "--sweep: 1..99999999 is too long a range", id="a huge range"),
         pytest.param(("--trace-form", "csv"), "a CSV trace needs --columns", id="no columns"),
         pytest.param(("--columns", "t=a"), "--columns: no column is named for name, cpu, memory", id="too few columns"),
@@ -126,26 +155,38 @@ def test_wrong_input_is_told(arguments: tuple[str, ...], message: str) -> None:
     assert message in done.err
 
 
-def test_an_interrupt_prints_the_report_so_far(tmp_path: Path) -> None:
-    (tmp_path / "arrivals.yaml").write_text(
-        "workloads: 20000\nper_second: 0.5\nduration_s: 50\nshapes:\n"
-        '- pod: {containers: [{name: c, limits: {cpu: "1", memory: 1Gi}}]}\n'
-    )
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        pytest.param((), "unaware: interrupted: this is what happened until then", id="side by side"),
+        pytest.param(
+            ("--sweep", "seed=1..6", "--jobs", "1"), "seed=2: failed: interrupted before it was done", id="a sweep"
+        ),
+        pytest.param(
+            ("--sweep", "seed=1..6", "--jobs", "2"),
+            "seed=6: failed: interrupted before it was done",
+            id="a sweep in two processes",
+        ),
+    ],
+)
+def test_an_interrupt_prints_the_report_so_far(words: tuple[str, ...], line: str, tmp_path: Path) -> None:
+    (tmp_path / "arrivals.yaml").write_text(ARRIVALS)
     cluster = (ROOT / "docs/examples/cluster.yaml").read_text(encoding="utf-8")
     (tmp_path / "cluster.yaml").write_text(cluster.replace("horizon_s: 60", "horizon_s: 100000"))
     inputs = ("--cluster", str(tmp_path / "cluster.yaml"), "--trace", str(tmp_path / "arrivals.yaml"))
     process = subprocess.Popen(
-        [sys.executable, "-m", "numalign", "simulate", *inputs],
+        [sys.executable, "-m", "numalign", "simulate", *inputs, *words],
         cwd=ROOT,
+        start_new_session=True,
         env={**os.environ, **ENVIRONMENT},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
     time.sleep(4)
-    process.send_signal(signal.SIGINT)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does it
     out, err = process.communicate(timeout=60)
 
     assert process.returncode == 130
-    assert "unaware: interrupted: this is what happened until then" in out
-    assert "Traceback" not in err
+    assert line in out
+    assert err == ""

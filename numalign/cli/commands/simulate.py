@@ -9,7 +9,7 @@ import click
 from numalign.cli.engine_options import engine_options
 from numalign.cli.options import Output, output_option, quiet_option
 from numalign.cli.printing import print_data, print_text
-from numalign.cli.stderr import Progress, tell
+from numalign.cli.stderr import Progress, say, tell
 from numalign.exit_status import ExitStatus
 from numalign.results.simulate import SimulateResult
 from numalign.tasks.parallel import Engine
@@ -131,6 +131,11 @@ def _print(output: Output, result: SimulateResult) -> None:
         from numalign.render.json.simulate import simulate_csv
 
         print_text(simulate_csv(result))
+        for run in result.runs:  # a table of pods has no place for it
+            if run.report is None:
+                say(f"{run.name}: failed: {run.error}")
+            elif run.report.ended_by == "interrupted":
+                say(f"{run.name}: interrupted: these are the pods until then")
         return
     from numalign.render.text.simulate import simulate_document
 

@@ -6,7 +6,7 @@ from collections import Counter
 
 from numalign.kubelet.admission import Outcome
 from numalign.scheduler.attempt import SchedulerConfig
-from numalign.scheduler.simulate import truth
+from numalign.scheduler.simulate import draws, truth
 from numalign.scheduler.simulate.causes import Causes
 from numalign.scheduler.simulate.ledger import FragmentationOverTime, PeakRate, Utilisation
 from numalign.scheduler.simulate.machines import SimulatedMachine
@@ -25,6 +25,11 @@ class Table:
         self.verdicts: Counter[tuple[bool, bool]] = Counter()
         """(filter passes, kubelet admits) -> how often."""
         self.causes: Counter[str] = Counter()
+
+    @property
+    def rejected(self) -> int:
+        """How many pods that the filter passed were refused by a kubelet."""
+        return self.verdicts[True, False]
 
     def summary(self) -> Verdicts:
         """Sum up."""
@@ -57,8 +62,8 @@ class Counts:
         self._failed_attempts = 0
         self._why = Causes(settings.fleet.scheduler)
         self._chosen = Table()
-        self._audited = Table()
-        self._audit_every = 0
+        self._audits: list[Table] = []
+        """One an audited attempt; no more than the settings ask for."""
         self._running = 0
         self._ended = 0
         """Pods that ran and ended, or were deleted."""
@@ -78,17 +83,26 @@ class Counts:
             weights[one.shape.number] += one.workload.replicas
             shapes[one.shape.number] = one.shape
         self._fragmentation.start([(shape.reserved, weights[number]) for number, shape in sorted(shapes.items())])
-        if self._settings.audit:
-            self._audit_every = max(weights.total() // self._settings.audit, 1)
 
-    def audits(self, attempt: int) -> bool:
-        """Tell whether every machine is looked at in an attempt; they are spread evenly over the replicas asked for."""
-        every = self._audit_every
-        return bool(every) and attempt % every == 0 and attempt // every <= self._settings.audit
+    def audits(self, attempt: int) -> Table | None:
+        """Give the table of an attempt in which every machine is looked at; None: this is no such attempt.
 
-    def audited(self, pod: PodRecord, machine: SimulatedMachine, passed: bool, admits: bool) -> None:
+        Nobody knows beforehand how many attempts there will be. So each one takes the place of an earlier one as
+        often as leaves all of them the same chance to be in the sample at the end.
+        """
+        table, size = Table(), self._settings.audit
+        if len(self._audits) < size:
+            self._audits.append(table)
+            return table
+        place = draws.below(attempt, self._settings.seed, "sample", attempt) if size else 0
+        if place >= size:
+            return None
+        self._audits[place] = table
+        return table
+
+    def audited(self, table: Table, pod: PodRecord, machine: SimulatedMachine, passed: bool, admits: bool) -> None:
         """A machine was looked at in such an attempt."""
-        self._note(self._audited, pod, machine, passed, admits)
+        self._note(table, pod, machine, passed, admits)
 
     def _note(self, table: Table, pod: PodRecord, machine: SimulatedMachine, passed: bool, admits: bool) -> None:
         table.verdicts[passed, admits] += 1
@@ -199,19 +213,27 @@ class Counts:
             alignment_rate=self._aligned / self._containers if self._containers else None,
             preferred_rate=self._preferred / self._hinted if self._hinted else None,
             verdicts=self._chosen.summary(),
-            audited=self._audited.summary(),
+            audited=self._audited(),
             nrt_age_s=spread(self._ages),
             fragmentation=self._fragmentation.share(now),
             topology_affinity_errors=self._reasons["TopologyAffinityError"],
             runaway_replicas=sum(slot.runaway for slot in slots),
             peak_failed_rate=self._peak.most,
             binds=self._binds,
-            wasted_binds=self.rejections / self._binds if self._binds else 0.0,
+            wasted_binds=self._chosen.rejected / self._binds if self._binds else 0.0,
             api_objects_created=len(pods),
             time_to_all_running_s={one.workload.name: _since_arrival(one) for one in workloads},
             moments=tuple(self._moments),
             pods=tuple([_row(pod, names) for pod in pods]),
         )
+
+    def _audited(self) -> Verdicts:
+        """Sum the audited attempts up."""
+        total = Table()
+        for table in self._audits:
+            total.verdicts += table.verdicts
+            total.causes += table.causes
+        return total.summary()
 
     def _messages(self, workloads: list[WorkloadRun]) -> tuple[dict[str, int], dict[str, dict[str, int]]]:
         by_machine: dict[str, dict[str, int]] = {}

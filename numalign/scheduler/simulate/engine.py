@@ -244,6 +244,10 @@ class Run:
         pod.reason = outcome.reason or outcome.stage
         self._scheduling.release(machine, pod, self.now)
         self._counts.rejected(pod, self.now)
+        self._failed(pod)
+
+    def _failed(self, pod: PodRecord) -> None:
+        """Let the controller replace a failed pod."""
         self._terminal(pod)
         backoff = self.settings.replicaset_backoff
         due = pod.workload.after_rejection(pod.slot, self.now, self._controller_delay, backoff)
@@ -257,6 +261,7 @@ class Run:
             if pod.pod.uid == uid and pod.state == "running":
                 pod.reason = "Preempting"
                 self._leave(pod, "failed")
+                self._failed(pod)
                 return
 
     def _on_end(self, event: Event) -> None:

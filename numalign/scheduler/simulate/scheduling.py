@@ -8,7 +8,7 @@ from numalign.kubelet import admission
 from numalign.scheduler.cache import counts_as_foreign
 from numalign.scheduler.kai import evaluate as kai
 from numalign.scheduler.simulate import draws
-from numalign.scheduler.simulate.counting import Counts
+from numalign.scheduler.simulate.counting import Counts, Table
 from numalign.scheduler.simulate.exporters import Exporters
 from numalign.scheduler.simulate.judge import Judge, kai_view
 from numalign.scheduler.simulate.machines import SimulatedMachine
@@ -93,8 +93,9 @@ class Scheduling:
         self._attempts += 1
         pod.slot.attempts += 1
         self._refresh(pod.shape)
-        if self._counts.audits(self._attempts):
-            self._audit(pod)
+        audited = self._counts.audits(self._attempts)
+        if audited is not None:
+            self._audit(pod, audited)
         chosen = self._choose(pod.shape)
         if chosen is None:
             self._no_machine(pod, now)
@@ -148,11 +149,11 @@ class Scheduling:
             answer = machine.answers[pod.shape.number] = admission.admit(machine.session, pod.pod).admit
         return answer
 
-    def _audit(self, pod: PodRecord) -> None:
+    def _audit(self, pod: PodRecord, table: Table) -> None:
         """Hold every machine's filter against its kubelet, for one attempt (1.5)."""
         for machine, judgement in zip(self._machines, pod.shape.judged, strict=True):
             if judgement is not None and judgement.fits:
-                self._counts.audited(pod, machine, judgement.passed, self._would_admit(machine, pod))
+                self._counts.audited(table, pod, machine, judgement.passed, self._would_admit(machine, pod))
 
     def _bind(self, pod: PodRecord, machine: SimulatedMachine, now: int) -> None:
         """Reserve and bind (O-2); the kubelet answers a while later."""
@@ -241,7 +242,10 @@ class Scheduling:
             counted = machine.counted
             if self._config.cache.informer == "Shared":
                 counted = frozenset(one for one in counted if self._pods[one].state == "running")
-            if machine.kind.exporter.fingerprint == "exclusive":
+            method = self._config.cache.method
+            if method == "OnlyExclusiveResources" or (
+                method == "Autodetect" and machine.kind.exporter.fingerprint == "exclusive"
+            ):
                 counted = self._exporters.exclusive(machine, counted)
             if counted == machine.published.pods:
                 machine.accepted, machine.reserved = machine.published, {}

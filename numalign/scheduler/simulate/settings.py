@@ -36,7 +36,7 @@ class Simulation(NamedTuple):
     runaway_threshold: int = 10
     """Rejections in a row that make a replica slot a run-away (4.4)."""
     audit: int = 0
-    """For so many attempts, spread evenly, every machine's filter is held against its kubelet (1.5)."""
+    """For so many attempts, drawn from all of them, every machine's filter is held against its kubelet (1.5)."""
 
 
 class Workload(NamedTuple):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from numalign.scheduler.attempt import SchedulerConfig
-from numalign.scheduler.cache import CacheConfig
+from numalign.scheduler.cache import CacheConfig, Method
 from numalign.scheduler.simulate.engine import Run, simulate
 from numalign.scheduler.simulate.report import Report, spread
 from numalign.scheduler.simulate.settings import SECOND, Simulation, Workload, WorkloadKind
@@ -124,6 +124,50 @@ def test_a_foreign_pod_makes_the_pessimistic_cache_distrust_the_machine() -> Non
     assert {row.name: row.machine for row in report.pods} == {"daemon": "a", "mine": "b"}
 
 
+def test_pods_of_somebody_else_are_no_binds_in_vain() -> None:
+    """Two of the four that another scheduler sends to one machine are refused there."""
+    foreign = Workload(0, "daemon", pod("5"), "replicaset", 4, machine="a")
+    mine = Workload(SECOND, "mine", pod("1"), "pod")
+
+    report = simulate(cluster(SCHEDULERS["passthrough"]), [foreign, mine])
+
+    assert report.rejected == {"TopologyAffinityError": 2}
+    assert (report.binds, report.wasted_binds) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("method", "outcome"),
+    [
+        pytest.param("Autodetect", "running", id="as the exporter says: the daemon is not in its fingerprint"),
+        pytest.param("OnlyExclusiveResources", "running", id="the same way, forced"),
+        pytest.param("All", "pending", id="all pods: the fingerprint never matches"),
+    ],
+)
+def test_the_method_says_which_pods_a_resync_compares(method: Method, outcome: str) -> None:
+    """docs/rules/scheduling.md 3.4: a foreign pod with nothing of its own, beside one that has CPUs."""
+    cache = CacheConfig(mode="over_reserve", method=method)
+    shared = pod("500m")._replace(qos="Burstable")
+    foreign = [Workload(0, "daemon", shared, machine="a"), Workload(0, "other", pod("1"), machine="a")]
+    mine = Workload(30 * SECOND, "mine", pod("8"), "pod")
+    nodes = fleet("a", SchedulerConfig(kind="nrt", cache=cache), ExporterConfig(fingerprint="exclusive"), SHORT)
+
+    report = simulate(Simulation(nodes), [*foreign, mine])
+
+    assert {row.name: row.outcome for row in report.pods}["mine"] == outcome
+
+
+def test_an_audit_draws_its_attempts_from_the_whole_run() -> None:
+    """Most attempts of a run-away pod come after the first ones of its workload."""
+    settings = cluster(SCHEDULERS["unaware"], audit=20, timing=Timing(horizon_s=60))
+
+    report = simulate(settings, trace([(0, "5", "replicaset", 7, None)]))
+
+    audited = report.audited
+    assert report.attempts_total > 100
+    assert audited.pass_reject > audited.pass_admit
+    assert audited.causes == {"blind": audited.pass_reject}
+
+
 def test_an_audit_looks_at_every_machine_with_room_of_so_many_attempts() -> None:
     report = simulate(cluster(SCHEDULERS["unaware"], audit=2), trace([(0, "5", "replicaset", 4, None)]))
 
@@ -137,6 +181,38 @@ def test_a_job_gives_up_at_its_limit() -> None:
 
     assert report.rejected == {"TopologyAffinityError": 7}
     assert report.api_objects_created == 7
+    made = [row.created_s for row in report.pods]
+    refused = [row.ended_s or 0 for row in report.pods]
+    waited = [later - earlier for later, earlier in zip(made[1:], refused, strict=False)]
+    assert waited == pytest.approx([10, 20, 40, 80, 160, 320])
+
+
+def test_a_run_stops_early_where_too_many_pods_fail() -> None:
+    report = simulate(cluster(SCHEDULERS["unaware"]), trace([(0, "12", "replicaset", 1, None)]))
+
+    assert (report.ended_by, report.topology_affinity_errors) == ("failed pods", 50)
+
+
+def test_a_pod_that_is_evicted_for_a_critical_one_is_made_again() -> None:
+    """The kubelet evicts for a static pod; the ReplicaSet counts what runs."""
+    critical = pod("7500m")._replace(spec={"priority": 2_000_001_000})
+    settings = Simulation(fleet("a", SCHEDULERS["unaware"], ExporterConfig(), Timing(horizon_s=60)))
+
+    report = simulate(
+        settings,
+        [
+            Workload(0, "mine", pod("7500m"), "replicaset", 2),
+            Workload(SECOND, "static", critical, machine="a"),
+        ],
+    )
+
+    outcomes = {row.name: row.outcome for row in report.pods}
+    assert outcomes["static"] == "running"
+    assert sorted(outcome for name, outcome in outcomes.items() if name != "static") == [
+        "Preempting",
+        "pending",
+        "running",
+    ]
 
 
 def test_a_bare_pod_is_not_made_again() -> None:
