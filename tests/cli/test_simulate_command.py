@@ -49,6 +49,16 @@ def test_a_sweep_gives_the_same_bytes_everywhere(where: tuple[str, ...]) -> None
     ]
 
 
+def test_three_runs_stand_side_by_side_in_eighty_columns() -> None:
+    done = in_process("simulate", *INPUTS, terminal=True, env={"COLUMNS": "80"})
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", done.out).splitlines()
+
+    assert max(map(len, lines)) <= 80
+    assert "of these TopologyAffinityError         117        3        1" in lines  # not folded
+    place = lines.index("aware: why attempts found no machine, counted by machine")
+    assert lines[place + 1] == "  4 × cannot align container"
+
+
 def test_many_runs_stand_below_each_other() -> None:
     """A column a run would leave none of them readable at 80 columns."""
     words = ("simulate", *INPUTS, "--sweep", "policy=restricted|none,seed=1..3", "--jobs", "1")

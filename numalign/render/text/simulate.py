@@ -26,9 +26,8 @@ def percent(value: float | None) -> str:
     return "-" if value is None else f"{100 * value:.1f} %"
 
 
-def _share(share: Share) -> str:
-    return f"{percent(share.mean)}, at most {percent(share.most)}"
-
+NOTHING = Share(0.0, 0.0)
+"""Of a resource that no machine has."""
 
 _ROWS: tuple[tuple[str, Callable[[Report], str]], ...] = (
     ("replicas asked for", lambda one: f"{one.submitted:,}"),
@@ -40,13 +39,18 @@ _ROWS: tuple[tuple[str, Callable[[Report], str]], ...] = (
     ("run-away replicas", lambda one: f"{one.runaway_replicas:,}"),
     ("most refusals in 60 s", lambda one: f"{one.peak_failed_rate:,}"),
     ("pods made", lambda one: f"{one.api_objects_created:,}"),
+    ("attempts, a replica", lambda one: f"{one.attempts.mean:,.1f}"),
+    ("attempts, at most", lambda one: f"{one.attempts.most:,.0f}"),
     ("attempts without a machine", lambda one: f"{one.unschedulable:,}"),
     ("wait, median", lambda one: seconds(one.wait_s.p50)),
     ("wait, 95 %", lambda one: seconds(one.wait_s.p95)),
-    ("CPUs in use", lambda one: _share(one.utilisation["cpu"]) if "cpu" in one.utilisation else "-"),
+    ("CPUs in use, mean", lambda one: percent(one.utilisation.get("cpu", NOTHING).mean)),
+    ("CPUs in use, most", lambda one: percent(one.utilisation.get("cpu", NOTHING).most)),
+    ("memory in use, mean", lambda one: percent(one.utilisation.get("memory", NOTHING).mean)),
     ("containers on one NUMA node", lambda one: percent(one.alignment_rate)),
     ("containers as the kubelet prefers", lambda one: percent(one.preferred_rate)),
-    ("room lost at NUMA borders", lambda one: _share(one.fragmentation)),
+    ("room lost at NUMA borders, mean", lambda one: percent(one.fragmentation.mean)),
+    ("room lost at NUMA borders, most", lambda one: percent(one.fragmentation.most)),
     ("age of NRT data, 95 %", lambda one: seconds(one.nrt_age_s.p95) if one.nrt_age_s.figures else "-"),
 )
 
@@ -69,6 +73,7 @@ def simulate_document(result: SimulateResult) -> Document:
         document += [_side_by_side(done) if len(done) <= MAX_SIDE_BY_SIDE else _below_each_other(done), Line()]
         for name, report in done:
             document += _verdicts(name, "the machine that was chosen", report.verdicts, result.causes)
+            document += _no_machine(name, report)
             if report.audited != Verdicts():
                 document += _verdicts(name, "all machines of the audited attempts", report.audited, result.causes)
             if report.ended_by in _ENDINGS:
@@ -93,6 +98,21 @@ def _below_each_other(done: Sequence[tuple[str, Report]]) -> Table:
     droppable = tuple(title.upper() for title in reversed(titles) if title not in _FIRST)
     columns = tuple(title.upper() for title in titles)
     return Table(("RUN", *columns), tuple(rows), frozenset(columns), droppable=droppable)
+
+
+MAX_MESSAGES = 5
+"""More reasons of a scheduler than these are not told; data for programs have them all."""
+
+
+def _no_machine(name: str, report: Report) -> Iterator[Line]:
+    """Tell what the scheduler said of machines where none could be chosen."""
+    said = sorted(report.messages.items(), key=lambda item: (-item[1], item[0]))
+    if said:
+        yield Line(f"{name}: why attempts found no machine, counted by machine")
+        yield from (Line(f"  {count:,} × {message}") for message, count in said[:MAX_MESSAGES])
+        if len(said) > MAX_MESSAGES:
+            yield Line(f"  and {len(said) - MAX_MESSAGES} other reasons")
+        yield Line()
 
 
 def _failed(result: SimulateResult) -> Iterator[NamedRun]:

@@ -61,7 +61,7 @@ def read_public(path: str, form: Form, columns: Columns | None = None) -> Public
     if form == "csv":
         if columns is None:
             raise InputError("a CSV trace needs --columns, such as t=start,name=id,cpu=cores,memory=mem,duration=secs")
-        read, notes = _with_columns(columns), ()
+        read, notes = _with_columns(columns), _CSV_NOTES
     else:
         read, notes = (_openb, _OPENB_NOTES) if form == "openb" else (_dlrm, _DLRM_NOTES)
     found = []
@@ -150,6 +150,9 @@ def _dlrm(row: Row) -> Workload | None:
     return Workload(microseconds(start), row["instance_sn"], pod, duration=duration)
 
 
+_CSV_NOTES = ("every row became a Guaranteed pod, its requests also limits; the table says nothing of NUMA nodes",)
+
+
 def _with_columns(columns: Columns) -> Callable[[Row], Workload | None]:
     """Read rows of any CSV file."""
 
@@ -159,7 +162,7 @@ def _with_columns(columns: Columns) -> Callable[[Row], Workload | None]:
         amounts = {name: amount for name, amount in amounts.items() if amount.nano or name in ("cpu", "memory")}
         start = _number(row, columns.t)
         duration: float | None = None
-        if columns.duration:
+        if columns.duration and row[columns.duration].strip():
             duration = _number(row, columns.duration)
         elif columns.end and row[columns.end].strip():
             duration = max(_number(row, columns.end) - start, 0)

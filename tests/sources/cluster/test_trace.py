@@ -182,10 +182,19 @@ def test_any_table_is_a_trace_with_a_map_of_its_columns(tmp_path: Path) -> None:
         t="start", name="id", cpu="cores", memory="mem", end="stop", devices=(("example.com/gpu", "gpus"),)
     )
 
-    (one,) = read_public(str(path), "csv", columns).workloads
+    (one,), (note,) = read_public(str(path), "csv", columns)
 
+    assert "every row became a Guaranteed pod" in note.message
     assert (one.name, one.at, one.duration) == ("j1", 0, 60 * SECOND)
     assert set(one.pod.containers[0].limits) == {"cpu", "memory", "example.com/gpu"}
+
+
+def test_a_row_without_a_duration_runs_for_ever(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text("id,start,cores,mem,secs\nj1,0,1,2Gi,\nj2,0,1,2Gi,5\n")
+    columns = Columns(t="start", name="id", cpu="cores", memory="mem", duration="secs")
+
+    assert [one.duration for one in read_public(str(path), "csv", columns).workloads] == [None, 5 * SECOND]
 
 
 @pytest.mark.parametrize(
