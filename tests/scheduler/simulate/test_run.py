@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from numalign.scheduler.attempt import SchedulerConfig
-from numalign.scheduler.cache import CacheConfig, Method
+from numalign.scheduler.cache import CacheConfig, ForeignPods, Informer, Method
 from numalign.scheduler.simulate.engine import Run, simulate
 from numalign.scheduler.simulate.report import Report, spread
 from numalign.scheduler.simulate.settings import SECOND, Simulation, Workload, WorkloadKind
@@ -154,6 +154,60 @@ def test_the_method_says_which_pods_a_resync_compares(method: Method, outcome: s
     report = simulate(Simulation(nodes), [*foreign, mine])
 
     assert {row.name: row.outcome for row in report.pods}["mine"] == outcome
+
+
+@pytest.mark.parametrize(
+    ("terminal", "informer", "outcome"),
+    [
+        pytest.param(True, "Dedicated", "running", id="both count the finished pod"),
+        pytest.param(False, "Shared", "running", id="neither does"),
+        pytest.param(True, "Shared", "pending", id="only the exporter does"),
+        pytest.param(False, "Dedicated", "pending", id="only the scheduler does"),
+    ],
+)
+def test_a_fingerprint_matches_where_both_sides_count_the_same_pods(
+    terminal: bool, informer: Informer, outcome: str
+) -> None:
+    """docs/rules/scheduling.md 3.2 and 3.4: a pod has finished, and its reservation still blocks both NUMA nodes."""
+    cache = CacheConfig(mode="over_reserve", informer=informer)
+    exporter = ExporterConfig(count_terminal_pods=terminal)
+    nodes = fleet("a", SchedulerConfig(kind="nrt", cache=cache), exporter, SHORT)
+    past = [Workload(0, "stays", pod("1")), Workload(0, "short", pod("5"), duration=5 * SECOND)]
+
+    report = simulate(Simulation(nodes, retry_on_resync=True), [*past, Workload(30 * SECOND, "mine", pod("5"))])
+
+    assert {row.name: row.outcome for row in report.pods}["mine"] == outcome
+
+
+@pytest.mark.parametrize(
+    ("foreign_pods", "outcome"),
+    [
+        pytest.param("All", "pending", id="any pod"),
+        pytest.param("OnlyExclusiveResources", "running", id="it has nothing of its own"),
+        pytest.param("None", "running", id="none"),
+    ],
+)
+def test_the_cache_distrusts_a_machine_for_the_foreign_pods_it_is_told_to(
+    foreign_pods: ForeignPods, outcome: str
+) -> None:
+    cache = CacheConfig(mode="over_reserve", foreign_pods=foreign_pods)
+    exporter = ExporterConfig(fingerprint="none")  # so a machine stays distrusted
+    nodes = fleet("a", SchedulerConfig(kind="nrt", cache=cache), exporter, SHORT)
+    foreign = Workload(0, "daemon", pod("500m")._replace(qos="Burstable"), machine="a")
+
+    report = simulate(Simulation(nodes), [foreign, Workload(SECOND, "mine", pod("8"))])
+
+    assert {row.name: row.outcome for row in report.pods}["mine"] == outcome
+
+
+def test_a_cache_that_discards_reserved_machines_waits_until_their_pods_are_bound() -> None:
+    scheduler = SchedulerConfig(kind="nrt", cache=CacheConfig(mode="discard_reserved"))
+    nodes = fleet("ab", scheduler, ExporterConfig(mode="instant"), Timing(horizon_s=60))
+
+    report = simulate(Simulation(nodes), [Workload(0, "dpdk", pod("5"), "replicaset", 5)])
+
+    assert (report.topology_affinity_errors, report.admitted, report.pending_at_end) == (0, 4, 1)
+    assert report.messages["invalid node topology data"] > 0
 
 
 def test_an_audit_draws_its_attempts_from_the_whole_run() -> None:
