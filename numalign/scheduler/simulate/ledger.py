@@ -85,11 +85,11 @@ class Utilisation:
         return {name: self._cluster[name].share(self._all[name], end) for name in sorted(self._cluster)}
 
     def zones(self, end: int) -> dict[str, dict[str, Share]]:
-        """Return the shares NUMA node by NUMA node, over all machines."""
+        """Return the shares NUMA node by NUMA node, over all machines; those that nobody used are 0."""
         result: dict[str, dict[str, Share]] = {}
-        for zone, name in sorted(self._zones):
-            shares = self._zones[zone, name].share(self._all_zones[zone, name], end)
-            result.setdefault(f"node-{zone}", {})[name] = shares
+        for (zone, name), whole in sorted(self._all_zones.items()):
+            held = self._zones.get((zone, name)) or OverTime()
+            result.setdefault(f"node-{zone}", {})[name] = held.share(whole, end)
         return result
 
 

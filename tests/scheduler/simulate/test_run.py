@@ -286,3 +286,19 @@ def test_a_bare_pod_is_not_made_again() -> None:
 )
 def test_percentiles_are_by_the_nearest_rank(values: list[float], figures: tuple[float, ...]) -> None:
     assert spread(values) == figures
+
+
+def test_the_figures_of_a_run_worked_out_by_hand() -> None:
+    """One pod of 5 CPUs runs from 0.41 s on, on one of two NUMA nodes with 8 (docs/rules/scheduling.md 6.3, 6.4)."""
+    settings = Simulation(fleet("a", SCHEDULERS["unaware"], ExporterConfig(), Timing(horizon_s=60)))
+
+    report = simulate(settings, [Workload(0, "one", pod("5"))])
+
+    ran = (60 - 0.41) / 60
+    assert report.utilisation["cpu"] == pytest.approx((5 / 16 * ran, 5 / 16))
+    assert report.zone_utilisation["node-0"]["cpu"] == pytest.approx((5 / 8 * ran, 5 / 8))
+    assert report.zone_utilisation["node-1"]["cpu"] == (0, 0)
+    assert report.fragmentation == pytest.approx((1 / 3 * (1 - ran) + 1 / 2 * ran, 1 / 2))
+    assert (report.alignment_rate, report.preferred_rate, report.retries) == (1, 1, 0)
+    assert report.time_to_all_running_s == {"one": 0.41}
+    assert report.wait_s.mean == 0.41
