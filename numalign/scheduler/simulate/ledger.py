@@ -119,6 +119,9 @@ class FragmentationOverTime:
         self._rooms = [self._room(machine, machine.free) for machine in self._machines]
         self._single = [sum(rooms[place].single for rooms in self._rooms) for place in range(len(probes))]
         self._total = [sum(rooms[place].total for rooms in self._rooms) for place in range(len(probes))]
+        lost = zip(probes, self._single, self._total, strict=True)
+        value = sum(weight * (1 - single / total) for (_, weight), single, total in lost if total)
+        self.now = value / self._weights if self._weights else 0.0
 
     def _room(self, machine: SimulatedMachine, free: Free) -> tuple[Room, ...]:
         key = (machine.kind.number, free)
