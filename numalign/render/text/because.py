@@ -9,8 +9,8 @@ from operator import or_
 from typing import TYPE_CHECKING
 
 from numalign.analysis.whatif.settings import MEMORY_POLICY, POLICY, SCOPE
-from numalign.model.quantity import NANO
-from numalign.model.resources import CPU
+from numalign.model.quantity import NANO, with_decimals
+from numalign.model.resources import CPU, is_memory
 from numalign.render.text.alignment import reason_of
 from numalign.render.text.amounts import amount_text, as_asked_text, listed, nodes_text, written
 from numalign.render.text.refusal.why import in_short, why
@@ -76,7 +76,11 @@ def _together_again(change: WayOut, refusal: Refusal, after: PodResult) -> Itera
 
 
 def _raised(part: Part, refusal: Refusal | None) -> list[str]:
-    """Say why more is asked: a resource has to take as many nodes as another; nothing where it is not for that."""
+    """Say why more is asked: whole bytes, or as many nodes as another resource; nothing where it is for neither."""
+    for key, nano in part.change.amounts.items():
+        asked = part.change.asked[key]
+        if nano > asked and asked % NANO and is_memory(key[1]):
+            return [f"{with_decimals(asked)} is no whole number of bytes, and the Memory Manager takes no other"]
     grown = [key[1] for key, nano in part.change.amounts.items() if nano > part.change.asked[key]]
     if not grown or refusal is None or refusal.stage != "policy" or (part.otherwise and part.otherwise.around.cores):
         return []
@@ -186,7 +190,7 @@ def next_in_the_way(told: ExplainedPod) -> Iterator[str]:
     # What one change leaves alone is in the way only as long as something else stays as it is.
     sure = [key for key in others if all(key in one.amounts for one in cutting.values())]
     first = listed(list(dict.fromkeys(key[1] for key in change.amounts if key not in others)))
-    also = f"{_asked_of(sure, change, told)} would be refused, too" if sure else "more has to change"
+    also = f"what is found changes {_asked_of(sure, change, told)}, too" if sure else "more has to change"
     where = f" in container {refusal.at}" if _at_one(told) else ""
     yield f"to change {first}{where} alone is not enough: {also} (see {number}.)"
 

@@ -369,6 +369,12 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
             id="who is told to ask for a share is not told to ask for a whole core",
         ),
         pytest.param(
+            "e2e-d-01599",
+            2,
+            ["why: 4.8Gi is no whole number of bytes, and the Memory Manager takes no other"],
+            id="more is asked where the amount is no whole number of bytes",
+        ),
+        pytest.param(
             "e2e-d-02902",
             0,
             [
