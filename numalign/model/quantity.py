@@ -247,8 +247,14 @@ def with_decimals(nano: int) -> str:
     for power, suffix in ((40, "Ti"), (30, "Gi"), (20, "Mi"), (10, "Ki")):
         thousandths, rest = divmod(nano * 1000, NANO << power)
         if not rest and thousandths >= 1000:
-            return f"{thousandths / 1000:g}{suffix}"
+            return f"{of_thousandths(thousandths)}{suffix}"
     return canonical(Quantity(nano, "BinarySI", None))
+
+
+def of_thousandths(number: int) -> str:
+    """Write a number of thousandths as a decimal number, exactly however large it is: `19.5`."""
+    whole, rest = divmod(abs(number), 1000)
+    return f"{'-' * (number < 0)}{whole}.{rest:03d}".rstrip("0").rstrip(".")
 
 
 def readable_near(nano: int) -> tuple[str, ...]:

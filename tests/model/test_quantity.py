@@ -172,3 +172,11 @@ def test_the_quick_delivery_gives_what_rewriting_gives(text: str) -> None:
         return
     if read.nano % 10**6 == 0:
         assert quantity.delivered(read)[:3] == quantity.parse(quantity.canonical(read))[:3]
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [(0, "0"), (500, "0.5"), (19_500, "19.5"), (-1, "-0.001"), (10**400 + 1, f"1{'0' * 396}0.001")],
+)
+def test_thousandths_are_written_exactly_however_many(number: int, expected: str) -> None:
+    assert quantity.of_thousandths(number) == expected

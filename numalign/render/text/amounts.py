@@ -39,7 +39,7 @@ _DECIMALS = 3
 """Most decimals of an amount; where two amounts still look alike all are written in a smaller unit."""
 
 
-_FLOAT_BITS = 1000
+FLOAT_BITS = 1000
 """An amount of more bits, as only a hostile file has, is written without decimals: no float holds it."""
 
 
@@ -74,7 +74,7 @@ def _unit(amount: int, most: int) -> int:
 
 
 def _divided(amount: int, unit: int, decimals: int) -> str:
-    if amount.bit_length() > _FLOAT_BITS:
+    if amount.bit_length() > FLOAT_BITS:
         return f"{amount >> 10 * unit}.0"
     return f"{amount / (1 << 10 * unit):.{decimals}f}"
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from numalign.model.quantity import NANO
 from numalign.render.json.data import head, warnings
 from numalign.render.page.document import Cell, Document, Line, Styled, Table
-from numalign.render.text.amounts import amount_text
+from numalign.render.text.amounts import FLOAT_BITS, amount_text
 from numalign.scheduler.nrt.manifest import manifest
 
 if TYPE_CHECKING:
@@ -104,4 +104,5 @@ def check_json(result: NRTCheckResult, notices: Sequence[Notice]) -> dict[str, o
 def _plain(value: str | int | None) -> str | int | float | None:
     if not isinstance(value, int):
         return value
-    return value // NANO if value % NANO == 0 else value / NANO
+    exact = value % NANO == 0 or value.bit_length() > FLOAT_BITS
+    return value // NANO if exact else value / NANO

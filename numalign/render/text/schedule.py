@@ -7,7 +7,7 @@ from itertools import groupby
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from numalign.model.quantity import NANO
+from numalign.model.quantity import NANO, of_thousandths
 from numalign.render.page.document import Cell, Document, Line, Style, Styled, Table
 from numalign.render.page.table_csv import table_csv
 from numalign.render.text.amounts import amount_text
@@ -127,7 +127,7 @@ def verdict_cell(verdict: Verdict) -> Cell:
 
 
 def _amount(resource: str, nano: int) -> str:
-    return amount_text(resource, nano // NANO) if nano % NANO == 0 else f"{nano / NANO:g}"
+    return amount_text(resource, nano // NANO) if nano % NANO == 0 else of_thousandths(nano * 1000 // NANO)
 
 
 def kubelet_cell(verdict: KubeletVerdict | None) -> Cell:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from numalign.kubelet.fit.check import Shortage
-from numalign.model.quantity import NANO
+from numalign.model.quantity import NANO, of_thousandths
 from numalign.model.resources import CPU
 from numalign.render.text.amounts import written
 from numalign.render.text.refusal.short import how_to_add
@@ -33,7 +33,7 @@ def _short(short: Shortage, around: Circumstances) -> str:
         if one.resource == short.resource:
             say = written(one.resource, [amount // NANO for _, amount in one.parts])
             parts = " + ".join(
-                f"{name} {_cores_text(nano * 1000 // NANO) if one.resource == CPU else say(nano // NANO)}"
+                f"{name} {of_thousandths(nano * 1000 // NANO) if one.resource == CPU else say(nano // NANO)}"
                 for name, nano in one.parts
             )
             text = text.replace(" asked,", f" asked ({parts}),", 1)
@@ -43,7 +43,7 @@ def _short(short: Shortage, around: Circumstances) -> str:
 def shortage_text(short: Shortage) -> str:
     """Say what the node as a whole lacks, in the units in which people ask for it."""
     if short.resource == "cpu":
-        asked, used, there = (_cores_text(amount) for amount in (short.requested, short.used, short.capacity))
+        asked, used, there = (of_thousandths(amount) for amount in (short.requested, short.used, short.capacity))
     else:
         say = written(short.resource, [short.requested, short.used, short.capacity])
         asked, used, there = say(short.requested), say(short.used), say(short.capacity)
@@ -55,10 +55,5 @@ def shortage_text(short: Shortage) -> str:
         )
     left = short.capacity - short.used
     whole = short.resource == "cpu" and not short.requested % MILLI_OF_CPU and left % MILLI_OF_CPU
-    rest = f", which leaves {_cores_text(left)}: {max(left, 0) // MILLI_OF_CPU} whole" if whole else ""
+    rest = f", which leaves {of_thousandths(left)}: {max(left, 0) // MILLI_OF_CPU} whole" if whole else ""
     return f"{short.resource}: {asked} asked, {used} of the node's {there} taken by other pods{rest}"
-
-
-def _cores_text(milli: int) -> str:
-    """Write milli-CPUs as CPUs: `19.5`."""
-    return f"{milli / 1000:.3f}".rstrip("0").rstrip(".")
