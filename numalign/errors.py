@@ -5,6 +5,7 @@ A refused pod is a result, never an exception. Everything here may be imported f
 
 from __future__ import annotations
 
+from numalign.exit_status import ExitStatus
 from numalign.values import NamedTuple
 
 
@@ -27,7 +28,7 @@ class NumalignError(Exception):
         where: `file`, `file:line` or `file:line: field.path`; empty when there is no such place.
     """
 
-    exit_status = 2
+    exit_status = ExitStatus.WRONG_INPUT
     answered = False
     """Whether the command has printed a result that says so."""
 
@@ -47,7 +48,7 @@ class InputError(NumalignError):
 class HostError(NumalignError):
     """The host or the node could not be read (exit status 3)."""
 
-    exit_status = 3
+    exit_status = ExitStatus.HOST_UNREADABLE
 
 
 class StartError(NumalignError):
@@ -56,7 +57,7 @@ class StartError(NumalignError):
     `message` is the kubelet's own text, word for word.
     """
 
-    exit_status = 4
+    exit_status = ExitStatus.KUBELET_FAILS
 
 
 class CrashError(StartError):

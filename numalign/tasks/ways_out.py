@@ -7,7 +7,7 @@ same NUMA nodes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, islice
 from textwrap import wrap
 from typing import Final
 
@@ -123,14 +123,8 @@ class _CPUsByClaim:
         if common is not None:
             yield common
             return
-        yield from self._first(self._bridged())
-        yield from self._first(self._chosen())
-
-    @staticmethod
-    def _first(found: Iterator[WayOut]) -> Iterator[WayOut]:
-        way = next(found, None)
-        if way is not None:
-            yield way
+        yield from islice(self._bridged(), 1)
+        yield from islice(self._chosen(), 1)
 
     def why_not(self) -> Iterator[WayOut]:
         """Say that a name in common is missing, if that is what is missing."""
@@ -175,8 +169,8 @@ class _CPUsByClaim:
                     if not tied:
                         continue
                     cpus = self._cpus(claim)
-                    between = Request(_free_name(claim, "between"), DeviceRequest("between", class_))
-                    between = between._replace(exactly=DeviceRequest(between.name, class_))
+                    free = _free_name(claim, "between")
+                    between = Request(free, DeviceRequest(free, class_))
                     by = _standard_first(near)[0]
                     constraints = (
                         Constraint((*tied, between.name), match=name),
@@ -200,10 +194,11 @@ class _CPUsByClaim:
             if not cpu_at or not all(selectors.values()):
                 continue
             for place, claim in self._own():
-                cpus = self._cpus(claim, cpu_at)
-                if any(owner != claim.name for owner in (one[0] for one in selectors)):
+                if any(owner != claim.name for owner, _ in selectors):
                     continue
-                more = _More((cpus,), (), {wanted[1].main: text for wanted, text in selectors.items()})
+                more = _More(
+                    (self._cpus(claim, cpu_at),), (), {wanted[1].main: text for wanted, text in selectors.items()}
+                )
                 text = f"take the CPUs by claim, too, and select NUMA node {node} in every request"
                 holds = (
                     f"holds for NUMA node {node} alone, and on nodes with these addresses; "

@@ -1,0 +1,35 @@
+"""What other settings do to the pods before: who lies elsewhere then, and who is admitted only then."""
+
+from __future__ import annotations
+
+from numalign.analysis.whatif.past import Held, anew
+from numalign.analysis.whatif.situation import Situation, arrivals
+from numalign.kubelet.admission import Session
+from numalign.kubelet.config import KubeletConfig
+from numalign.kubelet.setup import Setup
+from numalign.model.pod import Pod
+from tests.analysis.support import GPU, config, machine, pod
+
+
+def after(settings: KubeletConfig, *before: Pod) -> Session:
+    return Situation(Setup(machine("figure-1"), settings, "ideal"), past=arrivals(before)).session()
+
+
+def test_pods_that_get_the_same_are_not_told() -> None:
+    pods = (pod("a", 2), pod("b", 2))
+    found = anew(after(config("single-numa-node"), *pods), after(config("best-effort"), *pods))
+    assert found == ((), ())
+
+
+def test_a_pod_that_gets_other_cpus_is_told() -> None:
+    """With node 0 half taken, the second pod goes to node 1 under a policy that aligns, and across both without."""
+    pods = (pod("a", 2), pod("b", 3))
+    found = anew(after(config("single-numa-node"), *pods), after(config("none"), *pods))
+    assert found == ((), ("b",))
+
+
+def test_a_pod_that_is_admitted_only_then_is_told_with_what_it_holds() -> None:
+    pods = (pod("wide", 5, gpu=1),)
+    found = anew(after(config("single-numa-node"), *pods), after(config("none"), *pods))
+    assert found.newcomers == (Held("wide", (("cpu", 5), (GPU, 1))),)
+    assert found.moved == ()
