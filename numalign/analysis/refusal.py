@@ -142,9 +142,9 @@ def taken_apart(outcome: Outcome) -> Refusal:
     decision = _refused_decision(outcome)
     table = decision and matrix(outcome.before.node, outcome.demand, decision)
     blocking = culprits(outcome, table)
-    state, whole = decision.state if decision else outcome.after, _of_the_whole_pod(table, blocking)
+    whole = _of_the_whole_pod(table, blocking)
     also = _also(outcome, table, blocking)
-    around = circumstances(outcome, (blocking, also), state, whole=whole)
+    around = circumstances(outcome, (blocking, also), whole=whole)
     told = {row.resource: row.requested for row in blocking}
     return Refusal(
         stage=_stage(outcome, blocking),

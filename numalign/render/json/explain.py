@@ -18,6 +18,7 @@ from numalign.render.text.refusal.why import why
 
 if TYPE_CHECKING:
     from numalign.analysis.circumstances import Amount
+    from numalign.analysis.loose import Loose
     from numalign.analysis.matrix import Matrix
     from numalign.analysis.placement import Placement
     from numalign.analysis.refusal import Refusal
@@ -99,10 +100,24 @@ def matrix_json(table: Matrix) -> Data:
                     {"numaNode": numa, "free": cell.free, "total": cell.total, "verdict": cell.verdict}
                     for numa, cell in zip(table.nodes, row.cells, strict=True)
                 ],
+                **_apart(row.loose),
             }
             for row in table.rows
         ],
         "nodesWithAll": [numa for place, numa in enumerate(table.nodes) if table.fits(place)],
+    }
+
+
+def _apart(devices: Loose | None) -> Data:
+    """Write where devices lie that are on no node or on several, which the nodes do not tell."""
+    if devices is None or not devices.apart:
+        return {}
+    return {
+        "devices": [
+            {"numaNodes": list(ids(mask)), "free": free, "total": total}
+            for mask, free, total in (*sorted(devices.places), (0, *devices.nowhere))
+            if total
+        ]
     }
 
 

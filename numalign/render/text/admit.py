@@ -177,7 +177,7 @@ def memory_text(holding: Holding) -> str:
 
 def refusal_document(group: RefusedAlike) -> Document:
     """Tell one refusal so that a person can act on it."""
-    from numalign.render.text.matrix import matrix_table
+    from numalign.render.text.matrix import matrix_notes, matrix_table
     from numalign.render.text.refusal.why import why
 
     told = group.refusal
@@ -187,7 +187,7 @@ def refusal_document(group: RefusedAlike) -> Document:
     if told.reason and told.message:
         document.append(Line(f"  {told.message}"))
     if told.matrix is not None and told.matrix.rows:
-        document.append(matrix_table(told.matrix))
+        document += [matrix_table(told.matrix), *(Line(f"  {text}") for text in matrix_notes(told.matrix))]
     return [*document, *(Line(f"  {text}") for text in why(told))]
 
 

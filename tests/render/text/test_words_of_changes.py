@@ -86,7 +86,7 @@ from tests.render.text.test_explanation_words import recorded
             [
                 (
                     "on an empty machine: hugepages-2Mi: container c0 asks for 2Mi, and nodes 0,2,4, chosen for it, "
-                    "have 0 free, as i0 holds 2Gi"
+                    "have 0 free, as i0 holds 2048Mi"
                 ),
                 ("on an empty machine: what init containers leave does not count in this; it does in what follows"),
                 "on an empty machine: so nodes are looked for again, with nodes 0,2,4 among them",
@@ -115,8 +115,8 @@ from tests.render.text.test_explanation_words import recorded
                     "leaves 19.8: 19 whole"
                 ),
                 (
-                    "why no more: memory: 35688.29Mi asked (s0 3267.29Mi + c0 32421Mi), the whole machine has "
-                    "35687.99Mi free (node 0: 35687.99Mi of 65095.99Mi)"
+                    "why no more: memory: 35688.3Mi asked (s0 3267.3Mi + c0 32421Mi), the whole machine has "
+                    "35688.0Mi free (node 0: 35688.0Mi of 65096.0Mi)"
                 ),
             ],
             id="a sum and its parts have one unit",
