@@ -15,6 +15,7 @@ from numalign.render.text.because import because, unaligned
 from numalign.render.text.changes import Advice, change_text, what_text
 from numalign.render.text.details import alternatives_json, merging_json
 from numalign.render.text.refusal.why import why
+from numalign.render.text.settings import stale_files
 
 if TYPE_CHECKING:
     from numalign.analysis.circumstances import Amount
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from numalign.analysis.refusal import Refusal
     from numalign.analysis.unpinned import Unpinned
     from numalign.analysis.whatif.change import WayOut
+    from numalign.analysis.whatif.past import Held
     from numalign.errors import Notice, StartError
     from numalign.kubelet.config import KubeletConfig
     from numalign.kubelet.setup import Setup
@@ -155,7 +157,8 @@ def _change(config: KubeletConfig, told: ExplainedPod, change: WayOut, after: Po
         "parts": [
             {
                 "text": what_text(part.change, config, told.containers),
-                "because": because(part, told.refusal, after),
+                "because": because(part, told.refusal, after, config, alone=len(change.parts) < 2),
+                "holds": [_held(one) for one in part.held],
             }
             for part in change.parts
         ],
@@ -169,13 +172,40 @@ def _change(config: KubeletConfig, told: ExplainedPod, change: WayOut, after: Po
                 "resource": resource,
                 "asked": quantity_text(change.asked[container, resource]),
                 "ask": quantity_text(nano),
+                "orElse": quantity_text(less) if (less := change.or_else.get((container, resource))) else None,
             }
             for (container, resource), nano in change.amounts.items()
         ],
+        "together": [
+            {
+                "resource": keys[0][1],
+                "containers": [name for name, _ in keys],
+                "ask": quantity_text(sum(change.amounts[key] for key in keys)),
+            }
+            for keys in change.together
+        ],
         "settings": dict(change.flags),
+        "anew": change.anew
+        and {"admitted": [_held(one) for one in change.anew.newcomers], "elsewhere": list(change.anew.moved)},
+        "deleteStateFiles": stale_files(change, config),
         "machine": change.machine or None,
         "hardware": [f"--{flag} {text}" for flag, text in change.hardware],
         "command": command,
+    }
+
+
+def _held(one: Held) -> Data:
+    """Write what a pod holds; a place is a set of NUMA nodes, an empty one where nobody knows it."""
+    return {
+        "pod": one.name,
+        "holds": [
+            {
+                "resource": each.resource,
+                "amount": each.amount,
+                "places": [{"numaNodes": list(ids(mask)), "amount": amount} for mask, amount in each.places],
+            }
+            for each in one.amounts
+        ],
     }
 
 

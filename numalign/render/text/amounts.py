@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import takewhile
 
@@ -159,3 +160,12 @@ def quantity_text(nano: int) -> str:
 def as_asked_text(resource: str, nano: int) -> str:
     """Write what a manifest asks for; a part of a byte as the `1.6Gi` that it comes from."""
     return with_decimals(nano) if is_bytes(resource) and nano % NANO else quantity_text(nano)
+
+
+def readable_text(resource: str, nano: int) -> str:
+    """Write what a manifest asks for; beside a long number of bytes the same in a unit that can be taken in."""
+    text = as_asked_text(resource, nano)
+    digits = re.match(r"\d+", text)
+    if not is_bytes(resource) or nano % NANO or digits is None or int(digits[0]) < _LONG:
+        return text
+    return f"{text} ({bytes_text(nano // NANO).replace('.0', '')})"
