@@ -202,13 +202,16 @@ def circumstances(outcome: Outcome, rows: tuple[Sequence[Row], Sequence[Row]], *
     )
 
 
-def amounts(outcome: Outcome, found: Circumstances, told: Mapping[str, int]) -> tuple[Amount, ...]:
+def amounts(
+    outcome: Outcome, found: Circumstances, told: Mapping[str, int], looked_up: ResourcePairs = ()
+) -> tuple[Amount, ...]:
     """List the amounts in the way that no decision tells.
 
     Args:
         outcome: the refusal.
         found: its circumstances.
         told: resource -> amount asked, of what the decision tells.
+        looked_up: what the kubelet falls over, where it does.
     """
     node, state = outcome.before.node, outcome.after
     written = [_of_shortage(one) for one in outcome.fit.failures if isinstance(one, Shortage)] if outcome.fit else []
@@ -220,7 +223,7 @@ def amounts(outcome: Outcome, found: Circumstances, told: Mapping[str, int]) -> 
         written.append(Amount(one.resource, one.nano, (total - free) * NANO, total * NANO))
     written += [_whole(one.resource, one.requested, 0, one.capacity) for one in found.sums]
     if not written and not told and not outcome.fit:
-        for name, amount in _asked(outcome):
+        for name, amount in looked_up or _asked(outcome):
             free, total = on_the_machine(node, outcome.before.state, name)
             written.append(_whole(name, amount, total - free, total))
     return tuple(dict.fromkeys(written))

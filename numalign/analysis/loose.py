@@ -21,6 +21,8 @@ class Loose(NamedTuple):
     """How many free ones lie on a node: only these count where the policy asks for nodes."""
     total: int
     """How many healthy ones there are."""
+    told: tuple[int, ...] = ()
+    """What the plugin tells of those on no node: ids that are none of this machine's, ascending."""
 
     @property
     def apart(self) -> bool:
@@ -43,4 +45,7 @@ def loose(node: Node, state: NodeState, name: str) -> Loose:
         there[span] = there.get(span, 0) | bit
     places = tuple((mask, *count(devices)) for mask, devices in there.items() if devices)
     placed = (resource.healthy & ~homeless & ~taken).bit_count()
-    return Loose(count(homeless), places, placed, resource.healthy.bit_count())
+    told = (
+        numa for place, one in enumerate(resource.devices) if homeless >> place & 1 for numa in one.numa_nodes or ()
+    )
+    return Loose(count(homeless), places, placed, resource.healthy.bit_count(), tuple(sorted(set(told))))

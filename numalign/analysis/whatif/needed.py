@@ -92,6 +92,40 @@ def covers(change: WayOut, other: WayOut) -> bool:
     )
 
 
+def besides(situation: Situation, outcome: Outcome, ways: Iterable[WayOut]) -> Iterator[Refusal]:
+    """Tell what else refuses the pod for ever, whatever is done about the rest: a refusal for each resource.
+
+    The kubelet tells what it meets first. So all of the nearest change on this machine is done but what is about one
+    resource, or about one setting.
+    """
+    nearest = next((one for one in ways if not one.machine and not one.hardware), None)
+    if nearest is None or len(nearest.parts) < 2:
+        return
+    tries, told = _Tries(situation, outcome, {}), set(taken_apart(outcome).resources)
+    for part in _by_resource(nearest):
+        if told.issuperset(name for _, name in part.amounts) and not part.flags:
+            continue
+        rest = _rest(nearest, part)
+        tried = tries.attempt(rest)
+        found = None if tried is None or tried.admit else _taken_apart(tried, rest, part)
+        if found is None or not found.lasting or found.around.reduced & set(found.resources):
+            continue  # what a change only brings about is told where it stands
+        if not told.issuperset(found.resources):
+            told.update(found.resources)
+            yield found
+
+
+def _by_resource(change: WayOut) -> Iterator[WayOut]:
+    """Take a change apart as `_parts` does, the amounts of one resource together; without the pods to move."""
+    parts = [part for part in _parts(change) if not part.pods]
+    for name in dict.fromkeys(name for _, name in change.amounts):
+        amounts = {key: nano for key, nano in change.amounts.items() if key[1] == name}
+        asked = {key: change.asked[key] for key in amounts}
+        parts = [part for part in parts if not amounts.keys() >= part.amounts.keys() or not part.amounts]
+        parts.append(WayOut("request", change.cost, change.aligned, amounts=amounts, asked=asked))
+    yield from parts
+
+
 def reasons(situation: Situation, outcome: Outcome, changes: Iterable[WayOut]) -> Iterator[WayOut]:
     """Say of each part of changes why it is needed."""
     for change in changes:

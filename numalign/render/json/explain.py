@@ -14,11 +14,13 @@ from numalign.render.text.amounts import quantity_text
 from numalign.render.text.because import because, unaligned
 from numalign.render.text.changes import Advice, change_text, what_text
 from numalign.render.text.details import alternatives_json, merging_json
+from numalign.render.text.refusal.crash import first_of_all
 from numalign.render.text.refusal.why import why
 from numalign.render.text.settings import stale_files
 
 if TYPE_CHECKING:
     from numalign.analysis.circumstances import Amount
+    from numalign.analysis.crash import Crash
     from numalign.analysis.loose import Loose
     from numalign.analysis.matrix import Matrix
     from numalign.analysis.placement import Placement
@@ -53,7 +55,7 @@ def _pod(config: KubeletConfig, told: ExplainedPod, advice: Advice) -> Data:
     return {
         **pod_json(told.pod),
         "decisions": [matrix_json(table) for table in told.matrices],
-        "refusal": None if told.refusal is None else _refusal(told.refusal),
+        "refusal": None if told.refusal is None else _refusal(told.refusal, told.besides),
         "changes": [
             _change(config, told, change, after, command)
             for change, after, command in zip(told.changes, told.after, advice.changes, strict=True)
@@ -116,14 +118,19 @@ def _apart(devices: Loose | None) -> Data:
         return {}
     return {
         "devices": [
-            {"numaNodes": list(ids(mask)), "free": free, "total": total}
+            {
+                "numaNodes": list(ids(mask)),
+                "free": free,
+                "total": total,
+                **({} if mask else {"told": list(devices.told)}),
+            }
             for mask, free, total in (*sorted(devices.places), (0, *devices.nowhere))
             if total
         ]
     }
 
 
-def _refusal(refusal: Refusal) -> Data:
+def _refusal(refusal: Refusal, besides: Sequence[Refusal]) -> Data:
     return {
         "stage": refusal.stage,
         "reason": refusal.reason,
@@ -133,6 +140,33 @@ def _refusal(refusal: Refusal) -> Data:
         "amounts": [_amount(one) for one in refusal.amounts],
         "why": list(why(refusal)),
         "never": refusal.never,
+        "besides": [
+            {
+                "stage": one.stage,
+                "container": one.at,
+                "resources": list(one.resources),
+                "amounts": [_amount(amount) for amount in one.told],
+                "why": list(why(one)),
+            }
+            for one in besides
+        ],
+        "crash": None if refusal.crash is None else _crash(refusal.crash),
+    }
+
+
+def _crash(crash: Crash) -> Data:
+    return {
+        "kind": crash.kind,
+        "advice": first_of_all(crash),
+        "missing": [
+            {
+                "resource": one.resource,
+                "requested": one.requested,
+                "containers": list(one.containers),
+                "numaNodes": list(ids(one.nodes)),
+            }
+            for one in crash.missing
+        ],
     }
 
 

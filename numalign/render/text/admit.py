@@ -184,7 +184,7 @@ def refusal_document(group: RefusedAlike) -> Document:
     more = f" and {group.number - 1} more" if group.number > 1 else ""
     where = f", container {told.container}" if told.container else ""
     document: list[Line | Table] = [Line(f"{group.first.name}{more}{where}: {told.reason or told.stage}", "bad")]
-    if told.reason and told.message:
+    if told.message:
         document.append(Line(f"  {told.message}"))
     if told.matrix is not None and told.matrix.rows:
         document += [matrix_table(told.matrix), *(Line(f"  {text}") for text in matrix_notes(told.matrix))]

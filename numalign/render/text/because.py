@@ -156,7 +156,8 @@ def next_in_the_way(told: ExplainedPod) -> Iterator[str]:
     if rivals or not many:
         return
     number, change = next(iter(many.items()))
-    others = _not_named(refusal, change.amounts)
+    besides = {name for one in told.besides for name in one.resources}
+    others = [key for key in _not_named(refusal, change.amounts) if key[1] not in besides]
     if not others or len(others) == len(change.amounts):
         return
     # What one change leaves alone is in the way only as long as something else stays as it is.

@@ -321,8 +321,8 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
             [
                 "amd.com/gpu: 2 asked, the whole machine never has more than 1 (on no known node: 1 of 1)",
                 (
-                    "amd.com/gpu: policy restricted takes only devices whose plugin tells their NUMA node, and of "
-                    "these none is free; if it told none, all would count"
+                    "amd.com/gpu: the plugin puts them on NUMA node -1, which this machine does not have, so policy "
+                    "restricted takes none of them; if it told no node, all would count"
                 ),
             ],
             id="why one device of no known node would not do either",

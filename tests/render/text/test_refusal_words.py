@@ -41,10 +41,38 @@ def with_gpus(*devices: Device) -> Machine:
                 f"{GPU}: 2 asked, 3 free in all (node 0: 1 of 1, on no known node: 2 of 2)",
                 (
                     f"{GPU}: policy restricted takes only devices whose plugin tells their NUMA node, and of these "
-                    "1 is free; if it told none, all would count"
+                    "1 is free; if it told none of any, all would count"
                 ),
             ],
             id="devices whose node nobody tells do not count",
+        ),
+        pytest.param(
+            config("restricted"),
+            pod("p", 1, gpu=1),
+            (),
+            with_gpus(Device("a", (-1,)), Device("b", (7,))),
+            [
+                f"{GPU}: 1 asked, 2 free in all (on no known node: 2 of 2)",
+                (
+                    f"{GPU}: the plugin puts them on NUMA nodes -1, 7, which this machine does not have, so policy "
+                    "restricted takes none of them; if it told no node, all would count"
+                ),
+            ],
+            id="devices on nodes that the machine does not have are taken by no policy that chooses nodes",
+        ),
+        pytest.param(
+            config("restricted"),
+            pod("p", 1, gpu=2),
+            (),
+            with_gpus(Device("a", (0,)), Device("b", (-1,))),
+            [
+                f"{GPU}: 2 asked, 2 free in all (node 0: 1 of 1, on no known node: 1 of 1)",
+                (
+                    f"{GPU}: policy restricted takes only devices whose plugin tells their NUMA node (NUMA node -1 is "
+                    "none of this machine), and of these 1 is free; if it told none of any, all would count"
+                ),
+            ],
+            id="a device on a node that the machine does not have beside one on a node",
         ),
         pytest.param(
             config("restricted"),

@@ -59,7 +59,7 @@ from tests.render.text.test_explanation_words import recorded
             "e2e-d-02671",
             3,
             [
-                "to change nvidia.com/gpu alone is not enough: 1. says what else changes",
+                "besides: cpu: 5 asked, but full-pcpus-only gives out whole cores of 2 threads: ask for 4 or 6",
                 (
                     "why: nvidia.com/gpu: 2 asked, the whole machine never has more than 1, and has 0 free then "
                     "(node 0: 0 of 0, node 1: 0 of 0, node 2: 0 of 1, node 3: 0 of 0)"

@@ -90,7 +90,14 @@ def _cannot_be_used(row: Row, refusal: Refusal) -> Iterator[str]:
 
 def _only_placed(row: Row, loose: Loose, policy: str) -> Iterator[str]:
     """Say that devices of no known node do not count, where there are any."""
-    if loose.nowhere[1]:
-        free = {0: "none is free", 1: "1 is free"}.get(loose.placed, f"{loose.placed} are free")
-        only = f"policy {policy} takes only devices whose plugin tells their NUMA node"
-        yield f"{row.resource}: {only}, and of these {free}; if it told none, all would count"
+    if not loose.nowhere[1]:
+        return
+    ids = f"NUMA node{'s' * (len(loose.told) > 1)} {', '.join(map(str, loose.told))}"
+    if not any(total for *_, total in loose.places):
+        which = f"the plugin puts them on {ids}, which this machine does not have"
+        yield f"{row.resource}: {which}, so policy {policy} takes none of them; if it told no node, all would count"
+        return
+    free = {0: "none is free", 1: "1 is free"}.get(loose.placed, f"{loose.placed} are free")
+    wrong = f" ({ids} is none of this machine)" if loose.told else ""
+    only = f"policy {policy} takes only devices whose plugin tells their NUMA node{wrong}"
+    yield f"{row.resource}: {only}, and of these {free}; if it told none of any, all would count"
