@@ -101,7 +101,7 @@ def besides(situation: Situation, outcome: Outcome, ways: Iterable[WayOut]) -> I
     nearest = next((one for one in ways if not one.machine and not one.hardware), None)
     if nearest is None or len(nearest.parts) < 2:
         return
-    tries, told = _Tries(situation, outcome, {}), set(taken_apart(outcome).resources)
+    tries, told = Tries(situation, outcome, {}), set(taken_apart(outcome).resources)
     for part in _by_resource(nearest):
         if told.issuperset(name for _, name in part.amounts) and not part.flags:
             continue
