@@ -1,8 +1,8 @@
 """The base of numalign's values: `typing.NamedTuple`, but many times quicker to import.
 
 For every class typing compiles each annotation, to check its form, and a `__new__`; a short command makes a hundred
-classes, which took a sixth of its time. Here forms are mypy's business, and `__new__` is compiled once for each number
-of fields: of two classes with equally many only the names of the parameters differ.
+classes, which took a sixth of its time. Here forms are mypy's business, and `__new__` stands ready for each number of
+fields: of two classes with equally many only the names of the parameters differ.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from typing import NamedTuple as NamedTuple
 else:
     from collections import _tuplegetter
-    from functools import cache
     from types import FunctionType
 
     _new = tuple.__new__
@@ -43,12 +42,45 @@ else:
         def __getnewargs__(self):
             return tuple(self)
 
-    @cache
+    _READY = (
+        lambda _c: _new(_c, ()),
+        lambda _c, a: _new(_c, (a,)),
+        lambda _c, a, b: _new(_c, (a, b)),
+        lambda _c, a, b, c: _new(_c, (a, b, c)),
+        lambda _c, a, b, c, d: _new(_c, (a, b, c, d)),
+        lambda _c, a, b, c, d, e: _new(_c, (a, b, c, d, e)),
+        lambda _c, a, b, c, d, e, f: _new(_c, (a, b, c, d, e, f)),
+        lambda _c, a, b, c, d, e, f, g: _new(_c, (a, b, c, d, e, f, g)),
+        lambda _c, a, b, c, d, e, f, g, h: _new(_c, (a, b, c, d, e, f, g, h)),
+        lambda _c, a, b, c, d, e, f, g, h, i: _new(_c, (a, b, c, d, e, f, g, h, i)),
+        lambda _c, a, b, c, d, e, f, g, h, i, j: _new(_c, (a, b, c, d, e, f, g, h, i, j)),
+        lambda _c, a, b, c, d, e, f, g, h, i, j, k: _new(_c, (a, b, c, d, e, f, g, h, i, j, k)),
+        lambda _c, a, b, c, d, e, f, g, h, i, j, k, m: _new(_c, (a, b, c, d, e, f, g, h, i, j, k, m)),
+        lambda _c, a, b, c, d, e, f, g, h, i, j, k, m, n: _new(_c, (a, b, c, d, e, f, g, h, i, j, k, m, n)),
+        lambda _c, a, b, c, d, e, f, g, h, i, j, k, m, n, o: _new(_c, (a, b, c, d, e, f, g, h, i, j, k, m, n, o)),
+        lambda _c, a, b, c, d, e, f, g, h, i, j, k, m, n, o, p: _new(_c, (a, b, c, d, e, f, g, h, i, j, k, m, n, o, p)),
+        lambda _c, a, b, c, d, e, f, g, h, i, j, k, m, n, o, p, q: _new(
+            _c, (a, b, c, d, e, f, g, h, i, j, k, m, n, o, p, q)
+        ),
+        lambda _c, a, b, c, d, e, f, g, h, i, j, k, m, n, o, p, q, r: _new(
+            _c, (a, b, c, d, e, f, g, h, i, j, k, m, n, o, p, q, r)
+        ),
+        lambda _c, a, b, c, d, e, f, g, h, i, j, k, m, n, o, p, q, r, s: _new(
+            _c, (a, b, c, d, e, f, g, h, i, j, k, m, n, o, p, q, r, s)
+        ),
+        lambda _c, a, b, c, d, e, f, g, h, i, j, k, m, n, o, p, q, r, s, t: _new(
+            _c, (a, b, c, d, e, f, g, h, i, j, k, m, n, o, p, q, r, s, t)
+        ),
+    )
+    """Number of fields -> `__new__`."""
+
     def _code(number):
-        """Compile the `__new__` of any class with so many fields."""
+        """Return the code of the `__new__` of any class with so many fields; of very many it is compiled."""
+        if number < len(_READY):
+            return _READY[number].__code__
         parameters = "".join(f", _{index}" for index in range(number))
         values = "".join(f"_{index}, " for index in range(number))
-        return eval(f"lambda _cls{parameters}: _new(_cls, ({values}))").__code__  # noqa: S307 (the text is ours)
+        return eval(f"lambda _c{parameters}: _new(_c, ({values}))").__code__  # noqa: S307 (the text is ours)
 
     class _Maker(type):
         """Makes the tuple's class out of the body of a class statement."""
@@ -65,7 +97,7 @@ else:
             new.__annotations__ = body.get("__annotations__", {})
             body |= {field: _tuplegetter(index, None) for index, field in enumerate(fields)}
             body |= {"__slots__": (), "__new__": new, "_fields": fields, "__match_args__": fields}
-            return type(name, (_Values,), {**body, "_field_defaults": defaults})
+            return type(name, (_Values, *bases[1:]), {**body, "_field_defaults": defaults})
 
     class NamedTuple(metaclass=_Maker):
         """What a class statement names as its base; the class that comes of it is a tuple."""

@@ -83,9 +83,7 @@ def test_the_code_says_any_seldom() -> None:
 
 
 def test_values_are_those_that_are_quick_to_import() -> None:
-    """A generic one may take typing's NamedTuple: `numalign.values` does not know `Generic`."""
-    typings = {module for module in MODULES if "typing.NamedTuple" in code.imports(module)}
-    assert {module for module in typings if "typing.Generic" not in code.imports(module)} == {"numalign.values"}
+    assert {module for module in MODULES if "typing.NamedTuple" in code.imports(module)} == {"numalign.values"}
 
 
 def test_values_of_many_fields_are_made_with_keywords() -> None:

@@ -7,10 +7,13 @@ import pickle
 import re
 import typing
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from numalign.values import NamedTuple
+
+Item = typing.TypeVar("Item")
 
 
 class Pair(NamedTuple):
@@ -62,6 +65,26 @@ def test_its_values_are_tuples_with_what_the_class_gives_them() -> None:
     assert hash(pair) == hash((1, 2))
     assert (pair.total, Pair.of(3).second, str(Pair(second=5, first=4))) == (3, 3, "4, 5")
     assert not hasattr(pair, "__dict__")
+
+
+@pytest.mark.parametrize("number", [*range(25), 40])
+def test_it_may_have_any_number_of_fields(number: int) -> None:
+    fields = [f"field_{index}" for index in range(number)]
+    made: Any = type(NamedTuple)("Many", (NamedTuple,), {"__annotations__": dict.fromkeys(fields, "int")})
+    values = tuple(range(number))
+    assert made(*values) == made(**dict(zip(fields, values, strict=True))) == values
+    assert list(inspect.signature(made).parameters) == fields
+
+
+class Held(NamedTuple, typing.Generic[Item]):
+    """A value of some type."""
+
+    item: Item
+
+
+def test_it_may_be_generic() -> None:
+    held: Held[int] = Held(1)
+    assert (held, held.item, Held[int](item=2)) == ((1,), 1, (2,))
 
 
 @pytest.mark.parametrize("made", [Pair, TypingPair])
