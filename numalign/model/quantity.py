@@ -38,7 +38,7 @@ _SUFFIX_ERROR = "unable to parse quantity's suffix"
 _NUMBER_ERROR = "unable to parse numeric part of quantity"
 _TOO_LONG = f"numbers of more than {MAX_DIGITS} digits are not read"
 
-_SHAPE = re.compile(r"([+-]?)([0-9]*+)(?:\.([0-9]*+))?([eEinumkKMGTP]*+)([+-]?[0-9]*+)")
+_SHAPE: Final = r"([+-]?)([0-9]*+)(?:\.([0-9]*+))?([eEinumkKMGTP]*+)([+-]?[0-9]*+)"
 _BINARY: Final = {"Ki": (10, 11), "Mi": (20, 8), "Gi": (30, 5), "Ti": (40, 2), "Pi": (50, 0), "Ei": (60, 0)}
 """Suffix -> power of two, and how many digits a short form may have (rule 50)."""
 _DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
@@ -89,7 +89,7 @@ def parse(text: str) -> Quantity:
 
 def _parse_any(text: str) -> Quantity:
     """Read a text of any shape, rule by rule."""
-    match = _SHAPE.fullmatch(text) if text else None
+    match = re.fullmatch(_SHAPE, text) if text else None
     if match is None:
         raise QuantityError(_SHAPE_ERROR)
     sign, before, after, letters, tail = match.groups(default="")
@@ -139,7 +139,7 @@ def _binary(before: str, after: str, suffix: str, negative: bool, numberless: bo
 
 def exponent(text: str) -> int | None:
     """Find the power of ten that the kubelet counts a readable text in; None: it keeps the long form (rules 38, 50)."""
-    match = _SHAPE.fullmatch(text)
+    match = re.fullmatch(_SHAPE, text)
     if match is None:
         raise QuantityError(_SHAPE_ERROR)
     _, before, after, letters, tail = match.groups(default="")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -16,8 +15,6 @@ NATIVE: Final = (CPU, MEMORY, EPHEMERAL_STORAGE)
 HUGEPAGES: Final = "hugepages-"
 """Begins the name of each huge page resource; the page size follows."""
 
-_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_QUALIFIED = rf"(?P<prefix>{_LABEL}(\.{_LABEL})*)/(?P<name>[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)"
 _QUOTA_PREFIX = "requests."
 
 
@@ -50,8 +47,8 @@ def is_extended(resource: str) -> bool:
     """Tell whether a name is an extended resource (docs/rules/admission-fit.md 1.4)."""
     if "/" not in resource or "kubernetes.io/" in resource or resource.startswith(_QUOTA_PREFIX):
         return False
-    match = re.fullmatch(_QUALIFIED, _QUOTA_PREFIX + resource)
-    return match is not None and len(match["prefix"]) <= 253 and len(match["name"]) <= 63
+    domain, _, name = resource.partition("/")
+    return is_subdomain(_QUOTA_PREFIX + domain) and is_qualified(name)
 
 
 def is_countable(resource: str) -> bool:
@@ -81,3 +78,26 @@ def whole(resource: str, nano: int) -> int:
 def unit_of(resource: str) -> int:
     """Return the billionths in what the fit check counts in: a milli-CPU, or one unit."""
     return MILLI if resource == CPU else NANO
+
+
+# What an API server takes as a name. Patterns would say it shorter, and cost each start their compilation.
+
+
+def is_label(name: str) -> bool:
+    """Tell whether a name is one word: lower-case letters, digits and '-', at most 63, begins and ends alphanumeric."""
+    return len(name) <= 63 and _is_word(name)
+
+
+def is_subdomain(name: str) -> bool:
+    """Tell whether an API server takes a name of a pod, a Node or another object of its own: words and dots."""
+    return len(name) <= 253 and all(map(_is_word, name.split(".")))
+
+
+def is_qualified(name: str) -> bool:
+    """Tell whether a name can stand behind a domain: letters, digits, '-', '_', '.', at most 63, ends alphanumeric."""
+    bare = name.replace("-", "").replace("_", "").replace(".", "")
+    return len(name) <= 63 and name.isascii() and bare.isalnum() and name[0].isalnum() and name[-1].isalnum()
+
+
+def _is_word(text: str) -> bool:
+    return text.isascii() and text.replace("-", "").isalnum() and text == text.lower() == text.strip("-")

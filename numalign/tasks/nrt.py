@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from numalign.errors import InputError, Notice
 from numalign.kubelet import admission
-from numalign.model.apiserver.validation import is_subdomain
 from numalign.model.machine import Machine
+from numalign.model.resources import is_subdomain
 from numalign.results.nrt import CheckedNRT, NRTCheckResult
 from numalign.scheduler import fingerprint
 from numalign.scheduler.node import ClusterNode, Fleet

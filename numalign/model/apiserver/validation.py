@@ -6,7 +6,6 @@ names the field, says what is wrong and what would be right.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -16,7 +15,15 @@ from numalign.model.apiserver.types import Problem, misfits, shown
 from numalign.model.path import child
 from numalign.model.pod import Container, Manifest
 from numalign.model.quantity import NANO, Quantity, QuantityError, canonical, parse
-from numalign.model.resources import NATIVE, is_extended, is_hugepages, page_size
+from numalign.model.resources import (
+    NATIVE,
+    is_extended,
+    is_hugepages,
+    is_label,
+    is_qualified,
+    is_subdomain,
+    page_size,
+)
 
 
 def validate(manifest: Manifest, *, named: bool = True) -> tuple[Problem, ...]:
@@ -32,19 +39,6 @@ def validate(manifest: Manifest, *, named: bool = True) -> tuple[Problem, ...]:
 
 # Names
 
-_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_QUALIFIED = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
-
-
-def _is_label(name: str) -> bool:
-    return len(name) <= 63 and _LABEL.fullmatch(name) is not None
-
-
-def is_subdomain(name: str) -> bool:
-    """Tell whether an API server takes a name of a pod, a Node or another object of its own."""
-    return len(name) <= 253 and _SUBDOMAIN.fullmatch(name) is not None
-
 
 def _names(manifest: Manifest, named: bool) -> Iterator[Problem]:
     metadata = manifest.get("metadata") or {}
@@ -56,7 +50,7 @@ def _names(manifest: Manifest, named: bool) -> Iterator[Problem]:
         )
     elif not name and named and not metadata.get("generateName"):
         yield Problem("metadata.name", "missing; a pod needs a name or a generateName")
-    if metadata.get("namespace") and named and not _is_label(metadata["namespace"]):
+    if metadata.get("namespace") and named and not is_label(metadata["namespace"]):
         yield Problem("metadata.namespace", f"{shown(metadata['namespace'])} is no name: {_LABEL_RULE}")
     given = (manifest.get("status") or {}).get("qosClass")
     if given and given not in ("Guaranteed", "Burstable", "BestEffort"):
@@ -88,7 +82,7 @@ def _containers(spec: Manifest) -> Iterator[Problem]:
 def _container_name(name: str, path: str, seen: dict[str, str]) -> Iterator[Problem]:
     if name in seen:
         yield Problem(path, f"{shown(name)} is also the name of {seen[name]}; names of containers are unique in a pod")
-    elif not _is_label(name):
+    elif not is_label(name):
         yield Problem(path, f"{shown(name)} is no container name: {_LABEL_RULE}")
     seen.setdefault(name, path.removesuffix(".name"))
 
@@ -143,7 +137,7 @@ def _resource_name(name: str, path: str) -> Iterator[Problem]:
             )
         return
     native = "kubernetes.io/" in name
-    if not (is_subdomain(prefix) and len(rest) <= 63 and _QUALIFIED.fullmatch(rest)) or (
+    if not (is_subdomain(prefix) and is_qualified(rest)) or (
         not native and (name.startswith("requests.") or len(prefix) > 253 - len("requests."))
     ):
         yield Problem(path, f"{shown(name)} is no resource name: expected DOMAIN/NAME such as nvidia.com/gpu")

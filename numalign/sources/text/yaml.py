@@ -200,7 +200,7 @@ def iter_documents(source: bytes | str, name: str) -> Iterator[Document]:
     text = source if isinstance(source, str) else _decoded(source, name)
     del source
     text = text.removeprefix("\ufeff")
-    if not re.match(r"\s*[{\[]", text):
+    if not text.lstrip().startswith(("{", "[")):
         return _from_yaml(text, name)
     from numalign.sources.text.json import read_json
 

@@ -316,18 +316,21 @@ _CONSTANTS: Final[dict[str, object]] = {
     **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), float("inf")),
     **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -float("inf")),
 }
-_INTEGER: Final = re.compile(r"([-+]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)")
-_FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_INTEGER: Final = r"([-+]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)"
+_FLOAT: Final = r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?"
+_ENDS_OF_NUMBERS: Final = frozenset("0123456789abcdefABCDEF._")
 
 
 def resolve(text: str) -> Any:
     """Read a plain scalar as Kubernetes' tools do: null, boolean, number, else text (dates too)."""
     if text in _CONSTANTS:
         return _CONSTANTS[text]
-    if text[0] not in "0123456789+-.":
+    if text[0] not in "0123456789+-." or text[-1] not in _ENDS_OF_NUMBERS:
         return text
+    if text[0] in "123456789" and text.isdecimal() and text.isascii() and len(text) < 19:
+        return int(text)
     bare = text.replace("_", "") if text[0] != "." else text
-    match = _INTEGER.fullmatch(bare)
+    match = re.fullmatch(_INTEGER, bare)
     if match and len(bare) < 100:
         digits = match[2]
         base = 10
@@ -338,7 +341,7 @@ def resolve(text: str) -> Any:
         number = -number if match[1] == "-" else number
         if -(2**63) <= number < 2**64:
             return number
-    if _FLOAT.fullmatch(bare):
+    if re.fullmatch(_FLOAT, bare):
         number_ = float(bare)
         if number_ not in (float("inf"), -float("inf")):
             return number_
