@@ -11,7 +11,6 @@ from typing import Literal
 
 from numalign.analysis.alignment import memory_width
 from numalign.analysis.handed import Handed, handed_on
-from numalign.analysis.loose import Loose, loose
 from numalign.kubelet.demand import PodDemand
 from numalign.kubelet.node import Decision, Node, NodeState
 from numalign.kubelet.topology.hints import CANNOT_FIT, NO_PREFERENCE, HintFamily, HintList, Hints
@@ -49,8 +48,6 @@ class Row(NamedTuple):
     """How few nodes could hold it on an empty machine; 0: the resource has no opinion."""
     possible: bool
     """Some set of nodes holds it now; of devices that no node has, the machine does."""
-    loose: Loose | None = None
-    """Of devices: where they lie, each counted once."""
 
     @property
     def unplaced(self) -> bool:
@@ -67,8 +64,6 @@ class Matrix(NamedTuple):
     """NUMA node ids, ascending."""
     rows: tuple[Row, ...]
     """Sorted by resource name, `cpu` and `memory` first."""
-    policy: str
-    """The policy that held there."""
 
     def fits(self, column: int) -> bool:
         """Tell whether one node alone could hold everything."""
@@ -94,7 +89,7 @@ def matrix(node: Node, pod: PodDemand, decision: Decision) -> Matrix:
         if name in answers or _limits(node, name)
     ]
     rows.sort(key=lambda row: ({"cpu": 0, "memory": 1}.get(row.resource, 2), row.resource))
-    return Matrix(decision.container, ids, tuple(rows), node.policy_of(decision.container))
+    return Matrix(decision.container, ids, tuple(rows))
 
 
 def _bound(state: NodeState, row: Row, ids: tuple[int, ...], handed: Sequence[Handed]) -> Row:
@@ -138,9 +133,9 @@ def _row(node: Node, state: NodeState, name: str, amount: int, hints: Hints, ids
             verdicts.append("no")
     cells = tuple(Cell(free, total, verdict) for (free, total), verdict in zip(amounts, verdicts, strict=True))
     everywhere = sum(cell.free for cell in cells)
-    width, devices = 0, None
+    width = 0
     if name in node.device.resources:
-        resource, devices = node.device.resources[name], loose(node, state, name)
+        resource = node.device.resources[name]
         everywhere = (resource.healthy & ~state.device.allocated.get(name, 0)).bit_count()
         width = resource.width(amount) if resource.aware else 0
     elif name == "cpu" and node.cpu.static:
@@ -149,7 +144,7 @@ def _row(node: Node, state: NodeState, name: str, amount: int, hints: Hints, ids
         # Its own: memory and huge pages share their hints, so that the widest of them decides for all.
         width = memory_width(node, name, amount)
     possible = hints != CANNOT_FIT and (hints != NO_PREFERENCE or everywhere >= amount)
-    return Row(name, amount, cells=cells, free=everywhere, width=width, possible=possible, loose=devices)
+    return Row(resource=name, requested=amount, cells=cells, free=everywhere, width=width, possible=possible)
 
 
 def _stands_alone(state: NodeState, node: Node, name: str, numa: int) -> bool:

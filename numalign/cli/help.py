@@ -31,7 +31,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
         *("eviction_hard", "feature_gates"),
     ),
     OTHER: (),
-    OUTPUT: ("fail_on", "need", "details", "alternatives", "output", "save", "snapshot", "quiet", "help"),
+    OUTPUT: ("fail_on", "need", "details", "alternatives", "output", "save", "snapshot", "quiet"),
     HISTORY: ("kubelet_version", "preferred_allocation", "per_pod_policy", "hints", "preferred_sets"),
 }
 """Heading -> parameters, in the order of --help; `OTHER` has what is named nowhere."""

@@ -18,9 +18,8 @@ from typing import Final, NoReturn, cast
 
 import click
 
-from numalign import __version__
 from numalign.cli import main_of
-from numalign.cli.root import CONTEXT_SETTINGS, LazyGroup, debug_option
+from numalign.cli.root import CONTEXT_SETTINGS, LazyGroup, debug_option, version_option
 from numalign.cli.stderr import say
 from numalign.errors import InputError
 from numalign.exit_status import ExitStatus
@@ -107,7 +106,7 @@ class KubectlGroup(LazyGroup):
     no_args_is_help=True,
     context_settings=CONTEXT_SETTINGS,
 )
-@click.version_option(__version__, prog_name="kubectl numalign", message="%(prog)s %(version)s")
+@version_option("kubectl numalign")
 @debug_option
 def group(debug: bool) -> None:
     """Predict and explain how the nodes of a cluster align pods on their NUMA nodes.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from typing import Any, Final
 
@@ -87,6 +87,58 @@ def _all_commands(name: str, command: click.Command) -> Iterator[tuple[str, clic
     yield from import_module("numalign.cli.kubectl").COMMANDS.items()
 
 
+def _show_help(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
+
+
+HELP: Final = click.Option(
+    ["-h", "--help"],
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    allow_from_autoenv=False,
+    callback=_show_help,
+    help="Show this message and exit.",
+)
+"""What click would make for each command, with a look for translations, which there are none of."""
+
+
+def version_option(program: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add `--version` to the command line of that name: click's own looks for translations, too."""
+
+    def show_version(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
+        if value and not ctx.resilient_parsing:
+            click.echo(f"{program} {__version__}", color=ctx.color)
+            ctx.exit()
+
+    text = "Show the version and exit."
+    return click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=show_version, help=text)
+
+
+def written_out(command: click.Command, words: Sequence[str]) -> list[str]:
+    """Write a command's short flags out (`-o` is `--output`): click looks for names like them before it takes them.
+
+    What may be the value of the flag before it stays, and so does the last word: its value is missing, if it has one,
+    and the message quotes it.
+    """
+    long = {
+        short: next(name for name in option.opts if name.startswith("--"))
+        for option in command.params
+        for short in option.opts
+        if len(short) == 2 and short[0] == "-"
+    }
+    result = list(words)
+    for place, word in enumerate(words[:-1]):
+        if word == "--":
+            break
+        before = words[place - 1] if place else ""
+        if word in long and (before == "-" or not before.startswith("-")):
+            result[place] = long[word]
+    return result
+
+
 class LazyGroup(click.Group):
     """A group whose commands live in `numalign.cli.commands.NAME` and are imported when they are asked for."""
 
@@ -99,6 +151,10 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         return _import(cmd_name)
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:  # noqa: ARG002 (click's signature)
+        """Take ours."""
+        return HELP
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -114,6 +170,8 @@ class LazyGroup(click.Group):
         name, command, rest = super().resolve_command(ctx, args)
         if command is not None and name is not None:
             _take_defaults(ctx, command, name)
+            command.get_help_option = self.get_help_option  # type: ignore[method-assign]  # click offers no other place
+            rest = written_out(command, rest)
         if command is not None and {"-h", "--help"} & set(rest):
             from numalign.cli.help import grouped
 
@@ -166,7 +224,7 @@ debug_option = click.option("--debug", is_flag=True, help="Show the traceback wh
     invoke_without_command=True,
     context_settings=CONTEXT_SETTINGS,
 )
-@click.version_option(__version__, prog_name="numalign", message="%(prog)s %(version)s")
+@version_option("numalign")
 @debug_option
 @click.pass_context
 def group(context: click.Context, debug: bool) -> None:  # noqa: ARG001 (LazyGroup.invoke looks at it)

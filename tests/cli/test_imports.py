@@ -67,6 +67,11 @@ def test_nothing_heavy_is_imported(arguments: tuple[str, ...]) -> None:
     assert HEAVY & imported(*arguments) == set()
 
 
+@pytest.mark.parametrize("flag", ["-o", "--output"])
+def test_a_flag_is_read_without_a_look_for_names_like_it_or_for_translations(flag: str) -> None:
+    assert {"difflib", "locale"} & imported("admit", POD, "-m", "figure-1", flag, "json") == set()
+
+
 def test_listing_the_commands_imports_none() -> None:
     assert not [
         name for name in imported("--help") if name.startswith(("numalign.kubelet", "numalign.sources", "yaml"))

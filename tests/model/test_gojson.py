@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from numalign.model.gojson import GoJSONError, NumberText, loads
-from tests.dice import Form, rolled
 
 COMPLAINTS = {
     "": "unexpected end of JSON input",
@@ -67,7 +66,10 @@ def test_a_number_that_is_no_ordinary_whole_number_stays_as_written() -> None:
     ]
 
 
-values = rolled(lambda dice: dice.data(Form(floats=False)))
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**64) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
 
 
 @given(values)

@@ -39,9 +39,10 @@ def moved(session: Session, pod: Pod) -> Moved | None:
             break
         for some in combinations(young, size):
             if _admits_without(session, pod, some):
-                return Moved(_as_they_came(session, some), True)
+                return Moved(some[::-1], True)
     found = min((_thinned(session, pod, order) for order in _orders(session)), key=len)
-    return Moved(_as_they_came(session, found), False)
+    kept = {one.uid for one in found}
+    return Moved(tuple(one for one in session.pods if one.uid in kept), False)
 
 
 def without(session: Session, pods: Sequence[Pod]) -> Session:
@@ -52,13 +53,7 @@ def without(session: Session, pods: Sequence[Pod]) -> Session:
 
 
 def _admits_without(session: Session, pod: Pod, gone: Sequence[Pod]) -> bool:
-    """Try it as it is told: memory that a pod frees goes to nodes by rule, so the order of ends may count."""
-    return admit(without(session, _as_they_came(session, gone)), pod).admit
-
-
-def _as_they_came(session: Session, pods: Sequence[Pod]) -> tuple[Pod, ...]:
-    uids = {one.uid for one in pods}
-    return tuple(one for one in session.pods if one.uid in uids)
+    return admit(without(session, gone), pod).admit
 
 
 def _orders(session: Session) -> Iterator[tuple[Pod, ...]]:

@@ -1,7 +1,4 @@
-"""What Kubernetes 1.33 changed (docs/rules/kubelet-versions.md).
-
-Three options of the CPU Manager move up a stage. Pods are resized in place, so requests are read from a pod's status.
-"""
+"""What Kubernetes 1.33 changed (docs/rules/kubelet-versions.md)."""
 
 from __future__ import annotations
 

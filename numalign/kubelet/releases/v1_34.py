@@ -1,8 +1,4 @@
-"""What Kubernetes 1.34 changed (docs/rules/kubelet-versions.md).
-
-Pods with resources of their own (`spec.resources`) are read by default, and pinned no more. An odd number of CPUs may
-come from one uncore cache.
-"""
+"""What Kubernetes 1.34 changed (docs/rules/kubelet-versions.md)."""
 
 from __future__ import annotations
 

@@ -16,7 +16,6 @@ from numalign.sources.cluster.claims import read_slices
 from tests.dra.objects import claim, device, device_class, request, resource_slice
 
 API = {"apiVersion": "resource.k8s.io/v1"}
-NUMBER = 1000
 MAX_TIMES = 12
 """How often the memory may hold the file, at most."""
 
@@ -98,10 +97,9 @@ def test_what_is_no_dump_is_refused(text: str, tmp_path: Path) -> None:
 
 
 def test_the_memory_that_a_dump_takes_is_bounded(tmp_path: Path) -> None:
-    read_slices(written(tmp_path, {"kind": "List", "items": objects(1)}))  # what is made once does not count
-    path = written(tmp_path, {"kind": "List", "items": objects(NUMBER, devices=12)})
+    path = written(tmp_path, {"kind": "List", "items": objects(4000, devices=12)})
     size = (tmp_path / "dump.json").stat().st_size
-    assert size > 1 << 20
+    assert size > 1 << 22
     tracemalloc.start()
     try:
         found = read_slices(path)
@@ -109,5 +107,5 @@ def test_the_memory_that_a_dump_takes_is_bounded(tmp_path: Path) -> None:
     finally:
         tracemalloc.stop()
 
-    assert len(found.slices) == NUMBER
+    assert len(found.slices) == 4000
     assert most < MAX_TIMES * size
