@@ -1,7 +1,8 @@
 """The exit statuses of the command, one table (README, "Exit status").
 
-A command returns DONE, NO or KUBELET_FAILS for its answer (last by `cli.stderr.report`); what is raised instead carries
-its status (`errors`); `cli._run` and `cli.main_of` turn both into the end of the process.
+A command returns DONE, NO or KUBELET_FAILS for its answer: `results.verdict` tells when it is NO, `cli.stderr.report`
+whether a broken document makes it WRONG_INPUT. What is raised instead carries its status (`errors`); `cli._run` and
+`cli.main_of` turn both into the end of the process.
 """
 
 from __future__ import annotations

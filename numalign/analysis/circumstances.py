@@ -74,20 +74,6 @@ class Shares(NamedTuple):
     """(container, amount) pairs, in billionths; they add up to what the pod asks for."""
 
 
-class Loose(NamedTuple):
-    """Devices of a resource that lie on no NUMA node of the machine, or on several."""
-
-    resource: str
-    nowhere: tuple[int, int]
-    """(free, all) of those on no node."""
-    places: tuple[tuple[int, int, int], ...]
-    """(mask of nodes, free, all) of those on nodes, each device once: those on several nodes apart from the others."""
-    placed: int
-    """How many free ones lie on a node: only these count where the policy asks for nodes."""
-    total: int
-    """How many healthy ones there are, each counted once."""
-
-
 class Group(NamedTuple):
     """NUMA nodes whose memory pods hold together: others may use them only as this whole."""
 
@@ -165,7 +151,6 @@ class Circumstances(NamedTuple):
     """Of a decision about a pod of several containers: what those ask for that run at the same time, each init
     container with the sidecars before it last."""
     shares: tuple[Shares, ...] = ()
-    loose: tuple[Loose, ...] = ()
     groups: tuple[Group, ...] = ()
     joined: tuple[int, ...] = ()
     """With `groups`: masks of the nodes that may hold one container's memory together, as large as they can be."""
@@ -183,15 +168,12 @@ class Circumstances(NamedTuple):
     """Of a changed pod: resources of which less is asked here than its manifest does, as the change has it."""
 
 
-def circumstances(
-    outcome: Outcome, rows: tuple[Sequence[Row], Sequence[Row]], state: NodeState, *, whole: bool
-) -> Circumstances:
+def circumstances(outcome: Outcome, rows: tuple[Sequence[Row], Sequence[Row]], *, whole: bool) -> Circumstances:
     """Collect what matters for the resources in the way of a refused pod.
 
     Args:
         outcome: the refusal.
         rows: the resources in the way, and those that would be next.
-        state: what they were counted in.
         whole: they are of a decision about the whole pod.
     """
     node, result = outcome.before.node, outcome.result
@@ -209,7 +191,6 @@ def circumstances(
         sums=tuple(one for one in asked if _largest(one) <= one.capacity < one.requested),
         together=tuple(one for one in parts if one.resource in told),
         shares=tuple(_shares(outcome)),
-        loose=tuple(_loose(node, state, name) for name in told if name in node.device.resources),
         groups=tuple(_groups(outcome)) if any(map(is_memory, names)) else (),
         joined=joined(outcome) if any(map(is_memory, names)) else (),
         chosen=hint.numa_affinity if hint else None,
@@ -221,13 +202,16 @@ def circumstances(
     )
 
 
-def amounts(outcome: Outcome, found: Circumstances, told: Mapping[str, int]) -> tuple[Amount, ...]:
+def amounts(
+    outcome: Outcome, found: Circumstances, told: Mapping[str, int], looked_up: ResourcePairs = ()
+) -> tuple[Amount, ...]:
     """List the amounts in the way that no decision tells.
 
     Args:
         outcome: the refusal.
         found: its circumstances.
         told: resource -> amount asked, of what the decision tells.
+        looked_up: what the kubelet falls over, where it does.
     """
     node, state = outcome.before.node, outcome.after
     written = [_of_shortage(one) for one in outcome.fit.failures if isinstance(one, Shortage)] if outcome.fit else []
@@ -239,7 +223,7 @@ def amounts(outcome: Outcome, found: Circumstances, told: Mapping[str, int]) -> 
         written.append(Amount(one.resource, one.nano, (total - free) * NANO, total * NANO))
     written += [_whole(one.resource, one.requested, 0, one.capacity) for one in found.sums]
     if not written and not told and not outcome.fit:
-        for name, amount in _asked(outcome):
+        for name, amount in looked_up or _asked(outcome):
             free, total = on_the_machine(node, outcome.before.state, name)
             written.append(_whole(name, amount, total - free, total))
     return tuple(dict.fromkeys(written))
@@ -341,24 +325,6 @@ def _of_container(container: ContainerDemand) -> Iterator[tuple[str, int]]:
     yield "cpu", container.cpus
     yield from container.memory or ()
     yield from container.devices
-
-
-def _loose(node: Node, state: NodeState, name: str) -> Loose:
-    resource = node.device.resources[name]
-    homeless = resource.no_topology | resource.nowhere
-    taken = state.device.allocated.get(name, 0)
-
-    def count(devices: int) -> tuple[int, int]:
-        healthy = devices & resource.healthy
-        return (healthy & ~taken).bit_count(), healthy.bit_count()
-
-    spans = dict(resource.spanning)
-    there: dict[int, int] = {1 << numa: resource.on_node[numa] for numa in range(len(resource.on_node))}
-    for bit, span in spans.items():
-        there[span] = there.get(span, 0) | bit
-    places = tuple((mask, *count(devices)) for mask, devices in there.items() if devices)
-    placed = (resource.healthy & ~homeless & ~taken).bit_count()
-    return Loose(name, count(homeless), places, placed, resource.healthy.bit_count())
 
 
 def _groups(outcome: Outcome) -> Iterator[Group]:

@@ -10,6 +10,7 @@ from numalign.analysis.refusal import Refusal, decisions, refusal
 from numalign.analysis.unpinned import Unpinned, unpinned
 from numalign.analysis.whatif.change import Hardware, WayOut
 from numalign.analysis.whatif.changes import Machines, changes
+from numalign.analysis.whatif.needed import besides
 from numalign.analysis.whatif.situation import Situation
 from numalign.kubelet.admission import Outcome
 from numalign.kubelet.node import Decision
@@ -31,6 +32,8 @@ class Explanation(NamedTuple):
     """Of an admitted pod: where its containers are."""
     unpinned: tuple[Unpinned, ...] = ()
     """Of an admitted pod: the containers that could have CPUs of their own and have none."""
+    besides: tuple[Refusal, ...] = ()
+    """Of a refused pod: what else refuses it for ever, each with all the rest of the nearest change done."""
 
 
 def explain_outcome(
@@ -62,11 +65,13 @@ def explain_outcome(
             placements=placements(outcome),
             unpinned=tuple(unpinned(outcome)),
         )
+    found = changes(situation, outcome, others, known=known, altered=altered)
     return Explanation(
         outcome=outcome,
         decisions=asked,
         matrices=matrices,
         refusal=refusal(outcome),
-        changes=changes(situation, outcome, others, known=known, altered=altered),
+        changes=found,
         placements=(),
+        besides=tuple(besides(situation, outcome, found)),
     )

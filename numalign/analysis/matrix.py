@@ -11,6 +11,7 @@ from typing import Literal
 
 from numalign.analysis.alignment import memory_width
 from numalign.analysis.handed import Handed, handed_on
+from numalign.analysis.loose import Loose, loose
 from numalign.kubelet.demand import PodDemand
 from numalign.kubelet.node import Decision, Node, NodeState
 from numalign.kubelet.topology.hints import CANNOT_FIT, NO_PREFERENCE, HintFamily, HintList, Hints
@@ -48,6 +49,8 @@ class Row(NamedTuple):
     """How few nodes could hold it on an empty machine; 0: the resource has no opinion."""
     possible: bool
     """Some set of nodes holds it now; of devices that no node has, the machine does."""
+    loose: Loose | None = None
+    """Of devices: where they lie, each counted once."""
 
     @property
     def unplaced(self) -> bool:
@@ -64,6 +67,8 @@ class Matrix(NamedTuple):
     """NUMA node ids, ascending."""
     rows: tuple[Row, ...]
     """Sorted by resource name, `cpu` and `memory` first."""
+    policy: str
+    """The policy that held there."""
 
     def fits(self, column: int) -> bool:
         """Tell whether one node alone could hold everything."""
@@ -89,7 +94,7 @@ def matrix(node: Node, pod: PodDemand, decision: Decision) -> Matrix:
         if name in answers or _limits(node, name)
     ]
     rows.sort(key=lambda row: ({"cpu": 0, "memory": 1}.get(row.resource, 2), row.resource))
-    return Matrix(decision.container, ids, tuple(rows))
+    return Matrix(decision.container, ids, tuple(rows), node.policy_of(decision.container))
 
 
 def _bound(state: NodeState, row: Row, ids: tuple[int, ...], handed: Sequence[Handed]) -> Row:
@@ -133,9 +138,9 @@ def _row(node: Node, state: NodeState, name: str, amount: int, hints: Hints, ids
             verdicts.append("no")
     cells = tuple(Cell(free, total, verdict) for (free, total), verdict in zip(amounts, verdicts, strict=True))
     everywhere = sum(cell.free for cell in cells)
-    width = 0
+    width, devices = 0, None
     if name in node.device.resources:
-        resource = node.device.resources[name]
+        resource, devices = node.device.resources[name], loose(node, state, name)
         everywhere = (resource.healthy & ~state.device.allocated.get(name, 0)).bit_count()
         width = resource.width(amount) if resource.aware else 0
     elif name == "cpu" and node.cpu.static:
@@ -144,7 +149,7 @@ def _row(node: Node, state: NodeState, name: str, amount: int, hints: Hints, ids
         # Its own: memory and huge pages share their hints, so that the widest of them decides for all.
         width = memory_width(node, name, amount)
     possible = hints != CANNOT_FIT and (hints != NO_PREFERENCE or everywhere >= amount)
-    return Row(resource=name, requested=amount, cells=cells, free=everywhere, width=width, possible=possible)
+    return Row(name, amount, cells=cells, free=everywhere, width=width, possible=possible, loose=devices)
 
 
 def _stands_alone(state: NodeState, node: Node, name: str, numa: int) -> bool:

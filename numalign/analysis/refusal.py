@@ -11,11 +11,12 @@ from itertools import combinations
 from typing import Literal
 
 from numalign.analysis.circumstances import Amount, Circumstances, amounts, circumstances, joined, together_width
+from numalign.analysis.crash import Crash, crash
 from numalign.analysis.matrix import Matrix, Row, matrix
 from numalign.analysis.whatif.situation import with_amounts
 from numalign.kubelet import node as twin
 from numalign.kubelet.admission import Outcome, admit
-from numalign.kubelet.demand import ContainerDemand, ResourcePairs
+from numalign.kubelet.demand import ContainerDemand
 from numalign.kubelet.errors import KubeletHangError, KubeletPanicError
 from numalign.kubelet.fit.check import Shortage
 from numalign.kubelet.fit.predicates import Refusal as Predicate
@@ -62,8 +63,8 @@ class Refusal(NamedTuple):
     """What it has to do with beside what is free."""
     also: tuple[Row, ...] = ()
     """Other resources of the same decision that would be refused alone, too."""
-    missing: ResourcePairs = ()
-    """With `panic`: the memory resources asked for of which some NUMA node does not know."""
+    crash: Crash | None = None
+    """Why the kubelet does not survive the pod; None: it does."""
     empty: Refusal | None = None
     """With `never`, how an empty machine refuses it, where that says more."""
     mended: Refusal | None = None
@@ -74,6 +75,11 @@ class Refusal(NamedTuple):
         """Name the resources in the way, each once; none where a taint or a label is, or where the kubelet hangs."""
         names = [*(row.resource for row in self.culprits), *(one.resource for one in self.amounts)]
         return tuple(dict.fromkeys(names))
+
+    @property
+    def told(self) -> tuple[Amount, ...]:
+        """Give the amounts of all that is in the way, those that a decision tells too."""
+        return tuple(dict.fromkeys((*map(_amount, self.culprits), *self.amounts)))
 
     @property
     def at(self) -> str | None:
@@ -142,10 +148,11 @@ def taken_apart(outcome: Outcome) -> Refusal:
     decision = _refused_decision(outcome)
     table = decision and matrix(outcome.before.node, outcome.demand, decision)
     blocking = culprits(outcome, table)
-    state, whole = decision.state if decision else outcome.after, _of_the_whole_pod(table, blocking)
+    whole = _of_the_whole_pod(table, blocking)
     also = _also(outcome, table, blocking)
-    around = circumstances(outcome, (blocking, also), state, whole=whole)
-    told = {row.resource: row.requested for row in blocking}
+    around = circumstances(outcome, (blocking, also), whole=whole)
+    told, fatal = {row.resource: row.requested for row in blocking}, crash(outcome)
+    looked_up = tuple((one.resource, one.requested) for one in fatal.missing) if fatal else ()
     return Refusal(
         stage=_stage(outcome, blocking),
         reason=outcome.reason,
@@ -156,10 +163,10 @@ def taken_apart(outcome: Outcome) -> Refusal:
         culprits=blocking,
         shortages=outcome.fit.failures if outcome.fit and result.admit else (),
         never=False,
-        amounts=(*amounts(outcome, around, told), *_in_no_table(blocking, table)),
+        amounts=(*amounts(outcome, around, told, looked_up), *_in_no_table(blocking, table)),
         around=around,
         also=also,
-        missing=_missing(outcome) if result.stage == "panic" else (),
+        crash=fatal,
     )
 
 
@@ -171,21 +178,12 @@ def _of_the_whole_pod(table: Matrix | None, blocking: Sequence[Row]) -> bool:
 def _in_no_table(blocking: Sequence[Row], table: Matrix | None) -> Iterator[Amount]:
     """Tell the amounts of what stands in the way and is no row of the decision."""
     known = {row.resource for row in table.rows} if table else set()
-    for row in blocking:
-        if row.resource not in known:
-            total = sum(cell.total for cell in row.cells)
-            yield Amount(row.resource, row.requested * NANO, (total - row.free) * NANO, total * NANO)
+    yield from (_amount(row) for row in blocking if row.resource not in known)
 
 
-def _missing(outcome: Outcome) -> ResourcePairs:
-    """Name what the kubelet looks up without checking (docs/rules/memory-manager.md rule 24)."""
-    manager = outcome.before.node.memory
-    asked = {pair for container in outcome.demand.containers for pair in container.memory or ()}
-    return tuple(
-        (resource, amount)
-        for resource, amount in sorted(asked)
-        if resource not in manager.places or manager.offered[manager.places[resource]] != manager.nodes
-    )
+def _amount(row: Row) -> Amount:
+    total = sum(cell.total for cell in row.cells) if row.loose is None else row.loose.total
+    return Amount(row.resource, row.requested * NANO, (total - row.free) * NANO, total * NANO)
 
 
 def _stage(outcome: Outcome, blocking: Sequence[Row]) -> Stage:
@@ -220,10 +218,11 @@ def _refused_decision(outcome: Outcome) -> Decision | None:
 def decisions(outcome: Outcome) -> tuple[Decision, ...]:
     """List what the providers said, container by container or for the pod, up to a refusal.
 
-    Under policy `none` nobody asked them, so they are asked here: what there was to choose from.
+    Under policy `none` nobody asked them, so they are asked here: what there was to choose from. A kubelet that does
+    not survive the pod comes to no decision about what it falls over.
     """
     result, node = outcome.result, outcome.before.node
-    if result.decisions:
+    if result.decisions or result.stage in ("panic", "hang"):
         return result.decisions
     found: list[Decision] = []
     for container in outcome.demand.containers:

@@ -37,6 +37,8 @@ class ExplainedPod(NamedTuple):
     """Of an admitted pod: where its containers are."""
     unpinned: tuple[Unpinned, ...] = ()
     """Of an admitted pod: the containers that could have CPUs of their own and have none."""
+    besides: tuple[Refusal, ...] = ()
+    """Of a refused pod: what else refuses it for ever, each with all the rest of the nearest change done."""
     details: tuple[Merging, ...] | None = None
     """Each decision step by step; None: not asked."""
     alternatives: tuple[tuple[Alternatives, ...], ...] | None = None

@@ -127,6 +127,7 @@ def _told(told: Explanation, *, details: bool, all_alternatives: bool) -> Explai
         after=tuple(change.tried and pod_result(change.tried) for change in told.changes),
         placements=told.placements,
         unpinned=told.unpinned,
+        besides=told.besides,
         details=tuple(merging(node, decision) for decision, _ in pairs) if details else None,
         alternatives=tuple(alternatives(node, *pair) for pair in pairs) if all_alternatives else None,
     )

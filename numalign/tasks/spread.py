@@ -1,7 +1,7 @@
-"""Many independent pieces of work on several processes; the results are those of one process, in the same order.
+"""Work on what lies in this process, on several processes that inherit it; the results come in the order of the work.
 
-For work on what lies in this process: it is inherited, not sent. What is described by values that can be sent, and may
-have to be done again or on other machines, is `parallel`'s.
+Nothing is sent to them. What is described by values that can be sent, and may have to be done again or on other
+machines, is `parallel`'s.
 """
 
 from __future__ import annotations

@@ -11,6 +11,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -21,7 +23,7 @@ from tests.cli.running import ENVIRONMENT, ROOT, Terminal, in_process, numalign
 INPUTS = ("--cluster", "docs/examples/cluster.yaml", "--trace", "docs/examples/trace.jsonl")
 SWEEP = ("--sweep", "policy=restricted|none,seed=1..2")
 ARRIVALS = """\
-workloads: 20000
+workloads: WORKLOADS
 per_second: 0.5
 duration_s: 50
 shapes:
@@ -101,7 +103,7 @@ def test_a_run_that_fails_is_told_beside_a_table_of_pods() -> None:
 def test_a_seed_of_a_sweep_is_the_seed_of_a_run(tmp_path: Path) -> None:
     """It decides the synthetic trace, too."""
     arrivals = tmp_path / "arrivals.yaml"
-    arrivals.write_text(ARRIVALS.replace("20000", "20"))
+    arrivals.write_text(ARRIVALS.replace("WORKLOADS", "20"))
     inputs = ("simulate", INPUTS[0], INPUTS[1], "--trace", str(arrivals), "-o", "csv")
 
     def pods(*words: str) -> list[dict[str, str]]:
@@ -165,27 +167,33 @@ def test_wrong_input_is_told(arguments: tuple[str, ...], message: str) -> None:
     assert message in done.err
 
 
-@pytest.mark.parametrize(
-    ("words", "line"),
-    [
-        pytest.param((), "unaware: interrupted: this is what happened until then", id="side by side"),
-        pytest.param(
-            ("--sweep", "seed=1..6", "--jobs", "1"), "seed=2: failed: interrupted before it was done", id="a sweep"
-        ),
-        pytest.param(
-            ("--sweep", "seed=1..6", "--jobs", "2"),
-            "seed=6: failed: interrupted before it was done",
-            id="a sweep in two processes",
-        ),
-    ],
-)
-def test_an_interrupt_prints_the_report_so_far(words: tuple[str, ...], line: str, tmp_path: Path) -> None:
-    (tmp_path / "arrivals.yaml").write_text(ARRIVALS)
+INTERRUPTED_AT_ITS_100TH_STEP = """
+import os, signal
+from numalign.__main__ import script
+from numalign.scheduler.simulate.engine import Run
+
+whole, steps = Run.step, iter(range(10**9))
+
+
+def step(run):
+    if next(steps) == 100:
+        os.killpg(0, signal.SIGINT)
+    return whole(run)
+
+
+Run.step = step
+script()
+"""
+
+
+def started(tmp_path: Path, workloads: int, program: Sequence[str], *words: str) -> subprocess.Popen[str]:
+    """Start a run as a terminal does: in a group of processes of its own."""
+    (tmp_path / "arrivals.yaml").write_text(ARRIVALS.replace("WORKLOADS", str(workloads)))
     cluster = (ROOT / "docs/examples/cluster.yaml").read_text(encoding="utf-8")
     (tmp_path / "cluster.yaml").write_text(cluster.replace("horizon_s: 60", "horizon_s: 100000"))
     inputs = ("--cluster", str(tmp_path / "cluster.yaml"), "--trace", str(tmp_path / "arrivals.yaml"))
-    process = subprocess.Popen(
-        [sys.executable, "-m", "numalign", "simulate", *inputs, *words],
+    return subprocess.Popen(
+        [sys.executable, *program, "simulate", *inputs, *words],
         cwd=ROOT,
         start_new_session=True,
         env={**os.environ, **ENVIRONMENT},
@@ -193,10 +201,44 @@ def test_an_interrupt_prints_the_report_so_far(words: tuple[str, ...], line: str
         stderr=subprocess.PIPE,
         text=True,
     )
-    time.sleep(4)
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does it
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        pytest.param((), "unaware: interrupted: this is what happened until then", id="side by side"),
+        pytest.param(
+            ("--sweep", "seed=1..6", "--jobs", "1"), "seed=2: failed: interrupted before it was done", id="a sweep"
+        ),
+    ],
+)
+def test_an_interrupt_prints_the_report_so_far(words: tuple[str, ...], line: str, tmp_path: Path) -> None:
+    process = started(tmp_path, 200, ("-c", INTERRUPTED_AT_ITS_100TH_STEP), *words)
     out, err = process.communicate(timeout=60)
 
     assert process.returncode == 130
     assert line in out
+    assert err == ""
+
+
+def workers(process: subprocess.Popen[str]) -> Iterator[int]:
+    """Find the processes of a group that an interrupt ends at once: those that work, not those that look after them."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended meanwhile
+            pid = int(folder.name)
+            if os.getpgid(pid) == process.pid != pid:
+                found = re.findall(r"Sig(?:Blk|Ign|Cgt):\t(\w+)", (folder / "status").read_text())
+                if not any(int(mask, 16) >> (signal.SIGINT - 1) & 1 for mask in found):
+                    yield pid
+
+
+def test_an_interrupt_ends_several_processes_and_prints_the_report_so_far(tmp_path: Path) -> None:
+    process = started(tmp_path, 20000, ("-m", "numalign"), "--sweep", "seed=1..6", "--jobs", "2")
+    while process.poll() is None and len(list(workers(process))) < 2:
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does it
+    out, err = process.communicate(timeout=60)
+
+    assert process.returncode == 130
+    assert "seed=6: failed: interrupted before it was done" in out
     assert err == ""

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from numalign.model.gojson import GoJSONError, NumberText, loads
+from tests.dice import Form, rolled
 
 COMPLAINTS = {
     "": "unexpected end of JSON input",
@@ -66,10 +67,7 @@ def test_a_number_that_is_no_ordinary_whole_number_stays_as_written() -> None:
     ]
 
 
-values = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**63), 2**64) | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-)
+values = rolled(lambda dice: dice.data(Form(floats=False)))
 
 
 @given(values)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from numalign.scheduler.kai import evaluate, records, topology
 from numalign.scheduler.kai.topology import KaiZone
 from tests.conformance.sched import amounts
+from tests.dice import Dice, rolled
 from tests.scheduler.make import cpus, object_of, zone
 
 
@@ -27,10 +28,11 @@ def test_kai_filters_restricted_machines_and_says_so() -> None:
     assert evaluate.check(cpus(9), None).passed
 
 
-free = st.lists(st.dictionaries(st.sampled_from(["cpu", "gpu"]), st.integers(0, 5)), min_size=1, max_size=6)
+def some_free(dice: Dice) -> list[dict[str, int]]:
+    return dice.several(lambda one: {name: one.below(6) for name in ("cpu", "gpu") if one.flag()}, 1, 6)
 
 
-@given(free, st.integers(1, 9), st.integers(1, 9))
+@given(rolled(some_free, 40), st.integers(1, 9), st.integers(1, 9))
 @settings(max_examples=300)
 def test_restricted_takes_the_first_set_of_its_width(zones: list[dict[str, int]], cpu: int, gpu: int) -> None:
     machine = topology.of_zones([KaiZone(f"node-{n}", one, one) for n, one in enumerate(zones)], "restricted", "pod")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from numalign.scheduler import least_numa_nodes
 from numalign.scheduler.nrt.value import UNKNOWN_COST, NodeResourceTopology, NUMAZone, TopologyManagerConfig
 from numalign.scheduler.score import Strategy, score
+from tests.dice import Dice, rolled
 from tests.scheduler.make import cpus, object_of, zone
 
 A = object_of(zone(0, cpu="10", memory="10Gi"), zone(1, cpu="20", memory="10Gi"))
@@ -63,15 +64,16 @@ def test_zones_of_any_id_are_scored() -> None:
     assert score(found, cpus(6), "LeastNUMANodes") == 82
 
 
-@st.composite
-def machines(draw: st.DrawFn) -> tuple[NUMAZone, ...]:
-    count = draw(st.integers(1, 6))
-    costs = st.dictionaries(st.integers(0, count), st.integers(0, 40), max_size=count)
-    frees = st.dictionaries(st.sampled_from(["cpu", "gpu"]), st.integers(0, 6))
-    return tuple(NUMAZone(number, draw(frees), draw(costs)) for number in range(count))
+def machine(dice: Dice) -> tuple[NUMAZone, ...]:
+    count = dice.between(1, 6)
+    zones = []
+    for number in range(count):
+        free = {name: dice.below(7) for name in ("cpu", "gpu") if dice.flag()}
+        zones.append(NUMAZone(number, free, {other: dice.below(41) for other in range(count + 1) if dice.flag()}))
+    return tuple(zones)
 
 
-@given(machines(), st.integers(0, 12), st.integers(0, 12))
+@given(rolled(machine, 100), st.integers(0, 12), st.integers(0, 12))
 @settings(max_examples=400)
 def test_the_smallest_set_is_that_of_plain_enumeration(zones: tuple[NUMAZone, ...], cpu: int, gpu: int) -> None:
     items = (("cpu", cpu), ("gpu", gpu))

@@ -16,7 +16,7 @@ from numalign.kubelet.topology.hints import masks_by_width
 from numalign.model.cpuset import ids
 from numalign.model.pod import Container, Pod
 from numalign.model.quantity import MEBI, MILLI, NANO, parse, value
-from numalign.model.resources import is_hugepages, is_memory, page_size
+from numalign.model.resources import CPU, is_hugepages, is_memory, page_size
 from numalign.values import NamedTuple
 
 MAX_NODES_SUMMED = 8
@@ -49,16 +49,14 @@ def other_requests(outcome: Outcome) -> Iterator[OtherRequest]:
     """Yield for each resource the largest smaller request that passes; of a device or huge pages it may be none."""
     for resource in _resources(outcome.pod):
         for container in _candidates(outcome, resource):
-            best = next(
-                (
-                    nano
-                    for nano in _amounts(outcome, container, resource)
-                    if _passes(outcome, container, resource, nano)
-                ),
-                None,
-            )
+            amounts = _amounts(outcome, container, resource)
+            passing = (nano for nano in amounts if _passes(outcome, container, resource, nano))
+            best = next(passing, None)
             if best is not None:
                 yield _request(outcome.pod, {(container.name, resource): best})
+                less = next(passing, None) if resource == CPU and best > container.requests[resource].nano else None
+                if less is not None:  # the whole cores above and those below
+                    yield _request(outcome.pod, {(container.name, resource): less})
                 break
 
 
@@ -125,8 +123,10 @@ def _amounts(outcome: Outcome, container: Container, resource: str) -> Sequence[
     most = min(asked // NANO - 1, _in_all(outcome, resource))
     # A device can be left out; CPUs and memory cannot.
     fewer = [count * NANO for count in range(most, -1 if resource in devices else 0, -1)]
-    # Where whole cores are given out, one CPU more may be all that is missing.
-    return [asked + NANO, *fewer] if outcome.reason == SMT_ALIGNMENT_ERROR and resource == "cpu" else fewer
+    # Where whole cores are given out, a CPU more may be all that is missing.
+    core = outcome.before.node.cpu.topology.cpus_per_core * NANO
+    more = [-(-asked // core) * core] if outcome.reason == SMT_ALIGNMENT_ERROR and resource == CPU else []
+    return [*more, *fewer]
 
 
 def _in_all(outcome: Outcome, resource: str) -> int:

@@ -35,6 +35,10 @@ class WayOut(NamedTuple):
     """What to ask for instead, in billionths; 0: leave the resource out."""
     asked: Mapping[tuple[str, str], int] = {}
     """What the manifest asks for, of the same."""
+    or_else: Mapping[tuple[str, str], int] = {}
+    """Of what grows to a number that can be handed out at all: the next such number below, which would do as well."""
+    together: tuple[tuple[tuple[str, str], ...], ...] = ()
+    """Keys of `amounts` of one resource of which only the sum counts: another split of it does as well."""
     flags: Mapping[str, str] = {}
     """Settings of the kubelet: flag -> value."""
     machine: str = ""

@@ -20,6 +20,7 @@ from numalign.analysis.whatif.settings import (
     apply,
     other_settings,
 )
+from numalign.analysis.whatif.shares import shared
 from numalign.analysis.whatif.situation import Situation, with_amounts
 from numalign.errors import StartError
 from numalign.kubelet.admission import Outcome, Session, admit
@@ -73,8 +74,10 @@ def changes(
     ]
     if not any(change.keeps_devices for change in found):
         found += _combinations(situation, outcome, found)
-    elif all(_is_a_setting(change) for change in found if change.keeps_devices and all(change.amounts.values())):
-        found += [change for change in _as_it_is_set(outcome) if _worth_telling(change, found)]
+    elif not any(change.amounts for change in found if change.keeps_devices and all(change.amounts.values())):
+        moving = any(change.pods for change in found)
+        cutting = cut_now(outcome) if moving else _as_it_is_set(outcome)
+        found += [change for change in cutting if _worth_telling(change, found)]
     found = _without_large_raises(found)
     # A pod that runs across devices is not helped by fewer of them: what keeps them comes first.
     found.sort(key=lambda change: (not change.keeps_devices, change.cost))
@@ -96,21 +99,16 @@ def _nearest(situation: Situation, outcome: Outcome, found: Iterable[WayOut]) ->
         needed = given_back(situation, outcome, without_needless(situation, outcome, change))
         needed = without_needless(situation, outcome, needed)  # with more of one thing another may do as it is
         if not any(covers(needed, other) for other in kept):
-            kept.append(needed)
+            kept.append(shared(situation, outcome, needed))
             if len(kept) == MAX_CHANGES:
                 break
     return kept
 
 
-def _is_a_setting(change: WayOut) -> bool:
-    """Tell whether a change is one of the kubelet alone, which who runs the pod may have no say in."""
-    return bool(change.flags) and not change.amounts and not change.pods
-
-
-def _worth_telling(change: WayOut, settings: Iterable[WayOut]) -> bool:
-    """Tell whether a combination beside changes of settings is not too much: few parts, nothing left out, no worse."""
+def _worth_telling(change: WayOut, others: Iterable[WayOut]) -> bool:
+    """Tell whether a combination beside settings and moves is not too much: few parts, nothing left out, no worse."""
     parts = len(change.amounts) + bool(change.pods)
-    as_good = change.aligned is not False or not any(other.aligned for other in settings)
+    as_good = change.aligned is not False or not any(other.aligned for other in others)
     return as_good and parts <= MAX_PARTS_BESIDE and all(change.amounts.values())
 
 

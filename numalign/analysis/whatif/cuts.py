@@ -99,8 +99,8 @@ def cuts(session: Session, pod: Pod, *, thorough: bool = True) -> Iterator[Cut]:
     yield from _in_proportion(request)
     for least in _floors(request):
         if request.admits(least):
-            for order in _orders(asked, thorough=thorough):
-                yield _given_back(request, least, order)
+            for kind in _kinds(thorough=thorough):
+                yield from _from_both_ends(request, least, kind)
             return
 
 
@@ -147,17 +147,39 @@ def _floors(request: _Request) -> Iterator[dict[Key, int]]:
         yield least
 
 
-def _orders(asked: Mapping[Key, int], *, thorough: bool) -> Iterator[list[Key]]:
-    """Say what is given back first: devices, CPUs or memory, of the first containers or of the last."""
+def _kinds(*, thorough: bool) -> Iterator[Callable[[Key], int]]:
+    """Put resources in order by what is given back first: devices, CPUs or memory."""
     kinds: Sequence[Callable[[Key], int]] = (
         lambda key: 0 if is_device(key[1]) else 1 if key[1] == "cpu" else 2,
         lambda key: 0 if key[1] == "cpu" else 1 if is_memory(key[1]) else 2,
         lambda key: 0 if is_memory(key[1]) else 1 if is_device(key[1]) else 2,
     )
-    backwards = list(asked)[::-1]
-    for kind in kinds if thorough else kinds[:1]:
-        yield sorted(asked, key=kind)
-        yield sorted(backwards, key=kind)
+    yield from kinds if thorough else kinds[:1]
+
+
+def _from_both_ends(request: _Request, least: Mapping[Key, int], kind: Callable[[Key], int]) -> Iterator[Cut]:
+    """Give back to the first containers first, to the last ones, and of each resource to those where less is lost."""
+    order = sorted(request.asked, key=kind)
+    forward = _given_back(request, least, order)
+    backwards = list(request.asked)[::-1]
+    backwards.sort(key=kind)
+    backward = _given_back(request, least, backwards)
+    yield from (forward, backward)
+    better = {name for _, name in order if _lost_of(request, backward, name) < _lost_of(request, forward, name)}
+    if better and better < {name for _, name in forward.amounts}:
+        yield _given_back(request, least, _turned(order, better))
+
+
+def _turned(order: Sequence[Key], names: set[str]) -> list[Key]:
+    """Let the last containers come first with some resources."""
+    backwards = {name: iter([key for key in order[::-1] if key[1] == name]) for name in names}
+    return [next(backwards[key[1]]) if key[1] in names else key for key in order]
+
+
+def _lost_of(request: _Request, cut: Cut, resource: str) -> float:
+    """Add up what a cut loses of one resource."""
+    keys = [key for key in cut.amounts if key[1] == resource]
+    return request.cut({**request.asked, **{key: cut.amounts[key] for key in keys}}).lost
 
 
 def _given_back(request: _Request, least: Mapping[Key, int], order: Sequence[Key]) -> Cut:

@@ -39,10 +39,9 @@ def moved(session: Session, pod: Pod) -> Moved | None:
             break
         for some in combinations(young, size):
             if _admits_without(session, pod, some):
-                return Moved(some[::-1], True)
+                return Moved(_as_they_came(session, some), True)
     found = min((_thinned(session, pod, order) for order in _orders(session)), key=len)
-    kept = {one.uid for one in found}
-    return Moved(tuple(one for one in session.pods if one.uid in kept), False)
+    return Moved(_as_they_came(session, found), False)
 
 
 def without(session: Session, pods: Sequence[Pod]) -> Session:
@@ -53,7 +52,13 @@ def without(session: Session, pods: Sequence[Pod]) -> Session:
 
 
 def _admits_without(session: Session, pod: Pod, gone: Sequence[Pod]) -> bool:
-    return admit(without(session, gone), pod).admit
+    """Try it as it is told: memory that a pod frees goes to nodes by rule, so the order of ends may count."""
+    return admit(without(session, _as_they_came(session, gone)), pod).admit
+
+
+def _as_they_came(session: Session, pods: Sequence[Pod]) -> tuple[Pod, ...]:
+    uids = {one.uid for one in pods}
+    return tuple(one for one in session.pods if one.uid in uids)
 
 
 def _orders(session: Session) -> Iterator[tuple[Pod, ...]]:

@@ -13,56 +13,22 @@ from numalign.analysis.whatif.change import Part, WayOut
 from numalign.analysis.whatif.cuts import steps
 from numalign.analysis.whatif.moving import without
 from numalign.analysis.whatif.past import anew, held_by
-from numalign.analysis.whatif.settings import CPU_POLICY_OPTIONS, GATES, TOPOLOGY_POLICY_OPTIONS, apply
-from numalign.analysis.whatif.situation import Situation, with_amounts
-from numalign.errors import CrashError, StartError
-from numalign.kubelet.admission import Outcome, Session, admit
+from numalign.analysis.whatif.settings import CPU_POLICY_OPTIONS, GATES, TOPOLOGY_POLICY_OPTIONS
+from numalign.analysis.whatif.situation import Situation
+from numalign.analysis.whatif.tries import Tries
+from numalign.kubelet.admission import Outcome
 from numalign.model.quantity import NANO
 from numalign.model.resources import CPU
-from numalign.values import NamedTuple
 
 LARGER_TRIED = 8
 """In how many parts the way from a cut amount to the asked one is divided to look whether more would do."""
-
-
-class _Tries(NamedTuple):
-    """What changes are tried against."""
-
-    situation: Situation
-    outcome: Outcome
-    """The refusal."""
-    elsewhere: dict[tuple[tuple[str, str], ...], Session | None]
-    """Settings -> the same past under them; None: the kubelet does not come that far."""
-
-    def attempt(self, change: WayOut) -> Outcome | None:
-        """Try a change of requests, pods and settings; None: the past cannot be replayed under its settings."""
-        session = self.session(change)
-        if session is None:
-            return None
-        return admit(without(session, change.pods), with_amounts(self.outcome.pod, change.amounts))
-
-    def session(self, change: WayOut) -> Session | None:
-        """Replay the past under the settings of a change; None: the kubelet does not come that far."""
-        if not change.flags:
-            return self.outcome.before
-        key = tuple(change.flags.items())
-        if key not in self.elsewhere:
-            setup = self.situation.setup
-            config = apply(setup.config, change.flags)
-            try:
-                found = self.situation._replace(setup=setup._replace(config=config)).session()
-            except (StartError, CrashError):
-                self.elsewhere[key] = None
-            else:
-                self.elsewhere[key] = found
-        return self.elsewhere[key]
 
 
 def without_needless(situation: Situation, outcome: Outcome, change: WayOut) -> WayOut:
     """Leave out of a combination what is not needed."""
     if change.kind != "combination":
         return change
-    tries = _Tries(situation, outcome, {})
+    tries = Tries(situation, outcome, {})
     for part in _parts(change):
         rest = _rest(change, part)
         if not _count(rest):
@@ -78,7 +44,7 @@ def given_back(situation: Situation, outcome: Outcome, change: WayOut) -> WayOut
 
     More may do where a little more does not, as other nodes are chosen then; so some larger amounts are tried, too.
     """
-    tries = _Tries(situation, outcome, {})
+    tries = Tries(situation, outcome, {})
     session = tries.session(change)
     cut = {key: nano for key, nano in change.amounts.items() if nano < change.asked[key]}
     if session is None or not cut:
@@ -103,7 +69,7 @@ def given_back(situation: Situation, outcome: Outcome, change: WayOut) -> WayOut
     return change
 
 
-def _as_good(tries: _Tries, change: WayOut, key: tuple[str, str], nano: int) -> WayOut | None:
+def _as_good(tries: Tries, change: WayOut, key: tuple[str, str], nano: int) -> WayOut | None:
     """Try another amount in a change; None: the pod is refused with it, or not aligned where it was."""
     more = change._replace(amounts={**change.amounts, key: nano})
     tried = tries.attempt(more)
@@ -126,18 +92,72 @@ def covers(change: WayOut, other: WayOut) -> bool:
     )
 
 
+def besides(situation: Situation, outcome: Outcome, ways: Iterable[WayOut]) -> Iterator[Refusal]:
+    """Tell what else refuses the pod for ever, whatever is done about the rest: a refusal for each resource.
+
+    The kubelet tells what it meets first. So all of the nearest change on this machine is done but what is about one
+    resource, or about one setting.
+    """
+    nearest = next((one for one in ways if not one.machine and not one.hardware), None)
+    if nearest is None or len(nearest.parts) < 2:
+        return
+    tries, told = Tries(situation, outcome, {}), set(taken_apart(outcome).resources)
+    for part in _by_resource(nearest):
+        if told.issuperset(name for _, name in part.amounts) and not part.flags:
+            continue
+        rest = _rest(nearest, part)
+        tried = tries.attempt(rest)
+        found = None if tried is None or tried.admit else _taken_apart(tried, rest, part)
+        if found is None or not found.lasting or found.around.reduced & set(found.resources):
+            continue  # what a change only brings about is told where it stands
+        if not told.issuperset(found.resources):
+            told.update(found.resources)
+            yield found
+
+
+def _by_resource(change: WayOut) -> Iterator[WayOut]:
+    """Take a change apart as `_parts` does, the amounts of one resource together; without the pods to move."""
+    parts = [part for part in _parts(change) if not part.pods]
+    for name in dict.fromkeys(name for _, name in change.amounts):
+        amounts = {key: nano for key, nano in change.amounts.items() if key[1] == name}
+        asked = {key: change.asked[key] for key in amounts}
+        parts = [part for part in parts if not amounts.keys() >= part.amounts.keys() or not part.amounts]
+        parts.append(WayOut("request", change.cost, change.aligned, amounts=amounts, asked=asked))
+    yield from parts
+
+
 def reasons(situation: Situation, outcome: Outcome, changes: Iterable[WayOut]) -> Iterator[WayOut]:
     """Say of each part of changes why it is needed."""
     for change in changes:
-        tries = _Tries(situation, outcome, {})
+        tries = Tries(situation, outcome, {})
         session = tries.session(change) if change.flags else None
-        yield change._replace(
-            parts=tuple([_reason(tries, change, part) for part in _parts(change)]),
+        told = change._replace(or_else=_or_else(tries, change))
+        yield told._replace(
+            parts=tuple([_reason(tries, told, part) for part in _parts(told)]),
             anew=anew(outcome.before, without(session, change.pods)) if session else None,
         )
 
 
-def _reason(tries: _Tries, change: WayOut, part: WayOut) -> Part:
+def _or_else(tries: Tries, change: WayOut) -> dict[tuple[str, str], int]:
+    """Find of what grows to whole cores or bytes the next number below that does as well, on the same nodes.
+
+    Of a change of CPUs alone that is a change of its own.
+    """
+    session, found = tries.session(change), dict[tuple[str, str], int]()
+    grown = {key: change.asked[key] for key, nano in change.amounts.items() if nano > change.asked[key]}
+    if session is None or change.tried is None:
+        return found
+    for key, step in steps(session, grown).items():
+        less = grown[key] // step * step
+        if not less or less == grown[key] or (key[1] == CPU and _count(change) == 1):
+            continue
+        tried = tries.attempt(change._replace(amounts={**change.amounts, **found, key: less}))
+        if tried is not None and tried.admit and tried.result.hints == change.tried.result.hints:
+            found[key] = less
+    return found
+
+
+def _reason(tries: Tries, change: WayOut, part: WayOut) -> Part:
     """Try a change without one part; of a cut request with the next larger amount."""
     if part.machine or part.hardware:
         return Part(part, None)
@@ -145,11 +165,12 @@ def _reason(tries: _Tries, change: WayOut, part: WayOut) -> Part:
     tried = tries.attempt(more) if more else None
     if more is not None and tried is not None and not tried.admit:
         return Part(part, _taken_apart(tried, more, part), larger=more.amounts[next(iter(part.amounts))])
+    session = tries.session(change) if part.pods else None
+    held = held_by(session, part.pods) if session else ()
     if _count(change) == 1:
-        return Part(part, None)  # without it there is the refusal itself
+        return Part(part, None, held=held)  # without it there is the refusal itself
     rest = _rest(change, part)
     tried = tries.attempt(rest)
-    held = held_by(tries.outcome.before, part.pods) if not change.flags else ()
     return Part(part, None if tried is None or tried.admit else _taken_apart(tried, rest, part), held=held)
 
 
@@ -166,7 +187,7 @@ def _taken_apart(tried: Outcome, change: WayOut, part: WayOut) -> Refusal:
     return found._replace(around=around._replace(when="then") if change.flags or change.pods else around)
 
 
-def _with_more(tries: _Tries, change: WayOut, part: WayOut) -> WayOut | None:
+def _with_more(tries: Tries, change: WayOut, part: WayOut) -> WayOut | None:
     """Ask for one CPU, core, device, page or MiB more than a cut leaves; None: the part is no such cut."""
     session = tries.session(change)
     if session is None:
@@ -198,7 +219,12 @@ def _parts(change: WayOut) -> list[WayOut]:
         elif flag != GATES:
             found.append(nothing._replace(kind="setting", flags={flag: text}))
     found += [
-        nothing._replace(kind="request", amounts={key: nano}, asked={key: change.asked[key]})
+        nothing._replace(
+            kind="request",
+            amounts={key: nano},
+            asked={key: change.asked[key]},
+            or_else={one: less for one, less in change.or_else.items() if one == key},
+        )
         for key, nano in change.amounts.items()
     ]
     if change.pods:

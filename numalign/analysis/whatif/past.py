@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import reduce
+from operator import or_
 
 from numalign.kubelet.admission import Session
+from numalign.kubelet.demand import of_node
+from numalign.kubelet.device.state import Resource
 from numalign.model.pod import Pod
+from numalign.model.resources import CPU
 from numalign.values import NamedTuple
 
 
+class HeldAmount(NamedTuple):
+    """What a pod holds of one resource: CPUs of its own, devices or pinned bytes."""
+
+    resource: str
+    amount: int
+    places: tuple[tuple[int, int], ...]
+    """(mask of NUMA nodes, amount) pairs; no node: nobody knows where these devices are."""
+
+
 class Held(NamedTuple):
-    """What a pod holds."""
+    """What a pod holds, and what it asks for."""
 
     name: str
-    amounts: tuple[tuple[str, int], ...]
-    """(resource, amount) pairs of CPUs of its own, devices and pinned bytes."""
+    amounts: tuple[HeldAmount, ...]
+    asks: tuple[tuple[str, int], ...] = ()
+    """(resource, amount) pairs, in billionths, as the node as a whole counts them."""
 
 
 class Anew(NamedTuple):
@@ -36,7 +51,7 @@ def anew(now: Session, then: Session) -> Anew:
 
 def held_by(session: Session, pods: Sequence[Pod]) -> tuple[Held, ...]:
     """Read what pods hold."""
-    return tuple([Held(pod.name, tuple(_held(session, pod).items())) for pod in pods])
+    return tuple([Held(pod.name, tuple(_held(session, pod)), tuple(sorted(of_node(pod).items()))) for pod in pods])
 
 
 def _differs(now: Session, then: Session, pod: Pod) -> bool:
@@ -53,16 +68,34 @@ def _places(session: Session, pod: Pod) -> Iterator[object]:
         yield {block.mask for block in memory.blocks(pod.uid, container.name) or ()}
 
 
-def _held(session: Session, pod: Pod) -> dict[str, int]:
+def _held(session: Session, pod: Pod) -> Iterator[HeldAmount]:
     """Add up what a pod holds; CPUs and devices that init containers leave to later ones count once."""
-    device, cpu, memory = session.state.states
-    sets: dict[str, int] = {}
-    held: dict[str, int] = {}
+    of_device, of_cpu, of_memory = session.state.states
+    cpus, devices, memory = 0, dict[str, int](), dict[str, dict[int, int]]()
     for container in pod.containers:
-        sets["cpu"] = sets.get("cpu", 0) | (cpu.assigned(pod.uid, container.name) or 0)
-        for name, members in device.holdings.get(pod.uid, {}).get(container.name, {}).items():
-            sets[name] = sets.get(name, 0) | members
-        for block in memory.blocks(pod.uid, container.name) or ():
-            held[block.type] = held.get(block.type, 0) + block.size
-    amounts = {**{name: members.bit_count() for name, members in sets.items()}, **held}
-    return {name: amount for name, amount in amounts.items() if amount}
+        cpus |= of_cpu.assigned(pod.uid, container.name) or 0
+        for name, members in of_device.holdings.get(pod.uid, {}).get(container.name, {}).items():
+            devices[name] = devices.get(name, 0) | members
+        for block in of_memory.blocks(pod.uid, container.name) or ():
+            sizes = memory.setdefault(block.type, {})
+            sizes[block.mask] = sizes.get(block.mask, 0) + block.size
+    node = session.node
+    if cpus:
+        there = [(1 << numa.id, (numa.cpus & cpus).bit_count()) for numa in node.machine.numa_nodes if numa.cpus & cpus]
+        yield HeldAmount(CPU, cpus.bit_count(), tuple(there))
+    for name, members in devices.items():
+        if members:
+            yield HeldAmount(name, members.bit_count(), _places_of(node.device.resources[name], members))
+    for name, sizes in memory.items():
+        if any(sizes.values()):
+            yield HeldAmount(name, sum(sizes.values()), tuple(sizes.items()))
+
+
+def _places_of(resource: Resource, members: int) -> tuple[tuple[int, int], ...]:
+    """Count a set of devices by the mask of their NUMA nodes."""
+    counts: dict[int, int] = {}
+    for position, device in enumerate(resource.devices):
+        if members >> position & 1:
+            mask = reduce(or_, (1 << numa for numa in device.numa_nodes or () if numa >= 0), 0)
+            counts[mask] = counts.get(mask, 0) + 1
+    return tuple(sorted(counts.items()))

@@ -1,4 +1,7 @@
-"""What Kubernetes 1.33 changed (docs/rules/kubelet-versions.md)."""
+"""What Kubernetes 1.33 changed (docs/rules/kubelet-versions.md).
+
+Three options of the CPU Manager move up a stage. Pods are resized in place, so requests are read from a pod's status.
+"""
 
 from __future__ import annotations
 

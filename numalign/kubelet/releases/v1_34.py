@@ -1,4 +1,8 @@
-"""What Kubernetes 1.34 changed (docs/rules/kubelet-versions.md)."""
+"""What Kubernetes 1.34 changed (docs/rules/kubelet-versions.md).
+
+Pods with resources of their own (`spec.resources`) are read by default, and pinned no more. An odd number of CPUs may
+come from one uncore cache.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What Kubernetes 1.35 changed (docs/rules/kubelet-versions.md); new gates are in `gate_names`, claims in `dra/`."""
+"""What Kubernetes 1.35 changed (docs/rules/kubelet-versions.md); new gates are in `gate_names`, claims in `dra/`.
+
+More is refused at the start: hosts with cgroup v1, gates whose needs are off. Requests are read from the spec again.
+"""
 
 from __future__ import annotations
 

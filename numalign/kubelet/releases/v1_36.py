@@ -1,4 +1,8 @@
-"""What Kubernetes 1.36 changed (docs/rules/kubelet-versions.md)."""
+"""What Kubernetes 1.36 changed (docs/rules/kubelet-versions.md).
+
+Device hints name only NUMA nodes that have such devices. A gate, off by default, pins pods with `spec.resources` as a
+whole; extended resources may come from claims by default.
+"""
 
 from __future__ import annotations
 

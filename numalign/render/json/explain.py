@@ -14,15 +14,20 @@ from numalign.render.text.amounts import quantity_text
 from numalign.render.text.because import because, unaligned
 from numalign.render.text.changes import Advice, change_text, what_text
 from numalign.render.text.details import alternatives_json, merging_json
+from numalign.render.text.refusal.crash import first_of_all
 from numalign.render.text.refusal.why import why
+from numalign.render.text.settings import stale_files
 
 if TYPE_CHECKING:
     from numalign.analysis.circumstances import Amount
+    from numalign.analysis.crash import Crash
+    from numalign.analysis.loose import Loose
     from numalign.analysis.matrix import Matrix
     from numalign.analysis.placement import Placement
     from numalign.analysis.refusal import Refusal
     from numalign.analysis.unpinned import Unpinned
     from numalign.analysis.whatif.change import WayOut
+    from numalign.analysis.whatif.past import Held
     from numalign.errors import Notice, StartError
     from numalign.kubelet.config import KubeletConfig
     from numalign.kubelet.setup import Setup
@@ -50,7 +55,7 @@ def _pod(config: KubeletConfig, told: ExplainedPod, advice: Advice) -> Data:
     return {
         **pod_json(told.pod),
         "decisions": [matrix_json(table) for table in told.matrices],
-        "refusal": None if told.refusal is None else _refusal(told.refusal),
+        "refusal": None if told.refusal is None else _refusal(told.refusal, told.besides),
         "changes": [
             _change(config, told, change, after, command)
             for change, after, command in zip(told.changes, told.after, advice.changes, strict=True)
@@ -99,6 +104,7 @@ def matrix_json(table: Matrix) -> Data:
                     {"numaNode": numa, "free": cell.free, "total": cell.total, "verdict": cell.verdict}
                     for numa, cell in zip(table.nodes, row.cells, strict=True)
                 ],
+                **_apart(row.loose),
             }
             for row in table.rows
         ],
@@ -106,7 +112,25 @@ def matrix_json(table: Matrix) -> Data:
     }
 
 
-def _refusal(refusal: Refusal) -> Data:
+def _apart(devices: Loose | None) -> Data:
+    """Write where devices lie that are on no node or on several, which the nodes do not tell."""
+    if devices is None or not devices.apart:
+        return {}
+    return {
+        "devices": [
+            {
+                "numaNodes": list(ids(mask)),
+                "free": free,
+                "total": total,
+                **({} if mask else {"told": list(devices.told)}),
+            }
+            for mask, free, total in (*sorted(devices.places), (0, *devices.nowhere))
+            if total
+        ]
+    }
+
+
+def _refusal(refusal: Refusal, besides: Sequence[Refusal]) -> Data:
     return {
         "stage": refusal.stage,
         "reason": refusal.reason,
@@ -116,6 +140,33 @@ def _refusal(refusal: Refusal) -> Data:
         "amounts": [_amount(one) for one in refusal.amounts],
         "why": list(why(refusal)),
         "never": refusal.never,
+        "besides": [
+            {
+                "stage": one.stage,
+                "container": one.at,
+                "resources": list(one.resources),
+                "amounts": [_amount(amount) for amount in one.told],
+                "why": list(why(one)),
+            }
+            for one in besides
+        ],
+        "crash": None if refusal.crash is None else _crash(refusal.crash),
+    }
+
+
+def _crash(crash: Crash) -> Data:
+    return {
+        "kind": crash.kind,
+        "advice": first_of_all(crash),
+        "missing": [
+            {
+                "resource": one.resource,
+                "requested": one.requested,
+                "containers": list(one.containers),
+                "numaNodes": list(ids(one.nodes)),
+            }
+            for one in crash.missing
+        ],
     }
 
 
@@ -140,7 +191,8 @@ def _change(config: KubeletConfig, told: ExplainedPod, change: WayOut, after: Po
         "parts": [
             {
                 "text": what_text(part.change, config, told.containers),
-                "because": because(part, told.refusal, after),
+                "because": because(part, told.refusal, after, config, alone=len(change.parts) < 2),
+                "holds": [_held(one) for one in part.held],
             }
             for part in change.parts
         ],
@@ -154,13 +206,40 @@ def _change(config: KubeletConfig, told: ExplainedPod, change: WayOut, after: Po
                 "resource": resource,
                 "asked": quantity_text(change.asked[container, resource]),
                 "ask": quantity_text(nano),
+                "orElse": quantity_text(less) if (less := change.or_else.get((container, resource))) else None,
             }
             for (container, resource), nano in change.amounts.items()
         ],
+        "together": [
+            {
+                "resource": keys[0][1],
+                "containers": [name for name, _ in keys],
+                "ask": quantity_text(sum(change.amounts[key] for key in keys)),
+            }
+            for keys in change.together
+        ],
         "settings": dict(change.flags),
+        "anew": change.anew
+        and {"admitted": [_held(one) for one in change.anew.newcomers], "elsewhere": list(change.anew.moved)},
+        "deleteStateFiles": stale_files(change, config),
         "machine": change.machine or None,
         "hardware": [f"--{flag} {text}" for flag, text in change.hardware],
         "command": command,
+    }
+
+
+def _held(one: Held) -> Data:
+    """Write what a pod holds; a place is a set of NUMA nodes, an empty one where nobody knows it."""
+    return {
+        "pod": one.name,
+        "holds": [
+            {
+                "resource": each.resource,
+                "amount": each.amount,
+                "places": [{"numaNodes": list(ids(mask)), "amount": amount} for mask, amount in each.places],
+            }
+            for each in one.amounts
+        ],
     }
 
 

@@ -177,17 +177,17 @@ def memory_text(holding: Holding) -> str:
 
 def refusal_document(group: RefusedAlike) -> Document:
     """Tell one refusal so that a person can act on it."""
-    from numalign.render.text.matrix import matrix_table
+    from numalign.render.text.matrix import matrix_notes, matrix_table
     from numalign.render.text.refusal.why import why
 
     told = group.refusal
     more = f" and {group.number - 1} more" if group.number > 1 else ""
     where = f", container {told.container}" if told.container else ""
     document: list[Line | Table] = [Line(f"{group.first.name}{more}{where}: {told.reason or told.stage}", "bad")]
-    if told.reason and told.message:
+    if told.message:
         document.append(Line(f"  {told.message}"))
     if told.matrix is not None and told.matrix.rows:
-        document.append(matrix_table(told.matrix))
+        document += [matrix_table(told.matrix), *(Line(f"  {text}") for text in matrix_notes(told.matrix))]
     return [*document, *(Line(f"  {text}") for text in why(told))]
 
 

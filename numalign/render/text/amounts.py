@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+import re
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import takewhile
 
 from numalign.model.cpuset import format_set
 from numalign.model.quantity import NANO, Quantity, canonical, with_decimals
 from numalign.model.resources import is_bytes
+from numalign.values import NamedTuple
 
 _UNITS = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 
@@ -19,10 +20,10 @@ def bytes_text(amount: int) -> str:
     while size and size % 1024 == 0 and unit < len(_UNITS) - 1:
         size //= 1024
         unit += 1
-    if abs(size) < 10240:
+    if abs(size) < _LONG:
         return f"{size}{_UNITS[unit]}"
-    larger = _unit(size, len(_UNITS) - 1 - unit)
-    return f"{_divided(size, larger, 1)}{_UNITS[unit + larger]}"
+    larger = unit + _unit(size, len(_UNITS) - 1 - unit)
+    return f"{_with_point(amount, larger, 1)}{_UNITS[larger]}"
 
 
 def amount_text(resource: str, amount: int) -> str:
@@ -35,37 +36,87 @@ def amount_text(resource: str, amount: int) -> str:
 Written = Callable[[int], str]
 """How the amounts of one sentence are written."""
 
-_DECIMALS = 3
-"""Most decimals of an amount; where two amounts still look alike all are written in a smaller unit."""
+_LONG = 10240
+"""From how many units on an amount is written in the next larger one."""
+
+_SMALL = 4
+"""An amount of less than one part in so many of a unit has a smaller one."""
+
+_CLOSE = 20
+"""A written amount is off by no more than one part in so many."""
 
 
-FLOAT_BITS = 1000
-"""An amount of more bits, as only a hostile file has, is written without decimals: no float holds it."""
-
-
-def written(resource: str, amounts: Iterable[int]) -> Written:
+def written(resource: str, amounts: Iterable[int], parts: Sequence[int] = ()) -> Written:
     """Choose how to write amounts that stand beside each other, so that they can be compared.
 
-    Bytes have the largest unit of which there is one, and as few decimals as keep different amounts different.
+    Bytes have one unit, but those that are less than a quarter of it. They are exact if that is short; otherwise they
+    have as few decimals as keep different amounts different.
+
+    Args:
+        resource: what they are of.
+        amounts: all that stand there.
+        parts: amounts whose sum stands there, too: what is written of them adds up.
     """
     if not is_bytes(resource):
         return str
-    every = set(amounts)
-    for decimals in range(1, _DECIMALS + 1):
-        if len({_rounded(amount, decimals) for amount in every}) == len(every):
-            return lambda amount: _rounded(amount, decimals)
-    for unit, decimals in ((2, 2), (1, 1)):
-        if len({_rounded(amount, decimals, unit) for amount in every}) == len(every):
-            return partial(_rounded, decimals=decimals, unit=unit)
+    every = {*amounts, *parts, *([sum(parts)] if parts else ())}
+    most = max(map(abs, every), default=0)
+    unit = _unit(most, len(_UNITS) - 1)
+    smaller, least = max(unit - 1, 0), max(unit - 2, 0)
+    exact = [_Form(unit, 1)] + [_Form(smaller, 0)] * (most < _LONG << 10 * smaller)
+    for form in reversed(exact) if any(0 < amount < 1 << 10 * unit for amount in every) else exact:
+        if all(form.exact(amount) for amount in every):
+            return form.text
+    for form in (
+        *(_Form(unit, 1), _Form(unit, 2), _Form(smaller, 0), _Form(unit, 3)),
+        *(_Form(smaller, 1), _Form(smaller, 2), _Form(least, 1)),
+    ):
+        if form.tells_apart(every) and form.adds_up(parts):
+            return form.text
     return lambda amount: f"{amount} bytes"
 
 
-def _rounded(amount: int, decimals: int, unit: int | None = None) -> str:
-    if not amount:
-        return "0"
-    if unit is None:
-        unit = _unit(amount, len(_UNITS) - 1)
-    return f"{_divided(amount, unit, decimals).rstrip('0').rstrip('.')}{_UNITS[unit]}"
+class _Form(NamedTuple):
+    """One way to write bytes."""
+
+    unit: int
+    """The power of 1024, for all amounts but those that are less than a quarter of it."""
+    decimals: int
+
+    def text(self, amount: int) -> str:
+        """Write an amount; one that is exact has no zeros behind the point."""
+        if not amount:
+            return "0"
+        unit = self._unit_of(amount)
+        text = _with_point(amount, unit, self.decimals)
+        return f"{text.rstrip('0').rstrip('.') if self.decimals and self.exact(amount) else text}{_UNITS[unit]}"
+
+    def exact(self, amount: int) -> bool:
+        """Tell whether nothing is lost."""
+        return self._shown(amount) == amount * self._scale
+
+    def tells_apart(self, amounts: Collection[int]) -> bool:
+        """Tell whether different amounts look different, and each is near to what it is."""
+        shown = {amount: self._shown(amount) for amount in amounts}
+        near = all(abs(to - amount * self._scale) * _CLOSE <= abs(amount) * self._scale for amount, to in shown.items())
+        return near and len(set(shown.values())) == len(shown)
+
+    def adds_up(self, parts: Sequence[int]) -> bool:
+        """Tell whether amounts as they are written add up to their sum as it is written."""
+        total = sum(parts)
+        return 2 * abs(sum(map(self._shown, parts)) - self._shown(total)) <= 1 << 10 * self._unit_of(total)
+
+    @property
+    def _scale(self) -> int:
+        return int(10**self.decimals)
+
+    def _unit_of(self, amount: int) -> int:
+        return self.unit if _SMALL * abs(amount) >= 1 << 10 * self.unit else _unit(amount, self.unit)
+
+    def _shown(self, amount: int) -> int:
+        """Return what is written of an amount, in bytes times the power of ten that the decimals are."""
+        unit = self._unit_of(amount)
+        return _divided(amount * self._scale, unit) << 10 * unit
 
 
 def _unit(amount: int, most: int) -> int:
@@ -73,10 +124,16 @@ def _unit(amount: int, most: int) -> int:
     return sum(1 for _ in takewhile(lambda power: abs(amount) >= 1 << 10 * power, range(1, most + 1)))
 
 
-def _divided(amount: int, unit: int, decimals: int) -> str:
-    if amount.bit_length() > FLOAT_BITS:
-        return f"{amount >> 10 * unit}.0"
-    return f"{amount / (1 << 10 * unit):.{decimals}f}"
+def _divided(amount: int, unit: int) -> int:
+    """Divide by a power of 1024; what lies in the middle becomes even."""
+    whole, rest = divmod(amount, 1 << 10 * unit)
+    return whole + (2 * rest + (whole & 1) > 1 << 10 * unit)
+
+
+def _with_point(amount: int, unit: int, decimals: int) -> str:
+    """Write an amount in a unit, rounded."""
+    whole, rest = divmod(_divided(abs(amount) * 10**decimals, unit), 10**decimals)
+    return f"{'-' * (amount < 0)}{whole}{f'.{rest:0{decimals}d}' * bool(decimals)}"
 
 
 def nodes_text(mask: int | None) -> str:
@@ -103,3 +160,12 @@ def quantity_text(nano: int) -> str:
 def as_asked_text(resource: str, nano: int) -> str:
     """Write what a manifest asks for; a part of a byte as the `1.6Gi` that it comes from."""
     return with_decimals(nano) if is_bytes(resource) and nano % NANO else quantity_text(nano)
+
+
+def readable_text(resource: str, nano: int) -> str:
+    """Write what a manifest asks for; beside a long number of bytes the same in a unit that can be taken in."""
+    text = as_asked_text(resource, nano)
+    digits = re.match(r"\d+", text)
+    if not is_bytes(resource) or nano % NANO or digits is None or int(digits[0]) < _LONG:
+        return text
+    return f"{text} ({bytes_text(nano // NANO).replace('.0', '')})"

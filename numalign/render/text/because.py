@@ -4,40 +4,37 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import reduce
-from operator import or_
 from typing import TYPE_CHECKING
 
-from numalign.analysis.whatif.settings import MEMORY_POLICY, POLICY, SCOPE
+from numalign.analysis.whatif.settings import POLICY, SCOPE
 from numalign.model.quantity import NANO, with_decimals
 from numalign.model.resources import CPU, is_memory
 from numalign.render.text.alignment import reason_of
-from numalign.render.text.amounts import amount_text, as_asked_text, listed, nodes_text, written
+from numalign.render.text.amounts import amount_text, listed, nodes_text, quantity_text, readable_text
+from numalign.render.text.held import held_by_them, room
 from numalign.render.text.refusal.why import in_short, why
+from numalign.render.text.settings import effects
+from numalign.render.text.steps import bare
 
 if TYPE_CHECKING:
-    from numalign.analysis.matrix import Matrix, Row
     from numalign.analysis.refusal import Refusal
     from numalign.analysis.whatif.change import Part, WayOut
     from numalign.kubelet.config import KubeletConfig
     from numalign.results.admit import ContainerResult, PodResult
     from numalign.results.explain import ExplainedPod
 
-EFFECTS: Mapping[tuple[str, str], str] = {
-    (POLICY, "restricted"): "it takes several NUMA nodes where one is too small even when empty",
-    (POLICY, "best-effort"): "it takes the best nodes there are, and refuses nothing for being apart",
-    (POLICY, "none"): "it does not look at NUMA nodes",
-    (SCOPE, "container"): "each container may then be on other NUMA nodes than the rest of the pod",
-    (SCOPE, "pod"): "NUMA nodes are then chosen once, for the whole pod",
-    (MEMORY_POLICY, "None"): "memory is then not counted and not kept on any NUMA node",
-}
-"""(flag, value) -> what it does to a pod that was refused without it."""
 
-
-def because(part: Part, refusal: Refusal | None, after: PodResult | None) -> list[str]:
+def because(
+    part: Part, refusal: Refusal | None, after: PodResult | None, config: KubeletConfig, *, alone: bool
+) -> list[str]:
     """Say why one part of a change is needed, a sentence a line; nothing where the refusal itself says it.
 
-    `after` is what the pod would get.
+    Args:
+        part: the part.
+        refusal: why the pod is refused as it is.
+        after: what the pod would get.
+        config: the settings as they are.
+        alone: the change has no other part.
     """
     change, found = part.change, part.otherwise
     raised = _raised(part, refusal)
@@ -47,19 +44,30 @@ def because(part: Part, refusal: Refusal | None, after: PodResult | None) -> lis
         nearer = list(_together_again(change, refusal, after))
         if nearer:
             return nearer
+    holding = list(held_by_them(part, found or refusal, after))
     if found is None:
-        return [EFFECTS[flag, text] for flag, text in change.flags.items() if (flag, text) in EFFECTS]
-    sentences = (change.pods and after and _room(found, after)) or in_short(found)
+        return [*holding, *effects(change, config)]
+    sentences = (change.pods and after and room(found, after)) or in_short(found)
     if found.around.cores and any(key[1] == CPU and nano % NANO for key, nano in change.amounts.items()):
         sentences = [sentence.partition(": ask for ")[0] for sentence in sentences]  # the advice is another one
     left_out = not all(change.amounts.values())  # who is to do without it wants to see the numbers right there
-    if refusal is not None and not left_out and set(map(_limit, sentences)) <= set(map(_limit, why(refusal))):
+    if alone and refusal is not None and not left_out and set(map(_limit, sentences)) <= set(map(_limit, why(refusal))):
         return []
     at = found.at
     clear = {None, *(name for name, _ in change.amounts), *([refusal.at] if refusal else ())}
-    if after is None or len(after.containers) == 1 or at in clear or found.around.sums:
-        return sentences
-    return [f"container {at}: {sentences[0]}", *sentences[1:]]
+    if after is not None and len(after.containers) > 1 and at not in clear and not found.around.sums:
+        sentences = [f"container {at}: {sentences[0]}", *sentences[1:]]
+    return [*holding, *sentences, *_nothing_left(part, found)]
+
+
+def _nothing_left(part: Part, found: Refusal) -> Iterator[str]:
+    """Say that an init container that asks for fewer CPUs leaves none that tie a later one to their nodes."""
+    left = next((one for one in found.around.handed if one.resource == CPU), None)
+    for (name, resource), nano in part.change.amounts.items():
+        fewer = (part.larger or part.change.asked[name, resource]) - nano
+        if left is not None and resource == CPU and left.containers == (name,) and left.amount * NANO <= fewer:
+            whom = found.at or "the pod"
+            yield f"with {quantity_text(nano)}, {name} leaves no CPUs that tie {whom} to {nodes_text(left.nodes)}"
 
 
 def _together_again(change: WayOut, refusal: Refusal, after: PodResult) -> Iterator[str]:
@@ -90,42 +98,6 @@ def _raised(part: Part, refusal: Refusal | None) -> list[str]:
     most = max((cell.total for row in rows if row.resource == grown[0] for cell in row.cells), default=0)
     one = f", and one has {amount_text(grown[0], most)} at most" if most else ""
     return [f"as {like} takes {widest} nodes, {grown[0]} has to take {widest}, too{one}"]
-
-
-def _room(found: Refusal, after: PodResult) -> list[str]:
-    """Say all that is short where a pod goes once others have gone; nothing where the refusal names all of it."""
-    table = found.matrix
-    if table is None:
-        return []
-    whose = [one for one in after.containers if table.container in (None, one.name)]
-    nodes = reduce(or_, (one.alignment.nodes for one in whose), 0)
-    alone = nodes.bit_count() == 1
-    there = {row: _free(row, table, nodes if alone else 0) for row in table.rows}
-    short = {row: amounts for row, amounts in there.items() if sum(amounts) < row.requested}
-    if len(short) < 2 or (not alone and {row.resource for row in short} <= set(found.resources)):
-        return []
-    texts = []
-    for row, (free, left) in short.items():
-        say = written(row.resource, [row.requested, free, left])
-        texts.append(f"{say(row.requested)} {row.resource} asked, {say(free)}{f' + {say(left)}' * bool(left)} free")
-    where = f"it goes to {nodes_text(nodes)} then, which" if alone else "the machine"
-    return [f"{where} has too little free now: {'; '.join(texts)}"]
-
-
-def _free(row: Row, table: Matrix, node: int) -> tuple[int, int]:
-    """Return what is free and what init containers leave, on one node or, without one, everywhere.
-
-    Of devices that no node has only the number on the machine counts.
-    """
-    if node and not row.unplaced:
-        cell = row.cells[table.nodes.index(node.bit_length() - 1)]
-        return cell.free, cell.handed
-    return row.free, sum(cell.handed for cell in row.cells)
-
-
-def bare(sentence: str) -> str:
-    """Leave out of a sentence when and for which container it holds."""
-    return re.sub(r"^(?:with that mended|on an empty machine|container \S+)(?:, container \S+)?: ", "", sentence)
 
 
 def _limit(sentence: str) -> str:
@@ -184,15 +156,20 @@ def next_in_the_way(told: ExplainedPod) -> Iterator[str]:
     if rivals or not many:
         return
     number, change = next(iter(many.items()))
-    others = _not_named(refusal, change.amounts)
+    besides = {name for one in told.besides for name in one.resources}
+    others = [key for key in _not_named(refusal, change.amounts) if key[1] not in besides]
     if not others or len(others) == len(change.amounts):
         return
     # What one change leaves alone is in the way only as long as something else stays as it is.
     sure = [key for key in others if all(key in one.amounts for one in cutting.values())]
     first = listed(list(dict.fromkeys(key[1] for key in change.amounts if key not in others)))
-    also = f"what is found changes {_asked_of(sure, change, told)}, too" if sure else "more has to change"
+    also = (
+        f"no change of requests was found that keeps {_asked_of(sure, change, told)}"
+        if sure
+        else f"{number}. says what else changes"
+    )
     where = f" in container {refusal.at}" if _at_one(told) else ""
-    yield f"to change {first}{where} alone is not enough: {also} (see {number}.)"
+    yield f"to change {first}{where} alone is not enough: {also}"
 
 
 def _at_one(told: ExplainedPod) -> bool:
@@ -204,7 +181,7 @@ def _asked_of(keys: Sequence[tuple[str, str]], change: WayOut, told: ExplainedPo
     """Write what containers ask for: `8Gi memory of container a and 2 cpu of container b`."""
     texts = []
     for container in dict.fromkeys(name for name, _ in keys):
-        amounts = [f"{as_asked_text(key[1], change.asked[key])} {key[1]}" for key in keys if key[0] == container]
+        amounts = [f"{readable_text(key[1], change.asked[key])} {key[1]}" for key in keys if key[0] == container]
         texts.append(f"{', '.join(amounts)}{f' of container {container}' * (told.containers > 1)}")
     return listed(texts)
 
@@ -230,9 +207,11 @@ def _rivals(refusal: Refusal, told: ExplainedPod) -> Iterator[str]:
 def _not_named(refusal: Refusal, amounts: Mapping[tuple[str, str], int]) -> Sequence[tuple[str, str]]:
     """List the (container, resource) pairs that a refusal does not name; in scope `pod` it is about all containers."""
     named = {row.resource for row in (*refusal.culprits, *refusal.also)}
-    named |= {one.resource for one in refusal.around.sums} | {one.resource for one in refusal.amounts}
+    named |= {one.resource for one in refusal.amounts}
+    added_up = {one.resource for one in refusal.around.sums}  # of these all containers are named
     at = refusal.at
     odd = {(name, CPU) for name, _ in refusal.around.cores.others} if refusal.around.cores else set()
     odd |= {(one.container, one.resource) for one in refusal.around.unreadable}
-    left = [key for key in amounts if (key[1] not in named or at not in (None, key[0])) and key not in odd]
+    left = [key for key in amounts if key[1] not in named or at not in (None, key[0])]
+    left = [key for key in left if key[1] not in added_up and key not in odd]
     return left if refusal.mended is None else [key for key in left if key in _not_named(refusal.mended, amounts)]

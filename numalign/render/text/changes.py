@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from numalign.analysis.whatif.settings import CPU_POLICY_OPTIONS, POLICY, SCOPE, TOPOLOGY_POLICY_OPTIONS
 from numalign.model.quantity import NANO
 from numalign.model.resources import CPU
 from numalign.render.page.document import Line
-from numalign.render.text.amounts import amount_text, as_asked_text, bytes_text, listed, nodes_text, quantity_text
-from numalign.render.text.because import bare, because, unaligned
-from numalign.render.text.refusal.why import why
+from numalign.render.text.amounts import bytes_text, listed, nodes_text, quantity_text, readable_text
+from numalign.render.text.because import because, unaligned
+from numalign.render.text.settings import admitted_anew, for_the_whole_node, settings_text
+from numalign.render.text.steps import grouped
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
@@ -25,12 +25,6 @@ MAX_CONTAINERS_PLACED = 4
 
 MANY_PARTS = 5
 """Where no fewer changes will do, a machine suits a pod badly."""
-
-MAX_PODS_NAMED = 4
-"""How many pods are named that get something else under other settings."""
-
-ELSEWHERE = "other CPUs, devices or nodes than now: the table is about now"
-"""What pods get that are admitted anew under other settings."""
 
 COUNTS = {2: "Two", 3: "Three", 4: "Four", 5: "Five", 6: "Six", 7: "Seven", 8: "Eight"}
 
@@ -61,6 +55,8 @@ def changes_lines(config: KubeletConfig, told: ExplainedPod, advice: Advice) -> 
     ):
         yield from _change(number, change, after, config, told)
         yield Line(f"     {command}", "dim")
+    for text in for_the_whole_node(told.changes, config):
+        yield Line(f"  {text}")
 
 
 def _badly_suited(told: ExplainedPod) -> Iterator[Line]:
@@ -95,57 +91,24 @@ def _change(
     if len(change.parts) < 2:
         yield Line(f"  {number}. {what_text(change, config, many)}{aligned}")
         for part in change.parts:
-            yield from _reason("     ", part, because(part, told.refusal, after))
+            yield from _reason("     ", part, because(part, told.refusal, after, config, alone=True))
     else:
-        count = COUNTS.get(len(change.parts), str(len(change.parts)))
-        yield Line(f"  {number}. {count} changes together{aligned}")
-        known = set(map(bare, why(told.refusal))) if told.refusal else set()
-        here: set[str] = set()
-        for part in change.parts:
-            sentences = because(part, told.refusal, after)
-            yield Line(f"     - {what_text(part.change, config, many)}")
-            new = [one for one in sentences if bare(one) not in known | here]
-            if _leaves_out(part) and not here.issuperset(map(bare, sentences)):
-                new = sentences  # who is to do without something wants to see the numbers right there
-            yield from _reason("       ", part, new or list(_holding(part)) or ["said above"])
-            here.update(map(bare, sentences))
-    for text in _anew(change, told):
+        every = [(part, because(part, told.refusal, after, config, alone=False)) for part in change.parts]
+        steps = grouped(change, every)
+        count = sum(len(step.changes) for step in steps)
+        yield Line(f"  {number}. {_count(count)} together{aligned}")
+        for step in steps:
+            for each in step.changes:
+                yield Line(f"     - {what_text(each, config, many)}")
+            yield from _reason("       ", step.part, step.sentences, of=len(step.changes))
+    for text in admitted_anew(change, told):
         yield Line(f"     {text}")
     for text in unaligned(change, after, config):
         yield Line(f"     {text}", "warn")
 
 
-def _leaves_out(part: Part) -> bool:
-    """Tell whether a part leaves a resource out."""
-    return not all(part.change.amounts.values())
-
-
-def _holding(part: Part) -> Iterator[str]:
-    """Say what pods to move hold of what is in the way."""
-    names = set(part.otherwise.resources) if part.otherwise else set()
-    texts = []
-    for one in part.held[:MAX_PODS_NAMED]:
-        held = [f"{amount_text(name, amount)} {name}" for name, amount in one.amounts if name in names]
-        if held:
-            texts.append(f"{one.name} holds {listed(held)}")
-    if texts:
-        yield ", ".join(texts) + ", …" * (len(part.held) > MAX_PODS_NAMED)
-
-
-def _anew(change: WayOut, told: ExplainedPod) -> Iterator[str]:
-    """Say what other settings do to the pods before: they were admitted anew under them when the change was tried."""
-    if change.anew is None:
-        return
-    asked = {row.resource for table in told.matrices for row in table.rows}
-    for one in change.anew.newcomers:
-        held = [f"{amount_text(name, amount)} {name}" for name, amount in one.amounts if name in asked]
-        holds = f" and holds {listed(held)}" if held else ""
-        yield f"with that setting {one.name}, refused before, is admitted before this pod{holds}"
-    if change.anew.moved:
-        names = change.anew.moved[:MAX_PODS_NAMED]
-        more = len(change.anew.moved) - len(names)
-        who = listed([*names, *([f"{more} more"] if more else [])])
-        yield f"with that setting {who} {'get' if len(change.anew.moved) > 1 else 'gets'} {ELSEWHERE}"
+def _count(many: int) -> str:
+    return f"{COUNTS.get(many, str(many))} change{'s' * (many > 1)}"
 
 
 def _where(change: WayOut, after: PodResult | None, told: ExplainedPod) -> str:
@@ -161,8 +124,14 @@ def _where(change: WayOut, after: PodResult | None, told: ExplainedPod) -> str:
     return f", {', '.join(f'{name} on {nodes_text(mask)}' for name, mask in nodes.items())}"
 
 
-def _reason(indent: str, part: Part, sentences: Sequence[str]) -> Iterator[Line]:
-    head = f"why no more{_next_cores(part)}: " if part.larger else "why: "
+def _reason(indent: str, part: Part, sentences: Sequence[str], of: int = 1) -> Iterator[Line]:
+    """Write why a part, or so many of them, are needed."""
+    whose = {1: "", 2: "both"}.get(of, f"all {of}")
+    head = (
+        f"why no more{f' of {whose}' * (of > 1)}{_next_cores(part)}: "
+        if part.larger
+        else f"why{f' {whose}' * (of > 1)}: "
+    )
     for place, text in enumerate(sentences):
         yield Line(f"{indent}{'     ' if place else head}{text}")
 
@@ -194,7 +163,7 @@ def what_text(change: WayOut, config: KubeletConfig, containers: int) -> str:
         parts.append(f"run it on {'a machine such as' if change.example else 'machine'} {change.machine}")
     parts += [_hardware(flag, text) for flag, text in change.hardware]
     if change.flags:
-        parts += _settings(change, config)
+        parts += settings_text(change, config)
     if change.amounts:
         parts += _requests(change, containers)
     if change.pods:
@@ -216,45 +185,38 @@ def _hardware(flag: str, text: str) -> str:
 
 
 def _requests(change: WayOut, containers: int) -> Iterator[str]:
-    """Say what to ask for instead, and what to leave out."""
-    less, left_out = [], []
-    for (container, resource), nano in change.amounts.items():
-        where = f" in container {container}" if containers > 1 else ""
-        asked = change.asked[container, resource]
-        if nano:
-            share = resource == CPU and nano % NANO and not asked % NANO
-            most = "only " if share else "at most " * (nano < asked)
-            own = ", without CPUs of its own," if share else ""
-            less.append(
-                f"{most}{quantity_text(nano)} {resource}{own} instead of {as_asked_text(resource, asked)}{where}"
-            )
-        else:
+    """Say what to ask for instead, and what to leave out; who asks for the same of a resource is told together."""
+    whose: dict[tuple[str, int, int], list[str]] = {}
+    less, left_out = [_in_all(change, keys) for keys in change.together], []
+    alone = {key: nano for key, nano in change.amounts.items() if not any(key in keys for keys in change.together)}
+    for (container, resource), nano in alone.items():
+        whose.setdefault((resource, nano, change.asked[container, resource]), []).append(container)
+    for (resource, nano, asked), names in whose.items():
+        where = f" in {_containers(names)}" if containers > 1 else ""
+        if not nano:
             left_out.append(f"{resource}{where}")
+            continue
+        share = resource == CPU and nano % NANO and not asked % NANO
+        most = "only " if share else "at most " * (nano < asked)
+        own = ", without CPUs of its own," if share else ""
+        other = [f"{readable_text(resource, one)} or " for (name, _), one in change.or_else.items() if name in names]
+        ask = f"{''.join(other[:1])}{readable_text(resource, nano)} {resource}{own}"
+        less.append(f"{most}{ask} instead of {readable_text(resource, asked)}{where}")
     if less:
         yield "ask for " + " and ".join(less)
     if left_out:
         yield "leave out " + " and ".join(left_out)
 
 
-def _settings(change: WayOut, config: KubeletConfig) -> Iterator[str]:
-    flags = dict(change.flags)
-    policy, scope = flags.pop(POLICY, None), flags.pop(SCOPE, None)
-    if policy is not None:
-        yield f"policy {policy} instead of {config.topology_manager_policy}"
-    if scope is not None:
-        yield f"scope {scope} instead of {config.topology_manager_scope}"
-    for flag, old in (
-        (CPU_POLICY_OPTIONS, config.cpu_manager_policy_options),
-        (TOPOLOGY_POLICY_OPTIONS, config.topology_manager_policy_options),
-    ):
-        if flag in flags:
-            yield from _options(flag, flags.pop(flag), old or {})
-    if flags:
-        yield "set " + " ".join(f"--{flag} {value}" for flag, value in flags.items())
+def _in_all(change: WayOut, keys: Sequence[tuple[str, str]]) -> str:
+    """Say what containers may ask for together, and one way to share it."""
+    resource, names = keys[0][1], [name for name, _ in keys]
+    new, old = ([readable_text(resource, amounts[key]) for key in keys] for amounts in (change.amounts, change.asked))
+    total = readable_text(resource, sum(change.amounts[key] for key in keys))
+    shares = [f"{ask} instead of {asked} in {name}" for name, ask, asked in zip(names, new, old, strict=True)]
+    return f"at most {total} {resource} in {listed(names)} together, for example {listed(shares)}"
 
 
-def _options(flag: str, text: str, old: Mapping[str, str]) -> Iterator[str]:
-    """Say which options to turn on or off; the flag has those that stay, too."""
-    for name, _, value in (pair.partition("=") for pair in text.split(",")):
-        if old.get(name) != value:
-            yield f"turn option {name} {'on' if value == 'true' else 'off'} (--{flag})"
+def _containers(names: Sequence[str]) -> str:
+    """Name containers of which the same is told: `container a`, `each of a and b`."""
+    return f"container {names[0]}" if len(names) == 1 else f"each of {listed(names)}"

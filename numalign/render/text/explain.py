@@ -16,6 +16,7 @@ from numalign.render.text.changes import Advice, changes_lines
 from numalign.render.text.details import alternatives_lines, details
 from numalign.render.text.hardware import CLOSENESS
 from numalign.render.text.matrix import matrix_notes, matrix_table
+from numalign.render.text.refusal.crash import first_of_all
 from numalign.render.text.refusal.why import why
 
 if TYPE_CHECKING:
@@ -96,14 +97,28 @@ def explanation(
     if told.refusal is None:
         return [_admitted(told.pod), *_matrices(told), *_placements(told, with_claims), *_unpinned(told)]
     return [
-        Line(f"{told.pod.name}: refused{_where(told)}, {VERDICTS[told.refusal.never]}", "bad"),
-        *(Line(f"  {text}", "bold") for text in why(told.refusal)),
+        Line(f"{told.pod.name}: {_verdict(told, told.refusal)}", "bad"),
+        *(Line(f"  {first_of_all(one)}", "bad") for one in (told.refusal.crash,) if one is not None),
+        *(Line(f"  {text}", "bold") for text in why(told.refusal, told.besides)),
         *(Line(f"  {text}", "bold") for text in next_in_the_way(told)),
         Line(f"  {_kubelet_says(told.refusal, several=told.containers > 1)}"),
         *_matrices(told),
         *_in_spite(told),
         *changes_lines(config, told, advice),
     ]
+
+
+def _verdict(told: ExplainedPod, refusal: Refusal) -> str:
+    """Say what becomes of a pod, and whether an empty machine would do better."""
+    if refusal.crash is None:
+        return f"refused{_where(told)}, {VERDICTS[refusal.never]}"
+    what = "crashes the kubelet" if refusal.stage == "panic" else "hangs the kubelet"
+    empty = refusal.empty
+    if not refusal.never:
+        return f"not refused, it {what}; an empty machine would admit it"
+    if empty is not None and empty.crash is None:
+        return f"not refused, it {what}; an empty machine would refuse it"
+    return f"not refused, it {what}, on an empty machine, too"
 
 
 def _where(told: ExplainedPod) -> str:
@@ -135,11 +150,15 @@ def _kubelet_says(refusal: Refusal, *, several: bool) -> str:
     where = DOING[refusal.stage] + (f", at container {refusal.container}" if refusal.container else "")
     if refusal.container and refusal.at is None and several:
         where += ", the first of the pod for which it failed"
-    said = f"{refusal.reason}: {refusal.message}" if refusal.reason else "nothing, it has crashed"
-    return f"the kubelet says, {where}: {said}"
+    if refusal.crash is not None:
+        return f"the kubelet's last words, {where}: {refusal.message}"
+    return f"the kubelet says, {where}: {refusal.reason}: {refusal.message}"
 
 
 def _matrices(told: ExplainedPod) -> Iterator[Line | Table]:
+    if told.refusal is not None and told.refusal.crash is not None:
+        yield Line()
+        yield Line(f"  no table{' of that container' * bool(told.refusal.container)}: {NO_TABLE}")
     for table in told.matrices:
         yield Line()
         if not table.rows:
@@ -171,6 +190,10 @@ def _counts_single_cpus(told: ExplainedPod) -> bool:
     found = [part.otherwise for change in told.changes for part in change.parts if part.otherwise is not None]
     odd = any(one.odd_cores and one.at == told.matrices[-1].container for one in found if told.matrices)
     return odd and any(row.resource == CPU and any(cell.verdict == "enough" for cell in row.cells) for row in rows)
+
+
+NO_TABLE = "it goes down before it knows what is free"
+"""Why there is no table of what a kubelet does not survive."""
 
 
 def _whom(container: str | None) -> str:

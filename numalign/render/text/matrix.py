@@ -8,9 +8,11 @@ from operator import or_
 from typing import TYPE_CHECKING
 
 from numalign.render.page.document import Cell, Style, Styled, Table
-from numalign.render.text.amounts import amount_text, listed, nodes_text
+from numalign.render.text.amounts import Written, listed, nodes_text, written
+from numalign.render.text.refusal.nodes import each_device
 
 if TYPE_CHECKING:
+    from numalign.analysis.loose import Loose
     from numalign.analysis.matrix import Cell as MatrixCell
     from numalign.analysis.matrix import Matrix, Row
 
@@ -30,36 +32,56 @@ def matrix_table(table: Matrix, *, verdict: bool = False) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for row in table.rows:
         cells: list[Cell] = []
+        say = _amounts_of(row)
         for places in columns:
             cell = row.cells[places[0]]
             sign, style = SIGNS.get(cell.verdict, ("", ""))
             if row.unplaced:
                 cells.append("-")
                 continue
-            free, total = amount_text(row.resource, cell.free), amount_text(row.resource, cell.total)
-            handed = f" + {amount_text(row.resource, cell.handed)}" if cell.handed else ""
-            cells.append(Styled(f"{free}{handed} of {total} {sign}".rstrip(), style))
-        rows.append((row.resource, amount_text(row.resource, row.requested), *cells, could_use(table, row)))
+            handed = f" + {say(cell.handed)}" if cell.handed else ""
+            cells.append(Styled(f"{say(cell.free)}{handed} of {say(cell.total)} {sign}".rstrip(), style))
+        rows.append((row.resource, say(row.requested), *cells, could_use(table, row)))
     if verdict:
         rows.append(("all of it", "", *(_verdict(table, places[0]) for places in columns), ""))
     titles = (f"{nodes_text(mask_of(table, places)).upper()} FREE{' EACH' * (len(places) > 1)}" for places in columns)
     return Table(("RESOURCE", "REQUESTED", *titles, "COULD USE"), tuple(rows), right=frozenset({"REQUESTED"}), indent=2)
 
 
+def _amounts_of(row: Row) -> Written:
+    """Write all amounts of a row in one unit."""
+    there = (amount for cell in row.cells for amount in (cell.free, cell.handed, cell.total))
+    return written(row.resource, [row.requested, *there])
+
+
 def matrix_notes(table: Matrix) -> Iterator[str]:
-    """Say what the signs of a matrix do not: what init containers leave, and nodes with enough that cannot be used."""
+    """Say what the signs of a matrix mean, and what they do not tell: what init containers leave, and so on."""
+    if any(cell.verdict == "together" for row in table.rows for cell in row.cells):
+        yield "~ is some, but less than what is asked"
     handed = [row for row in table.rows if any(cell.handed for cell in row.cells)]
     if handed:
         tied = [row.resource for row in handed if any(_unused(row, cell) for cell in row.cells)]
         why = f"; for {listed(tied)} it must use that node, too, so others are ✗" if tied else ""
         yield f"+ is what the pod's init containers held and leave to the next one{why}"
     for row in table.rows:
+        if row.loose is not None and row.loose.apart and not row.unplaced:
+            yield f"{row.resource}: {_counted(row.loose)}: {each_device(row.loose)}"
         if row.unplaced:
             yield f"{row.resource}: no plugin tells where these devices are, so any node does; {row.free} free in all"
         bound = [place for place, cell in enumerate(row.cells) if cell.group and _unused(row, cell)]
         if bound:
             together = nodes_text(reduce(or_, (row.cells[place].group for place in bound)))
             yield f"{row.resource}: {nodes_text(mask_of(table, bound))} ✗, as pods hold memory of {together} together"
+
+
+def _counted(devices: Loose) -> str:
+    """Say how a row counts devices that do not lie on one node."""
+    several = any(mask & (mask - 1) for mask, _, _ in devices.places)
+    told = {
+        "one of several nodes is counted on each": several,
+        "one of no known node is counted on none": devices.nowhere[1],
+    }
+    return ", ".join(text for text, needed in told.items() if needed)
 
 
 def _unused(row: Row, cell: MatrixCell) -> bool:
@@ -95,4 +117,6 @@ def could_use(table: Matrix, row: Row) -> str:
         return "any node"
     if alone:
         return ("one of " if len(alone) > 1 else "") + nodes_text(mask_of(table, alone))
-    return "several nodes together" if row.possible else "nothing"
+    if not row.possible:
+        return "nothing"
+    return "no node alone" if table.policy == "single-numa-node" else "several nodes together"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from numalign.model.quantity import NANO
 from numalign.render.json.data import head, warnings
 from numalign.render.page.document import Cell, Document, Line, Styled, Table
-from numalign.render.text.amounts import FLOAT_BITS, amount_text
+from numalign.render.text.amounts import amount_text
 from numalign.scheduler.nrt.manifest import manifest
 
 if TYPE_CHECKING:
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from numalign.results.nrt import CheckedNRT, NRTCheckResult
     from numalign.scheduler.nrt.differences import Difference
     from numalign.scheduler.nrt.value import NodeResourceTopology
+
+FLOAT_BITS = 1000
+"""A number of more bits, as only a hostile file has, loses its decimals: no float holds it."""
 
 COLUMNS = ("WHAT", "FIELD", "PUBLISHED", "NOW")
 

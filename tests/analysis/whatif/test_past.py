@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numalign.analysis.whatif.past import Held, anew
+from numalign.analysis.whatif.past import HeldAmount, anew
 from numalign.analysis.whatif.situation import Situation, arrivals
 from numalign.kubelet.admission import Session
 from numalign.kubelet.config import KubeletConfig
@@ -31,5 +31,10 @@ def test_a_pod_that_gets_other_cpus_is_told() -> None:
 def test_a_pod_that_is_admitted_only_then_is_told_with_what_it_holds() -> None:
     pods = (pod("wide", 5, gpu=1),)
     found = anew(after(config("single-numa-node"), *pods), after(config("none"), *pods))
-    assert found.newcomers == (Held("wide", (("cpu", 5), (GPU, 1))),)
+    [one] = found.newcomers
+    assert (one.name, one.amounts) == (
+        "wide",
+        (HeldAmount("cpu", 5, ((1, 4), (2, 1))), HeldAmount(GPU, 1, ((1, 1),))),
+    )
+    assert dict(one.asks)["cpu"] == 5 * 10**9
     assert found.moved == ()

@@ -8,10 +8,10 @@ from itertools import combinations
 
 import pytest
 from hypothesis import example, given, settings
-from hypothesis import strategies as st
 
 from numalign.kubelet.cpu.balance import Balance, best_balance, plan, score, stable
 from numalign.kubelet.errors import KubeletHangError
+from tests.dice import Dice, rolled
 
 
 class EndlessError(Exception):
@@ -82,19 +82,19 @@ def round_robin(rest: list[int], givers: Sequence[int], r: int, group: int) -> I
     return iter(amounts)
 
 
-@st.composite
-def searches(draw: st.DrawFn) -> tuple[list[int], int, int, int]:
+def search(dice: Dice) -> tuple[list[int], int, int, int]:
     """Free CPUs node by node, n, group size, number of nodes."""
-    free = draw(st.lists(st.integers(1, draw(st.sampled_from([3, 5, 9, 33]))), min_size=1, max_size=7))
-    if draw(st.booleans()):
+    most = dice.pick((3, 5, 9, 33))
+    free = dice.several(lambda each: each.between(1, most), 1, 7)
+    if dice.flag():
         free.sort()
-    group = draw(st.sampled_from([1, 1, 2, 4]))
-    n = draw(st.integers(1, max(1, sum(free) // group))) * group
-    return free, n, group, draw(st.integers(1, len(free)))
+    group = dice.pick((1, 1, 2, 4))
+    n = dice.between(1, max(1, sum(free) // group)) * group
+    return free, n, group, dice.between(1, len(free))
 
 
 @settings(max_examples=600)
-@given(searches())
+@given(rolled(search, 32))
 @example(([3, 3, 3, 3, 5], 10, 1, 4))
 @example(([5, 5, 5, 5], 14, 2, 4))
 @example(([4, 4, 4, 4, 4, 4, 4], 28, 1, 7))
@@ -111,7 +111,7 @@ def test_the_search_finds_what_the_rule_finds(case: tuple[list[int], int, int, i
 
 
 @settings(max_examples=500)
-@given(st.lists(st.integers(0, 300), min_size=1, max_size=32))
+@given(rolled(lambda dice: dice.several(lambda each: each.below(301), 1, 32), 80))
 def test_the_score_is_that_of_floating_point(numbers: list[int]) -> None:
     exact = score(sum(number * number for number in numbers), sum(numbers), len(numbers))
 

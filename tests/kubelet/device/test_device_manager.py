@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -27,6 +26,7 @@ from numalign.kubelet.topology.merge.lists import numa_info
 from numalign.kubelet.topology.policy import explicit, merge
 from numalign.model.machine import Device, Machine, NUMANode
 from numalign.model.pod import ContainerKind
+from tests.dice import Dice, rolled
 from tests.kubelet.hint_text import hints, show
 
 GPU = "v/gpu"
@@ -561,20 +561,27 @@ def mixed_nics() -> DeviceManager:
     return manager({"v/nic": [Device(f"nic-{i}", (0,) if i < 2 else None) for i in range(4)]})
 
 
-nodes_of_a_device = st.one_of(st.none(), st.lists(st.integers(-1, 3), max_size=3, unique=True).map(tuple))
-fleets = st.lists(st.builds(Device, st.just(""), nodes_of_a_device, st.booleans()), min_size=1, max_size=8).map(
-    lambda some: [one._replace(id=f"gpu-{index}") for index, one in enumerate(some)]
-)
-kinds: st.SearchStrategy[Any] = st.sampled_from(["app", "app", "init", "sidecar"])
-pods_asking = st.lists(
-    st.tuples(
-        st.lists(st.tuples(kinds, st.integers(0, 3)), min_size=1, max_size=3),
-        st.one_of(st.none(), st.integers(1, 7)),
-        st.booleans(),
-    ),
-    min_size=1,
-    max_size=8,
-)
+Asking = tuple[list[tuple[ContainerKind, int]], int | None, bool]
+"""The containers of a pod, the mask, and whether it stays."""
+KINDS: tuple[ContainerKind, ...] = ("app", "app", "init", "sidecar")
+
+
+def one_device(dice: Dice) -> Device:
+    nodes = tuple(dice.shuffled(range(-1, 4))[: dice.below(4)]) if dice.flag() else None
+    return Device("", nodes, not dice.flag())
+
+
+def fleet_of(dice: Dice) -> list[Device]:
+    return [one._replace(id=f"gpu-{index}") for index, one in enumerate(dice.several(one_device, 1, 8))]
+
+
+def a_pod_asking(dice: Dice) -> Asking:
+    containers = dice.several(lambda one: (one.pick(KINDS), one.below(4)), 1, 3)
+    return containers, dice.between(1, 7) if dice.flag() else None, dice.flag()
+
+
+fleets = rolled(fleet_of, 80)
+pods_asking = rolled(lambda dice: dice.several(a_pod_asking, 1, 8), 80)
 
 
 class TestLaws:
@@ -582,9 +589,7 @@ class TestLaws:
 
     @settings(max_examples=200)
     @given(fleets, pods_asking)
-    def test_allocation_and_removal(
-        self, fleet: list[Device], asking: list[tuple[list[tuple[ContainerKind, int]], int | None, bool]]
-    ) -> None:
+    def test_allocation_and_removal(self, fleet: list[Device], asking: list[Asking]) -> None:
         """Each container gets what it asks, pods share nothing, and a removal gives back exactly what was taken."""
         of = manager({GPU: fleet}, nodes=3)
         state = device.EMPTY

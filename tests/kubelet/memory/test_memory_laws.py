@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 from hypothesis import given, settings
@@ -20,92 +19,69 @@ from numalign.kubelet.topology.hints import HintList, TopologyHint, masks_by_wid
 from numalign.model import quantity
 from numalign.model.cpuset import ids
 from numalign.model.machine import Machine, NUMANode
+from tests.dice import Dice, rolled
 from tests.kubelet.memory.nodes import GI, listed, pod_of, started
 
 WORD = 1 << 64
 NAMES = ("p", "q", "r", "s")
 
-# Strategies are made once: checking a new one costs more than drawing from it.
-BOOLEANS = st.booleans()
-NODE_IDS = st.sets(st.integers(0, 6), min_size=1, max_size=5).map(sorted)
-PAGES = st.integers(0, 4)
-MEMORY = st.integers(4, 16)
-KEPT = st.sampled_from([1, 1, 1, 2, 40])
-KINDS = st.tuples(
-    st.lists(st.sampled_from(["init", "sidecar"]), max_size=2), st.sampled_from([["app"], ["app", "app"]])
-)
-ASKED = st.sampled_from([0.5, 1, 2, 4, 7, 12])
-ASKED_PAGES = st.sampled_from([0, 1, 2, 5])
-LENGTHS = st.integers(0, 12)
-WHO = st.sampled_from(NAMES)
-STEPS = st.sampled_from(["take", "take", "take", "remove", "start"])
+KINDS = ((), ("init",), ("sidecar",), ("init", "init"), ("init", "sidecar"), ("sidecar", "init"), ("sidecar",) * 2)
+History = tuple[MemoryManager, list[MemoryState], dict[str, PodDemand]]
 
 
-@cache
-def one_of(count: int) -> st.SearchStrategy[int]:
-    return st.integers(0, count - 1)
-
-
-@cache
-def some_of(node_ids: tuple[int, ...]) -> st.SearchStrategy[set[int] | None]:
-    return st.one_of(st.none(), st.sets(st.sampled_from(node_ids), min_size=1))
-
-
-@st.composite
-def managers(draw: st.DrawFn) -> MemoryManager:
+def manager_of(dice: Dice) -> MemoryManager:
     """Machines of 1 to 5 nodes, gaps in the ids included; some reserve more than a node has, so that tables wrap."""
-    node_ids = draw(NODE_IDS)
-    pages = draw(BOOLEANS)
+    node_ids = sorted(dice.shuffled(range(7))[: dice.between(1, 5)])
+    pages = dice.flag()
     nodes = []
     for node in node_ids:
-        hugepages = {"1Gi": draw(PAGES) * GI} if pages else {}
-        nodes.append(NUMANode(node, memory=draw(MEMORY) * GI, hugepages=hugepages))
-    kept = draw(KEPT)
-    reserved = (MemoryReservation(node_ids[draw(one_of(len(node_ids)))], {"memory": f"{kept}Gi"}),)
+        hugepages = {"1Gi": dice.below(5) * GI} if pages else {}
+        nodes.append(NUMANode(node, memory=dice.between(4, 16) * GI, hugepages=hugepages))
+    kept = dice.pick((1, 1, 1, 2, 40))
+    reserved = (MemoryReservation(dice.pick(node_ids), {"memory": f"{kept}Gi"}),)
     return start(
         Machine("any", tuple(nodes)), "Static", read_reserved_memory(reserved), {"memory": quantity.parse(f"{kept}Gi")}
     )
 
 
-def a_pod(draw: st.DrawFn, name: str, resources: tuple[str, ...]) -> PodDemand:
-    before, apps = draw(KINDS)
+def a_pod(dice: Dice, name: str, resources: tuple[str, ...]) -> PodDemand:
+    kinds = (*dice.pick(KINDS), "app", *(["app"] if dice.flag() else []))
     containers: dict[str, Any] = {}
-    for number, kind in enumerate([*before, *apps]):
-        amounts = {"memory": draw(ASKED)}
-        if "hugepages-1Gi" in resources and draw(BOOLEANS):
-            amounts["hugepages_1Gi"] = draw(ASKED_PAGES)
+    for number, kind in enumerate(kinds):
+        amounts = {"memory": dice.pick((0.5, 1, 2, 4, 7, 12))}
+        if "hugepages-1Gi" in resources and dice.flag():
+            amounts["hugepages_1Gi"] = dice.pick((0, 1, 2, 5))
         containers[f"c{number}"] = (kind, amounts)
     return pod_of(name, containers)
 
 
-@st.composite
-def histories(draw: st.DrawFn) -> tuple[MemoryManager, list[MemoryState], dict[str, PodDemand]]:
+def history_of(dice: Dice) -> History:
     """Give a manager and the states it goes through, pods coming, starting and going in any order."""
-    manager = draw(MANAGERS)
-    known = {name: a_pod(draw, name, manager.resources) for name in NAMES}
+    manager = manager_of(dice)
+    known = {name: a_pod(dice, name, manager.resources) for name in NAMES}
     states = [initial_state(manager)]
-    for _ in range(draw(LENGTHS)):
-        states.append(successor(draw, manager, states[-1], known))
+    for _ in range(dice.below(13)):
+        states.append(successor(dice, manager, states[-1], known))
     return manager, states, known
 
 
-def successor(draw: st.DrawFn, manager: MemoryManager, state: MemoryState, known: dict[str, PodDemand]) -> MemoryState:
-    pod = known[draw(WHO)]
-    step = draw(STEPS)
-    container = pod.containers[draw(one_of(len(pod.containers)))]
+def successor(dice: Dice, manager: MemoryManager, state: MemoryState, known: dict[str, PodDemand]) -> MemoryState:
+    pod = known[dice.pick(NAMES)]
+    step = dice.pick(("take", "take", "take", "remove", "start"))
+    container = dice.pick(pod.containers)
     if step == "remove":
         return remove(manager, state, pod.uid, container.name)
     if step == "start":
         return started(manager, state, pod)
-    nodes = draw(some_of(manager.node_ids))
-    mask = None if nodes is None else sum(1 << node for node in nodes)
+    some = dice.below(1 << len(manager.node_ids))
+    mask = sum(1 << node for place, node in enumerate(manager.node_ids) if some >> place & 1) or None
     try:
-        return allocate(manager, state, pod, container, TopologyHint(mask, draw(BOOLEANS)))
+        return allocate(manager, state, pod, container, TopologyHint(mask, dice.flag()))
     except AllocationError:
         return state
 
 
-MANAGERS = managers()
+HISTORIES = rolled(history_of)
 
 
 def by_the_rule(
@@ -143,8 +119,8 @@ def by_the_rule(
 
 
 @settings(max_examples=250)
-@given(histories())
-def test_hints_are_those_of_the_rule(history: tuple[MemoryManager, list[MemoryState], dict[str, PodDemand]]) -> None:
+@given(HISTORIES)
+def test_hints_are_those_of_the_rule(history: History) -> None:
     """The few sets of a family are exactly the masks that the rule's walk lets through, in its order."""
     manager, states, known = history
     for state in states[-3:]:
@@ -159,10 +135,8 @@ def test_hints_are_those_of_the_rule(history: tuple[MemoryManager, list[MemorySt
 
 
 @settings(max_examples=150)
-@given(histories(), st.integers(0, 127))
-def test_best_hint_is_that_of_the_list(
-    history: tuple[MemoryManager, list[MemoryState], dict[str, PodDemand]], required: int
-) -> None:
+@given(HISTORIES, st.integers(0, 127))
+def test_best_hint_is_that_of_the_list(history: History, required: int) -> None:
     """Preferred, then fewer nodes, then the smaller mask, among those that contain what is required (rule 37)."""
     manager, states, known = history
     for pod in known.values():
@@ -176,8 +150,8 @@ def test_best_hint_is_that_of_the_list(
 
 
 @settings(max_examples=200)
-@given(histories())
-def test_nothing_is_lost_or_made(history: tuple[MemoryManager, list[MemoryState], dict[str, PodDemand]]) -> None:
+@given(HISTORIES)
+def test_nothing_is_lost_or_made(history: History) -> None:
     """On every node free and reserved add up to allocatable; counts are the blocks that lie on the node."""
     manager, states, _ = history
     for state in states:
@@ -192,9 +166,9 @@ def test_nothing_is_lost_or_made(history: tuple[MemoryManager, list[MemoryState]
 
 
 @settings(max_examples=150)
-@given(histories())
+@given(HISTORIES)
 def test_taking_and_giving_back_keeps_all_sums(
-    history: tuple[MemoryManager, list[MemoryState], dict[str, PodDemand]],
+    history: History,
 ) -> None:
     """A container that comes and goes leaves counts and the group's sums as they were (rules 36, 45)."""
     manager, states, _ = history
@@ -212,9 +186,9 @@ def test_taking_and_giving_back_keeps_all_sums(
 
 
 @settings(max_examples=100)
-@given(histories())
+@given(HISTORIES)
 def test_when_all_pods_are_gone_no_node_is_in_use(
-    history: tuple[MemoryManager, list[MemoryState], dict[str, PodDemand]],
+    history: History,
 ) -> None:
     manager, states, _ = history
     state = remove_stale(manager, states[-1], ())

@@ -13,6 +13,7 @@ from numalign.kubelet.topology.hints import CANNOT_FIT, NO_PREFERENCE, HintList,
 from numalign.kubelet.topology.merge.lists import ands_by_counting, merge_lists, numa_info, target_width
 from numalign.kubelet.topology.merge.walk import merge_by_walking
 from numalign.kubelet.topology.policy import DO_NOT_CARE, IMPOSSIBLE, explicit, filter_answers, merge
+from tests.dice import Dice, rolled
 from tests.kubelet.hint_text import hint, hints, show
 
 POLICIES = ("best-effort", "restricted", "single-numa-node")
@@ -402,8 +403,17 @@ def test_the_order_of_providers_and_hints_never_matters(policy: str) -> None:
     assert len(results) == 1
 
 
+def some_masks(dice: Dice, least: int, most: int, fewest: int, many: int) -> list[int]:
+    return dice.several(lambda one: one.between(least, most), fewest, many)
+
+
+LISTS_OF_FEW = rolled(lambda dice: some_masks(dice, 1, 63, 0, 5), 12)
+
+
 @settings(max_examples=200)
-@given(st.lists(st.lists(st.integers(0, 127), max_size=60).map(set), min_size=1, max_size=4), st.integers(0, 127))
+@given(
+    rolled(lambda dice: dice.several(lambda one: set(some_masks(one, 0, 127, 0, 60)), 1, 4), 500), st.integers(0, 127)
+)
 def test_ands_by_counting_are_the_ands_of_all_combinations(offers: list[set[int]], full: int) -> None:
     offers = [{mask & full for mask in offer} for offer in offers]
     masks = {full}
@@ -414,11 +424,7 @@ def test_ands_by_counting_are_the_ands_of_all_combinations(offers: list[set[int]
 
 
 @settings(max_examples=100)
-@given(
-    *[st.lists(st.integers(1, 63), min_size=20, max_size=60)] * 2,
-    st.lists(st.integers(1, 63), max_size=5),
-    st.booleans(),
-)
+@given(*[rolled(lambda dice: some_masks(dice, 1, 63, 20, 60), 122)] * 2, LISTS_OF_FEW, st.booleans())
 def test_long_lists_merge_as_walked(one: list[int], other: list[int], short: list[int], ahead: bool) -> None:
     """Two lists so long that pairs are not tried one by one; a short one before or after them."""
     more = [short] if short else []

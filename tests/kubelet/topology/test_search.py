@@ -25,13 +25,31 @@ from numalign.kubelet.topology.merge import families as search
 from numalign.kubelet.topology.merge.families import best_member, narrowest_width
 from numalign.kubelet.topology.merge.lists import NUMAInfo, numa_info
 from numalign.kubelet.topology.policy import explicit, merge
-from tests.kubelet.topology.families import demands, families, merges, sets
+from tests.dice import Dice, rolled
+from tests.kubelet.topology.families import demand, family, mask_set, merge_case, size
+
+MERGES = rolled(merge_case)
 
 POLICIES = ("best-effort", "restricted", "single-numa-node")
 
 
 def merged(policy: str, lists: list[Hints], numa: NUMAInfo) -> tuple[TopologyHint, bool]:
     return merge(policy, [{"r": hints} for hints in lists], numa)
+
+
+def set_and_width(dice: Dice) -> tuple[int, MaskSet, int]:
+    nodes = size(dice)
+    return nodes, mask_set(dice, nodes), dice.between(1, nodes)
+
+
+def size_and_demand(dice: Dice) -> tuple[int, AtLeast]:
+    nodes = size(dice)
+    return nodes, demand(dice, nodes)
+
+
+def merge_and_order(dice: Dice) -> tuple[tuple[NUMAInfo, list[Hints]], list[Hints]]:
+    case = merge_case(dice)
+    return case, dice.shuffled(case[1])
 
 
 @pytest.fixture(params=["few masks looked at one by one", "all searched"], scope="class")
@@ -46,7 +64,7 @@ def search_from(request: pytest.FixtureRequest) -> Iterator[None]:
 @pytest.mark.usefixtures("search_from")
 class TestFamiliesAgainstTheirHints:
     @pytest.mark.parametrize("policy", POLICIES)
-    @given(merges())
+    @given(MERGES)
     def test_same_hint(self, policy: str, case: tuple[NUMAInfo, list[Hints]]) -> None:
         """A family stands for its hints; what `restricted` refuses is not worked out, so not compared."""
         numa, lists = case
@@ -58,19 +76,19 @@ class TestFamiliesAgainstTheirHints:
         if policy != "restricted" or expected:
             assert listed == family
 
-    @given(st.integers(1, 5).flatmap(lambda nodes: st.tuples(st.just(nodes), sets(nodes), st.integers(1, nodes))))
+    @given(rolled(set_and_width))
     def test_the_best_member_of_a_set_is_its_smallest_mask(self, case: tuple[int, MaskSet, int]) -> None:
-        nodes, mask_set, width = case
-        members = [mask for mask in range(1, 1 << nodes) if mask_set.has(mask) and mask.bit_count() == width]
+        nodes, made, width = case
+        members = [mask for mask in range(1, 1 << nodes) if made.has(mask) and mask.bit_count() == width]
 
-        assert min(members, default=None) == best_member((mask_set,), width)
+        assert min(members, default=None) == best_member((made,), width)
 
-    @given(st.integers(1, 5).flatmap(families))
-    def test_the_narrowest_width(self, family: Hints) -> None:
-        if isinstance(family, HintFamily):
-            widths = [hint.numa_affinity.bit_count() for hint in expand(family) if hint.numa_affinity is not None]
+    @given(rolled(lambda dice: family(dice, size(dice))))
+    def test_the_narrowest_width(self, made: Hints) -> None:
+        if isinstance(made, HintFamily):
+            widths = [hint.numa_affinity.bit_count() for hint in expand(made) if hint.numa_affinity is not None]
 
-            assert min(widths) == narrowest_width(family.sets)
+            assert min(widths) == narrowest_width(made.sets)
 
     def test_sets_without_a_member_have_no_width(self) -> None:
         with pytest.raises(ValueError, match="no member"):
@@ -79,7 +97,7 @@ class TestFamiliesAgainstTheirHints:
 
 class TestLaws:
     @pytest.mark.parametrize("policy", POLICIES)
-    @given(merges().flatmap(lambda case: st.tuples(st.just(case), st.permutations(case[1]))))
+    @given(rolled(merge_and_order))
     def test_provider_order_never_changes_the_merged_hint(
         self, policy: str, case: tuple[tuple[NUMAInfo, list[Hints]], list[Hints]]
     ) -> None:
@@ -88,7 +106,7 @@ class TestLaws:
         assert merged(policy, lists, numa) == merged(policy, shuffled, numa)
 
     @pytest.mark.parametrize("policy", POLICIES)
-    @given(merges(), st.integers(0, 3), st.integers(0, 31), st.booleans())
+    @given(MERGES, st.integers(0, 3), st.integers(0, 31), st.booleans())
     def test_one_more_hint_never_takes_the_preference_away(
         self, policy: str, case: tuple[NUMAInfo, list[Hints]], which: int, mask: int, preferred: bool
     ) -> None:
@@ -101,14 +119,14 @@ class TestLaws:
 
         assert after.preferred or not before.preferred
 
-    @given(st.integers(1, 5).flatmap(lambda nodes: st.tuples(st.just(nodes), demands(nodes))))
+    @given(rolled(size_and_demand))
     def test_a_set_is_upward_closed(self, case: tuple[int, AtLeast]) -> None:
-        nodes, demand = case
-        mask_set = MaskSet((1 << nodes) - 1, (demand,))
+        nodes, wanted = case
+        made = MaskSet((1 << nodes) - 1, (wanted,))
 
-        for mask in masks_by_width(mask_set.nodes):
-            if mask_set.has(mask):
-                assert all(mask_set.has(mask | 1 << node) for node in range(nodes))
+        for mask in masks_by_width(made.nodes):
+            if made.has(mask):
+                assert all(made.has(mask | 1 << node) for node in range(nodes))
 
 
 def capacity(total: tuple[int, ...], free: tuple[int, ...], need: int) -> Hints:

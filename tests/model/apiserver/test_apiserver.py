@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from numalign.errors import InputError
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.gotext import number_text
 from numalign.model.quantity import canonical
+from tests.dice import Form, rolled
 
 
 def pod(*resources: dict[str, Any], **spec: Any) -> dict[str, Any]:
@@ -140,18 +140,7 @@ KEYS = (
     *("metadata", "spec", "status", "containers", "initContainers", "name", "uid", "resources", "limits", "cpu"),
     *("requests", "overhead", "ports", "containerPort", "restartPolicy", "qosClass", "hostNetwork", "labels"),
 )
-PLAIN = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4) | st.sampled_from(["1", "2Gi"]),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(KEYS),
-            inner,
-            max_size=4,
-        )
-    ),
-    max_leaves=25,
-)
+PLAIN = rolled(lambda dice: dice.data(Form(("1", "2Gi"), KEYS)))
 
 
 @settings(max_examples=500)

@@ -122,6 +122,37 @@ def test_a_text_says(found: Callable[[], list[str]], expected: list[str]) -> Non
     assert [line for line in text if line in expected] == expected, "\n".join(text)
 
 
+@pytest.mark.parametrize(
+    ("devices", "expected"),
+    [
+        (
+            (Device("a", (0, 1)), Device("b", (1,))),
+            [
+                f"{GPU} | 3 | 1 of 1 ~ | 2 of 2 ~ | nothing",
+                "~ is some, but less than what is asked",
+                f"{GPU}: one of several nodes is counted on each: node 1: 1 of 1, between nodes 0-1: 1 of 1",
+            ],
+        ),
+        (
+            (Device("a", (0,)), Device("b")),
+            [
+                f"{GPU} | 3 | 1 of 1 ~ | 0 of 0 ✗ | nothing",
+                "~ is some, but less than what is asked",
+                f"{GPU}: one of no known node is counted on none: node 0: 1 of 1, on no known node: 1 of 1",
+            ],
+        ),
+    ],
+    ids=["on several", "on none"],
+)
+def test_devices_that_a_table_cannot_place_stand_below_it(devices: tuple[Device, ...], expected: list[str]) -> None:
+    text = explained(SINGLE, pod("p", 1, gpu=3), on=FIGURE._replace(devices={GPU: devices}))
+    assert [line for line in text if line in expected] == expected, "\n".join(text)
+
+
+def test_a_sign_that_no_table_has_is_not_explained() -> None:
+    assert not [line for line in explained(FULL, pod("p", 3), on=HYPER) if line.startswith("~")]
+
+
 def test_widths_that_count_unhealthy_devices_say_so() -> None:
     """Two of the three of node 0 are sick: the kubelet still takes three for one node's worth."""
     sick = (Device("a", (0,)), Device("b", (0,), healthy=False), Device("c", (0,), healthy=False))
@@ -141,7 +172,7 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
             5,
             [
                 (
-                    "why: the machine has too little free now: 3 amd.com/gpu asked, 1 free; 2Gi hugepages-1Gi asked, "
+                    "the machine has too little free now: 3 amd.com/gpu asked, 1 free; 2Gi hugepages-1Gi asked, "
                     "0 free; 8 mellanox.com/rdma asked, 7 free"
                 )
             ],
@@ -152,7 +183,7 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
             4,
             [
                 (
-                    "why: it goes to node 0 then, which has too little free now: 2.8Gi memory asked, 2.1Gi free; "
+                    "it goes to node 0 then, which has too little free now: 2867Mi memory asked, 2168Mi free; "
                     "1 example.com/notopo asked, 0 free"
                 )
             ],
@@ -162,7 +193,7 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
             "lifecycle-d-00397",
             2,
             [
-                "memory: 7.36Gi asked as reduced by c0: fits one node, which has 7.361Gi at most",
+                "memory: 7537Mi asked as reduced by c0: fits one node, which has 7538Mi at most",
                 (
                     "not aligned: c0: memory on node 3, CPUs on node 2, as node 3 was chosen and option "
                     "align-by-socket takes CPUs of the whole socket"
@@ -179,7 +210,7 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
         pytest.param(
             "e2e-d-02856",
             2,
-            ["- ask for 1639Mi memory instead of 1.6Gi"],
+            ["- ask for 1638Mi or 1639Mi memory instead of 1.6Gi"],
             id="a part of a byte is written as it was asked for",
         ),
         pytest.param(
@@ -216,7 +247,7 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
             7,
             [
                 "intel.com/sriov: 1 asked, the whole machine has 0 free (node 0: 0 of 1)",
-                "hugepages-2Mi: 512Mi asked, the whole machine has 0 free (node 0: 0 of 1Gi)",
+                "hugepages-2Mi: 512Mi asked, the whole machine has 0 free (node 0: 0 of 1024Mi)",
             ],
             id="memory that nobody was asked for is named, too, where it is short",
         ),
@@ -270,7 +301,7 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
         pytest.param(
             "e2e-d-02281",
             5,
-            ["to change hugepages-2Mi alone is not enough: more has to change (see 1.)"],
+            ["to change hugepages-2Mi alone is not enough: 1. says what else changes"],
             id="only what every change takes is in the way next",
         ),
         pytest.param(
@@ -290,8 +321,8 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
             [
                 "amd.com/gpu: 2 asked, the whole machine never has more than 1 (on no known node: 1 of 1)",
                 (
-                    "amd.com/gpu: policy restricted takes only devices whose plugin tells their NUMA node, and of "
-                    "these none is free; if it told none, all would count"
+                    "amd.com/gpu: the plugin puts them on NUMA node -1, which this machine does not have, so policy "
+                    "restricted takes none of them; if it told no node, all would count"
                 ),
             ],
             id="why one device of no known node would not do either",

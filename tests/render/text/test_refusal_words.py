@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from numalign.analysis.refusal import refusal
 from numalign.kubelet.config import KubeletConfig
@@ -39,10 +41,38 @@ def with_gpus(*devices: Device) -> Machine:
                 f"{GPU}: 2 asked, 3 free in all (node 0: 1 of 1, on no known node: 2 of 2)",
                 (
                     f"{GPU}: policy restricted takes only devices whose plugin tells their NUMA node, and of these "
-                    "1 is free; if it told none, all would count"
+                    "1 is free; if it told none of any, all would count"
                 ),
             ],
             id="devices whose node nobody tells do not count",
+        ),
+        pytest.param(
+            config("restricted"),
+            pod("p", 1, gpu=1),
+            (),
+            with_gpus(Device("a", (-1,)), Device("b", (7,))),
+            [
+                f"{GPU}: 1 asked, 2 free in all (on no known node: 2 of 2)",
+                (
+                    f"{GPU}: the plugin puts them on NUMA nodes -1, 7, which this machine does not have, so policy "
+                    "restricted takes none of them; if it told no node, all would count"
+                ),
+            ],
+            id="devices on nodes that the machine does not have are taken by no policy that chooses nodes",
+        ),
+        pytest.param(
+            config("restricted"),
+            pod("p", 1, gpu=2),
+            (),
+            with_gpus(Device("a", (0,)), Device("b", (-1,))),
+            [
+                f"{GPU}: 2 asked, 2 free in all (node 0: 1 of 1, on no known node: 1 of 1)",
+                (
+                    f"{GPU}: policy restricted takes only devices whose plugin tells their NUMA node (NUMA node -1 is "
+                    "none of this machine), and of these 1 is free; if it told none of any, all would count"
+                ),
+            ],
+            id="a device on a node that the machine does not have beside one on a node",
         ),
         pytest.param(
             config("restricted"),
@@ -262,13 +292,35 @@ def test_a_node_that_is_too_small_names_who_asks_for_how_much() -> None:
         ((7582 << 20, 35 << 30), ["7.4Gi", "35Gi"]),
         ((514 << 20, 256 << 20), ["514Mi", "256Mi"]),
         ((200 << 20, 16 << 30, 0), ["200Mi", "16Gi", "0"]),
-        (((15 << 30) + (1 << 16), 15 << 30, 0), ["15360.06Mi", "15360Mi", "0"]),
-        ((15 << 30, (15 << 30) + (1 << 20)), ["15Gi", "15.001Gi"]),
-        ((15 << 30, (15 << 30) + (1 << 16)), ["15360Mi", "15360.06Mi"]),
+        (((15 << 30) + (1 << 16), 15 << 30, 0), ["15360.1Mi", "15360Mi", "0"]),
+        ((15 << 30, (15 << 30) + (1 << 20)), ["15360Mi", "15361Mi"]),
+        ((15 << 30, (15 << 30) + (1 << 16)), ["15360Mi", "15360.1Mi"]),
         ((15 << 30, (15 << 30) + (1 << 10)), ["15728640Ki", "15728641Ki"]),
+        ((1028 << 20, 2 << 30), ["1028Mi", "2048Mi"]),
+        ((711 << 20, 3700 << 20, 88 << 30), ["0.7Gi", "3.6Gi", "88Gi"]),
+        (((14 << 30) + (350 << 20) + 1, (14 << 30) + (323 << 20)), ["14.34Gi", "14.32Gi"]),
         ((15 << 30, (15 << 30) + 1), [f"{15 << 30} bytes", f"{(15 << 30) + 1} bytes"]),
     ],
 )
 def test_amounts_beside_each_other_can_be_compared(amounts: tuple[int, ...], expected: list[str]) -> None:
     say = written("memory", amounts)
     assert [say(amount) for amount in amounts] == expected
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        ((514 << 20, 514 << 20), "1028Mi = 514Mi + 514Mi"),
+        (((1 << 30) + (51 << 20), (1 << 30) + (51 << 20), 60 << 30), "62.10Gi = 1.05Gi + 1.05Gi + 60Gi"),
+        ((63 << 30, (40 << 20) + 1), "63.04Gi = 63Gi + 40.00Mi"),
+    ],
+)
+def test_parts_add_up_to_their_sum_as_it_is_written(parts: tuple[int, ...], expected: str) -> None:
+    say = written("memory", (), parts)
+    assert f"{say(sum(parts))} = {' + '.join(map(say, parts))}" == expected
+
+
+@given(st.lists(st.integers(1, 1 << 42), min_size=1, max_size=6))
+def test_amounts_that_differ_look_different(amounts: list[int]) -> None:
+    say = written("memory", amounts)
+    assert len(set(map(say, amounts))) == len(set(amounts))

@@ -59,7 +59,7 @@ from tests.render.text.test_explanation_words import recorded
             "e2e-d-02671",
             3,
             [
-                "to change nvidia.com/gpu alone is not enough: more has to change (see 1.)",
+                "besides: cpu: 5 asked, but full-pcpus-only gives out whole cores of 2 threads: ask for 4 or 6",
                 (
                     "why: nvidia.com/gpu: 2 asked, the whole machine never has more than 1, and has 0 free then "
                     "(node 0: 0 of 0, node 1: 0 of 0, node 2: 0 of 1, node 3: 0 of 0)"
@@ -86,7 +86,7 @@ from tests.render.text.test_explanation_words import recorded
             [
                 (
                     "on an empty machine: hugepages-2Mi: container c0 asks for 2Mi, and nodes 0,2,4, chosen for it, "
-                    "have 0 free, as i0 holds 2Gi"
+                    "have 0 free, as i0 holds 2048Mi"
                 ),
                 ("on an empty machine: what init containers leave does not count in this; it does in what follows"),
                 "on an empty machine: so nodes are looked for again, with nodes 0,2,4 among them",
@@ -115,8 +115,8 @@ from tests.render.text.test_explanation_words import recorded
                     "leaves 19.8: 19 whole"
                 ),
                 (
-                    "why no more: memory: 35688.29Mi asked (s0 3267.29Mi + c0 32421Mi), the whole machine has "
-                    "35687.99Mi free (node 0: 35687.99Mi of 65095.99Mi)"
+                    "why no more: memory: 35688.3Mi asked (s0 3267.3Mi + c0 32421Mi), the whole machine has "
+                    "35688.0Mi free (node 0: 35688.0Mi of 65096.0Mi)"
                 ),
             ],
             id="a sum and its parts have one unit",
@@ -142,7 +142,7 @@ from tests.render.text.test_explanation_words import recorded
             "lifecycle-d-00121",
             11,
             [
-                "- ask for at most 15167Mi memory instead of 16406250Ki",
+                "- ask for at most 15167Mi (14.8Gi) memory instead of 16406250Ki (15.6Gi)",
                 "- ask for at most 1Gi hugepages-2Mi instead of 1026Mi",
                 "2. set --memory-manager-policy None; it is NOT aligned then",
             ],
@@ -175,6 +175,116 @@ from tests.render.text.test_explanation_words import recorded
                 )
             ],
             id="what is left on several nodes is no help to who takes one",
+        ),
+        pytest.param(
+            "e2e-d-02147",
+            5,
+            ["1. move 1 pod away: p2; aligned or not, nobody knows then", "why: p2 holds 32 cpu on node 1"],
+            id="the only pod to move is told with what it holds and where",
+        ),
+        pytest.param(
+            "e2e-d-02963",
+            5,
+            [
+                (
+                    "why: p2 holds 1 amd.com/gpu on nodes 0-1, 1 mellanox.com/rdma on node 0 and 3Gi hugepages-1Gi "
+                    "on nodes 0-1"
+                ),
+                "p3 holds 1 amd.com/gpu on node 0",
+            ],
+            id="pods to move are told with all of what is short that they hold",
+        ),
+        pytest.param(
+            "e2e-d-01279",
+            0,
+            [
+                "why: all NUMA nodes of one socket are then as good as one for CPUs",
+                "Settings of the kubelet (2. and 3.) hold for every pod of the node:",
+                (
+                    "to change them, drain the node, stop the kubelet, change its configuration, delete "
+                    "memory_manager_state in its root directory (for 3.), start it again"
+                ),
+            ],
+            id="an option says what it does, and settings what it takes to change them",
+        ),
+        pytest.param(
+            "e2e-d-02316",
+            4,
+            [
+                "1. ask for 10 cpu instead of 9; it is aligned then, on nodes 0-1",
+                "2. ask for at most 8 cpu instead of 9; it is aligned then, on node 1",
+            ],
+            id="whole cores above and below stand beside each other",
+        ),
+        pytest.param(
+            "e2e-d-02252",
+            3,
+            ["- ask for 30 or 32 cpu instead of 31"],
+            id="a part of a change names both numbers of whole cores where both do",
+        ),
+        pytest.param(
+            "e2e-d-01599",
+            2,
+            [
+                "- ask for 4915Mi or 4916Mi memory instead of 4.8Gi in container c0",
+                "why: 4.8Gi is no whole number of bytes, and the Memory Manager takes no other",
+            ],
+            id="a part of a byte names the amounts next to it",
+        ),
+        pytest.param(
+            "e2e-d-00413",
+            1,
+            [
+                "to change cpu alone is not enough: no change of requests was found that keeps 16300M (15.2Gi) memory",
+                "1. move 1 pod away: p0; it is NOT aligned then",
+                "- ask for at most 6 cpu instead of 7",
+                "- ask for at most 12257Mi (12Gi) memory instead of 16300M (15.2Gi)",
+            ],
+            id="cuts stand beside a pod to move, with what else is too much",
+        ),
+        pytest.param(
+            "e2e-d-00476",
+            0,
+            [
+                "- ask for at most 3 mellanox.com/rdma instead of 4 in container c0",
+                "- ask for at most 2 nvidia.com/gpu instead of 4 in container c1",
+            ],
+            id="of each device that container asks for less of which loses least",
+        ),
+        pytest.param(
+            "e2e-d-01909",
+            0,
+            [
+                "1. Two changes together; it is aligned then",
+                (
+                    "- ask for at most 64234Mi (62.7Gi) memory in c0 and c1 together, for example 21939Mi (21.4Gi) "
+                    "instead of 63Gi in c0 and 42295Mi (41.3Gi) instead of 127357022Ki (121.5Gi) in c1"
+                ),
+            ],
+            id="containers of which only the sum counts are told the sum",
+        ),
+        pytest.param(
+            "e2e-d-00490",
+            0,
+            [
+                "- leave out mellanox.com/rdma in each of i0, c0, c1 and c2",
+                (
+                    "why: mellanox.com/rdma: 2 asked by each, the whole machine never has more than 1 "
+                    "(on no known node: 1 of 1)"
+                ),
+            ]
+            * 2,
+            id="what is the same for several containers is told once",
+        ),
+        pytest.param(
+            "lifecycle-d-00241",
+            3,
+            [
+                "- ask for at most 4 cpu instead of 6 in container i0",
+                "why: container c1: cpu: 4 asked: i0 leaves 2 CPUs of node 0 to it, so it must use node 0",
+                "with 4, i0 leaves no CPUs that tie c1 to node 0",
+            ],
+            id="an init container that asks for less leaves nothing over",
         ),
     ],
 )

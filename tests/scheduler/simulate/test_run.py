@@ -12,6 +12,7 @@ from numalign.scheduler.simulate.engine import Run, simulate
 from numalign.scheduler.simulate.report import Report, spread
 from numalign.scheduler.simulate.settings import SECOND, Simulation, Workload, WorkloadKind
 from numalign.scheduler.timing import ExporterConfig, Timing
+from tests.dice import Dice, rolled
 from tests.scheduler.simulate.test_worked_examples import fleet, pod
 
 SCHEDULERS = {
@@ -39,16 +40,13 @@ Row = tuple[int, str, WorkloadKind, int, int | None]
 
 KINDS: tuple[WorkloadKind, ...] = ("pod", "replicaset", "job")
 
-WORKLOADS = st.lists(
-    st.tuples(
-        st.integers(0, 100),
-        st.sampled_from(["1", "3", "5", "8", "500m", "20"]),
-        st.sampled_from(KINDS),
-        st.integers(1, 4),
-        st.one_of(st.none(), st.integers(1, 300)),
-    ),
-    max_size=8,
-)
+
+def row(dice: Dice) -> Row:
+    cpus = dice.pick(("1", "3", "5", "8", "500m", "20"))
+    return dice.below(101), cpus, dice.pick(KINDS), dice.between(1, 4), dice.between(1, 300) if dice.flag() else None
+
+
+WORKLOADS = rolled(lambda dice: dice.several(row, 0, 8), 80)
 
 
 def trace(rows: list[Row]) -> list[Workload]:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from numalign.errors import InputError
 from numalign.model.machine import Machine
@@ -16,6 +15,7 @@ from numalign.sources.machine import bundled
 from numalign.sources.machine.dump import dump, to_json, to_yaml
 from numalign.sources.machine.file import from_data, load_machine, machine_from_scenario
 from numalign.sources.text.yaml import load_documents
+from tests.dice import Dice, Form, rolled
 
 FULL: dict[str, Any] = {
     "apiVersion": "numalign/v1",
@@ -137,19 +137,9 @@ def test_json_has_bytes_and_yaml_sizes_that_people_read() -> None:
     )
 
 
-SCALARS = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(-(2**63), 2**63 - 1),  # larger ones are floats when they come from a file
-    st.floats(),
-    st.text(max_size=8),
-    st.sampled_from(["0-3", "0-1048576", "2Mi", "1Gi", "9E", "1n", "v/gpu", "hugepages-2Mi", "numaNodes", "-1"]),
-)
-VALUES = st.recursive(
-    SCALARS,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
-    max_leaves=8,
-)
+TEXTS = ("0-3", "0-1048576", "2Mi", "1Gi", "9E", "1n", "v/gpu", "hugepages-2Mi", "numaNodes", "-1")
+FORM = Form(TEXTS, bits=63)  # larger numbers are floats when they come from a file
+VALUES = rolled(lambda dice: dice.data(FORM))
 
 
 def places(value: Any) -> list[tuple[Any, Any]]:
@@ -162,26 +152,28 @@ def places(value: Any) -> list[tuple[Any, Any]]:
     return found
 
 
-@st.composite
-def mutated(draw: st.DrawFn) -> dict[str, Any]:
+def mutated(dice: Dice) -> dict[str, Any]:
     """A machine file with up to three fields replaced, removed or added."""
     data = copy.deepcopy(FULL)
-    for _ in range(draw(st.integers(1, 3))):
-        container, key = draw(st.sampled_from(places(data)))
-        action = draw(st.sampled_from(["replace", "remove", "add"]))
+    for _ in range(dice.between(1, 3)):
+        container, key = dice.pick(places(data))
+        action = dice.pick(("replace", "remove", "add"))
         if action == "replace":
-            container[key] = draw(VALUES)
+            container[key] = dice.data(FORM)
         elif action == "remove":
             del container[key]
         elif isinstance(container, dict):
-            container[draw(st.sampled_from([*FULL, "id", "pages", "regular", "x"]))] = draw(VALUES)
+            container[dice.pick((*FULL, "id", "pages", "regular", "x"))] = dice.data(FORM)
         else:
-            container.insert(key, draw(VALUES))
+            container.insert(key, dice.data(FORM))
     return data
 
 
+MUTATED = rolled(mutated)
+
+
 @settings(max_examples=500)
-@given(mutated())
+@given(MUTATED)
 def test_whatever_is_in_a_file_it_is_a_machine_that_round_trips_or_refused(data: dict[str, Any]) -> None:
     try:
         machine, _ = from_data(data, "m")
@@ -196,7 +188,7 @@ def test_whatever_is_in_a_file_it_is_a_machine_that_round_trips_or_refused(data:
 
 
 @settings(max_examples=200)
-@given(mutated(), VALUES, VALUES)
+@given(MUTATED, VALUES, VALUES)
 def test_whatever_is_in_a_scenario_it_is_a_machine_or_refused(
     data: dict[str, Any], devices: Any, preferred: Any
 ) -> None:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from numalign.kubelet.fit.check import Shortage
 from numalign.model.quantity import NANO, of_thousandths
 from numalign.model.resources import CPU
-from numalign.render.text.amounts import written
+from numalign.render.text.amounts import Written, written
 from numalign.render.text.refusal.short import how_to_add
 
 if TYPE_CHECKING:
-    from numalign.analysis.circumstances import Circumstances
+    from numalign.analysis.circumstances import Circumstances, Shares
     from numalign.analysis.refusal import Refusal
 
 
@@ -28,32 +28,28 @@ def node_too_small(refusal: Refusal) -> Iterator[str]:
 
 def _short(short: Shortage, around: Circumstances) -> str:
     """Say what the node lacks, and which container asks for how much of it."""
-    text = shortage_text(short)
-    for one in around.shares:
-        if one.resource == short.resource:
-            say = written(one.resource, [amount // NANO for _, amount in one.parts])
-            parts = " + ".join(
-                f"{name} {of_thousandths(nano * 1000 // NANO) if one.resource == CPU else say(nano // NANO)}"
-                for name, nano in one.parts
-            )
-            text = text.replace(" asked,", f" asked ({parts}),", 1)
-    return text
+    return shortage_text(short, next((one for one in around.shares if one.resource == short.resource), None))
 
 
-def shortage_text(short: Shortage) -> str:
-    """Say what the node as a whole lacks, in the units in which people ask for it."""
-    if short.resource == "cpu":
-        asked, used, there = (of_thousandths(amount) for amount in (short.requested, short.used, short.capacity))
-    else:
-        say = written(short.resource, [short.requested, short.used, short.capacity])
-        asked, used, there = say(short.requested), say(short.used), say(short.capacity)
+def shortage_text(short: Shortage, shares: Shares | None = None) -> str:
+    """Say what the node as a whole lacks, in the units in which people ask for it; `shares` are the containers'."""
+    parts = shares.parts if shares else ()
+    unit = NANO // MILLI_OF_CPU if short.resource == CPU else NANO
+    each = [nano // unit for _, nano in parts]
+    say: Written = of_thousandths
+    if short.resource != CPU:
+        say = written(short.resource, [short.requested, short.used, short.capacity], each)
+    asked, used, there = say(short.requested), say(short.used), say(short.capacity)
+    asked += " asked"
+    if parts:
+        asked += f" ({' + '.join(f'{name} {say(amount)}' for (name, _), amount in zip(parts, each, strict=True))})"
     if not short.capacity:
-        return f"{short.resource}: {asked} asked, and the node has none{how_to_add(short.resource, short.requested)}"
+        return f"{short.resource}: {asked}, and the node has none{how_to_add(short.resource, short.requested)}"
     if short.requested > short.capacity:
-        return f"{short.resource}: {asked} asked, and the node has {there}" + (
+        return f"{short.resource}: {asked}, and the node has {there}" + (
             f", of which other pods have {used}" if short.used else ""
         )
     left = short.capacity - short.used
-    whole = short.resource == "cpu" and not short.requested % MILLI_OF_CPU and left % MILLI_OF_CPU
+    whole = short.resource == CPU and not short.requested % MILLI_OF_CPU and left % MILLI_OF_CPU
     rest = f", which leaves {of_thousandths(left)}: {max(left, 0) // MILLI_OF_CPU} whole" if whole else ""
-    return f"{short.resource}: {asked} asked, {used} of the node's {there} taken by other pods{rest}"
+    return f"{short.resource}: {asked}, {used} of the node's {there} taken by other pods{rest}"

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from numalign.render.text.amounts import Written, listed, nodes_text, written
 
 if TYPE_CHECKING:
-    from numalign.analysis.circumstances import Circumstances, Loose, Sum
+    from numalign.analysis.circumstances import Circumstances, Sum
     from numalign.analysis.handed import Handed
+    from numalign.analysis.loose import Loose
     from numalign.analysis.matrix import Cell, Matrix, Row
 
 MAX_NODES_NAMED = 4
@@ -33,7 +34,7 @@ def amounts_of(row: Row, around: Circumstances) -> Written:
     left = sum(one.amount for one in around.handed if one.resource == row.resource)
     split = _split(row, around)
     parts = [amount for _, amount in split.parts] if split else []
-    return written(row.resource, [row.requested, row.free, total, most, left, *cells, *parts])
+    return written(row.resource, [row.requested, row.free, total, most, left, *cells], parts)
 
 
 def _split(row: Row, around: Circumstances) -> Sum | None:
@@ -56,22 +57,22 @@ def told_with(one: Sum, row: Row) -> bool:
     return (one.resource, one.requested) == (row.resource, row.requested)
 
 
+def sum_text(one: Sum) -> Written:
+    """Write a sum, its parts and what there could be, so that they add up."""
+    return written(one.resource, [one.capacity], [amount for _, amount in one.parts])
+
+
 def parts_text(one: Sum) -> str:
     """Say which containers a sum is made of: `one 5 + two 4`."""
-    say = written(one.resource, [one.requested, one.capacity, *(amount for _, amount in one.parts)])
+    say = sum_text(one)
     return " + ".join(f"{name} {say(amount)}" for name, amount in one.parts)
-
-
-def loose_of(row: Row, around: Circumstances) -> Loose | None:
-    """Find what is known of a resource's devices on no node, or on several."""
-    return next((one for one in around.loose if one.resource == row.resource), None)
 
 
 def each_node(row: Row, table: Matrix, around: Circumstances) -> str:
     """List what the nodes have; devices that lie on none or on several nodes apart, so that the amounts add up."""
-    loose, say = loose_of(row, around), amounts_of(row, around)
-    if loose is not None and lie_apart(loose):
-        return _each_device(loose)
+    say = amounts_of(row, around)
+    if row.loose is not None and row.loose.apart:
+        return each_device(row.loose)
     if len(table.nodes) <= MAX_NODES_NAMED:
         return ", ".join(f"node {numa}: {_of(row.cells[place], say)}" for place, numa in enumerate(table.nodes))
     if not any(cell.total for cell in row.cells):
@@ -85,12 +86,7 @@ def _of(cell: Cell, say: Written) -> str:
     return f"{say(cell.free)}{f' + {say(cell.handed)}' if cell.handed else ''} of {say(cell.total)}"
 
 
-def lie_apart(loose: Loose) -> bool:
-    """Tell whether some devices lie on no node or on several, so that nodes do not add up."""
-    return bool(loose.nowhere[1] or any(mask & (mask - 1) for mask, _, _ in loose.places))
-
-
-def _each_device(loose: Loose) -> str:
+def each_device(loose: Loose) -> str:
     """List where the devices are, each once."""
     places = sorted((one for one in loose.places if one[2]), key=lambda one: -one[1])
     texts = [

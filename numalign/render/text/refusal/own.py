@@ -11,8 +11,8 @@ from numalign.render.text.refusal.memory import told_by_groups
 from numalign.render.text.refusal.nodes import (
     all_devices,
     left_text,
-    lie_apart,
     parts_text,
+    sum_text,
     told_with,
 )
 from numalign.render.text.refusal.width import tied_to
@@ -95,7 +95,7 @@ def _with_free(one: Handed, row: Row) -> str:
     free = next((cell.free for cell in row.cells if cell.handed == one.amount), None)
     if free is None or free + one.amount >= row.requested:
         return ""
-    say = written(one.resource, [free, one.amount, free + one.amount, row.requested])
+    say = written(one.resource, [row.requested], [free, one.amount])
     return f": {say(free)} + {say(one.amount)} = {say(free + one.amount)}, {say(row.requested)} asked"
 
 
@@ -106,8 +106,9 @@ def sums(refusal: Refusal) -> Iterator[str]:
     for one in around.sums:
         if one in around.together and any(told_with(one, row) for row in rows):
             continue
-        say = written(one.resource, [one.requested, one.capacity, *(amount for _, amount in one.parts)])
-        spread = next((each for each in around.loose if each.resource == one.resource and lie_apart(each)), None)
+        say = sum_text(one)
+        every = (row.loose for row in (*refusal.culprits, *refusal.also) if row.resource == one.resource)
+        spread = next((each for each in every if each is not None and each.apart), None)
         where = f" ({all_devices(spread)})" if spread else ""
         yield (
             f"{one.resource}: the pod's containers together ask for {say(one.requested)} ({parts_text(one)}), and the "

@@ -12,14 +12,13 @@ from numalign.render.text.refusal.nodes import (
     amounts_of,
     asked_text,
     each_node,
-    loose_of,
     names_text,
     verb_text,
 )
 from numalign.render.text.refusal.own import held_by_own
 
 if TYPE_CHECKING:
-    from numalign.analysis.circumstances import Loose
+    from numalign.analysis.loose import Loose
     from numalign.analysis.matrix import Matrix, Row
     from numalign.analysis.refusal import Refusal
 
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 def too_little(row: Row, table: Matrix, refusal: Refusal) -> Iterator[str]:
     """Say that there is not enough on the whole machine, or not where it may be used."""
     say, asked = amounts_of(row, refusal.around), asked_text(row, refusal.around)
-    loose = loose_of(row, refusal.around)
+    loose = row.loose
     total = max(sum(cell.total for cell in row.cells), row.free) if loose is None else loose.total
     if total == 0:
         most = max(row.requested, dict(refusal.around.need).get(row.resource, 0))
@@ -36,7 +35,7 @@ def too_little(row: Row, table: Matrix, refusal: Refusal) -> Iterator[str]:
     each = each_node(row, table, refusal.around)
     if row.free >= row.requested:
         yield f"{asked}, {say(row.free)} free in all ({each})"
-        yield from _cannot_be_used(row, refusal, loose)
+        yield from _cannot_be_used(row, refusal)
         return
     has = f"the whole machine has {say(row.free)} free{_by_the_pod(row, refusal, total)}"
     if total < row.requested:
@@ -48,7 +47,7 @@ def too_little(row: Row, table: Matrix, refusal: Refusal) -> Iterator[str]:
         has = f"the whole machine never has more than {say(total)}{free}"
     yield f"{asked}, {has} ({each})"
     if loose is not None and refusal.stage == "hints":
-        yield from _only_placed(loose, refusal.policy)
+        yield from _only_placed(row, loose, refusal.policy)
 
 
 def _by_the_pod(row: Row, refusal: Refusal, total: int) -> str:
@@ -76,10 +75,10 @@ def how_to_add(resource: str, amount: int) -> str:
     return "" if resource in NATIVE else " (a device plugin has to offer healthy ones)"
 
 
-def _cannot_be_used(row: Row, refusal: Refusal, loose: Loose | None) -> Iterator[str]:
+def _cannot_be_used(row: Row, refusal: Refusal) -> Iterator[str]:
     """Say why what is free does not count; memory that is held has sentences of its own."""
-    if loose is not None and loose.nowhere[1] and loose.placed < row.requested:
-        yield from _only_placed(loose, refusal.policy)
+    if row.loose is not None and row.loose.nowhere[1] and row.loose.placed < row.requested:
+        yield from _only_placed(row, row.loose, refusal.policy)
     elif refusal.around.groups:
         return
     elif refusal.stage == "allocation" and refusal.around.chosen is not None:
@@ -89,9 +88,16 @@ def _cannot_be_used(row: Row, refusal: Refusal, loose: Loose | None) -> Iterator
         yield f"{row.resource}: but it is not free on the nodes where the container's other resources have to be"
 
 
-def _only_placed(loose: Loose, policy: str) -> Iterator[str]:
+def _only_placed(row: Row, loose: Loose, policy: str) -> Iterator[str]:
     """Say that devices of no known node do not count, where there are any."""
-    if loose.nowhere[1]:
-        free = {0: "none is free", 1: "1 is free"}.get(loose.placed, f"{loose.placed} are free")
-        only = f"policy {policy} takes only devices whose plugin tells their NUMA node"
-        yield f"{loose.resource}: {only}, and of these {free}; if it told none, all would count"
+    if not loose.nowhere[1]:
+        return
+    ids = f"NUMA node{'s' * (len(loose.told) > 1)} {', '.join(map(str, loose.told))}"
+    if not any(total for *_, total in loose.places):
+        which = f"the plugin puts them on {ids}, which this machine does not have"
+        yield f"{row.resource}: {which}, so policy {policy} takes none of them; if it told no node, all would count"
+        return
+    free = {0: "none is free", 1: "1 is free"}.get(loose.placed, f"{loose.placed} are free")
+    wrong = f" ({ids} is none of this machine)" if loose.told else ""
+    only = f"policy {policy} takes only devices whose plugin tells their NUMA node{wrong}"
+    yield f"{row.resource}: {only}, and of these {free}; if it told none of any, all would count"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from numalign.kubelet.cpu.allocate import SMT_ALIGNMENT_ERROR
-from numalign.render.text.amounts import amount_text
+from numalign.render.text.refusal.crash import not_survived
 from numalign.render.text.refusal.fit import node_too_small
 from numalign.render.text.refusal.memory import memory_apart, second_look
 from numalign.render.text.refusal.nodes import alone_somewhere
@@ -21,16 +21,19 @@ if TYPE_CHECKING:
     from numalign.analysis.refusal import Refusal
 
 
-def why(refusal: Refusal) -> Iterator[str]:
-    """Say why, a sentence a line."""
+def why(refusal: Refusal, besides: Iterable[Refusal] = ()) -> Iterator[str]:
+    """Say why, a sentence a line; last what else refuses the pod, whatever is done about that."""
     now = list(_why(refusal))
     yield from now
-    for other, when in ((refusal.mended, "with that mended"), (refusal.empty, "on an empty machine")):
+    others = [(refusal.mended, "with that mended"), (refusal.empty, "on an empty machine")]
+    for other, when in (*others, *((one, "besides") for one in besides)):
         if other is not None:
             at = f", container {other.at}" if other.at not in (None, refusal.at) else ""
             told = [f"{one.resource}: " for one in refusal.around.sums if one in other.around.sums]
             said = (*now, *told, *_limits(now))
-            yield from (f"{when}{at}: {text}" for text in _why(other) if not text.startswith(said))
+            new = [text for text in _why(other) if not text.startswith(said)]
+            yield from (f"{when}{at}: {text}" for text in new)
+            now += new
 
 
 def _limits(sentences: Iterable[str]) -> Iterator[str]:
@@ -48,13 +51,8 @@ def _why(refusal: Refusal) -> Iterator[str]:
 
 def _first(refusal: Refusal) -> Iterator[str]:
     rows, table, around = refusal.culprits, refusal.matrix, refusal.around
-    if refusal.stage == "panic":
-        for resource, amount in refusal.missing:
-            asked = f"{resource}: {amount_text(resource, amount)} asked"
-            yield f"{asked}, and not every NUMA node of this machine has such memory"
-        yield f"the kubelet itself would crash here: {refusal.message}"
-    elif refusal.stage == "hang":
-        yield f"the kubelet itself would never come back from here: {refusal.message}"
+    if refusal.crash is not None:
+        yield from not_survived(refusal.crash)
     elif refusal.stage == "fit":
         yield from node_too_small(refusal)
     elif around.unreadable:

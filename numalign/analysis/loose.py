@@ -1,0 +1,51 @@
+"""Devices of which the NUMA nodes do not tell: those on no node of the machine, and those on several."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from numalign.values import NamedTuple
+
+if TYPE_CHECKING:
+    from numalign.kubelet.node import Node, NodeState
+
+
+class Loose(NamedTuple):
+    """The devices of one resource, each counted once, by where they lie."""
+
+    nowhere: tuple[int, int]
+    """(free, all) of those on no node."""
+    places: tuple[tuple[int, int, int], ...]
+    """(mask of nodes, free, all) of those on nodes; those on several nodes stand apart from the others."""
+    placed: int
+    """How many free ones lie on a node: only these count where the policy asks for nodes."""
+    total: int
+    """How many healthy ones there are."""
+    told: tuple[int, ...] = ()
+    """What the plugin tells of those on no node: ids that are none of this machine's, ascending."""
+
+    @property
+    def apart(self) -> bool:
+        """Tell whether some lie on no node or on several, so that nodes do not add up."""
+        return bool(self.nowhere[1] or any(mask & (mask - 1) for mask, _, _ in self.places))
+
+
+def loose(node: Node, state: NodeState, name: str) -> Loose:
+    """Count the devices of a resource by where they lie."""
+    resource = node.device.resources[name]
+    homeless = resource.no_topology | resource.nowhere
+    taken = state.device.allocated.get(name, 0)
+
+    def count(devices: int) -> tuple[int, int]:
+        healthy = devices & resource.healthy
+        return (healthy & ~taken).bit_count(), healthy.bit_count()
+
+    there: dict[int, int] = {1 << numa: resource.on_node[numa] for numa in range(len(resource.on_node))}
+    for bit, span in resource.spanning:
+        there[span] = there.get(span, 0) | bit
+    places = tuple((mask, *count(devices)) for mask, devices in there.items() if devices)
+    placed = (resource.healthy & ~homeless & ~taken).bit_count()
+    told = (
+        numa for place, one in enumerate(resource.devices) if homeless >> place & 1 for numa in one.numa_nodes or ()
+    )
+    return Loose(count(homeless), places, placed, resource.healthy.bit_count(), tuple(sorted(set(told))))

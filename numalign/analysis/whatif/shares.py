@@ -1,0 +1,73 @@
+"""Cuts of one resource in several containers: only their sum counts where another split of it does as well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from numalign.analysis.alignment import aligned
+from numalign.analysis.whatif.change import WayOut
+from numalign.analysis.whatif.cuts import Key, steps
+from numalign.analysis.whatif.needed import given_back
+from numalign.analysis.whatif.situation import Situation
+from numalign.analysis.whatif.tries import Tries
+from numalign.kubelet.admission import Outcome
+from numalign.model.resources import CPU, is_memory
+
+
+def shared(situation: Situation, outcome: Outcome, change: WayOut) -> WayOut:
+    """Split what containers may have of a resource as they ask for it, where only the sum counts.
+
+    That is tried: the pod is admitted, as well aligned, with the same sum split in proportion, and with nearly all
+    of it in either container; and with no more of it.
+    """
+    tries = Tries(situation, outcome, {})
+    session = tries.session(change)
+    if session is None:
+        return change
+    for keys in _cut_together(change, {one.name for one in outcome.pod.containers if one.kind != "init"}):
+        asked = {key: change.asked[key] for key in keys}
+        step, total = max(steps(session, asked).values()), sum(change.amounts[key] for key in keys)
+        splits = [_in_proportion(asked, total, step), *(_mostly_to(key, asked, total, step) for key in keys)]
+        others = [change._replace(amounts={**change.amounts, **split}) for split in splits]
+        found = [_as_good(tries, other) for other in others]
+        if (
+            found[0] is not None
+            and all(found)
+            and given_back(situation, outcome, found[0]).amounts == others[0].amounts
+        ):
+            change = found[0]._replace(together=(*change.together, tuple(keys)))
+    return change
+
+
+def _as_good(tries: Tries, change: WayOut) -> WayOut | None:
+    """Try a change with another split; None: the pod is refused, or aligned otherwise."""
+    tried = tries.attempt(change)
+    return (
+        change._replace(tried=tried) if tried is not None and tried.admit and aligned(tried) == change.aligned else None
+    )
+
+
+def _cut_together(change: WayOut, lasting: set[str]) -> Iterator[list[Key]]:
+    """List the requests of CPUs and of memory that are cut in several containers that run together, by resource."""
+    cut = [key for key, nano in change.amounts.items() if key[0] in lasting and 0 < nano < change.asked[key]]
+    for resource in dict.fromkeys(name for _, name in cut):
+        keys = [key for key in cut if key[1] == resource]
+        if len(keys) > 1 and (resource == CPU or is_memory(resource)):
+            yield keys
+
+
+def _mostly_to(first: Key, asked: Mapping[Key, int], total: int, step: int) -> dict[Key, int]:
+    """Split a sum so that one has as much as it asks for, and the others what is left, in whole steps."""
+    others = {key: nano for key, nano in asked.items() if key != first}
+    most = min(asked[first] // step * step, total - step * len(others))
+    return {first: most, **_in_proportion(others, total - most, step)}
+
+
+def _in_proportion(asked: Mapping[Key, int], total: int, step: int) -> dict[Key, int]:
+    """Split a sum in proportion to what is asked, in whole steps; what is left goes where most is missing."""
+    whole = sum(asked.values())
+    shares = {key: max(nano * total // whole // step, 1) * step for key, nano in asked.items()}
+    for _ in range((total - sum(shares.values())) // step):
+        key = max(shares, key=lambda one: asked[one] * total // whole - shares[one])
+        shares[key] += step
+    return shares

@@ -1,0 +1,44 @@
+"""Tries of changes of several parts: the past under other settings is replayed once for all of them."""
+
+from __future__ import annotations
+
+from numalign.analysis.whatif.change import WayOut
+from numalign.analysis.whatif.moving import without
+from numalign.analysis.whatif.settings import apply
+from numalign.analysis.whatif.situation import Situation, with_amounts
+from numalign.errors import CrashError, StartError
+from numalign.kubelet.admission import Outcome, Session, admit
+from numalign.values import NamedTuple
+
+
+class Tries(NamedTuple):
+    """What changes are tried against."""
+
+    situation: Situation
+    outcome: Outcome
+    """The refusal."""
+    elsewhere: dict[tuple[tuple[str, str], ...], Session | None]
+    """Settings -> the same past under them; None: the kubelet does not come that far."""
+
+    def attempt(self, change: WayOut) -> Outcome | None:
+        """Try a change of requests, pods and settings; None: the past cannot be replayed under its settings."""
+        session = self.session(change)
+        if session is None:
+            return None
+        return admit(without(session, change.pods), with_amounts(self.outcome.pod, change.amounts))
+
+    def session(self, change: WayOut) -> Session | None:
+        """Replay the past under the settings of a change; None: the kubelet does not come that far."""
+        if not change.flags:
+            return self.outcome.before
+        key = tuple(change.flags.items())
+        if key not in self.elsewhere:
+            setup = self.situation.setup
+            config = apply(setup.config, change.flags)
+            try:
+                found = self.situation._replace(setup=setup._replace(config=config)).session()
+            except (StartError, CrashError):
+                self.elsewhere[key] = None
+            else:
+                self.elsewhere[key] = found
+        return self.elsewhere[key]

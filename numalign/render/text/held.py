@@ -1,0 +1,111 @@
+"""What pods to move away hold of what is in the way, and where, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING
+
+from numalign.model.quantity import NANO
+from numalign.render.text.amounts import amount_text, listed, nodes_text, quantity_text, written
+
+if TYPE_CHECKING:
+    from numalign.analysis.matrix import Matrix, Row
+    from numalign.analysis.refusal import Refusal
+    from numalign.analysis.whatif.change import Part
+    from numalign.analysis.whatif.past import HeldAmount
+    from numalign.results.admit import PodResult
+
+MAX_PODS_TOLD = 6
+"""Of how many pods it is told what they hold."""
+
+MAX_PLACES = 4
+"""How many NUMA nodes are named on which a pod holds something."""
+
+
+def held_by_them(part: Part, refusal: Refusal | None, after: PodResult | None) -> Iterator[str]:
+    """Say what each pod to move holds of what is in the way, a sentence a pod.
+
+    Args:
+        part: the pods to move.
+        refusal: how the pod is refused as long as they stay.
+        after: what the pod would get.
+    """
+    if not part.held:
+        return
+    names = {*refusal.resources, *(row.resource for row in _short(refusal, after)[0])} if refusal else set()
+    for one in part.held[:MAX_PODS_TOLD]:
+        if refusal is not None and refusal.stage == "fit":
+            asks = [f"{_asks_text(name, nano)} {name}" for name, nano in one.asks if name in names and nano]
+            if asks:
+                yield f"{one.name} asks for {listed(asks)}"
+            continue
+        held = [each for each in one.amounts if each.resource in names] or one.amounts
+        if held:
+            yield f"{one.name} holds {_held_text(held)}"
+    if len(part.held) > MAX_PODS_TOLD:
+        yield f"and {len(part.held) - MAX_PODS_TOLD} pods more"
+
+
+def _asks_text(name: str, nano: int) -> str:
+    return quantity_text(nano) if nano % NANO else amount_text(name, nano // NANO)
+
+
+def _held_text(held: Sequence[HeldAmount]) -> str:
+    """Write what is held and where: `8 cpu and 1 nvidia.com/gpu on node 0`, `8 cpu (6 on node 0, 2 on node 1)`."""
+    there = {tuple(mask for mask, _ in one.places) for one in held}
+    if len(there) == 1 and len(places := there.pop()) == 1 and places[0]:
+        amounts = [f"{amount_text(one.resource, one.amount)} {one.resource}" for one in held]
+        return f"{listed(amounts)} on {nodes_text(places[0])}"
+    return listed([_with_places(one) for one in held])
+
+
+def _with_places(one: HeldAmount) -> str:
+    text = f"{amount_text(one.resource, one.amount)} {one.resource}"
+    known = [(mask, amount) for mask, amount in one.places if mask]
+    if len(known) == 1 and len(one.places) == 1:
+        return f"{text} on {nodes_text(known[0][0])}"
+    if not known or len(known) > MAX_PLACES:
+        return text
+    parts = [f"{amount_text(one.resource, amount)} on {nodes_text(mask)}" for mask, amount in known]
+    return f"{text} ({', '.join(parts)})"
+
+
+def room(found: Refusal, after: PodResult) -> list[str]:
+    """Say all that is short where a pod goes once others have gone; nothing where the refusal names all of it."""
+    short, node = _short(found, after)
+    if len(short) < 2 or (not node and {row.resource for row in short} <= set(found.resources)):
+        return []
+    texts = []
+    for row, (free, left) in short.items():
+        say = written(row.resource, [row.requested, free, left])
+        texts.append(f"{say(row.requested)} {row.resource} asked, {say(free)}{f' + {say(left)}' * bool(left)} free")
+    where = f"it goes to {nodes_text(node)} then, which" if node else "the machine"
+    return [f"{where} has too little free now: {'; '.join(texts)}"]
+
+
+def _short(found: Refusal, after: PodResult | None) -> tuple[dict[Row, tuple[int, int]], int]:
+    """List what is short, with what is free and what init containers leave of it, and the one node that it is about.
+
+    That is the node to which a pod goes once others have gone; 0: it goes to several, and the whole machine counts.
+    """
+    table = found.matrix
+    if table is None:
+        return {}, 0
+    whose = [one for one in after.containers if table.container in (None, one.name)] if after else []
+    nodes = reduce(or_, (one.alignment.nodes for one in whose), 0)
+    node = nodes if nodes.bit_count() == 1 else 0
+    there = {row: _free(row, table, node) for row in table.rows}
+    return {row: amounts for row, amounts in there.items() if sum(amounts) < row.requested}, node
+
+
+def _free(row: Row, table: Matrix, node: int) -> tuple[int, int]:
+    """Return what is free and what init containers leave, on one node or, without one, everywhere.
+
+    Of devices that no node has only the number on the machine counts.
+    """
+    if node and not row.unplaced:
+        cell = row.cells[table.nodes.index(node.bit_length() - 1)]
+        return cell.free, cell.handed
+    return row.free, sum(cell.handed for cell in row.cells)
