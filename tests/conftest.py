@@ -33,6 +33,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--sysfs", default=None, metavar="DIR", help="folder of captured machines to read as well")
 
 
+@pytest.fixture(scope="session")
+def imported_once() -> None:
+    """Let work's processes be copies of one that has imported all of it already (`tests/copies.py`)."""
+    from tests import copies
+
+    copies.context()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Bring tests together that share what is slow to read."""
     first: dict[object, int] = {}

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import FrameType
 from typing import Final
 
@@ -47,6 +50,8 @@ def watch(look: Look, take: Take, interval: float) -> ExitStatus:
         NumalignError: the first look failed.
     """
     signal.signal(signal.SIGTERM, _end)
+    others = sys.unraisablehook
+    sys.unraisablehook = partial(_unraisable, others)
     arrived: dict[str, NodeResourceTopology] = {}
     told: set[object] = set()
     try:
@@ -63,6 +68,8 @@ def watch(look: Look, take: Take, interval: float) -> ExitStatus:
             seen = _again(look, told)
     except _Ended:
         return ExitStatus.DONE
+    finally:
+        sys.unraisablehook = others
 
 
 class _Ended(BaseException):
@@ -72,6 +79,13 @@ class _Ended(BaseException):
 def _end(_signal: int, _frame: FrameType | None) -> None:
     """Take SIGTERM also as the first process of a container, which nobody else ends."""
     raise _Ended
+
+
+def _unraisable(others: Callable[[sys.UnraisableHookArgs], object], told: sys.UnraisableHookArgs) -> None:
+    """End where SIGTERM came while Python freed an object: it would print the exception and forget it."""
+    if issubclass(told.exc_type, _Ended):
+        os._exit(ExitStatus.DONE)
+    others(told)
 
 
 def _again(look: Look, told: set[object]) -> Seen | None:

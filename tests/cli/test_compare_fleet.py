@@ -13,6 +13,8 @@ from tests.cli.test_state_commands import pod_file
 from tests.node.fake_root import FakeContainer
 from tests.node.test_verify import UIDS, running
 
+pytestmark = pytest.mark.usefixtures("imported_once")
+
 UPGRADE = ("--kubelet-version", "1.32,1.36")
 
 

@@ -51,11 +51,11 @@ def ended(process: subprocess.Popen[str], by: signal.Signals) -> tuple[int, str]
 
 
 def waited(file: Path, lines: int) -> list[str]:
-    for _ in range(300):
+    for _ in range(3000):
         found = file.read_text().splitlines() if file.exists() else []
         if len(found) >= lines:
             return found
-        time.sleep(0.1)
+        time.sleep(0.01)
     raise AssertionError(f"{file} has fewer than {lines} lines")
 
 
@@ -70,7 +70,7 @@ sys.exit(3 if len(open({str(asked)!r}).readlines()) < 3 else 0)
 """
     with watching("--machine", "figure-1", "--exec", script(tmp_path, counts)) as process:
         waited(asked, 3)
-        time.sleep(0.5)
+        time.sleep(0.3)
         status, err = ended(process, signal.SIGTERM)
     assert (status, len(waited(asked, 3))) == (0, 3)
     lines = [
@@ -86,6 +86,31 @@ def test_a_signal_ends_it_quietly(by: signal.Signals, status: int) -> None:
         assert process.stdout.readline() == "---\n"
         code, err = ended(process, by)
     assert (code, err.strip()) == (status, "")
+
+
+ENDED_WHERE_NOBODY_CATCHES_IT = """
+import os, signal
+from numalign.cli.exporter import Seen, watch
+
+
+class Freed:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def take(_):
+    Freed()
+    raise AssertionError("it went on")
+
+
+watch(lambda: Seen((object_of("a"),), ()), take, 0)
+"""
+
+
+def test_a_signal_ends_it_where_python_would_forget_it() -> None:
+    program = "from tests.cli.test_exporter import object_of" + ENDED_WHERE_NOBODY_CATCHES_IT
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_signal_ends_it_while_its_command_runs(tmp_path: Path) -> None:
@@ -109,11 +134,11 @@ def test_new_objects_on_standard_output_are_documents_of_one_stream(tmp_path: Pa
             waited(tmp_path / "stream", 1)
             more = ("docs/examples/cluster/fractional.yaml", "--scheduler", "unaware")
             in_process("schedule", *more, "--state", str(state))
-            for _ in range(300):
+            for _ in range(3000):
                 documents = list(yaml.safe_load_all((tmp_path / "stream").read_text()))
                 if len(documents) > 1 and documents[1] and "metadata" in documents[1]:  # not its beginning only
                     break
-                time.sleep(0.1)
+                time.sleep(0.01)
         finally:
             process.kill()
             process.wait()

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import ENVIRONMENT, ROOT
+from tests import copies
+from tests.cli.running import ENVIRONMENT, ROOT, Done
 
 ATTRIBUTES = [
     {"name": "topologyManagerPolicy", "value": "single-numa-node"},
@@ -88,7 +89,7 @@ ANSWERS: dict[str, object] = {
     "get nodes,pods -A -o json": listed(NODE, THERE),
 }
 
-STAND_IN = f"""#!{sys.executable}
+STAND_IN = f"""#!{sys.executable} -IS
 import json, os, sys
 folder = os.path.dirname(os.path.abspath(__file__))
 words = " ".join(word for word in sys.argv[1:] if not word.startswith("--context"))
@@ -120,12 +121,9 @@ class Cluster:
     def calls(self) -> list[str]:
         return (self.folder / "calls").read_text().splitlines()
 
-    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
-        code = "from numalign.cli.kubectl import main; main()"
+    def run(self, *words: str) -> Done:
         environment = {**ENVIRONMENT, "PATH": f"{self.folder}{os.pathsep}{os.environ['PATH']}", "NO_COLOR": "1"}
-        return subprocess.run(
-            [sys.executable, "-c", code, *words], cwd=ROOT, env=environment, capture_output=True, text=True
-        )
+        return copies.run(*words, environment=environment, program="numalign.cli.kubectl:main")
 
 
 @pytest.fixture
@@ -136,33 +134,33 @@ def cluster(tmp_path: Path) -> Cluster:
 def test_why_explains_a_refused_pod_with_what_its_node_says(cluster: Cluster) -> None:
     done = cluster.run("why", "vllm-0", "-n", "shop")
 
-    assert done.returncode == 1, done.stderr
-    assert "vllm-0: refused" in done.stdout
-    assert "nvidia.com/gpu: 3 asked, but no NUMA node ever has more than 2" in done.stdout
-    assert "worker-1" in done.stdout.splitlines()[0]
-    assert "1.33" in done.stdout
-    assert "the machine is made of the node's topology object" in done.stderr
+    assert done.status == 1, done.err
+    assert "vllm-0: refused" in done.out
+    assert "nvidia.com/gpu: 3 asked, but no NUMA node ever has more than 2" in done.out
+    assert "worker-1" in done.out.splitlines()[0]
+    assert "1.33" in done.out
+    assert "the machine is made of the node's topology object" in done.err
 
 
 def test_only_kubectl_is_asked_and_v_shows_each_call(cluster: Cluster) -> None:
     done = cluster.run("why", "vllm-0", "-n", "shop", "--context", "test", "-v")
 
     assert all(call.endswith("--context=test") for call in cluster.calls)
-    shown = [line for line in done.stderr.splitlines() if line.startswith("numalign: $ kubectl")]
+    shown = [line for line in done.err.splitlines() if line.startswith("numalign: $ kubectl")]
     assert len(shown) == len(cluster.calls) == 5
 
 
 def test_a_named_machine_beats_the_object(cluster: Cluster) -> None:
     done = cluster.run("why", "vllm-0", "-n", "shop", "--machine", "hgx-h100")
 
-    assert "hgx-h100" in done.stdout.splitlines()[0]
+    assert "hgx-h100" in done.out.splitlines()[0]
     assert not any("noderesourcetopologies" in call for call in cluster.calls)
 
 
 def test_a_snapshot_of_the_node_beats_what_the_cluster_says(cluster: Cluster) -> None:
     done = cluster.run("why", "vllm-0", "-n", "shop", "--node", "docs/examples/node.json")
 
-    assert "hgx-h100" in done.stdout.splitlines()[0], done.stderr
+    assert "hgx-h100" in done.out.splitlines()[0], done.err
     assert cluster.calls == ["get pod vllm-0 -n shop -o json"]
 
 
@@ -172,7 +170,7 @@ def test_a_call_that_fails_is_shown_with_what_kubectl_said(cluster: Cluster) -> 
     done = cluster.run("why", "vllm-0", "-n", "shop", "-v")
 
     call = "kubectl get --raw /api/v1/nodes/worker-1/proxy/configz"
-    shown = [line for line in done.stderr.splitlines() if call in line]
+    shown = [line for line in done.err.splitlines() if call in line]
     assert shown[0] == f"numalign: $ {call}"
     assert shown[1].startswith("numalign: note: ")
     assert "(NotFound)" in shown[1]
@@ -181,7 +179,7 @@ def test_a_call_that_fails_is_shown_with_what_kubectl_said(cluster: Cluster) -> 
 def test_flags_of_explain_go_on(cluster: Cluster) -> None:
     done = cluster.run("why", "vllm-0", "-n", "shop", "-o", "json")
 
-    assert json.loads(done.stdout)["kind"] == "ExplainResult"
+    assert json.loads(done.out)["kind"] == "ExplainResult"
 
 
 def test_settings_that_cannot_be_read_are_told_and_done_without(cluster: Cluster) -> None:
@@ -189,8 +187,8 @@ def test_settings_that_cannot_be_read_are_told_and_done_without(cluster: Cluster
 
     done = cluster.run("why", "vllm-0", "-n", "shop", "--policy", "single-numa-node")
 
-    assert "the kubelet's settings cannot be read, so the node counts as an ideal one" in done.stderr
-    assert done.returncode == 1, done.stderr
+    assert "the kubelet's settings cannot be read, so the node counts as an ideal one" in done.err
+    assert done.status == 1, done.err
 
 
 @pytest.mark.parametrize(
@@ -213,8 +211,8 @@ def test_what_the_cluster_cannot_say_is_told(
 
     done = cluster.run(*words)
 
-    assert (done.returncode, done.stdout) == (2, "")
-    assert message in done.stderr
+    assert (done.status, done.out) == (2, "")
+    assert message in done.err
 
 
 def test_without_kubectl_a_line_says_so(tmp_path: Path) -> None:
@@ -233,9 +231,9 @@ def test_without_kubectl_a_line_says_so(tmp_path: Path) -> None:
 def test_nodes_shows_what_is_free(cluster: Cluster) -> None:
     done = cluster.run("nodes")
 
-    assert done.returncode == 0, done.stderr
-    assert "worker-1  single-numa-node  container" in done.stdout
-    assert "node-1: 8 cpu, 2 gpu" in done.stdout
+    assert done.status == 0, done.err
+    assert "worker-1  single-numa-node  container" in done.out
+    assert "node-1: 8 cpu, 2 gpu" in done.out
 
 
 def test_a_cluster_without_topology_objects_is_still_shown(cluster: Cluster) -> None:
@@ -243,22 +241,22 @@ def test_a_cluster_without_topology_objects_is_still_shown(cluster: Cluster) -> 
 
     done = cluster.run("nodes")
 
-    assert done.returncode == 0, done.stderr
-    assert "1 of 1 nodes publish no topology object" in done.stdout
+    assert done.status == 0, done.err
+    assert "1 of 1 nodes publish no topology object" in done.out
 
 
 @pytest.mark.parametrize("command", ["schedule", "capacity"])
 def test_cluster_commands_read_this_cluster(cluster: Cluster, command: str) -> None:
     done = cluster.run(command, "pods/limits-only.yaml")
 
-    assert done.returncode in (0, 1), done.stderr
-    assert "worker-1" in done.stdout
+    assert done.status in (0, 1), done.err
+    assert "worker-1" in done.out
 
 
 def test_all_other_commands_are_there_too(cluster: Cluster) -> None:
     done = cluster.run("machines", "-o", "name")
 
-    assert "hgx-h100" in done.stdout
+    assert "hgx-h100" in done.out
     assert not (cluster.folder / "calls").exists()
 
 

@@ -20,6 +20,8 @@ import pytest
 from numalign.cli import stderr
 from tests.cli.running import ENVIRONMENT, ROOT, Terminal, in_process, numalign
 
+pytestmark = pytest.mark.usefixtures("imported_once")
+
 INPUTS = ("--cluster", "docs/examples/cluster.yaml", "--trace", "docs/examples/trace.jsonl")
 SWEEP = ("--sweep", "policy=restricted|none,seed=1..2")
 ARRIVALS = """\

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 import random
-import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from numalign.model.cpuset import parse
+from tests import copies
+from tests.cli.admitting import admit_one_by_one
 from tests.cli.running import ENVIRONMENT, PODS, ROOT, command, in_process, numalign, one_line
-
-MACHINE = "sockets=2,coresPerNumaNode=1024,threadsPerCore=1,memoryPerNumaNode=512Gi"
 
 
 def pod_file(folder: Path, name: str, cpus: int = 1) -> Path:
@@ -187,42 +191,40 @@ def test_admit_without_a_pod_has_to_say_something(case: str) -> None:
     assert message in one_line(done.err)
 
 
-WORKER = """
-import sys
-from numalign.cli import _run
-state, folder, name, count = sys.argv[1:]
-for number in range(int(count)):
-    pod = f"{name}-{number}"
-    path = f"{folder}/{pod}.json"
-    if _run(["admit", path, "--machine", MACHINE, "--state", state, "--only", "managers", "-q"]) != 0:
-        raise SystemExit("not admitted")
-    if number % 2 and _run(["release", pod, "--state", state, "-q"]) != 0:
-        raise SystemExit("not released")
-    print(number, flush=True)
-""".replace("MACHINE", repr(MACHINE))
+def worker(state: Path, folder: Path, name: str, count: int, cores: int) -> tuple[ForkServerProcess, Connection]:
+    """Start a process that works; gives what it says, too."""
+    heard, said = copies.context().Pipe(duplex=False)
+    process = copies.start(admit_one_by_one, state, folder, name, count, cores, said)
+    said.close()  # so that what is heard ends with the process
+    return process, heard
 
 
-def worker(state: Path, folder: Path, name: str, count: int) -> subprocess.Popen[str]:
-    arguments = [sys.executable, "-c", WORKER, str(state), str(folder), name, str(count)]
-    return subprocess.Popen(arguments, cwd=ROOT, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True)
+def heard_of(process: Connection) -> Iterator[int]:
+    """Give all that a process says until it ends."""
+    with suppress(EOFError):
+        while True:
+            yield process.recv()
 
 
 @pytest.mark.parametrize(
-    ("processes", "pods"), [(5, 6), pytest.param(50, 40, marks=pytest.mark.soak)], ids=["a few", "50 of 40 pods each"]
+    ("processes", "pods", "cores"),
+    [(5, 6, 64), pytest.param(50, 40, 1024, marks=pytest.mark.soak)],
+    ids=["a few", "50 of 40 pods each"],
 )
-def test_many_at_once_lose_nothing_and_give_nothing_twice(tmp_path: Path, processes: int, pods: int) -> None:
+def test_many_at_once_lose_nothing_and_give_nothing_twice(
+    tmp_path: Path, processes: int, pods: int, cores: int
+) -> None:
     state = tmp_path / "node.json"
     for name in range(processes):
         for number in range(pods):
             pod_file(tmp_path, f"{name}-{number}")
 
-    workers = [worker(state, tmp_path, str(name), pods) for name in range(processes)]
-    statuses = []
-    for one in workers:
-        one.communicate()
-        statuses.append(one.returncode)
+    workers = [worker(state, tmp_path, str(name), pods, cores) for name in range(processes)]
+    assert [list(heard_of(heard)) for _, heard in workers] == [[*range(pods)]] * processes
+    for one, _ in workers:
+        one.join()
 
-    assert statuses == [0] * processes
+    assert [one.exitcode for one, _ in workers] == [0] * processes
     document = state_of(state)
     check_whole(document)
     assert {pod["metadata"]["name"] for pod in document["pods"]} == {
@@ -232,17 +234,19 @@ def test_many_at_once_lose_nothing_and_give_nothing_twice(tmp_path: Path, proces
 
 @pytest.mark.parametrize("kills", [6, pytest.param(500, marks=pytest.mark.soak)])
 def test_a_kill_at_any_moment_leaves_the_file_whole(tmp_path: Path, kills: int) -> None:
+    """After a few pods, and some moment of the next."""
     state = tmp_path / "node.json"
     chance = random.Random(kills)
     for number in range(100):
         pod_file(tmp_path, f"w-{number}")
     for _ in range(kills):
         state.unlink(missing_ok=True)
-        with worker(state, tmp_path, "w", 100) as one:
-            assert one.stdout is not None
-            time.sleep(0.15 + chance.random() * 0.4)
-            one.send_signal(signal.SIGKILL)
-            done = list(map(int, one.stdout.read().split()))
+        one, heard = worker(state, tmp_path, "w", 100, 1024)
+        done = list(islice(heard_of(heard), chance.randrange(8)))
+        time.sleep(chance.random() * 0.03)
+        one.kill()
+        done += heard_of(heard)
+        one.join()
         if not state.exists():
             assert not done
             continue

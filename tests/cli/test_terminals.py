@@ -13,12 +13,14 @@ import re
 import struct
 import subprocess
 import termios
+from collections.abc import Callable
 from functools import cache
 
 import pyte
 import pytest
 
-from tests.cli.running import ROOT, command
+from tests import copies
+from tests.cli.running import ENVIRONMENT, ROOT, command
 
 WIDTHS = (80, 100, 120, 150, 200)
 SCREENS = ROOT / "tests/golden/terminals"
@@ -81,10 +83,15 @@ def written(width: int, *arguments: str, **environment: str) -> str:
     """Run the command once on a terminal of a width; returns all that it wrote there."""
     main, end = pty.openpty()
     fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
-    settings = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "TERM": "xterm", "PYTHONPATH": str(ROOT)}
-    process = subprocess.Popen(
-        command(*arguments), cwd=ROOT, env=settings | environment, stdin=subprocess.DEVNULL, stdout=end, stderr=end
-    )
+    settings = ENVIRONMENT | {"TERM": "xterm", "PYTHONPATH": str(ROOT)} | environment
+    with open(os.devnull) as nothing:
+        if "LC_ALL" in environment:  # what Python looks at while it starts
+            process = subprocess.Popen(
+                command(*arguments), cwd=ROOT, env=settings, stdin=nothing, stdout=end, stderr=end
+            )
+            wait: Callable[[float], object] = process.wait
+        else:
+            wait = copies.command(arguments, (nothing.fileno(), end, end), environment=settings).join
     os.close(end)
     found = b""
     try:
@@ -94,7 +101,7 @@ def written(width: int, *arguments: str, **environment: str) -> str:
         pass  # The other end is closed: Linux says so with an error.
     finally:
         os.close(main)
-    process.wait(timeout=60)
+    wait(60)
     return found.decode()
 
 

@@ -8,10 +8,10 @@ import sys
 
 import pytest
 
-from tests.cli.running import ENVIRONMENT, ROOT
+from tests.cli.running import ENVIRONMENT, ROOT, in_process
 from tests.schemas import strictly
 
-COMMAND = [sys.executable, "-m", "numalign", "serve", "--cluster", "docs/examples/cluster.yaml", "--stdio"]
+COMMAND = ("serve", "--cluster", "docs/examples/cluster.yaml", "--stdio")
 
 
 def pod(name: str, cpus: str = "6") -> dict[str, object]:
@@ -21,9 +21,9 @@ def pod(name: str, cpus: str = "6") -> dict[str, object]:
 
 def talk(*lines: object) -> list[dict[str, object]]:
     text = "".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines)
-    done = subprocess.run(COMMAND, cwd=ROOT, env=ENVIRONMENT, input=text, capture_output=True, text=True, check=True)
-    assert done.stderr == ""
-    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    done = in_process(*COMMAND, stdin=text.encode())
+    assert (done.status, done.err) == (0, "")
+    answers = [json.loads(line) for line in done.out.splitlines()]
     for answer in answers:
         strictly("oracle").validate(answer)
     return answers

@@ -35,6 +35,27 @@ WAIT = 20
 """Seconds in which anything has to have happened, however busy the machine is."""
 
 
+AT_A_CLOCK_OF_ITS_OWN = """
+import asyncio, signal, time
+from numalign.__main__ import script
+from numalign.server import http
+
+ahead = 0.0
+
+
+def later(*_):
+    global ahead
+    ahead += http.HEADER_SECONDS
+
+
+asyncio.BaseEventLoop.time = lambda _: time.monotonic() + ahead
+signal.signal(signal.SIGUSR1, later)
+http.LOOK_SECONDS = 0.02
+script()
+"""
+"""A server that looks at its files all the time, and whose clock a signal puts on to the deadline of a header."""
+
+
 class Server(NamedTuple):
     process: subprocess.Popen[str]
     port: int
@@ -63,10 +84,14 @@ class Server(NamedTuple):
 
 
 @contextmanager
-def serving(cluster: Path, *flags: str, log: Path | None = None) -> Iterator[Server]:
+def serving(
+    cluster: Path, *flags: str, log: Path | None = None, program: Sequence[str] = ("-m", "numalign")
+) -> Iterator[Server]:
     """Start a server. Its log is read with `event`; where there is a lot of it, it goes to a file."""
-    command = [sys.executable, "-m", "numalign", "serve", "--cluster", str(cluster), "--listen", "127.0.0.1:0", *flags]
-    process = subprocess.Popen(command, cwd=ROOT, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)
+    words = ("serve", "--cluster", str(cluster), "--listen", "127.0.0.1:0", *flags)
+    process = subprocess.Popen(
+        [sys.executable, *program, *words], cwd=ROOT, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True
+    )
     try:
         server = Server(process, 0)
         address = str(server.event("listening")["address"])
@@ -87,7 +112,7 @@ def _copy(process: subprocess.Popen[str], log: Path) -> None:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    with serving(CLUSTER) as one:
+    with serving(CLUSTER, program=("-c", AT_A_CLOCK_OF_ITS_OWN)) as one:
         yield one
 
 
@@ -119,6 +144,7 @@ def test_slow_and_broken_clients_harm_nobody(server: Server) -> None:
 
     assert {status for status, _ in answers} == {200}
     assert len(answers) == 1
+    server.process.send_signal(signal.SIGUSR1)
     for one in bad:
         one.settimeout(WAIT)
         with suppress(ConnectionResetError):
@@ -141,7 +167,7 @@ def test_the_kubelet_itself_may_judge() -> None:
 def test_a_changed_file_is_read_and_a_bad_one_changes_nothing(tmp_path: Path) -> None:
     cluster = tmp_path / "cluster.yaml"
     shutil.copy(CLUSTER, cluster)
-    with serving(cluster) as one:
+    with serving(cluster, program=("-c", AT_A_CLOCK_OF_ITS_OWN)) as one:
         cluster.write_text(cluster.read_text().replace("count: 2", "count: 3"))
         assert one.event("reloaded")["nodes"] == 3
 
@@ -159,7 +185,7 @@ def test_a_swapped_link_is_noticed(tmp_path: Path) -> None:
         (tmp_path / version).mkdir()
         (tmp_path / version / "cluster.yaml").write_text(CLUSTER.read_text().replace("count: 2", count))
     (tmp_path / "data").symlink_to("1")
-    with serving(tmp_path / "data" / "cluster.yaml") as one:
+    with serving(tmp_path / "data" / "cluster.yaml", program=("-c", AT_A_CLOCK_OF_ITS_OWN)) as one:
         (tmp_path / "next").symlink_to("2")
         (tmp_path / "next").replace(tmp_path / "data")
 
@@ -172,9 +198,12 @@ def test_a_stop_is_graceful() -> None:
         late.putheader("content-length", str(len(CALL)))
         late.endheaders()
         late.send(CALL[:10])
-        time.sleep(0.3)
+        assert one.ask("/healthz")[0] == 200  # by then it has seen the other one, too
         one.process.send_signal(signal.SIGTERM)
-        time.sleep(0.3)
+        with suppress(ConnectionRefusedError):  # so does a server that is about to stop
+            while True:
+                socket.create_connection(("127.0.0.1", one.port)).close()
+                time.sleep(0.01)
         late.send(CALL[10:])
 
         with late.getresponse() as response:
@@ -220,7 +249,7 @@ def test_https_answers_only_clients_with_a_certificate_and_notices_a_renewed_one
     known.load_cert_chain(*client)
     stranger = ssl.create_default_context(cafile=str(authority[0]))
     flags = ("--tls-cert", str(own[0]), "--tls-key", str(own[1]), "--client-ca", str(authority[0]))
-    with serving(CLUSTER, *flags) as one:
+    with serving(CLUSTER, *flags, program=("-c", AT_A_CLOCK_OF_ITS_OWN)) as one:
         assert one.ask("/healthz", context=known) == (200, b"ok\n")
         with pytest.raises((ssl.SSLError, ConnectionError)):
             one.ask("/healthz", context=stranger)

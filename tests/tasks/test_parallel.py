@@ -12,6 +12,8 @@ import pytest
 from numalign.errors import InputError
 from numalign.tasks.parallel import AHEAD, Done, Engine, in_order, product_of, run_all
 
+pytestmark = pytest.mark.usefixtures("imported_once")
+
 NUMBERS = tuple(range(12))
 
 
