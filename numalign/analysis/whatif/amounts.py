@@ -25,6 +25,9 @@ MAX_NODES_SUMMED = 8
 MAX_CONTAINERS_TRIED = 3
 """How many containers of a pod are tried for each resource."""
 
+LARGE = 1024 * MEBI
+"""From so much on, memory is asked for in whole MiB."""
+
 
 class OtherRequest(NamedTuple):
     """A request that passes, as near to the one asked as there is. Amounts in billionths."""
@@ -159,7 +162,7 @@ def _memory_amounts(outcome: Outcome, resource: str, asked: int) -> list[int]:
         others = _asked_by_others(outcome, resource, asked // NANO)
         sums |= free | {total - others for total in free}
     page = _page(resource)
-    found = {total - total % page for total in sums} | {page}
+    found = {total - total % (MEBI if total >= LARGE else page) for total in sums} | {page}
     least = -1 if is_hugepages(resource) else 0  # huge pages can be left out
     smaller = sorted((total * NANO for total in (*found, 0) if least < total * NANO < asked), reverse=True)
     if asked % NANO:

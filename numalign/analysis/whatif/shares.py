@@ -11,7 +11,6 @@ from numalign.analysis.whatif.needed import given_back
 from numalign.analysis.whatif.situation import Situation
 from numalign.analysis.whatif.tries import Tries
 from numalign.kubelet.admission import Outcome
-from numalign.model.resources import CPU, is_memory
 
 
 def shared(situation: Situation, outcome: Outcome, change: WayOut) -> WayOut:
@@ -48,11 +47,11 @@ def _as_good(tries: Tries, change: WayOut) -> WayOut | None:
 
 
 def _cut_together(change: WayOut, lasting: set[str]) -> Iterator[list[Key]]:
-    """List the requests of CPUs and of memory that are cut in several containers that run together, by resource."""
+    """List the requests that are cut in several containers that run together, by resource."""
     cut = [key for key, nano in change.amounts.items() if key[0] in lasting and 0 < nano < change.asked[key]]
     for resource in dict.fromkeys(name for _, name in cut):
         keys = [key for key in cut if key[1] == resource]
-        if len(keys) > 1 and (resource == CPU or is_memory(resource)):
+        if len(keys) > 1:
             yield keys
 
 

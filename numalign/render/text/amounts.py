@@ -69,7 +69,7 @@ def written(resource: str, amounts: Iterable[int], parts: Sequence[int] = ()) ->
             return form.text
     for form in (
         *(_Form(unit, 1), _Form(unit, 2), _Form(smaller, 0), _Form(unit, 3)),
-        *(_Form(smaller, 1), _Form(smaller, 2), _Form(least, 1)),
+        *(_Form(smaller, 1), _Form(smaller, 2), _Form(smaller, 3), _Form(least, 1)),
     ):
         if form.tells_apart(every) and form.adds_up(parts):
             return form.text

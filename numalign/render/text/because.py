@@ -12,6 +12,7 @@ from numalign.model.resources import CPU, is_memory
 from numalign.render.text.alignment import reason_of
 from numalign.render.text.amounts import amount_text, listed, nodes_text, quantity_text, readable_text
 from numalign.render.text.held import held_by_them, room
+from numalign.render.text.refusal.short import HINT
 from numalign.render.text.refusal.why import in_short, why
 from numalign.render.text.settings import effects
 from numalign.render.text.steps import bare
@@ -50,14 +51,29 @@ def because(
     sentences = (change.pods and after and room(found, after)) or in_short(found)
     if found.around.cores and any(key[1] == CPU and nano % NANO for key, nano in change.amounts.items()):
         sentences = [sentence.partition(": ask for ")[0] for sentence in sentences]  # the advice is another one
-    left_out = not all(change.amounts.values())  # who is to do without it wants to see the numbers right there
-    if alone and refusal is not None and not left_out and set(map(_limit, sentences)) <= set(map(_limit, why(refusal))):
+    head = list(why(refusal)) if refusal else []
+    if alone and _said(sentences, head, change):
         return []
+    sentences = [_without_hint(one, head) for one in sentences]
     at = found.at
     clear = {None, *(name for name, _ in change.amounts), *([refusal.at] if refusal else ())}
     if after is not None and len(after.containers) > 1 and at not in clear and not found.around.sums:
         sentences = [f"container {at}: {sentences[0]}", *sentences[1:]]
     return [*holding, *sentences, *_nothing_left(part, found)]
+
+
+def _without_hint(sentence: str, head: Sequence[str]) -> str:
+    """Leave out how to add what a machine has none of, where the refusal tells it of the same."""
+    start = sentence.partition(": ")[0]
+    hinted = any(bare(one).startswith(f"{start}: ") and HINT in one for one in head)
+    return re.sub(rf"{re.escape(HINT)}[^)]*\)", "", sentence) if hinted else sentence
+
+
+def _said(sentences: Sequence[str], head: Sequence[str], change: WayOut) -> bool:
+    """Tell whether why no more may be asked is said where the refusal is told: the limit, and the very amount."""
+    known = re.split(r"[ ,()]+", " ".join(head))
+    asked = all(nano and quantity_text(nano) in known for nano in change.amounts.values())
+    return asked and set(map(_limit, sentences)) <= set(map(_limit, head))
 
 
 def _nothing_left(part: Part, found: Refusal) -> Iterator[str]:
@@ -151,25 +167,20 @@ def next_in_the_way(told: ExplainedPod) -> Iterator[str]:
         return
     rivals = list(_rivals(refusal, told))
     yield from rivals
-    cutting = {number: one for number, one in enumerate(told.changes, start=1) if one.amounts}
-    many = {number: one for number, one in cutting.items() if len(one.amounts) > 1}
-    if rivals or not many:
+    cutting = [change for change in told.changes if change.amounts and not change.flags]
+    change = next((one for one in cutting if len(one.amounts) > 1), None)
+    if rivals or change is None:
         return
-    number, change = next(iter(many.items()))
     besides = {name for one in told.besides for name in one.resources}
     others = [key for key in _not_named(refusal, change.amounts) if key[1] not in besides]
     if not others or len(others) == len(change.amounts):
         return
     # What one change leaves alone is in the way only as long as something else stays as it is.
-    sure = [key for key in others if all(key in one.amounts for one in cutting.values())]
+    sure = [key for key in others if all(key in one.amounts for one in cutting)]
     first = listed(list(dict.fromkeys(key[1] for key in change.amounts if key not in others)))
-    also = (
-        f"no change of requests was found that keeps {_asked_of(sure, change, told)}"
-        if sure
-        else f"{number}. says what else changes"
-    )
     where = f" in container {refusal.at}" if _at_one(told) else ""
-    yield f"to change {first}{where} alone is not enough: {also}"
+    then = f"{_asked_of(sure, change, told)} would be in the way then" if sure else "the changes below say what else"
+    yield f"to change {first}{where} alone is not enough: {then}"
 
 
 def _at_one(told: ExplainedPod) -> bool:

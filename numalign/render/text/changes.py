@@ -11,7 +11,7 @@ from numalign.render.page.document import Line
 from numalign.render.text.amounts import bytes_text, listed, nodes_text, quantity_text, readable_text
 from numalign.render.text.because import because, unaligned
 from numalign.render.text.settings import admitted_anew, for_the_whole_node, settings_text
-from numalign.render.text.steps import grouped
+from numalign.render.text.steps import Step, grouped
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
@@ -48,22 +48,32 @@ def changes_lines(config: KubeletConfig, told: ExplainedPod, advice: Advice) -> 
         yield Line("  To see it under every policy and scope:")
         yield Line(f"     {advice.otherwise}", "dim")
         return
-    yield from _badly_suited(told)
+    steps = [_steps(change, after, config, told) for change, after in zip(told.changes, told.after, strict=True)]
+    yield from _badly_suited(told, [sum(len(step.changes) for step in each) for each in steps])
     yield Line("  Each of these admits it (tried, the nearest first):")
     for number, (change, after, command) in enumerate(
         zip(told.changes, told.after, advice.changes, strict=True), start=1
     ):
-        yield from _change(number, change, after, config, told)
+        yield from _change(number, (change, after, steps[number - 1]), config, told)
         yield Line(f"     {command}", "dim")
     for text in for_the_whole_node(told.changes, config):
         yield Line(f"  {text}")
 
 
-def _badly_suited(told: ExplainedPod) -> Iterator[Line]:
-    """Say so where only very many changes together do on this machine; name one that admits the pod as it is."""
-    here = [change for change in told.changes if not change.machine and not change.hardware]
-    least = min(here, key=lambda change: len(change.parts), default=None)
-    if least is None or len(least.parts) < MANY_PARTS:
+def _steps(change: WayOut, after: PodResult | None, config: KubeletConfig, told: ExplainedPod) -> list[Step]:
+    alone = len(change.parts) < 2
+    return grouped(change, [(part, because(part, told.refusal, after, config, alone=alone)) for part in change.parts])
+
+
+def _badly_suited(told: ExplainedPod, counts: Sequence[int]) -> Iterator[Line]:
+    """Say so where only very many changes together do on this machine; name one that admits the pod as it is.
+
+    `counts` has for each change of how many it consists.
+    """
+    every = zip(counts, told.changes, strict=True)
+    here = [(count, change) for count, change in every if not change.machine and not change.hardware]
+    fewest, least = min(here, key=lambda one: one[0], default=(0, None))
+    if least is None or fewest < MANY_PARTS:
         return
     what = listed(list(dict.fromkeys(name for _, name in least.amounts)))
     elsewhere = ((number, one) for number, one in enumerate(told.changes, start=1) if one.machine)
@@ -71,14 +81,15 @@ def _badly_suited(told: ExplainedPod) -> Iterator[Line]:
     better = (
         f"machine {other.machine} admits it as it is (see {number}.)" if other else "another machine would be better"
     )
-    count = COUNTS.get(len(least.parts), str(len(least.parts))).lower()
+    count = COUNTS.get(fewest, str(fewest)).lower()
     yield Line(f"  This machine suits this pod badly: no way with fewer than {count} changes was found", "warn")
     yield Line(f"  ({what}); {better}", "warn")
 
 
 def _change(
-    number: int, change: WayOut, after: PodResult | None, config: KubeletConfig, told: ExplainedPod
+    number: int, one: tuple[WayOut, PodResult | None, Sequence[Step]], config: KubeletConfig, told: ExplainedPod
 ) -> Iterator[Line]:
+    change, after, steps = one
     many, aligned = told.containers, ALIGNED[change.aligned] + _where(change, after, told)
     if (
         change.aligned is None
@@ -88,27 +99,20 @@ def _change(
         aligned = "; aligned or not, nobody knows then"
     elif after is not None and all(one.alignment.verdict == "none" for one in after.containers):
         aligned = "; it has nothing to align then"
-    if len(change.parts) < 2:
-        yield Line(f"  {number}. {what_text(change, config, many)}{aligned}")
-        for part in change.parts:
-            yield from _reason("     ", part, because(part, told.refusal, after, config, alone=True))
+    count = sum(len(step.changes) for step in steps)
+    if count < 2:
+        only = steps[0].changes[0] if steps else change
+        yield Line(f"  {number}. {what_text(only, config, many)}{aligned}")
     else:
-        every = [(part, because(part, told.refusal, after, config, alone=False)) for part in change.parts]
-        steps = grouped(change, every)
-        count = sum(len(step.changes) for step in steps)
-        yield Line(f"  {number}. {_count(count)} together{aligned}")
-        for step in steps:
-            for each in step.changes:
-                yield Line(f"     - {what_text(each, config, many)}")
-            yield from _reason("       ", step.part, step.sentences, of=len(step.changes))
+        yield Line(f"  {number}. {COUNTS.get(count, str(count))} changes together{aligned}")
+    for step in steps:
+        if count > 1:
+            yield from (Line(f"     - {what_text(each, config, many)}") for each in step.changes)
+        yield from _reason("     " + "  " * (count > 1), step.part, step.sentences, of=len(step.changes))
     for text in admitted_anew(change, told):
         yield Line(f"     {text}")
     for text in unaligned(change, after, config):
         yield Line(f"     {text}", "warn")
-
-
-def _count(many: int) -> str:
-    return f"{COUNTS.get(many, str(many))} change{'s' * (many > 1)}"
 
 
 def _where(change: WayOut, after: PodResult | None, told: ExplainedPod) -> str:

@@ -81,7 +81,7 @@ def room(found: Refusal, after: PodResult) -> list[str]:
     for row, (free, left) in short.items():
         say = written(row.resource, [row.requested, free, left])
         texts.append(f"{say(row.requested)} {row.resource} asked, {say(free)}{f' + {say(left)}' * bool(left)} free")
-    where = f"it goes to {nodes_text(node)} then, which" if node else "the machine"
+    where = f"this pod goes to {nodes_text(node)} then, which" if node else "the machine"
     return [f"{where} has too little free now: {'; '.join(texts)}"]
 
 

@@ -50,7 +50,7 @@ EFFECTS: Mapping[tuple[str, str], str] = {
 }
 """(flag or option, value) -> what it does to a pod that was refused without it."""
 
-ELSEWHERE = "other CPUs, devices or nodes than now: the table is about now"
+ELSEWHERE = "other CPUs, devices or nodes then: the table is about now"
 """What pods get that are admitted anew under other settings."""
 
 
@@ -101,12 +101,12 @@ def admitted_anew(change: WayOut, told: ExplainedPod) -> Iterator[str]:
             if each.resource in asked
         ]
         holds = f" and holds {listed(held)}" if held else ""
-        yield f"with that setting {one.name}, refused before, is admitted before this pod{holds}"
+        yield f"{one.name}, which is refused as it is now, is then admitted before this pod{holds}"
     if change.anew.moved:
         names = change.anew.moved[:MAX_PODS_NAMED]
         more = len(change.anew.moved) - len(names)
         who = listed([*names, *([f"{more} more"] if more else [])])
-        yield f"with that setting {who} {'get' if len(change.anew.moved) > 1 else 'gets'} {ELSEWHERE}"
+        yield f"{who} {'get' if len(change.anew.moved) > 1 else 'gets'} {ELSEWHERE}"
 
 
 def for_the_whole_node(changes: Sequence[WayOut], config: KubeletConfig) -> Iterator[str]:

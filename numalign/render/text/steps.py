@@ -93,7 +93,8 @@ def _by(part: Part) -> str:
 
 
 def _without_names(sentence: str, part: Part) -> str:
-    return re.sub(_by(part), "", bare(sentence))
+    """Leave out which containers a sentence is about, and how they share what is asked."""
+    return re.sub(r" \([^() ]+ [^()]+ \+ [^()]+\)", "", re.sub(_by(part), "", bare(sentence)))
 
 
 def _of_each(sentence: str, part: Part) -> str:

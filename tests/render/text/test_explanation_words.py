@@ -183,7 +183,7 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
             4,
             [
                 (
-                    "it goes to node 0 then, which has too little free now: 2867Mi memory asked, 2168Mi free; "
+                    "this pod goes to node 0 then, which has too little free now: 2867Mi memory asked, 2168Mi free; "
                     "1 example.com/notopo asked, 0 free"
                 )
             ],
@@ -301,7 +301,7 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
         pytest.param(
             "e2e-d-02281",
             5,
-            ["to change hugepages-2Mi alone is not enough: 1. says what else changes"],
+            ["to change hugepages-2Mi alone is not enough: the changes below say what else"],
             id="only what every change takes is in the way next",
         ),
         pytest.param(

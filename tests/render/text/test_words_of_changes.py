@@ -65,7 +65,7 @@ from tests.render.text.test_explanation_words import recorded
                     "(node 0: 0 of 0, node 1: 0 of 0, node 2: 0 of 1, node 3: 0 of 0)"
                 ),
                 (
-                    "with that setting p1, refused before, is admitted before this pod and holds 8 cpu, "
+                    "p1, which is refused as it is now, is then admitted before this pod and holds 8 cpu, "
                     "1 nvidia.com/gpu and 14.4Gi memory"
                 ),
             ],
@@ -235,12 +235,49 @@ from tests.render.text.test_explanation_words import recorded
             "e2e-d-00413",
             1,
             [
-                "to change cpu alone is not enough: no change of requests was found that keeps 16300M (15.2Gi) memory",
+                "to change cpu alone is not enough: 16300M (15.2Gi) memory would be in the way then",
                 "1. move 1 pod away: p0; it is NOT aligned then",
                 "- ask for at most 6 cpu instead of 7",
                 "- ask for at most 12257Mi (12Gi) memory instead of 16300M (15.2Gi)",
             ],
             id="cuts stand beside a pod to move, with what else is too much",
+        ),
+        pytest.param(
+            "e2e-d-00158",
+            1,
+            [
+                "- ask for at most 2 nvidia.com/gpu instead of 4 in each of c0 and c1",
+                (
+                    "why no more: nvidia.com/gpu: the pod's containers together ask for 5 (c0 3 + c1 2), and the "
+                    "machine never has more than 4"
+                ),
+                (
+                    "2. ask for at most 2 nvidia.com/gpu in c0 and c1 together, for example 1 instead of 4 in c0 and "
+                    "1 instead of 4 in c1; it is aligned then, on node 1"
+                ),
+            ],
+            id="devices are cut alike, or shared",
+        ),
+        pytest.param(
+            "e2e-d-00541",
+            0,
+            [
+                (
+                    "hugepages-2Mi: 4Mi asked (c0 2Mi + c1 2Mi), and the node has none (to have them, boot it with "
+                    "hugepagesz=2M and hugepages=2 at least)"
+                ),
+                "why: hugepages-2Mi: 2Mi asked, and the node has none",
+            ],
+            id="how to boot for huge pages is told once, for the whole pod",
+        ),
+        pytest.param(
+            "e2e-d-01705",
+            6,
+            [
+                "1. ask for at most 382Mi hugepages-2Mi instead of 2Gi in container c0; it is NOT aligned then",
+                "why no more: hugepages-2Mi: 1410Mi asked (c0 384Mi + c1 1026Mi), and the node has 1408Mi",
+            ],
+            id="an amount that has to be worked out says how",
         ),
         pytest.param(
             "e2e-d-00476",
@@ -306,7 +343,7 @@ def test_a_machine_that_needs_very_many_changes_suits_a_pod_badly() -> None:
         return [line.text.strip() for line in lines if isinstance(line, Line)][1:3]
 
     resources = "cpu, memory, amd.com/gpu and hugepages-1Gi"
-    first = "This machine suits this pod badly: no way with fewer than seven changes was found"
+    first = "This machine suits this pod badly: no way with fewer than six changes was found"
     assert head() == [first, f"({resources}); another machine would be better"]
     other = WayOut("machine", 50, True, machine="larger", example=True)
     assert head(other) == [first, f"({resources}); machine larger admits it as it is (see {len(told.changes) + 1}.)"]

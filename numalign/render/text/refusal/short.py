@@ -66,12 +66,16 @@ def _by_the_pod(row: Row, refusal: Refusal, total: int) -> str:
     return f", as this pod's own {names_text(names)} {verb_text('hold', names)} {say(own)}{others}"
 
 
+HINT = " (to have them, "
+"""How it begins to be told how a node gets huge pages."""
+
+
 def how_to_add(resource: str, amount: int) -> str:
     """Say how a node gets a resource of which it has none."""
     if is_hugepages(resource):
         size = page_size(resource)
         pages = -(-amount // value(parse(size)))
-        return f" (to have them, boot it with hugepagesz={size.removesuffix('i')} and hugepages={pages} at least)"
+        return f"{HINT}boot it with hugepagesz={size.removesuffix('i')} and hugepages={pages} at least)"
     return "" if resource in NATIVE else " (a device plugin has to offer healthy ones)"
 
 
