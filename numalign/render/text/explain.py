@@ -15,9 +15,9 @@ from numalign.render.text.because import next_in_the_way
 from numalign.render.text.changes import Advice, changes_lines
 from numalign.render.text.details import alternatives_lines, details
 from numalign.render.text.hardware import CLOSENESS
-from numalign.render.text.matrix import matrix_notes, matrix_table
 from numalign.render.text.refusal.crash import first_of_all
 from numalign.render.text.refusal.why import why
+from numalign.render.text.tables import tables
 
 if TYPE_CHECKING:
     from numalign.analysis.placement import Placement
@@ -95,15 +95,14 @@ def explanation(
 ) -> Document:
     """Tell one pod; `with_claims` has the verdict over both worlds by container."""
     if told.refusal is None:
-        return [_admitted(told.pod), *_matrices(told), *_placements(told, with_claims), *_unpinned(told)]
+        return [_admitted(told.pod), *tables(told), *_placements(told, with_claims), *_unpinned(told)]
     return [
         Line(f"{told.pod.name}: {_verdict(told, told.refusal)}", "bad"),
         *(Line(f"  {first_of_all(one)}", "bad") for one in (told.refusal.crash,) if one is not None),
         *(Line(f"  {text}", "bold") for text in why(told.refusal, told.besides)),
         *(Line(f"  {text}", "bold") for text in next_in_the_way(told)),
         Line(f"  {_kubelet_says(told.refusal, several=told.containers > 1)}"),
-        *_matrices(told),
-        *_in_spite(told),
+        *tables(told),
         *changes_lines(config, told, advice),
     ]
 
@@ -153,51 +152,6 @@ def _kubelet_says(refusal: Refusal, *, several: bool) -> str:
     if refusal.crash is not None:
         return f"the kubelet's last words, {where}: {refusal.message}"
     return f"the kubelet says, {where}: {refusal.reason}: {refusal.message}"
-
-
-def _matrices(told: ExplainedPod) -> Iterator[Line | Table]:
-    if told.refusal is not None and told.refusal.crash is not None:
-        yield Line()
-        yield Line(f"  no table{' of that container' * bool(told.refusal.container)}: {NO_TABLE}")
-    for table in told.matrices:
-        yield Line()
-        if not table.rows:
-            yield Line(f"  {_whom(table.container)}: the kubelet ties nothing that it asks for to NUMA nodes")
-            continue
-        yield Line(f"  {_whom(table.container)}")
-        yield matrix_table(table, verdict=True)
-        yield from (Line(f"  {text}") for text in matrix_notes(table))
-
-
-def _in_spite(told: ExplainedPod) -> Iterator[Line]:
-    """Say why a node that has everything did not help."""
-    refusal, last = told.refusal, told.matrices[-1] if told.matrices else None
-    if refusal is not None and refusal.around.cores is None and _counts_single_cpus(told):
-        yield Line("  cpu ✓ counts single CPUs; full-pcpus-only gives out whole cores only, see below")
-    if refusal is None or last is None or not last.rows or not any(map(last.fits, range(len(last.nodes)))):
-        return
-    if refusal.around.cores is not None:
-        yield Line("  yes ✓ counts single CPUs; full-pcpus-only gives out whole cores only, see above")
-    elif refusal.stage == "fit":
-        yield Line("  yes ✓ is about NUMA nodes; the node as a whole refuses the pod, see above")
-    elif refusal.stage == "allocation":
-        yield Line("  yes ✓ is about what is free; it was refused while it was handed out, see above")
-
-
-def _counts_single_cpus(told: ExplainedPod) -> bool:
-    """Tell whether the last table has CPUs as enough that are found to be no whole cores further on."""
-    rows = told.matrices[-1].rows if told.matrices else ()
-    found = [part.otherwise for change in told.changes for part in change.parts if part.otherwise is not None]
-    odd = any(one.odd_cores and one.at == told.matrices[-1].container for one in found if told.matrices)
-    return odd and any(row.resource == CPU and any(cell.verdict == "enough" for cell in row.cells) for row in rows)
-
-
-NO_TABLE = "it goes down before it knows what is free"
-"""Why there is no table of what a kubelet does not survive."""
-
-
-def _whom(container: str | None) -> str:
-    return "the whole pod" if container is None else f"container {container}"
 
 
 def _placements(told: ExplainedPod, with_claims: Mapping[str, ClaimsVerdict]) -> Iterator[Line | Table]:

@@ -7,6 +7,7 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING
 
+from numalign.model.resources import is_memory
 from numalign.render.page.document import Cell, Style, Styled, Table
 from numalign.render.text.amounts import Written, listed, nodes_text, written
 from numalign.render.text.refusal.nodes import each_device
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from numalign.analysis.matrix import Matrix, Row
 
 SIGNS: dict[str, tuple[str, Style]] = {"enough": ("✓", "good"), "together": ("~", "warn"), "no": ("✗", "bad")}
+FROM_ANYWHERE = ": CPUs and devices may come from any"
 MAX_COLUMNS_APART = 4
 """How many NUMA nodes have a column each; more share one where they are alike."""
 
@@ -35,14 +37,14 @@ def matrix_table(table: Matrix, *, verdict: bool = False) -> Table:
         say = _amounts_of(row)
         for places in columns:
             cell = row.cells[places[0]]
-            sign, style = SIGNS.get(cell.verdict, ("", ""))
+            sign, style = SIGNS.get(cell.verdict, ("", "")) if _counts(table, row) else ("", "")
             if row.unplaced:
                 cells.append("-")
                 continue
             handed = f" + {say(cell.handed)}" if cell.handed else ""
             cells.append(Styled(f"{say(cell.free)}{handed} of {say(cell.total)} {sign}".rstrip(), style))
         rows.append((row.resource, say(row.requested), *cells, could_use(table, row)))
-    if verdict:
+    if verdict and table.policy != "none":
         rows.append(("all of it", "", *(_verdict(table, places[0]) for places in columns), ""))
     titles = (f"{nodes_text(mask_of(table, places)).upper()} FREE{' EACH' * (len(places) > 1)}" for places in columns)
     return Table(("RESOURCE", "REQUESTED", *titles, "COULD USE"), tuple(rows), right=frozenset({"REQUESTED"}), indent=2)
@@ -56,13 +58,16 @@ def _amounts_of(row: Row) -> Written:
 
 def matrix_notes(table: Matrix) -> Iterator[str]:
     """Say what the signs of a matrix mean, and what they do not tell: what init containers leave, and so on."""
-    if any(cell.verdict == "together" for row in table.rows for cell in row.cells):
+    counted = [row for row in table.rows if _counts(table, row)]
+    if any(cell.verdict == "together" for row in counted for cell in row.cells):
         yield "~ is some, but less than what is asked"
     handed = [row for row in table.rows if any(cell.handed for cell in row.cells)]
     if handed:
-        tied = [row.resource for row in handed if any(_unused(row, cell) for cell in row.cells)]
+        tied = [row.resource for row in handed if row in counted and any(_unused(row, cell) for cell in row.cells)]
         why = f"; for {listed(tied)} it must use that node, too, so others are ✗" if tied else ""
         yield f"+ is what the pod's init containers held and leave to the next one{why}"
+    if table.policy == "none":
+        yield f"policy none chooses no NUMA nodes{FROM_ANYWHERE * (len(counted) < len(table.rows))}"
     for row in table.rows:
         if row.loose is not None and row.loose.apart and not row.unplaced:
             yield f"{row.resource}: {_counted(row.loose)}: {each_device(row.loose)}"
@@ -72,6 +77,11 @@ def matrix_notes(table: Matrix) -> Iterator[str]:
         if bound:
             together = nodes_text(reduce(or_, (row.cells[place].group for place in bound)))
             yield f"{row.resource}: {nodes_text(mask_of(table, bound))} ✗, as pods hold memory of {together} together"
+
+
+def _counts(table: Matrix, row: Row) -> bool:
+    """Tell whether it counts what one node has: under policy none only of memory, which is still kept on few nodes."""
+    return table.policy != "none" or is_memory(row.resource)
 
 
 def _counted(devices: Loose) -> str:
@@ -110,6 +120,8 @@ def _verdict(table: Matrix, place: int) -> Cell:
 
 def could_use(table: Matrix, row: Row) -> str:
     """Say which nodes could hold a resource alone, or that it takes several."""
+    if not _counts(table, row):
+        return "any nodes" if row.free + sum(cell.handed for cell in row.cells) >= row.requested else "nothing"
     if row.unplaced and not row.possible:
         return "nothing"
     alone = [place for place, cell in enumerate(row.cells) if cell.verdict in ("enough", "any")]

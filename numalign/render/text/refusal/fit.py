@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from numalign.kubelet.fit.check import Shortage
-from numalign.model.quantity import NANO, of_thousandths
-from numalign.model.resources import CPU
+from numalign.model.quantity import NANO, of_thousandths, parse, value
+from numalign.model.resources import CPU, is_bytes
 from numalign.render.text.amounts import Written, written
 from numalign.render.text.refusal.short import how_to_add
 
 if TYPE_CHECKING:
-    from numalign.analysis.circumstances import Circumstances, Shares
+    from numalign.analysis.circumstances import Amount, Circumstances, Shares
     from numalign.analysis.refusal import Refusal
 
 
@@ -36,9 +36,10 @@ def shortage_text(short: Shortage, shares: Shares | None = None) -> str:
     parts = shares.parts if shares else ()
     unit = NANO // MILLI_OF_CPU if short.resource == CPU else NANO
     each = [nano // unit for _, nano in parts]
+    left = short.capacity - short.used
     say: Written = of_thousandths
     if short.resource != CPU:
-        say = written(short.resource, [short.requested, short.used, short.capacity], each)
+        say = written(short.resource, [short.requested, short.used, short.capacity, max(left, 0)], each)
     asked, used, there = say(short.requested), say(short.used), say(short.capacity)
     asked += " asked"
     if parts:
@@ -49,7 +50,17 @@ def shortage_text(short: Shortage, shares: Shares | None = None) -> str:
         return f"{short.resource}: {asked}, and the node has {there}" + (
             f", of which other pods have {used}" if short.used else ""
         )
-    left = short.capacity - short.used
     whole = short.resource == CPU and not short.requested % MILLI_OF_CPU and left % MILLI_OF_CPU
     rest = f", which leaves {of_thousandths(left)}: {max(left, 0) // MILLI_OF_CPU} whole" if whole else ""
+    if is_bytes(short.resource) and any(value(parse(say(one))) != one for one in (short.requested, short.used, left)):
+        rest = f", which leaves {say(max(left, 0))}"  # as rounded they may add up
     return f"{short.resource}: {asked}, {used} of the node's {there} taken by other pods{rest}"
+
+
+def taken_text(one: Amount) -> str:
+    """Say how much of a node other pods ask for: `25 of its 30`."""
+    if one.resource == CPU:
+        return " of its ".join(of_thousandths(nano * MILLI_OF_CPU // NANO) for nano in (one.used, one.capacity))
+    used, there = one.used // NANO, one.capacity // NANO
+    say = written(one.resource, [used, there])
+    return f"{say(used)} of its {say(there)}"

@@ -1,0 +1,84 @@
+"""The tables of an explanation: what each NUMA node has for each decision, and what that does not tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from numalign.model.quantity import NANO
+from numalign.model.resources import CPU
+from numalign.render.page.document import Line, Table
+from numalign.render.text.matrix import matrix_notes, matrix_table
+from numalign.render.text.refusal.fit import taken_text
+
+if TYPE_CHECKING:
+    from numalign.analysis.matrix import Matrix
+    from numalign.analysis.refusal import Refusal
+    from numalign.results.explain import ExplainedPod
+
+NO_TABLE = "it goes down before it knows what is free"
+"""Why there is no table of what a kubelet does not survive."""
+
+NO_NODES = "no table of NUMA nodes: policy none chooses none, and what the node as a whole lacks stands above"
+
+
+def tables(told: ExplainedPod) -> Iterator[Line | Table]:
+    """Lay out what there was to choose from, decision by decision, and say why a node with all of it does not help."""
+    refusal = told.refusal
+    if refusal is not None and refusal.crash is not None:
+        yield Line()
+        yield Line(f"  no table{' of that container' * bool(refusal.container)}: {NO_TABLE}")
+    if refusal is not None and refusal.stage == "fit" and refusal.policy == "none":
+        yield Line()
+        yield Line(f"  {NO_NODES}")
+        return
+    for table in told.matrices:
+        yield Line()
+        if not table.rows:
+            yield Line(f"  {_whom(table.container)}: the kubelet ties nothing that it asks for to NUMA nodes")
+            continue
+        yield Line(f"  {_whom(table.container)}")
+        yield matrix_table(table, verdict=True)
+        yield from (Line(f"  {text}") for text in matrix_notes(table))
+    if refusal is not None and told.matrices and told.matrices[-1].rows:
+        yield from (Line(f"  {text}") for text in (*_in_spite(told, refusal), *_requests(told, refusal)))
+
+
+def _whom(container: str | None) -> str:
+    return "the whole pod" if container is None else f"container {container}"
+
+
+def _in_spite(told: ExplainedPod, refusal: Refusal) -> Iterator[str]:
+    """Say why a node that has everything did not help."""
+    last = told.matrices[-1]
+    if refusal.around.cores is None and _counts_single_cpus(told, last):
+        yield "cpu ✓ counts single CPUs; full-pcpus-only gives out whole cores only, see below"
+    if not any(map(last.fits, range(len(last.nodes)))):
+        return
+    if refusal.around.cores is not None:
+        yield "yes ✓ counts single CPUs; full-pcpus-only gives out whole cores only, see above"
+    elif refusal.stage == "fit":
+        yield "yes ✓ is about NUMA nodes; the node as a whole refuses the pod, see above"
+    elif refusal.stage == "allocation":
+        yield "yes ✓ is about what is free; it was refused while it was handed out, see above"
+
+
+def _counts_single_cpus(told: ExplainedPod, last: Matrix) -> bool:
+    """Tell whether the last table has CPUs as enough that are found to be no whole cores further on."""
+    found = [part.otherwise for change in told.changes for part in change.parts if part.otherwise is not None]
+    odd = any(one.odd_cores and one.at == last.container for one in found)
+    return odd and any(row.resource == CPU and any(cell.verdict == "enough" for cell in row.cells) for row in last.rows)
+
+
+def _requests(told: ExplainedPod, refusal: Refusal) -> Iterator[str]:
+    """Say what the node as a whole has less left of than a table has free, as pods share what they ask for."""
+    here = [change for change in told.changes if not (change.pods or change.flags or change.machine or change.hardware)]
+    found = [refusal, *(part.otherwise for change in here for part in change.parts if part.otherwise is not None)]
+    short = {one.resource: one for each in found if each.stage == "fit" for one in each.amounts if one.used}
+    for row in told.matrices[-1].rows:
+        one = short.get(row.resource)
+        if one is not None and one.capacity - one.used < row.free * NANO:
+            yield (
+                f"{row.resource}: FREE leaves out only what is held for one pod alone; all pods of the node together "
+                f"ask for {taken_text(one)}"
+            )
