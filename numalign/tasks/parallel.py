@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from numalign.errors import InputError, NumalignError
 from numalign.values import NamedTuple
+
+if TYPE_CHECKING:
+    from multiprocessing.context import BaseContext
 
 Work = TypeVar("Work")
 Answer = TypeVar("Answer")
@@ -98,9 +102,8 @@ def in_order(function: Callable[[Work], Answer], work: Iterable[Work], jobs: int
     """
     from concurrent.futures import Future, ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
-    from multiprocessing import get_context
 
-    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"))
+    pool = ProcessPoolExecutor(jobs, mp_context=_context(function))
     under_way: deque[tuple[Work, Future[Answer]]] = deque()
 
     def answered() -> tuple[Work, Answer]:
@@ -126,6 +129,16 @@ def in_order(function: Callable[[Work], Answer], work: Iterable[Work], jobs: int
         pool.shutdown(wait=not under_way, cancel_futures=True)
 
 
+def _context(function: Callable[..., object]) -> BaseContext:
+    """Tell how processes come to be: as copies of one without threads, which has imported what this one knows."""
+    from multiprocessing import get_context
+
+    known = [name for name in sys.modules if name.startswith("numalign.") and not name.startswith("numalign.cli")]
+    context = get_context("forkserver")
+    context.set_forkserver_preload(["concurrent.futures.process", *known, function.__module__])
+    return context
+
+
 def _guarded(function: Callable[[Work], Answer], piece: Work) -> Done[Answer]:
     """Do one piece; its own failure is part of the answer."""
     try:
@@ -142,7 +155,7 @@ def _in_processes(
     """Do the work in processes of this host; if one dies, what is not done yet is done again by new ones."""
     from concurrent.futures import ProcessPoolExecutor, as_completed
     from concurrent.futures.process import BrokenProcessPool
-    from multiprocessing import active_children, get_context
+    from multiprocessing import active_children
 
     others = set(active_children())
     waiting = dict(enumerate(work))
@@ -151,7 +164,7 @@ def _in_processes(
             return
         pool = ProcessPoolExecutor(
             min(jobs, len(waiting)),
-            mp_context=get_context("spawn"),
+            mp_context=_context(function),
             initializer=signal.signal,  # an interrupt at the terminal ends them at once and without a word
             initargs=(signal.SIGINT, signal.SIG_DFL),
         )
@@ -201,10 +214,13 @@ def _on_dask(
 def _client(distributed: Any, engine: Engine, jobs: int) -> Any:
     """Reach a Dask scheduler, or start a cluster of processes here."""
     if engine.address is None:
-        # None would mean port 8787 of every interface, and a warning where another cluster has it.
-        cluster = distributed.LocalCluster(
-            n_workers=jobs, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0", silence_logs=50
-        )
+        import dask
+
+        with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):  # imported once for all
+            # No address would mean port 8787 of every interface, and a warning where another cluster has it.
+            cluster = distributed.LocalCluster(
+                n_workers=jobs, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0", silence_logs=50
+            )
         return distributed.Client(cluster)
     try:
         return distributed.Client(engine.address, timeout=CONNECT_TIMEOUT)
