@@ -93,8 +93,8 @@ def _by(part: Part) -> str:
 
 
 def _without_names(sentence: str, part: Part) -> str:
-    """Leave out which containers a sentence is about, and how they share what is asked."""
-    return re.sub(r" \([^() ]+ [^()]+ \+ [^()]+\)", "", re.sub(_by(part), "", bare(sentence)))
+    """Write a sentence without the names of the containers that it is about, and how they share what is asked."""
+    return re.sub(r" \([^() ]+ [^()]+ \+ [^()]+\)", " (...)", re.sub(_by(part), " by ...", bare(sentence)))
 
 
 def _of_each(sentence: str, part: Part) -> str:

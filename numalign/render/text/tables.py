@@ -52,11 +52,11 @@ def _in_spite(told: ExplainedPod, refusal: Refusal) -> Iterator[str]:
     """Say why a node that has everything did not help."""
     last = told.matrices[-1]
     if refusal.around.cores is None and _counts_single_cpus(told, last):
-        yield "cpu ✓ counts single CPUs; full-pcpus-only gives out whole cores only, see below"
+        yield "cpu ✓ counts single CPUs; full-pcpus-only gives out whole cores only"
     if not any(map(last.fits, range(len(last.nodes)))):
         return
     if refusal.around.cores is not None:
-        yield "yes ✓ counts single CPUs; full-pcpus-only gives out whole cores only, see above"
+        yield "yes ✓ counts single CPUs; full-pcpus-only gives out whole cores only"
     elif refusal.stage == "fit":
         yield "yes ✓ is about NUMA nodes; the node as a whole refuses the pod, see above"
     elif refusal.stage == "allocation":

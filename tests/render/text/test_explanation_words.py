@@ -75,7 +75,7 @@ def recorded(name: str, step: int) -> list[str]:
         ),
         pytest.param(
             lambda: explained(FULL, pod("p", 3), on=HYPER),
-            ["yes ✓ counts single CPUs; full-pcpus-only gives out whole cores only, see above"],
+            ["yes ✓ counts single CPUs; full-pcpus-only gives out whole cores only"],
             id="a tick does not promise whole cores",
         ),
         pytest.param(

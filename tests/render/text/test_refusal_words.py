@@ -186,7 +186,7 @@ def with_gpus(*devices: Device) -> Machine:
             pod("p", 1, "20Gi"),
             (pod("a", 1, "16Gi"),),
             FIGURE,
-            ["memory: 20Gi asked, 16Gi of the node's 30Gi taken by other pods"],
+            ["memory: 20Gi asked, 16Gi of the node's 30Gi taken by other pods, which leaves 14Gi"],
             id="the node as a whole has it, others hold it",
         ),
     ],

@@ -135,7 +135,7 @@ from tests.render.text.test_explanation_words import recorded
         pytest.param(
             "e2e-d-02671",
             3,
-            ["cpu ✓ counts single CPUs; full-pcpus-only gives out whole cores only, see below"],
+            ["cpu ✓ counts single CPUs; full-pcpus-only gives out whole cores only"],
             id="a tick does not promise whole cores where something else is refused first",
         ),
         pytest.param(

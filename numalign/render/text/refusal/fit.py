@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from numalign.kubelet.fit.check import Shortage
-from numalign.model.quantity import NANO, of_thousandths, parse, value
-from numalign.model.resources import CPU, is_bytes
+from numalign.model.quantity import NANO, of_thousandths
+from numalign.model.resources import CPU
 from numalign.render.text.amounts import Written, written
 from numalign.render.text.refusal.short import how_to_add
 
@@ -36,10 +36,10 @@ def shortage_text(short: Shortage, shares: Shares | None = None) -> str:
     parts = shares.parts if shares else ()
     unit = NANO // MILLI_OF_CPU if short.resource == CPU else NANO
     each = [nano // unit for _, nano in parts]
-    left = short.capacity - short.used
+    left = max(short.capacity - short.used, 0)
     say: Written = of_thousandths
     if short.resource != CPU:
-        say = written(short.resource, [short.requested, short.used, short.capacity, max(left, 0)], each)
+        say = written(short.resource, [short.requested, short.used, short.capacity, left], each)
     asked, used, there = say(short.requested), say(short.used), say(short.capacity)
     asked += " asked"
     if parts:
@@ -51,9 +51,7 @@ def shortage_text(short: Shortage, shares: Shares | None = None) -> str:
             f", of which other pods have {used}" if short.used else ""
         )
     whole = short.resource == CPU and not short.requested % MILLI_OF_CPU and left % MILLI_OF_CPU
-    rest = f", which leaves {of_thousandths(left)}: {max(left, 0) // MILLI_OF_CPU} whole" if whole else ""
-    if is_bytes(short.resource) and any(value(parse(say(one))) != one for one in (short.requested, short.used, left)):
-        rest = f", which leaves {say(max(left, 0))}"  # as rounded they may add up
+    rest = f", which leaves {say(left)}{f': {left // MILLI_OF_CPU} whole' * bool(whole)}"
     return f"{short.resource}: {asked}, {used} of the node's {there} taken by other pods{rest}"
 
 
