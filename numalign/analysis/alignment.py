@@ -94,7 +94,7 @@ class Alignment(NamedTuple):
 
 def alignment(node: Node, held: Holding, asked: ContainerDemand) -> Alignment:
     """Judge one container of an admitted pod by what it holds and what it asked for."""
-    placed = _Placed(node, held)
+    placed = _Placed(node, held, dict(asked.memory or ()))
     found = Alignment("none", placed.places, placed.nodes, placed.least, missing=held.missing, unknown=placed.unknown)
     found = found._replace(least_with_reserved=_with_reserved(node, held.cpus or 0, placed.least))
     if held.missing:
@@ -116,7 +116,8 @@ def alignment(node: Node, held: Holding, asked: ContainerDemand) -> Alignment:
 class _Placed:
     """Where everything lies that a container holds."""
 
-    def __init__(self, node: Node, held: Holding) -> None:
+    def __init__(self, node: Node, held: Holding, memory: Mapping[str, int]) -> None:
+        """Place it; `memory` is what the container asks for: of an init container's others have taken some over."""
         self.node = node
         self.near: dict[int, int] = {}
         self.functions: Mapping[str, PCIFunction] | None = None
@@ -131,8 +132,9 @@ class _Placed:
         self._unknown: list[Part] = []
         self._cpus = self._place_cpus(held.cpus or 0)
         for block in held.memory:
-            if block.size:
-                self._take(block.type, block.mask, block.mask, memory_width(node, block.type, block.size))
+            size = max(block.size, memory.get(block.type, 0))
+            if size:
+                self._take(block.type, block.mask, block.mask, memory_width(node, block.type, size))
                 if self._cpus and block.mask & ~self._cpus:
                     self._remote.append(Part(block.type, block.mask & ~self._cpus))
         for name, ids, _, members in held.devices:

@@ -13,29 +13,43 @@ if TYPE_CHECKING:
     from numalign.model.pod import Container, Pod
 
 
+class Lack(NamedTuple):
+    """What keeps one container from being as a Guaranteed pod wants it; `cpu`, `memory` or both."""
+
+    container: str
+    unlimited: tuple[str, ...]
+    """It has no limit of these."""
+    differing: tuple[str, ...]
+    """It requests something else than its limit of these."""
+
+
 class Cause(NamedTuple):
     """What keeps a container from having CPUs of its own."""
 
     kind: Literal["cpu-manager", "qos", "fraction", "not-pinned"]
     """`cpu-manager`: it is `none`. `qos`: the pod is not Guaranteed. `fraction`: the container asks for no whole CPUs.
     `not-pinned`: this kubelet does not pin it all the same."""
-    containers: tuple[str, ...] = ()
-    """With `qos`: the containers that keep the pod from being Guaranteed."""
+    lacks: tuple[Lack, ...] = ()
+    """With `qos`: what keeps the pod from being Guaranteed; of a pod with pod-level resources these decide."""
 
 
 def cause(node: Node, pod: Pod, asked: ContainerDemand) -> Cause:
     """Tell why a container of an admitted pod has no CPUs of its own."""
     if pod.qos != "Guaranteed":
-        return Cause("qos", tuple(one.name for one in pod.containers if not _guaranteed(one)))
+        lacks = tuple(map(_lack, pod.containers)) if pod.level is None else ()
+        return Cause("qos", tuple(one for one in lacks if one.unlimited or one.differing))
     if not node.cpu.static:
         return Cause("cpu-manager")
     return Cause("not-pinned" if asked.cpus else "fraction")
 
 
-def _guaranteed(container: Container) -> bool:
-    """Tell whether a container has limits for CPU and memory, and requests equal to them."""
+def _lack(container: Container) -> Lack:
+    """Find what a container has not: limits for CPU and memory, and requests equal to them."""
+    unlimited, differing = [], []
     for resource in (CPU, MEMORY):
         limit, request = container.limits.get(resource), container.requests.get(resource)
-        if limit is None or not limit.nano or (request is not None and request.nano != limit.nano):
-            return False
-    return True
+        if limit is None or not limit.nano:
+            unlimited.append(resource)
+        elif request is not None and request.nano != limit.nano:
+            differing.append(resource)
+    return Lack(container.name, tuple(unlimited), tuple(differing))

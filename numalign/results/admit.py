@@ -11,6 +11,7 @@ from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.analysis.alignment import Alignment
+    from numalign.analysis.apart import Apart
     from numalign.analysis.closeness import Neighbours
     from numalign.analysis.floating import Cause
     from numalign.analysis.holding import Holding
@@ -37,6 +38,8 @@ class ContainerResult(NamedTuple):
     """Why its CPUs float; None: they do not."""
     neighbours: tuple[Neighbours, ...] = ()
     """How close its devices are on the PCI bus, where that is known."""
+    apart: Apart | None = None
+    """Why it is `spread`; None: it is not, or that was not asked."""
 
     @property
     def cpus(self) -> str | None:

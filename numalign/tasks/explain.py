@@ -119,12 +119,12 @@ def _told(told: Explanation, *, details: bool, all_alternatives: bool) -> Explai
     node = told.outcome.before.node
     pairs = list(zip(told.decisions, told.matrices, strict=True))
     return ExplainedPod(
-        pod=pod_result(told.outcome)._replace(impossible=told.refusal and told.refusal.never),
+        pod=pod_result(told.outcome, why_apart=True)._replace(impossible=told.refusal and told.refusal.never),
         containers=len(told.outcome.pod.containers),
         matrices=told.matrices,
         refusal=told.refusal,
         changes=told.changes,
-        after=tuple(change.tried and pod_result(change.tried) for change in told.changes),
+        after=tuple(change.tried and pod_result(change.tried, why_apart=True) for change in told.changes),
         placements=told.placements,
         unpinned=told.unpinned,
         besides=told.besides,

@@ -10,6 +10,8 @@ from numalign.errors import Notice
 from numalign.results.admit import ContainerResult, PodResult
 
 if TYPE_CHECKING:
+    from numalign.analysis.alignment import Alignment
+    from numalign.analysis.apart import Apart
     from numalign.analysis.closeness import Neighbours
     from numalign.analysis.floating import Cause
     from numalign.analysis.holding import Holding
@@ -23,8 +25,13 @@ def beside_refused(pod: str, reason: str) -> Notice:
     return Notice("beside-refused", f"{reason} on this node, so it is not beside the pods", pod)
 
 
-def pod_result(outcome: Outcome) -> PodResult:
-    """Work out what became of a pod; the result keeps none of the node's states."""
+def pod_result(outcome: Outcome, *, why_apart: bool = False) -> PodResult:
+    """Work out what became of a pod; the result keeps none of the node's states.
+
+    Args:
+        outcome: the admission.
+        why_apart: tell of containers that are spread how that comes.
+    """
     pod, node, then = outcome.pod, outcome.before.node, outcome.then
     return PodResult(
         name=pod.name,
@@ -35,12 +42,12 @@ def pod_result(outcome: Outcome) -> PodResult:
         reason=outcome.reason,
         message=outcome.message,
         refused_at=None if outcome.admit else outcome.result.container,
-        containers=_containers(outcome) if outcome.admit else (),
+        containers=_containers(outcome, why_apart=why_apart) if outcome.admit else (),
         shared_pool=then.state.cpu.default if node.cpu.static else None,
     )
 
 
-def _containers(outcome: Outcome) -> tuple[ContainerResult, ...]:
+def _containers(outcome: Outcome, *, why_apart: bool) -> tuple[ContainerResult, ...]:
     node, found = outcome.before.node, []
     for container in outcome.demand.containers:
         held = holding(node, outcome.after, outcome.demand.uid, container)
@@ -54,6 +61,7 @@ def _containers(outcome: Outcome) -> tuple[ContainerResult, ...]:
                 alignment=judged,
                 cause=_cause(outcome, container) if judged.cpus_float else None,
                 neighbours=_neighbours(node.machine, held),
+                apart=_apart(outcome, container.name, judged) if why_apart and judged.verdict == "spread" else None,
             )
         )
     return tuple(found)
@@ -65,6 +73,12 @@ def _neighbours(machine: Machine, held: Holding) -> tuple[Neighbours, ...]:
     from numalign.analysis.closeness import neighbours
 
     return neighbours(machine, held)
+
+
+def _apart(outcome: Outcome, container: str, judged: Alignment) -> Apart:
+    from numalign.analysis.apart import apart
+
+    return apart(outcome, container, judged)
 
 
 def _cause(outcome: Outcome, container: ContainerDemand) -> Cause:

@@ -15,7 +15,7 @@ from numalign.analysis.alignment import (
     nodes_of_cpus,
     verdict_of,
 )
-from numalign.analysis.floating import Cause, cause
+from numalign.analysis.floating import Cause, Lack, cause
 from numalign.analysis.holding import holding
 from numalign.analysis.verdict import worst
 from numalign.kubelet.admission import Outcome
@@ -36,6 +36,16 @@ def judged(found: Outcome) -> Alignment:
     [container] = found.demand.containers
     held = holding(found.before.node, found.after, found.demand.uid, container)
     return alignment(found.before.node, held, container)
+
+
+def test_memory_of_an_init_container_lies_where_it_was_also_once_others_have_taken_it_over() -> None:
+    asked = pod_of("p", init=limits(1, "20Gi"), app=limits(1, "20Gi"))
+    found = outcome(config("best-effort", **STATIC), asked)
+    init = found.demand.containers[0]
+    held = holding(found.before.node, found.after, found.demand.uid, init)
+    assert [block.size for block in held.memory] == [0]
+    placed = alignment(found.before.node, held, init)
+    assert (placed.places["memory"], placed.least) == (0b11, 2)
 
 
 def with_gpus(*devices: Device) -> Machine:
@@ -170,7 +180,9 @@ def test_the_verdict(
 def test_one_container_that_is_not_guaranteed_lets_the_others_float() -> None:
     found = outcome(BEST, BURSTABLE)
     assert verdict_of(found) == "floating"
-    assert cause(found.before.node, found.pod, found.demand.containers[0]) == Cause("qos", ("proxy",))
+    assert cause(found.before.node, found.pod, found.demand.containers[0]) == Cause(
+        "qos", (Lack("proxy", ("cpu", "memory"), ()),)
+    )
 
 
 @pytest.mark.parametrize(

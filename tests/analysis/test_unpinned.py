@@ -42,15 +42,15 @@ def pod(*containers: dict[str, Any], init: tuple[dict[str, Any], ...] = ()) -> P
             STATIC,
             pod({"limits": limits(2, gpu=1)}, BURSTABLE),
             [
-                ("app", "qos", ["side"], "the pod is Burstable because of side"),
-                ("side", "qos", ["side"], "the pod is Burstable because of side"),
+                ("app", "qos", ["side"], "the pod is Burstable, as side requests less cpu than the limit"),
+                ("side", "qos", ["side"], "the pod is Burstable, as side requests less cpu than the limit"),
             ],
             id="a sidecar of the mesh makes the pod Burstable",
         ),
         pytest.param(
             STATIC,
             pod({"limits": limits(2)}, init=(BURSTABLE,)),
-            [("app", "qos", ["init"], "the pod is Burstable because of init")],
+            [("app", "qos", ["init"], "the pod is Burstable, as init requests less cpu than the limit")],
             id="an init container makes the pod Burstable",
         ),
         pytest.param(

@@ -197,7 +197,7 @@ def _change(config: KubeletConfig, told: ExplainedPod, change: WayOut, after: Po
             for part in change.parts
         ],
         "aligned": change.aligned,
-        "notAligned": list(unaligned(change, after, config)),
+        "notAligned": list(unaligned(change, after)),
         "pods": [pod.name for pod in change.pods],
         "fewest": change.fewest,
         "requests": [

@@ -12,7 +12,8 @@ from numalign.render.text.amounts import amount_text, listed, nodes_text
 
 if TYPE_CHECKING:
     from numalign.analysis.alignment import Alignment, Part, TooLarge
-    from numalign.analysis.floating import Cause
+    from numalign.analysis.apart import Chosen, Wanted
+    from numalign.analysis.floating import Cause, Lack
     from numalign.analysis.verdict import Verdict
     from numalign.model.pod import QoS
     from numalign.render.page.document import Line
@@ -77,12 +78,9 @@ def bus_text(container: ContainerResult) -> str:
     return "; ".join(texts)
 
 
-def reason_of(container: ContainerResult, qos: QoS, remote_because: str = "") -> str:
-    """Say in words why a container is not aligned; empty: it is, or has nothing to align.
-
-    `remote_because` goes on about what lies on other nodes than its CPUs.
-    """
-    judged = container.alignment
+def reason_of(container: ContainerResult, qos: QoS) -> str:
+    """Say in words why a container is not aligned; empty: it is, or has nothing to align."""
+    judged, because = container.alignment, apart_text(container)
     parts = []
     if judged.missing:
         parts.append(f"without {', '.join(judged.missing)}, which this machine does not have")
@@ -92,26 +90,68 @@ def reason_of(container: ContainerResult, qos: QoS, remote_because: str = "") ->
     elif judged.too_large:
         parts.append(_too_large(judged.too_large, judged.nodes))
     elif judged.remote:
-        parts.append(", ".join([*_remote(judged), f"CPUs on {nodes_text(judged.places[CPU])}{remote_because}"]))
+        parts.append(", ".join([*_remote(container), f"CPUs on {nodes_text(judged.places[CPU])}{because}"]))
     elif judged.verdict == "spread":
         if judged.least_with_reserved:
             enough = f"though {_nodes(judged.least)} would do by the kubelet's count, which includes reserved CPUs"
         else:
             enough = f"though {least_text(judged)}"
-        parts.append(f"on {nodes_text(judged.nodes)}, {enough}")
+        parts.append(f"on {nodes_text(judged.nodes)}, {enough}{because}")
     if judged.unknown and judged.verdict in ("unknown", "spread", "incomplete", "floating"):
         parts.append(f"nobody knows the NUMA node of {', '.join(map(part_text, judged.unknown))}")
     return "; ".join(parts)
 
 
-def _remote(judged: Alignment) -> Iterator[str]:
+def _remote(container: ContainerResult) -> Iterator[str]:
     """Name what lies elsewhere, node by node; of memory all nodes that hold it, those of the CPUs too."""
     there: dict[int, list[str]] = {}
-    for part in judged.remote:
-        nodes = part.nodes if part.ids else judged.places.get(part.resource, part.nodes)
-        there.setdefault(nodes, []).append(part_text(part))
+    for part in container.alignment.remote:
+        nodes = part.nodes if part.ids else container.alignment.places.get(part.resource, part.nodes)
+        every = len(container.devices.get(part.resource, ()))
+        some = f" ({len(part.ids)} of its {every})" if 0 < len(part.ids) < every else ""
+        there.setdefault(nodes, []).append(f"{part_text(part)}{some}")
     for nodes, names in there.items():
         yield f"{listed(names)} on {nodes_text(nodes)}"
+
+
+def apart_text(container: ContainerResult) -> str:
+    """Go on about a container that is spread: which nodes were chosen for it, and why; empty: that is not known."""
+    found = container.apart
+    if found is None:
+        return ""
+    if found.nodes is None:
+        return ", as policy none chooses no nodes" if found.policy == "none" else ", as no nodes were chosen"
+    several = found.nodes & (found.nodes - 1)
+    whom = " for the whole pod" * found.whole_pod
+    large = f", which asks for {_amounts(found.why.large)}," if found.why.large else ""
+    why = "; ".join(_why_chosen(found.why, container.alignment.least))
+    text = f", as {nodes_text(found.nodes)} {'were' if several else 'was'} chosen{whom}{large}{f' ({why})' * bool(why)}"
+    if found.outside:
+        text += f" and {'have' if several else 'has'} too little {listed(found.outside)} free"
+    if found.by_socket:
+        return f"{text.removesuffix(',')}, and option align-by-socket takes CPUs of the whole socket"
+    inside = several and container.alignment.remote and not found.outside
+    return f"{text} and each resource may come from any of them" if inside else text.removesuffix(",")
+
+
+def _why_chosen(why: Chosen, least: int) -> Iterator[str]:
+    """Say why no fewer nodes were chosen."""
+    few = "no node alone" if least == 1 else f"no {least} nodes"
+    left: dict[tuple[int, tuple[str, ...]], list[str]] = {}
+    for one in why.tied:
+        left.setdefault((one.nodes, one.containers), []).append(one.resource)
+    for (nodes, containers), names in left.items():
+        yield f"it had to use {nodes_text(nodes)}, where {listed(containers)} left it {listed(names)}"
+    if why.scarce:
+        yield f"{few} had {_amounts(why.scarce)} free"
+    if why.grouped:
+        yield f"pods hold {listed(why.grouped)} of nodes together, and these are used only so"
+    if why.clash:
+        yield f"{few} had all of it free"
+
+
+def _amounts(every: Sequence[Wanted]) -> str:
+    return listed([f"{amount_text(one.resource, one.requested)} {one.resource}" for one in every])
 
 
 def _held(container: ContainerResult) -> Iterator[str]:
@@ -131,8 +171,20 @@ def cause_text(cause: Cause | None, qos: QoS) -> str:
         return "cpuManagerPolicy is none"
     if cause.kind == "fraction":
         return "the container asks for no whole number of CPUs"
-    because = f" because of {few_of(cause.containers, MAX_IDS_NAMED)}" if qos == "Burstable" else ""
-    return f"the pod is {qos}{because}"
+    lacks = list(_lacks(cause.lacks)) if qos == "Burstable" else []
+    return f"the pod is {qos}{f', as {listed(lacks)}' * bool(lacks)}"
+
+
+def _lacks(every: Sequence[Lack]) -> Iterator[str]:
+    """Say what keeps a pod from being Guaranteed; containers that lack the same are named together."""
+    told: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
+    for one in every:
+        told.setdefault((one.unlimited, one.differing), []).append(one.container)
+    for (unlimited, differing), names in told.items():
+        has, requests = ("has", "requests") if len(names) == 1 else ("have", "request")
+        none = f"{has} no {' or '.join(unlimited)} limit" if unlimited else ""
+        less = f"{requests} less {' and '.join(differing)} than the limit" if differing else ""
+        yield f"{few_of(names, MAX_IDS_NAMED)} {listed([*filter(None, [none, less])])}"
 
 
 def _too_large(memory: Sequence[TooLarge], nodes: int) -> str:

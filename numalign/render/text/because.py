@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from numalign.analysis.whatif.settings import POLICY, SCOPE
 from numalign.model.quantity import NANO, with_decimals
 from numalign.model.resources import CPU, is_memory
 from numalign.render.text.alignment import reason_of
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from numalign.analysis.refusal import Refusal
     from numalign.analysis.whatif.change import Part, WayOut
     from numalign.kubelet.config import KubeletConfig
-    from numalign.results.admit import ContainerResult, PodResult
+    from numalign.results.admit import PodResult
     from numalign.results.explain import ExplainedPod
 
 
@@ -126,35 +125,26 @@ def _limit(sentence: str) -> str:
     return re.sub(r": \S+ asked\b(?: as reduced)?(?: by \S+)?(?: \([^)]*\))?", ":", sentence)
 
 
-def unaligned(change: WayOut, after: PodResult | None, config: KubeletConfig) -> Iterator[str]:
-    """Say why the pod would not be aligned after a change; `config` holds what the change leaves as it is."""
+def unaligned(change: WayOut, after: PodResult | None) -> Iterator[str]:
+    """Say why the pod would not be aligned after a change."""
     if change.aligned is not False or after is None:
         return
     told: dict[str, list[str]] = {}
     for container in after.containers:
         if container.alignment.aligned is False:
-            reason = reason_of(container, after.qos, _chosen(container, change, config))
-            told.setdefault(reason, []).append(container.name)
+            told.setdefault(reason_of(container, after.qos), []).append(container.name)
     for reason, names in told.items():
         who = f"{', '.join(names)}: " if len(after.containers) > 1 else ""
         yield f"not aligned: {who}{reason}"
 
 
-def _chosen(container: ContainerResult, change: WayOut, config: KubeletConfig) -> str:
-    """Say how parts of a container come to lie apart, by the nodes that were chosen for it."""
-    places, chosen = container.alignment.places, container.hint.numa_affinity
-    if chosen is None:
-        policy = change.flags.get(POLICY, config.topology_manager_policy)
-        return ", as policy none chooses no nodes" if policy == "none" else ", as no nodes were chosen"
-    several = chosen & (chosen - 1)
-    which = f"{nodes_text(chosen)} {'were' if several else 'was'} chosen"
-    outside = [name for name, mask in places.items() if mask & ~chosen]
-    if CPU in outside and change.tried and change.tried.before.node.cpu.options.align_by_socket:
-        return f", as {which} and option align-by-socket takes CPUs of the whole socket"
-    if outside:
-        return f", as {which}, which {'have' if several else 'has'} too little {' and '.join(outside)} free"
-    whom = " for the whole pod" if change.flags.get(SCOPE, config.topology_manager_scope) == "pod" else ""
-    return f", as {which}{whom} and each resource may come from any of them"
+def aligned_too(change: WayOut, after: PodResult | None) -> Iterator[str]:
+    """Say where the other containers of a pod lie that would not be aligned as a whole."""
+    if change.aligned is not False or after is None:
+        return
+    there = [f"{one.name} on {nodes_text(one.alignment.nodes)}" for one in after.containers if one.aligned]
+    if there:
+        yield f"aligned: {', '.join(there)}"
 
 
 def next_in_the_way(told: ExplainedPod) -> Iterator[str]:

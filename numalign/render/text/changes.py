@@ -9,7 +9,7 @@ from numalign.model.quantity import NANO
 from numalign.model.resources import CPU
 from numalign.render.page.document import Line
 from numalign.render.text.amounts import bytes_text, listed, nodes_text, quantity_text, readable_text
-from numalign.render.text.because import because, unaligned
+from numalign.render.text.because import aligned_too, because, unaligned
 from numalign.render.text.settings import admitted_anew, for_the_whole_node, settings_text
 from numalign.render.text.steps import Step, grouped
 from numalign.values import NamedTuple
@@ -111,8 +111,10 @@ def _change(
         yield from _reason("     " + "  " * (count > 1), step.part, step.sentences, of=len(step.changes))
     for text in admitted_anew(change, told):
         yield Line(f"     {text}")
-    for text in unaligned(change, after, config):
+    for text in unaligned(change, after):
         yield Line(f"     {text}", "warn")
+    for text in aligned_too(change, after):
+        yield Line(f"     {text}")
 
 
 def _where(change: WayOut, after: PodResult | None, told: ExplainedPod) -> str:

@@ -63,7 +63,11 @@ def matrix_notes(table: Matrix) -> Iterator[str]:
         yield "~ is some, but less than what is asked"
     handed = [row for row in table.rows if any(cell.handed for cell in row.cells)]
     if handed:
-        tied = [row.resource for row in handed if row in counted and any(_unused(row, cell) for cell in row.cells)]
+        tied = [
+            row.resource
+            for row in handed
+            if row in counted and any(_unused(row, cell) and not cell.group for cell in row.cells)
+        ]
         why = f"; for {listed(tied)} it must use that node, too, so others are ✗" if tied else ""
         yield f"+ is what the pod's init containers held and leave to the next one{why}"
     if table.policy == "none":

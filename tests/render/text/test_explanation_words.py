@@ -195,8 +195,8 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
             [
                 "memory: 7537Mi asked as reduced by c0: fits one node, which has 7538Mi at most",
                 (
-                    "not aligned: c0: memory on node 3, CPUs on node 2, as node 3 was chosen and option "
-                    "align-by-socket takes CPUs of the whole socket"
+                    "not aligned: i0, c0: memory on node 3, CPUs on node 2, as node 3 was chosen for the whole pod, "
+                    "and option align-by-socket takes CPUs of the whole socket"
                 ),
             ],
             id="parts that lie apart by an option say so",
@@ -236,7 +236,7 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
                     "goes for the 3 of i0"
                 ),
                 (
-                    "not aligned: c0: nvidia.com/gpu gpu3 on node 1, CPUs on node 0, as node 0 was chosen, which has "
+                    "not aligned: c0: nvidia.com/gpu gpu3 on node 1, CPUs on node 0, as node 0 was chosen and has "
                     "too little nvidia.com/gpu free"
                 ),
             ],
@@ -410,11 +410,68 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
             0,
             [
                 (
-                    "not aligned: i0, c0: intel.com/sriov on node 0, CPUs anywhere: the pod is Burstable because of "
-                    "i0, c0; nobody knows the NUMA node of intel.com/sriov sriov1"
+                    "not aligned: i0, c0: intel.com/sriov on node 0, CPUs anywhere: the pod is Burstable, as i0 has "
+                    "no memory limit and c0 has no cpu or memory limit; nobody knows the NUMA node of "
+                    "intel.com/sriov sriov1"
                 )
             ],
             id="beside CPUs that float, devices of no known node are told, too",
+        ),
+        pytest.param(
+            "e2e-d-02759",
+            6,
+            [
+                (
+                    "not aligned: c0: memory, amd.com/gpu gpu0–2 (3 of its 6) and intel.com/sriov sriov2 on node 0, "
+                    "CPUs on node 1, as node 0 was chosen and has too little cpu and amd.com/gpu free"
+                ),
+                "aligned: i0 on node 1",
+            ],
+            id="of devices that lie apart it is told how many, and of the other containers where they are",
+        ),
+        pytest.param(
+            "e2e-d-00413",
+            1,
+            [
+                (
+                    "not aligned: on nodes 2-3, though none of it takes more than 1 node of an empty machine, as "
+                    "policy none chooses no nodes"
+                )
+            ],
+            id="what is wider than it need be says why: nobody chose",
+        ),
+        pytest.param(
+            "e2e-d-00598",
+            4,
+            [
+                (
+                    "not aligned: c1: memory on nodes 0-1, CPUs on node 0, as nodes 0-1 were chosen (it had to use "
+                    "nodes 0-1, where i0 left it cpu) and each resource may come from any of them"
+                )
+            ],
+            id="what is wider than it need be says why: an init container left some",
+        ),
+        pytest.param(
+            "e2e-d-01483",
+            2,
+            [
+                (
+                    "not aligned: c1: on nodes 0-1, though none of it takes more than 1 node of an empty machine, as "
+                    "nodes 0-1 were chosen for the whole pod, which asks for 19 cpu"
+                )
+            ],
+            id="what is wider than it need be says why: the whole pod asks for more",
+        ),
+        pytest.param(
+            "lifecycle-d-00275",
+            0,
+            [
+                (
+                    "not aligned: c0: hugepages-1Gi and memory on nodes 0,3, CPUs on node 0, as node 0 was chosen and "
+                    "has too little hugepages-1Gi free"
+                )
+            ],
+            id="memory that goes where huge pages are is not short itself",
         ),
     ],
 )

@@ -76,7 +76,7 @@ from tests.render.text.test_explanation_words import recorded
             1,
             [
                 "- ask for at most 2046Mi hugepages-2Mi instead of 2Gi in container i0",
-                "not aligned: i0: hugepages-2Mi on nodes 0,2,4, CPUs anywhere: cpuManagerPolicy is none",
+                "not aligned: i0, c0: hugepages-2Mi and memory on nodes 0,2,4, CPUs anywhere: cpuManagerPolicy is none",
             ],
             id="more may do where a little more does not",
         ),

@@ -1,0 +1,86 @@
+"""Why a container is spread: what was chosen for it, and what kept the kubelet from choosing less."""
+
+from __future__ import annotations
+
+import pytest
+
+from numalign.analysis.apart import Apart, Chosen, Tied, Wanted
+from numalign.kubelet.config import KubeletConfig
+from numalign.model.pod import Pod
+from numalign.tasks.pod_result import pod_result
+from tests.analysis.support import STATIC, config, limits, outcome, pod, pod_of
+
+BEST, POD = config("best-effort"), config("best-effort", topology_manager_scope="pod")
+
+
+def spread(settings: KubeletConfig, asked: Pod, *before: Pod) -> dict[str, Apart]:
+    """Admit a pod after others; returns why each container of it is spread that is."""
+    found = outcome(settings, asked, *before)
+    assert found.admit, found.message
+    containers = pod_result(found, why_apart=True).containers
+    return {one.name: one.apart for one in containers if one.apart is not None}
+
+
+@pytest.mark.parametrize(
+    ("settings", "asked", "before", "expected"),
+    [
+        pytest.param(
+            config("none"),
+            pod("p", 2, gpu=1),
+            (pod("a", 4),),
+            {"app": Apart("none", None, whole_pod=False)},
+            id="nobody chose",
+        ),
+        pytest.param(
+            BEST,
+            pod("p", 2),
+            (pod("a", 3), pod("b", 3)),
+            {"app": Apart("best-effort", 0b11, whole_pod=False, why=Chosen(scarce=(Wanted("cpu", 2),)))},
+            id="no node had enough free",
+        ),
+        pytest.param(
+            POD,
+            pod_of("p", one=limits(3), two=limits(3)),
+            (),
+            {"two": Apart("best-effort", 0b11, whole_pod=True, why=Chosen(large=(Wanted("cpu", 6),)))},
+            id="the whole pod needs more nodes",
+        ),
+        pytest.param(
+            BEST,
+            pod_of("p", init=limits(6), app=limits(2, "20Gi")),
+            (),
+            {},
+            id="who is not spread has no reason",
+        ),
+        pytest.param(
+            config("best-effort", **STATIC),
+            pod_of("p", init=limits(8), app=limits(2)),
+            (),
+            {
+                "app": Apart(
+                    "best-effort",
+                    0b11,
+                    whole_pod=False,
+                    why=Chosen(tied=tuple(Tied(name, 0b11, ("init",)) for name in ("cpu", "memory"))),
+                )
+            },
+            id="an init container left some on each",
+        ),
+        pytest.param(
+            BEST,
+            pod("p", 2, gpu=1),
+            (pod("a", 4), pod("b", 1, gpu=1)),
+            {"app": Apart("best-effort", 0b01, whole_pod=False, outside=("cpu",))},
+            id="the nodes had too little of one resource",
+        ),
+    ],
+)
+def test_why_a_container_is_spread(
+    settings: KubeletConfig, asked: Pod, before: tuple[Pod, ...], expected: dict[str, Apart]
+) -> None:
+    assert spread(settings, asked, *before) == expected
+
+
+def test_nobody_works_it_out_who_did_not_ask() -> None:
+    found = pod_result(outcome(config("none"), pod("p", 2, gpu=1), pod("a", 4)))
+    assert [(one.alignment.verdict, one.apart) for one in found.containers] == [("spread", None)]
