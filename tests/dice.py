@@ -93,10 +93,10 @@ class Dice:
 
     def data(self, form: Form, depth: int = 4) -> Any:
         """Choose data as a file holds it: nothing, a scalar, or lists and mappings at most so deep."""
-        kind = self.below(12 if depth else 6)  # every second time a list or mapping
-        if 6 <= kind < 9:
+        kind = self.below(18 if depth else 6)  # two times of three a list or mapping
+        if 6 <= kind < 12:
             return [self.data(form, depth - 1) for _ in range(self.between(0, 4))]
-        if kind >= 9:
+        if kind >= 12:
             count = self.between(0, 4)
             return {
                 self.pick(form.keys) if form.keys else self.text(5): self.data(form, depth - 1) for _ in range(count)
