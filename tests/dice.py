@@ -123,4 +123,10 @@ class Dice:
 
 def rolled(make: Callable[[Dice], T], size: int = 200) -> st.SearchStrategy[T]:
     """Make a strategy of a function; `size`: how many bytes it may use before it gets the least of everything."""
-    return st.binary(min_size=size, max_size=size).map(lambda data: make(Dice(data)))
+    rolls = st.binary(min_size=size, max_size=size)
+
+    @st.composite
+    def one(draw: st.DrawFn) -> T:  # unlike `map` it has what fails reported as the value, not as the bytes
+        return make(Dice(draw(rolls)))
+
+    return one()

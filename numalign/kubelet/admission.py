@@ -120,6 +120,34 @@ def admit(session: Session, pod: Pod) -> Outcome:
     return outcome._replace(then=outcome.then._replace(node=node))
 
 
+def admits(session: Session, pod: Pod) -> bool:
+    """Tell whether a pod would be admitted, as `admit` decides, without working out anything else."""
+    fits = forecast(session, pod)
+    if fits is None or session.node.kubelet.choose is not None:
+        return admit(session, pod).admit
+    if not fits:
+        return False
+    _, demand = session.node.read_pod(pod)
+    _, result = twin.admit(session.node, session.state, demand)
+    return result.admit
+
+
+def forecast(session: Session, pod: Pod) -> bool | None:
+    """Tell what the fit check will say of a pod, if that is the same whatever the managers do; None: it depends.
+
+    False holds under all other settings but reservations, and beside more pods. Of pods with pod-level resources,
+    which the settings change, nothing is said.
+    """
+    node = session.node
+    seen = node.reader.reading.see(pod)
+    if seen.level is not None:
+        return None
+    if session.view is None:
+        return True
+    devices = {name: len(each.devices) for name, each in node.device.resources.items()}
+    return fit.forecast(seen, session.pods, session.view, devices)
+
+
 def _admit(session: Session, pod: Pod) -> Outcome:
     node = session.node
     pod, demand = node.read_pod(pod)

@@ -65,4 +65,4 @@ def admits_with(case: Case, **settings: object) -> bool:
     state = session.state
     if config.memory_manager_policy == "None":
         state = state._replace(states=(state.device, state.cpu, empty.memory))
-    return admission.admit(Session(node, state, session.view, session.pods), case.pod).admit
+    return admission.admits(Session(node, state, session.view, session.pods), case.pod)

@@ -168,7 +168,7 @@ class Extender:
             if outcome.admit:
                 return ALIGNS
             text = f"{outcome.reason or outcome.stage}: {outcome.message}"
-            for_ever = not admission.admit(look.session.empty(), pod).admit
+            for_ever = not admission.admits(look.session.empty(), pod)
             return Answer(False, text, for_ever, judged=True, unaligned=outcome.stage == "merge")
         if unseen or look.nrt is None:
             return PASSES

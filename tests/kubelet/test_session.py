@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from numalign.kubelet.admission import odd_from_the_start, open_session
+import json
+
+import pytest
+
+from numalign.errors import StartError
+from numalign.kubelet.admission import admit, admits, forecast, odd_from_the_start, open_session
 from numalign.kubelet.config import IDEAL, KubeletConfig, MemoryReservation
 from numalign.kubelet.setup import Setup
 from numalign.model.machine import Machine, NUMANode
+from numalign.sources.recorded import scenario
+from tests.refusals.survey import scenarios
 
 GIB = 1 << 30
 
@@ -30,3 +37,27 @@ def test_nothing_is_odd_on_a_plain_node() -> None:
     machine = Machine("m", (NUMANode(0, 0b11, GIB),))
 
     assert odd_from_the_start(open_session(Setup(machine, IDEAL, "ideal"))) == ()
+
+
+@pytest.mark.parametrize("fit_check", [True, False], ids=["with the fit check", "managers alone"])
+def test_whether_a_pod_is_admitted_is_what_its_admission_says(fit_check: bool) -> None:
+    """Every 60th recorded story, each pod on the node as it is and on an empty one."""
+    seen = set()
+    for data in scenarios(every=60):
+        one = scenario.read(json.dumps(data).encode())
+        try:
+            session = open_session(Setup(one.machine, one.config, "kubelet"), fit_check=fit_check)
+        except StartError:
+            continue
+        for step in one.steps:
+            if step.pod is None:
+                continue
+            for there in (session.empty(), session):
+                outcome = admit(there, step.pod)
+                fits = forecast(there, step.pod)
+                assert admits(there, step.pod) == outcome.admit
+                assert fits in (None, True) or not outcome.admit
+                seen.add((fits, outcome.admit))
+            session = outcome.then
+    assert seen >= {(True, True), (True, False)}
+    assert ((False, False) in seen) == fit_check

@@ -7,7 +7,7 @@ from itertools import accumulate
 
 from numalign.analysis.refusal import refused_at
 from numalign.analysis.whatif.situation import ContainerAmounts, with_amounts
-from numalign.kubelet.admission import Outcome, admit
+from numalign.kubelet.admission import Outcome, admits
 from numalign.kubelet.cpu.allocate import SMT_ALIGNMENT_ERROR
 from numalign.kubelet.fit.check import Shortage
 from numalign.kubelet.memory.state import MemoryManager
@@ -79,7 +79,7 @@ def wider_requests(outcome: Outcome) -> Iterator[OtherRequest]:
             if most and (least := _least_of_width(outcome, row.resource, widest)) is not None:
                 old = most[0].requests[row.resource].nano
                 raised[most[0].name, row.resource] = old + (least - row.requested) * NANO
-    if raised and admit(outcome.before, with_amounts(pod, raised)).admit:
+    if raised and admits(outcome.before, with_amounts(pod, raised)):
         yield _request(pod, raised)
 
 
@@ -112,7 +112,7 @@ def _candidates(outcome: Outcome, resource: str) -> list[Container]:
 
 
 def _passes(outcome: Outcome, container: Container, resource: str, nano: int) -> bool:
-    return admit(outcome.before, with_amounts(outcome.pod, {(container.name, resource): nano})).admit
+    return admits(outcome.before, with_amounts(outcome.pod, {(container.name, resource): nano}))
 
 
 def _amounts(outcome: Outcome, container: Container, resource: str) -> Sequence[int]:

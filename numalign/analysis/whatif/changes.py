@@ -23,7 +23,7 @@ from numalign.analysis.whatif.settings import (
 from numalign.analysis.whatif.shares import shared
 from numalign.analysis.whatif.situation import Situation, with_amounts
 from numalign.errors import StartError
-from numalign.kubelet.admission import Outcome, Session, admit
+from numalign.kubelet.admission import Outcome, Session, admit, forecast
 from numalign.model.resources import is_memory
 
 MAX_CHANGES = 5
@@ -201,6 +201,8 @@ def _requests(outcome: Outcome) -> Iterator[WayOut]:
 def _settings(situation: Situation, outcome: Outcome) -> Iterator[WayOut]:
     """Try other settings on the same past. All pods that are there now have to be admitted then, too."""
     policy_found = False
+    if forecast(outcome.before, outcome.pod) is False:
+        return
     for flags in other_settings(situation.setup):
         if POLICY in flags and policy_found:
             continue
@@ -227,6 +229,8 @@ def _tried(situation: Situation, outcome: Outcome) -> Outcome | None:
         return None
     there = {pod.uid for pod in session.pods}
     if any(pod.uid not in there for pod in outcome.before.pods):
+        return None
+    if forecast(session, outcome.pod) is False:
         return None
     tried = admit(session, outcome.pod)
     return tried if tried.admit else None

@@ -15,7 +15,7 @@ from numalign.analysis.whatif.moving import moved, without
 from numalign.analysis.whatif.settings import MEMORY_POLICY, POLICY, SCOPE, Flags, apply, other_settings
 from numalign.analysis.whatif.situation import ContainerAmounts, Situation, with_amounts
 from numalign.errors import StartError
-from numalign.kubelet.admission import Outcome, Session, admit
+from numalign.kubelet.admission import Outcome, Session, admit, forecast
 from numalign.model.pod import Pod
 
 COMBINED_COST = 2.0
@@ -55,6 +55,8 @@ def cut_and_move(outcome: Outcome) -> Iterator[WayOut]:
 
 def two_settings(situation: Situation, outcome: Outcome) -> Iterator[WayOut]:
     """Change two settings that do not touch each other, one of them more than an option."""
+    if forecast(outcome.before, outcome.pod) is False:
+        return
     pairs = (
         {**one, **other}
         for one, other in subsets(_settings(situation), 2)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from numalign.analysis.whatif.situation import ContainerAmounts, with_amounts
-from numalign.kubelet.admission import Session, admit
+from numalign.kubelet.admission import Session, admits
 from numalign.model.pod import Pod
 from numalign.model.quantity import MEBI, NANO, parse, value
 from numalign.model.resources import MEMORY, is_hugepages, is_memory, page_size
@@ -65,7 +65,7 @@ class _Request(NamedTuple):
         key = tuple([amounts[one] for one in self.asked])
         known = self.tried.get(key)
         if known is None:
-            known = self.tried[key] = admit(self.session, with_amounts(self.pod, self.changed(amounts))).admit
+            known = self.tried[key] = admits(self.session, with_amounts(self.pod, self.changed(amounts)))
         return known
 
     def changed(self, amounts: Mapping[Key, int]) -> dict[Key, int]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from math import comb
 
-from numalign.kubelet.admission import Session, admit, end
+from numalign.kubelet.admission import Session, admit, end, forecast
 from numalign.model.pod import Pod
 from numalign.values import NamedTuple
 
@@ -53,7 +53,12 @@ def without(session: Session, pods: Sequence[Pod]) -> Session:
 
 def _admits_without(session: Session, pod: Pod, gone: Sequence[Pod]) -> bool:
     """Try it as it is told: memory that a pod frees goes to nodes by rule, so the order of ends may count."""
-    return admit(without(session, _as_they_came(session, gone)), pod).admit
+    going = _as_they_came(session, gone)
+    uids = {one.uid for one in going}
+    staying = tuple(one for one in session.pods if one.uid not in uids)
+    if forecast(session._replace(pods=staying), pod) is False:
+        return False
+    return admit(without(session, going), pod).admit
 
 
 def _as_they_came(session: Session, pods: Sequence[Pod]) -> tuple[Pod, ...]:

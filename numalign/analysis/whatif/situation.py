@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from numalign.errors import CrashError
+from numalign.errors import CrashError, StartError
 from numalign.kubelet import node as twin
 from numalign.kubelet.admission import Session, admit, end, open_session
 from numalign.kubelet.setup import Setup
@@ -34,25 +34,25 @@ class Replays:
     __slots__ = ("_known",)
 
     def __init__(self) -> None:
-        self._known: list[tuple[Situation, Session | CrashError]] = []
+        self._known: list[tuple[Situation, Session | StartError]] = []
 
     def session(self, asked: Situation) -> Session:
         """Replay a situation from the furthest point that is known of it."""
         place, start = self._find(asked)
-        if isinstance(start, CrashError):
-            raise start
+        if isinstance(start, StartError):
+            raise start.with_traceback(None)
         done = 0 if start is None else len(self._known[place][0].past)
-        found: Session | CrashError
+        found: Session | StartError
         try:
             found = played(asked.fresh() if start is None else start, asked.past[done:])
-        except CrashError as error:
+        except StartError as error:
             found = error
         self._known[place : place + 1] = [(asked, found)]
-        if isinstance(found, CrashError):
+        if isinstance(found, StartError):
             raise found
         return found
 
-    def _find(self, asked: Situation) -> tuple[int, Session | CrashError | None]:
+    def _find(self, asked: Situation) -> tuple[int, Session | StartError | None]:
         """Find the same situation with a past that the asked one begins with; else where a new one goes."""
         for place, (known, session) in enumerate(self._known):
             same = known._replace(past=(), replays=None) == asked._replace(past=(), replays=None)

@@ -106,6 +106,32 @@ def check(
     return _report(pod, others, shortages, refusals)._replace(notes=tuple(notes))
 
 
+def forecast(pod: Pod, others: Sequence[Pod], node: NodeView, devices: Mapping[str, int]) -> bool | None:
+    """Tell what `check` will decide, if that is the same whatever the managers give out; None: it depends.
+
+    False holds beside more pods, too. It takes no allocation, so who tries very many amounts asks here first.
+
+    Args:
+        pod: the pod.
+        others: every other active pod.
+        node: the node.
+        devices: device plugin resource -> the most that can be given out of it (3.2).
+    """
+    from numalign.kubelet.fit import preemption
+
+    if preemption.is_critical(pod):
+        return None
+    have = {resource: whole(resource, quantity.nano) for resource, quantity in node.allocatable.items()}
+    unlisted = devices.keys() - have.keys()
+    requested, notes = _requested(pod, have, node)
+    if _shortages(requested, others, have):
+        have |= {name: max(have[name], most) for name, most in devices.items() if name in have}
+        return False if _shortages(requested, others, have) else None
+    if unlisted and not unlisted.isdisjoint(of_node(pod)):
+        return None
+    return predicates.wrong_system(pod) is None and not _refusals(pod, others, node, notes)
+
+
 def _report(pod: Pod, others: Sequence[Pod], shortages: list[Shortage], refusals: list[Refusal]) -> FitResult:
     """Say what the kubelet says (5)."""
     failures: tuple[Shortage | Refusal, ...] = tuple(shortages) + tuple(refusals)

@@ -84,7 +84,7 @@ def _no_init(case: Case) -> bool:
     if kept == case.request.containers or case.node.session is None:
         return False
     pod = case.pod._replace(containers=tuple([one for one in case.pod.containers if one.kind != "init"]))
-    admits = admission.admit(case.node.session, pod).admit
+    admits = admission.admits(case.node.session, pod)
     return _agrees(case._replace(admits=admits), request=case.request._replace(containers=kept))
 
 

@@ -71,7 +71,7 @@ def shared_pool(case: Case) -> bool:
     """X-3: the kubelet refuses at the check of the whole node, not for NUMA's sake."""
     if case.node.session is None or case.admits:
         return False
-    return admission.admit(case.node.session._replace(view=None), case.pod).admit
+    return admission.admits(case.node.session._replace(view=None), case.pod)
 
 
 def _any_zone(case: Case) -> bool:

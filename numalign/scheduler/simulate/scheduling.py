@@ -146,7 +146,7 @@ class Scheduling:
         """Ask a machine's kubelet what it would say now; the answer holds until the machine changes."""
         answer = machine.answers.get(pod.shape.number)
         if answer is None:
-            answer = machine.answers[pod.shape.number] = admission.admit(machine.session, pod.pod).admit
+            answer = machine.answers[pod.shape.number] = admission.admits(machine.session, pod.pod)
         return answer
 
     def _audit(self, pod: PodRecord, table: Table) -> None:

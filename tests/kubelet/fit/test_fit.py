@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from numalign.kubelet.config import KubeletConfig
-from numalign.kubelet.fit.check import FitResult, NodeView, check, view
+from numalign.kubelet.fit.check import FitResult, NodeView, check, forecast, view
 from numalign.kubelet.start.allocatable import allocatable
 from numalign.kubelet.start.reservation import reserve
 from numalign.model import quantity
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.machine import Device, NodeObject, Taint
 from numalign.model.pod import Pod
+from tests.dice import Dice, rolled
 from tests.kubelet.regular import GI, regular
 
 GPU = "nvidia.com/gpu"
@@ -307,3 +308,35 @@ def test_more_room_never_refuses(used: list[int], wanted: int, cpus: int) -> Non
     assert result.admit == (wanted == 0 or wanted <= cpus * 1000 - sum(used))
     if result.admit:
         assert check(one, others, node(cpu=str(cpus + 1))).admit
+
+
+def _case(dice: Dice) -> tuple[Pod, list[Pod], NodeView, dict[str, int], dict[str, int], bool]:
+    """A pod, others, a node, the most devices that can be given out, what is given out, and whether to the pod."""
+    names = ("cpu", "memory", GPU, "amd.com/gpu")
+
+    def amounts(one: Dice) -> dict[str, str]:
+        return {name: str(one.below(5)) for name in names if one.flag()}
+
+    spec = {"priority": 2_000_000_000} if dice.below(6) == 5 else {}
+    spec |= {"nodeSelector": {"zone": "a"}} if dice.below(6) == 5 else {}
+    wanted = pod(requests=amounts(dice), **spec)
+    others = [pod(f"x{number}", amounts(dice)) for number in range(dice.below(4))]
+    of_node = node(**{name: str(dice.below(12)) for name in names if dice.below(4)}, pods=str(dice.between(1, 4)))
+    most = {GPU: dice.below(12), "amd.com/gpu": dice.below(12)}
+    return wanted, others, of_node, most, {name: dice.below(many + 1) for name, many in most.items()}, dice.flag()
+
+
+@settings(max_examples=400)
+@given(rolled(_case, 80))
+def test_a_forecast_is_never_wrong(
+    case: tuple[Pod, list[Pod], NodeView, dict[str, int], dict[str, int], bool],
+) -> None:
+    """Whatever devices are given out the check decides as forecast; a refusal holds beside more pods, too."""
+    one, others, of_node, most, given_out, holds = case
+    expected = forecast(one, others, of_node, most)
+    decided = check(one, others, of_node, allocated=given_out, holds_devices=holds).admit
+
+    assert expected in (None, decided)
+    if expected is False:
+        more = [*others, pod("more", {"cpu": "1", GPU: "1"})]
+        assert not check(one, more, of_node, allocated=given_out, holds_devices=holds).admit
