@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numalign.analysis.circumstances import Amount
     from numalign.analysis.crash import Crash
     from numalign.analysis.loose import Loose
-    from numalign.analysis.matrix import Matrix
+    from numalign.analysis.matrix import Cell, Matrix
     from numalign.analysis.placement import Placement
     from numalign.analysis.refusal import Refusal
     from numalign.analysis.unpinned import Unpinned
@@ -101,7 +101,7 @@ def matrix_json(table: Matrix) -> Data:
                 "free": row.free,
                 "leastNodes": row.width,
                 "nodes": [
-                    {"numaNode": numa, "free": cell.free, "total": cell.total, "verdict": cell.verdict}
+                    {"numaNode": numa, "free": cell.free, "total": cell.total, "verdict": cell.verdict, **_bound(cell)}
                     for numa, cell in zip(table.nodes, row.cells, strict=True)
                 ],
                 **_apart(row.loose),
@@ -110,6 +110,12 @@ def matrix_json(table: Matrix) -> Data:
         ],
         "nodesWithAll": [numa for place, numa in enumerate(table.nodes) if table.fits(place)],
     }
+
+
+def _bound(cell: Cell) -> Data:
+    """Write what init containers leave on a node, and with which nodes its memory is used only."""
+    left: Data = {"left": cell.handed} if cell.handed else {}
+    return {**left, "together": list(ids(cell.group))} if cell.group else left
 
 
 def _apart(devices: Loose | None) -> Data:

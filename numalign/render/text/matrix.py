@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import reduce
-from operator import or_
 from typing import TYPE_CHECKING
 
 from numalign.model.resources import is_memory
@@ -19,6 +17,8 @@ if TYPE_CHECKING:
 
 SIGNS: dict[str, tuple[str, Style]] = {"enough": ("✓", "good"), "together": ("~", "warn"), "no": ("✗", "bad")}
 FROM_ANYWHERE = ": CPUs and devices may come from any"
+MAX_GROUPS_NAMED = 2
+"""How many sets of nodes that are used only together stand in a cell."""
 MAX_COLUMNS_APART = 4
 """How many NUMA nodes have a column each; more share one where they are alike."""
 
@@ -61,15 +61,8 @@ def matrix_notes(table: Matrix) -> Iterator[str]:
     counted = [row for row in table.rows if _counts(table, row)]
     if any(cell.verdict == "together" for row in counted for cell in row.cells):
         yield "~ is some, but less than what is asked"
-    handed = [row for row in table.rows if any(cell.handed for cell in row.cells)]
-    if handed:
-        tied = [
-            row.resource
-            for row in handed
-            if row in counted and any(_unused(row, cell) and not cell.group for cell in row.cells)
-        ]
-        why = f"; for {listed(tied)} it must use that node, too, so others are ✗" if tied else ""
-        yield f"+ is what the pod's init containers held and leave to the next one{why}"
+    if any(cell.handed for row in table.rows for cell in row.cells):
+        yield f"+ is what the pod's init containers held and leave to the next one{_tied(table)}"
     if table.policy == "none":
         yield f"policy none chooses no NUMA nodes{FROM_ANYWHERE * (len(counted) < len(table.rows))}"
     for row in table.rows:
@@ -77,10 +70,30 @@ def matrix_notes(table: Matrix) -> Iterator[str]:
             yield f"{row.resource}: {_counted(row.loose)}: {each_device(row.loose)}"
         if row.unplaced:
             yield f"{row.resource}: no plugin tells where these devices are, so any node does; {row.free} free in all"
-        bound = [place for place, cell in enumerate(row.cells) if cell.group and _unused(row, cell)]
-        if bound:
-            together = nodes_text(reduce(or_, (row.cells[place].group for place in bound)))
-            yield f"{row.resource}: {nodes_text(mask_of(table, bound))} ✗, as pods hold memory of {together} together"
+        for group in sorted({cell.group for cell in row.cells if cell.group and _unused(row, cell)}):
+            free = _amounts_of(row)(_free(table, row, group))
+            nodes = nodes_text(group)
+            yield f"{row.resource}: {nodes} ✗ one by one, as pods hold memory of them together: {free} free as a whole"
+
+
+def _tied(table: Matrix) -> str:
+    """Say of which resources a container must use the nodes that init containers leave some on: others are ✗."""
+    there: dict[int, list[str]] = {}
+    for row in table.rows:
+        if _counts(table, row) and any(_unused(row, cell) and not cell.group for cell in row.cells):
+            left = mask_of(table, (place for place, cell in enumerate(row.cells) if cell.handed))
+            there.setdefault(left, []).append(row.resource)
+    return "".join(
+        f"; for {listed(names)} it must use {nodes_text(left)}"
+        + (" at once, so none alone will do" if left & (left - 1) else ", too, so others are ✗")
+        for left, names in there.items()
+        if left
+    )
+
+
+def _free(table: Matrix, row: Row, nodes: int) -> int:
+    """Add up what some nodes have free."""
+    return sum(cell.free for numa, cell in zip(table.nodes, row.cells, strict=True) if nodes >> numa & 1)
 
 
 def _counts(table: Matrix, row: Row) -> bool:
@@ -132,7 +145,16 @@ def could_use(table: Matrix, row: Row) -> str:
     if row.cells and len(alone) == len(row.cells):
         return "any node"
     if alone:
-        return ("one of " if len(alone) > 1 else "") + nodes_text(mask_of(table, alone))
+        one = ("one of " if len(alone) > 1 else "") + nodes_text(mask_of(table, alone))
+        return " or ".join([one, *_wholes(table, row)])
     if not row.possible:
         return "nothing"
     return "no node alone" if table.policy == "single-numa-node" else "several nodes together"
+
+
+def _wholes(table: Matrix, row: Row) -> Iterator[str]:
+    """Name the nodes whose memory pods hold together and that have enough as a whole, where several may be used."""
+    groups = sorted({cell.group for cell in row.cells if cell.group and cell.verdict != "enough"})
+    enough = [one for one in groups if _free(table, row, one) >= row.requested]
+    if table.policy != "single-numa-node":
+        yield from (f"{nodes_text(one)} together" for one in enough[:MAX_GROUPS_NAMED])

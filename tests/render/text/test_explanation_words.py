@@ -332,8 +332,8 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
             1,
             [
                 (
-                    "+ is what the pod's init containers held and leave to the next one; for cpu it must use that "
-                    "node, too, so others are ✗"
+                    "+ is what the pod's init containers held and leave to the next one; for cpu it must use node "
+                    "1, too, so others are ✗"
                 )
             ],
             id="signs of a table that need words have them",

@@ -46,3 +46,43 @@ def test_what_the_node_as_a_whole_lacks_is_visible_in_rounded_amounts() -> None:
     assert (
         "why no more: memory: 9198Mi asked, 5807.4Mi of the node's 15005.0Mi taken by other pods, which leaves 9197.6Mi"
     ) in found
+
+
+@pytest.mark.parametrize(
+    ("name", "step", "expected"),
+    [
+        pytest.param(
+            "e2e-d-02954",
+            4,
+            [
+                "one of nodes 0-1 or nodes 2-3 together",
+                "memory: nodes 2-3 ✗ one by one, as pods hold memory of them together: 7.10Gi free as a whole",
+            ],
+            id="nodes that are used only together are no choice one by one, and one as a whole",
+        ),
+        pytest.param(
+            "e2e-d-00598",
+            4,
+            [
+                "node 5 or nodes 0-1 together or nodes 2-4 together",
+                "memory: nodes 0-1 ✗ one by one, as pods hold memory of them together: 57.4Gi free as a whole",
+                "memory: nodes 2-4 ✗ one by one, as pods hold memory of them together: 46.5Gi free as a whole",
+            ],
+            id="each set of nodes is told apart from the other",
+        ),
+        pytest.param(
+            "e2e-d-00598",
+            4,
+            [
+                (
+                    "+ is what the pod's init containers held and leave to the next one; for cpu it must use nodes "
+                    "0-1 at once, so none alone will do"
+                )
+            ],
+            id="CPUs that init containers leave on two nodes tie to both at once",
+        ),
+    ],
+)
+def test_a_table_says_which_nodes_go_only_together(name: str, step: int, expected: list[str]) -> None:
+    text = "\n".join(recorded(name, step))
+    assert [one for one in expected if one in text] == expected
