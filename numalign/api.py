@@ -15,7 +15,7 @@ from numalign.kubelet.config import IDEAL, KubeletConfig, MemoryReservation
 from numalign.kubelet.setup import Setup
 from numalign.model.machine import Machine
 from numalign.model.pod import Pod
-from numalign.render.json.data import Data
+from numalign.render.json import Data
 from numalign.results.admit import ContainerResult
 from numalign.results.admit import PodResult as _PodResult
 from numalign.results.compare import ComparedRow

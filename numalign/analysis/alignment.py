@@ -16,8 +16,8 @@ from itertools import combinations
 from operator import or_
 from typing import TYPE_CHECKING
 
+from numalign.analysis import Verdict, is_aligned, worst
 from numalign.analysis.holding import Holding, holding
-from numalign.analysis.verdict import Verdict, is_aligned, worst
 from numalign.model.resources import CPU, MEMORY, page_size
 from numalign.values import NamedTuple
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from numalign.errors import StartError
-from numalign.render.json.data import head
+from numalign.render.json import head
 from numalign.values import NamedTuple
 
 

@@ -14,7 +14,7 @@ from numalign.render.escape import guarded, halved, in_json, in_yaml, lines, pri
 if TYPE_CHECKING:
     from numalign.model.machine import Machine
     from numalign.render.ci.checks import Check
-    from numalign.render.json.data import Data
+    from numalign.render.json import Data
     from numalign.render.page.document import Document
 
 

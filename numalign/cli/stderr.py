@@ -6,14 +6,16 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from time import monotonic
-from typing import Self, TextIO, TypeVar
+from typing import TYPE_CHECKING, Self, TextIO, TypeVar
 
 import click
 
 from numalign.errors import InputError, Notice
 from numalign.exit_status import ExitStatus
-from numalign.notices import Level, level
 from numalign.render.escape import guarded, printable
+
+if TYPE_CHECKING:
+    from numalign.notices import Level
 
 MAX_PLACES_NAMED = 3
 """How many things a warning names; the rest it counts."""
@@ -66,6 +68,11 @@ def tell(notices: Iterable[Notice]) -> None:
 
     `-q` leaves notes out, `-qq` warnings, too.
     """
+    notices = tuple(notices)
+    if not notices:
+        return
+    from numalign.notices import level
+
     hidden = _hidden()
     about: dict[tuple[Level, str], list[str]] = {}
     for notice in notices:

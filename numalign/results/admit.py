@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from numalign.analysis.verdict import is_aligned, worst
+from numalign.analysis import is_aligned, worst
 from numalign.model.cpuset import format_set, ids
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
+    from numalign.analysis import Verdict
     from numalign.analysis.alignment import Alignment
     from numalign.analysis.apart import Apart
     from numalign.analysis.closeness import Neighbours
     from numalign.analysis.floating import Cause
     from numalign.analysis.holding import Holding
     from numalign.analysis.refusal import Refusal
-    from numalign.analysis.verdict import Verdict
     from numalign.errors import Notice
     from numalign.kubelet.admission import Session, Stage
     from numalign.kubelet.setup import Setup

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from numalign.analysis.verdict import Verdict, is_aligned, worst
+from numalign.analysis import Verdict, is_aligned, worst
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from numalign.errors import InputError, Notice
 from numalign.kubelet.config import KubeletConfig
-from numalign.kubelet.proposals.names import FEEDBACK_POLICIES
+from numalign.kubelet.proposals import FEEDBACK_POLICIES
 from numalign.kubelet.proposals.per_pod import choice
 from numalign.kubelet.proposals.table import FEEDBACK, PER_POD_POLICY, PREFERRED_SETS, with_proposals
 from numalign.kubelet.releases.release import Kubelet, Proposal, version_text

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from numalign.errors import InputError, Notice
 from numalign.kubelet.config import IDEAL, KubeletConfig
-from numalign.kubelet.proposals.names import FEEDBACK_POLICIES
+from numalign.kubelet.proposals import FEEDBACK_POLICIES
 from numalign.kubelet.releases.release import Kubelet, version_text
 from numalign.kubelet.releases.table import LATEST, first_with_setting
 from numalign.kubelet.setup import Base, Setup

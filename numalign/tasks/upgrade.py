@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from numalign.analysis import WORST_FIRST
 from numalign.analysis.compare.upgrade import Run, TriedDifference, decision, run, tried_differences
-from numalign.analysis.verdict import WORST_FIRST
 from numalign.analysis.whatif.situation import Situation, arrivals
 from numalign.errors import InputError, Notice
 from numalign.kubelet.proposals.table import with_proposals

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from numalign.analysis.whatif.situation import ContainerAmounts, with_amounts
 from numalign.errors import InputError
-from numalign.model.apiserver.amounts import amount
+from numalign.model.apiserver import amount
 from numalign.model.quantity import QuantityError
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from numalign.analysis import worst
 from numalign.analysis.alignment import (
     Alignment,
     Part,
@@ -17,7 +18,6 @@ from numalign.analysis.alignment import (
 )
 from numalign.analysis.floating import Cause, Lack, cause
 from numalign.analysis.holding import holding
-from numalign.analysis.verdict import worst
 from numalign.kubelet.admission import Outcome
 from numalign.kubelet.config import KubeletConfig
 from numalign.model.apiserver.defaulting import read_pod

@@ -18,12 +18,15 @@ SELDOM = {
     "numalign.kubelet.proposals.table",
     "numalign.kubelet.releases.gate_names",
     "numalign.kubelet.releases.until_1_31",
+    "numalign.kubelet.topology.merge.best_set",
+    "numalign.kubelet.topology.merge.limits",
+    "numalign.notices",
     "numalign.sources.kubelet.configuration",
     "numalign.sources.pods.counts",
     "numalign.sources.pods.templates",
 }
 """What few pods or configurations need."""
-MAX_MODULES = 135
+MAX_MODULES = 123
 """Modules of numalign that one admission may import; each costs a tenth of a millisecond or more."""
 POD = str(PODS / "announcement.yaml")
 

@@ -12,14 +12,13 @@ from math import prod
 
 from numalign.analysis.limits import MAX_COMBINATIONS_SHOWN
 from numalign.analysis.merging import Entry
+from numalign.kubelet.proposals import FEEDBACK_POLICIES
 from numalign.kubelet.proposals.feedback_policies import FEEDBACK
-from numalign.kubelet.proposals.names import FEEDBACK_POLICIES
 from numalign.kubelet.proposals.table import with_proposals
 from numalign.kubelet.releases.release import Kubelet
 from numalign.kubelet.releases.table import LATEST
 from numalign.kubelet.topology.hints import CANNOT_FIT, HintList, ProviderAnswer, TopologyHint, masks_by_width
-from numalign.kubelet.topology.merge.combination import combine
-from numalign.kubelet.topology.merge.lists import numa_info
+from numalign.kubelet.topology.merge.lists import combine, numa_info
 from numalign.kubelet.topology.policy import explicit
 from numalign.values import NamedTuple
 

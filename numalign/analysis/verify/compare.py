@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
+from numalign.analysis import Verdict as PlannedVerdict
 from numalign.analysis.alignment import Alignment
 from numalign.analysis.holding import Holding
-from numalign.analysis.verdict import Verdict as PlannedVerdict
 from numalign.analysis.verify.observed import Group, Observed, Thread
 from numalign.model.cpuset import format_set, ids
 from numalign.model.words import few_of

@@ -13,7 +13,7 @@ from numalign.cli.printing import print_data, print_document
 from numalign.cli.stderr import Progress, say, tell
 from numalign.errors import InputError, Notice
 from numalign.exit_status import ExitStatus
-from numalign.render.json.data import Data
+from numalign.render.json import Data
 from numalign.render.page.document import Document, Line
 from numalign.render.text import compare as view
 from numalign.render.text import upgrade as upgrade_view

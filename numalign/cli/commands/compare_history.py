@@ -12,7 +12,7 @@ from numalign.cli.stderr import report, tell
 from numalign.exit_status import ExitStatus
 from numalign.kubelet.releases.release import Kubelet
 from numalign.model.machine import Machine
-from numalign.render.json.data import Data
+from numalign.render.json import Data
 from numalign.render.page.document import Document, Line, Table
 from numalign.results.compare import Scene, UpgradeResult
 from numalign.tasks.setup import LoadedPods, LoadedSetup

@@ -11,7 +11,7 @@ from numalign.cli.printing import print_data, print_document, print_machine, pri
 from numalign.cli.stderr import say, tell
 from numalign.errors import HostError, InputError
 from numalign.exit_status import ExitStatus
-from numalign.render.json.data import head
+from numalign.render.json import head
 from numalign.tasks.discover import capture, discover
 from numalign.tasks.setup import load_machine
 

@@ -18,7 +18,7 @@ from numalign.kubelet.releases.release import Version
 from numalign.kubelet.releases.table import NEWEST, kubelet, parse_version
 from numalign.kubelet.setup import Setup
 from numalign.render.escape import in_json
-from numalign.render.json.data import Data
+from numalign.render.json import Data
 from numalign.render.json.replay import replay_json
 from numalign.sources.recorded import scenario
 from numalign.tasks.replay import replay

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from numalign.kubelet.proposals.names import FEEDBACK_POLICIES
+from numalign.kubelet.proposals import FEEDBACK_POLICIES
 from numalign.kubelet.releases.early_merge import NOTHING_BETTER, best_of_2019, combinations
 from numalign.kubelet.releases.release import Combine, Kubelet, Proposal
 from numalign.kubelet.topology.hints import HintList, ProviderAnswer, TopologyHint
 from numalign.kubelet.topology.manager import Merge
-from numalign.kubelet.topology.merge.combination import combine, combine_2019
-from numalign.kubelet.topology.merge.lists import NUMAInfo, merge_lists
+from numalign.kubelet.topology.merge.lists import NUMAInfo, combine, combine_2019, merge_lists
 from numalign.kubelet.topology.policy import explicit, filter_answers
 
 

@@ -7,7 +7,7 @@ policy of its own. `numalign/topology-scope: pod` chooses the scope. Honoured on
 from __future__ import annotations
 
 from numalign.errors import InputError
-from numalign.kubelet.proposals.names import FEEDBACK_POLICIES
+from numalign.kubelet.proposals import FEEDBACK_POLICIES
 from numalign.kubelet.releases.release import Kubelet, Proposal
 from numalign.kubelet.topology.manager import TopologyManager
 from numalign.kubelet.topology.options import POLICIES, SCOPES

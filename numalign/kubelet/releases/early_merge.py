@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 from numalign.kubelet.topology.hints import CANNOT_FIT, HintList, ProviderAnswer, TopologyHint, masks_by_width
 from numalign.kubelet.topology.manager import Merge
-from numalign.kubelet.topology.merge.combination import intersection
-from numalign.kubelet.topology.merge.lists import NUMAInfo
+from numalign.kubelet.topology.merge.lists import NUMAInfo, intersection
 from numalign.kubelet.topology.policy import (
     DO_NOT_CARE,
     IMPOSSIBLE,

@@ -42,7 +42,7 @@ from numalign.kubelet.releases.release import (
     without_gate,
 )
 from numalign.kubelet.releases.v1_32 import V1_32
-from numalign.kubelet.topology.merge.combination import combine_2019
+from numalign.kubelet.topology.merge.lists import combine_2019
 
 V1_16 = V1_32._replace(
     version=(1, 16),

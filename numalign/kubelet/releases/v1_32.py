@@ -16,7 +16,7 @@ from numalign.kubelet.pod_level import as_containers, complete_in_1_32, names_cp
 from numalign.kubelet.reading import Gates, PodReading, Serve, as_written, requests_of_app_status
 from numalign.kubelet.releases.release import Gate, Kubelet, MergeRules, Option
 from numalign.kubelet.topology import scope_container, scope_pod
-from numalign.kubelet.topology.merge.combination import combine
+from numalign.kubelet.topology.merge.lists import combine
 from numalign.kubelet.topology.options import LEVELS as TOPOLOGY_LEVELS
 from numalign.kubelet.topology.options import POLICIES, not_enabled_until_1_32
 from numalign.kubelet.topology.policy import merge, single_numa_filter

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final, Never
 
 from numalign.errors import InputError
-from numalign.model.apiserver.amounts import Known, Quantities, amount, amounts
+from numalign.model.apiserver import Known, Quantities, amount, amounts
 from numalign.model.pod import NO_STATUS, Container, ContainerKind, Manifest, Pod, PodLevel, PodStatus, QoS
 
 _NOTHING: Final[Mapping[str, Never]] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from numalign.model.apiserver.amounts import amount
+from numalign.model.apiserver import amount
 from numalign.model.apiserver.fields import POD, Fields, ListOf, MapOf, Schema
 from numalign.model.path import child
 from numalign.model.quantity import QuantityError

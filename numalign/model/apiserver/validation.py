@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from numalign.model.apiserver.amounts import amount
+from numalign.model.apiserver import amount
 from numalign.model.apiserver.defaulting import containers_of
 from numalign.model.apiserver.types import Problem, misfits, shown
 from numalign.model.path import child

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from numalign.render.ci.checks import Check, Level, fingerprinted
 from numalign.render.escape import lines
-from numalign.render.json.data import Data
+from numalign.render.json import Data
 
 _SEVERITIES: Mapping[Level, str] = {"error": "critical", "warning": "major", "notice": "info"}
 

@@ -9,7 +9,7 @@ from numalign import __version__
 from numalign.render.ci.checks import Check, Level, Problem, fingerprinted
 from numalign.render.ci.rules import plain, rule_text
 from numalign.render.escape import lines
-from numalign.render.json.data import Data
+from numalign.render.json import Data
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS: Mapping[Level, str] = {"error": "error", "warning": "warning", "notice": "note"}

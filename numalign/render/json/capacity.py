@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from numalign.render.json.data import head, warnings
+from numalign.render.json import head, warnings
 
 if TYPE_CHECKING:
     from numalign.errors import Notice

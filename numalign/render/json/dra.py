@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from numalign.dra.writing import Written, written_class, written_slice
 from numalign.model.cpuset import format_set
-from numalign.render.json.data import head, warnings
+from numalign.render.json import head, warnings
 
 if TYPE_CHECKING:
     from numalign.dra.changes import ClaimChange

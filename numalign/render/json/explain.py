@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from numalign.model.cpuset import ids
 from numalign.model.quantity import NANO
+from numalign.render.json import Data, head, warnings
 from numalign.render.json.admit import claims_of, pod_json, setup_json
-from numalign.render.json.data import Data, head, warnings
 from numalign.render.text.alignment import cause_text
 from numalign.render.text.amounts import quantity_text
 from numalign.render.text.because import because, unaligned

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from numalign.model.cpuset import format_set
+from numalign.render.json import Data
 from numalign.render.json.admit import blocks_json, cpus_json, hint_json, holding_json
-from numalign.render.json.data import Data
 
 if TYPE_CHECKING:
     from numalign.kubelet.topology.hints import TopologyHint

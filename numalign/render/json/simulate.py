@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from numalign.render.json.data import Data, head, warnings
+from numalign.render.json import Data, head, warnings
 from numalign.results.simulate import NamedRun, SimulateResult
 from numalign.scheduler.simulate.report import PodRow
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from numalign.kubelet.releases.release import version_text
 from numalign.model.cpuset import format_set, ids
+from numalign.render.json import Data, head, warnings
 from numalign.render.json.admit import holding_json, settings_json
-from numalign.render.json.data import Data, head, warnings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

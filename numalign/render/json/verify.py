@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from numalign.analysis.verify.compare import pages
 from numalign.model.cpuset import format_set, ids
-from numalign.render.json.data import Data, head, warnings
+from numalign.render.json import Data, head, warnings
 from numalign.render.json.status import findings_json
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from numalign.render.json.data import Data, head
+from numalign.render.json import Data, head
 from numalign.render.page.document import Document, Line, Styled, Table
 from numalign.results.about import About, HostCheck
 

@@ -11,10 +11,10 @@ from numalign.model.words import few_of
 from numalign.render.text.amounts import amount_text, listed, nodes_text
 
 if TYPE_CHECKING:
+    from numalign.analysis import Verdict
     from numalign.analysis.alignment import Alignment, Part, TooLarge
     from numalign.analysis.apart import Chosen, Wanted
     from numalign.analysis.floating import Cause, Lack
-    from numalign.analysis.verdict import Verdict
     from numalign.model.pod import QoS
     from numalign.render.page.document import Line
     from numalign.results.admit import ContainerResult, PodResult

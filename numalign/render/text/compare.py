@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, cast
 
 from numalign.kubelet.releases.release import version_text
 from numalign.model.resources import is_memory
+from numalign.render.json import Data, head, warnings
 from numalign.render.json.admit import claims_of, pod_json, setup_json
-from numalign.render.json.data import Data, head, warnings
 from numalign.render.page.document import NOTHING, Cell, Document, Line, Styled, Table
 from numalign.render.text.admit import hint_text, labels, machine_line
 from numalign.render.text.amounts import amount_text, nodes_text

@@ -14,8 +14,8 @@ from numalign.kubelet.config import FIELD_NAMES, KubeletConfig, MemoryReservatio
 from numalign.kubelet.releases.release import version_text
 from numalign.model.cpuset import format_set
 from numalign.render.escape import guarded, printable
+from numalign.render.json import Data, head, warnings
 from numalign.render.json.admit import setup_json
-from numalign.render.json.data import Data, head, warnings
 from numalign.render.json.status import findings_json
 from numalign.render.page.document import Document, Line, Table
 from numalign.render.text.status import stopped

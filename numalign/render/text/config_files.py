@@ -10,7 +10,7 @@ from numalign.analysis.config.suggest import Suggestion
 from numalign.kubelet.config import FIELD_NAMES
 from numalign.model.cpuset import format_set, parse
 from numalign.model.machine import Machine
-from numalign.render.json.data import Data
+from numalign.render.json import Data
 from numalign.render.text.config import file_text, suggestion_head, suggestion_json, suggestion_lines
 
 _OWN: Final = ("cpuManagerPolicy", "topologyManagerPolicy", "reservedSystemCPUs", "apiVersion", "kind")

@@ -7,8 +7,8 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from numalign.analysis.limits import MAX_ALLOCATIONS_SHOWN, MAX_COMBINATIONS_SHOWN
+from numalign.render.json import Data
 from numalign.render.json.admit import hint_json
-from numalign.render.json.data import Data
 from numalign.render.page.document import Cell, Line, Styled, Table
 from numalign.render.text.amounts import nodes_text
 from numalign.render.text.hint_policies import announced_hint

@@ -20,9 +20,9 @@ from numalign.render.text.refusal.why import why
 from numalign.render.text.tables import tables
 
 if TYPE_CHECKING:
+    from numalign.analysis import Verdict
     from numalign.analysis.placement import Placement
     from numalign.analysis.refusal import Refusal
-    from numalign.analysis.verdict import Verdict
     from numalign.errors import StartError
     from numalign.kubelet.config import KubeletConfig
     from numalign.model.machine import Machine

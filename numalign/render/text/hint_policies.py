@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from numalign.kubelet.proposals.names import FEEDBACK_POLICIES
+from numalign.kubelet.proposals import FEEDBACK_POLICIES
 from numalign.kubelet.releases.release import version_text
+from numalign.render.json import Data, head
 from numalign.render.json.admit import hint_json
-from numalign.render.json.data import Data, head
 from numalign.render.page.document import Cell, Document, Line, Styled, Table
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from numalign.analysis.lint.finding import reaches
 from numalign.render.ci.checks import Check, Level, Problem
-from numalign.render.json.data import Data, head, warnings
+from numalign.render.json import Data, head, warnings
 from numalign.render.page.document import Document, Line, Style
 
 if TYPE_CHECKING:

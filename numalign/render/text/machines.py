@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from numalign.render.json.data import Data, head
+from numalign.render.json import Data, head
 from numalign.render.page.document import Document, Line, Table
 from numalign.render.text.amounts import bytes_text
 

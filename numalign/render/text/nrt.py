@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from numalign.model.quantity import NANO
-from numalign.render.json.data import head, warnings
+from numalign.render.json import head, warnings
 from numalign.render.page.document import Cell, Document, Line, Styled, Table
 from numalign.render.text.amounts import amount_text
 from numalign.scheduler.nrt.manifest import manifest

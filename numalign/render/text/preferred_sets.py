@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from numalign.model.cpuset import ids
+from numalign.render.json import Data, head
 from numalign.render.json.admit import hint_json
-from numalign.render.json.data import Data, head
 from numalign.render.page.document import Document, Line, Table
 from numalign.render.text.amounts import nodes_text
 from numalign.render.text.hint_policies import short_hint

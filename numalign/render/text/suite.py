@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numalign.render.ci.checks import Check, Problem
-from numalign.render.json.data import Data, head
+from numalign.render.json import Data, head
 from numalign.render.page.document import Document, Line, Styled, Table
 from numalign.results.suite import SuiteResult
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from numalign.kubelet.releases.release import version_text
+from numalign.render.json import Data, head, warnings
 from numalign.render.json.admit import pod_json, settings_json
-from numalign.render.json.data import Data, head, warnings
 from numalign.render.page.document import NOTHING, Cell, Document, Line, Styled, Table
 from numalign.render.text.admit import COLUMNS, header, pod_rows
 

@@ -9,8 +9,8 @@ from numalign.render.text.alignment import WORDS
 from numalign.render.text.amounts import nodes_text
 
 if TYPE_CHECKING:
+    from numalign.analysis import Verdict
     from numalign.analysis.alignment import Alignment
-    from numalign.analysis.verdict import Verdict
 
 
 def verdict_cell(judged: Alignment) -> Cell:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from numalign.model.apiserver.amounts import amount
+from numalign.model.apiserver import amount
 from numalign.scheduler.kai.demands import filter_acts
 from numalign.scheduler.kai.evaluate import ZoneAmounts
 from numalign.scheduler.kai.topology import KaiTopology

@@ -14,7 +14,7 @@ from numalign.errors import InputError
 from numalign.sources.cluster.stream import HEAD_BYTES, Item, Rejoined, is_json, items
 from numalign.sources.pods.files import documents_of, readable_documents
 from numalign.sources.pods.pod_objects import Carrier, Thing, carriers_of, things_of
-from numalign.sources.text.found import Found
+from numalign.sources.text import Found
 from numalign.sources.text.yaml import MAX_INPUT, STDIN, Document, FilePath, iter_documents
 from numalign.values import NamedTuple
 

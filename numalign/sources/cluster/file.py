@@ -9,7 +9,7 @@ from typing import Final
 from numalign.errors import InputError, Notice, NumalignError
 from numalign.kubelet.config import FIELD_NAMES, IDEAL
 from numalign.kubelet.setup import Setup
-from numalign.model.apiserver.amounts import amounts
+from numalign.model.apiserver import amounts
 from numalign.model.quantity import QuantityError
 from numalign.scheduler.node import ClusterNode, Fleet
 from numalign.scheduler.resources import Amounts

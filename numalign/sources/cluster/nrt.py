@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from numalign.errors import Notice
-from numalign.model.apiserver.amounts import amount
+from numalign.model.apiserver import amount
 from numalign.model.quantity import QuantityError
 from numalign.scheduler.nrt.findings import doubled_zones, findings
 from numalign.scheduler.nrt.manifest import KIND

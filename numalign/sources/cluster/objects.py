@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping
 from typing import Final
 
 from numalign.errors import InputError
-from numalign.model.apiserver.amounts import amounts
+from numalign.model.apiserver import amounts
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.machine import Taint
 from numalign.model.pod import Pod

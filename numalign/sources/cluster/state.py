@@ -15,7 +15,7 @@ from numalign.kubelet.memory.state import Block, MemoryState
 from numalign.kubelet.node import Node, NodeState, empty_state
 from numalign.kubelet.setup import Setup
 from numalign.model import cpuset
-from numalign.model.apiserver.amounts import amount
+from numalign.model.apiserver import amount
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.machine import Taint
 from numalign.model.pod import Pod

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Final, Protocol
 
 from numalign.errors import InputError
-from numalign.sources.text.bounds import MAX_DEPTH
+from numalign.sources.text import MAX_DEPTH
 from numalign.values import NamedTuple
 
 PIECE_BYTES: Final = 4 << 20

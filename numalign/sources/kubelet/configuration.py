@@ -83,7 +83,7 @@ def _found(path: FilePath) -> Found:
             return wrappers.find(documents, name)
         refusal: InputError | None = None
     except InputError as error:
-        from numalign.sources.text.templates import explained
+        from numalign.sources.pods.files import explained
 
         documents, refusal = [], explained(error, name)
     flags = flags_of_file(str(path))

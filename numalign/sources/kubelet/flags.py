@@ -11,13 +11,12 @@ from typing import Any
 
 from numalign.errors import InputError
 from numalign.kubelet.config import KubeletConfig, MemoryReservation
-from numalign.kubelet.proposals.names import FEEDBACK_POLICIES
+from numalign.kubelet.proposals import FEEDBACK_POLICIES
 from numalign.kubelet.topology.options import POLICIES, SCOPES
 from numalign.model import cpuset, quantity
 from numalign.model.cpuset import CPUSetError
 from numalign.model.gotext import ConversionError, parse_bool, parse_int
 from numalign.model.quantity import QuantityError
-from numalign.model.words import nearest
 
 CPU_POLICIES = ("none", "static")
 MEMORY_POLICIES = ("None", "Static", "BestEffort")
@@ -77,6 +76,8 @@ def _choice(*known: str, beyond: tuple[str, ...] = ()) -> Callable[[str, str], s
 
     def read(text: str, where: str) -> str:
         if text and text not in known and text not in beyond:
+            from numalign.model.words import nearest
+
             near = nearest(text, known) if len(text) > 4 else None
             if near:
                 raise InputError(f'there is no "{text}"; did you mean {near}?', where)

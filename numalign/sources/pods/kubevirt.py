@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from numalign.model.apiserver.amounts import amount
+from numalign.model.apiserver import amount
 from numalign.model.path import child
 from numalign.model.quantity import MEBI, NANO, QuantityError, canonical, from_int
 from numalign.model.resources import hugepages

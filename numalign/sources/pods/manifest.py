@@ -11,11 +11,11 @@ from numalign.errors import InputError, Notice
 from numalign.model.path import child
 from numalign.model.pod import Pod
 from numalign.sources.pods import files
+from numalign.sources.pods.files import explained
 from numalign.sources.pods.notes import no_pod_in, notes_of, podless
 from numalign.sources.pods.pod_objects import Carrier, Found, owner_name, search
 from numalign.sources.pods.shapes import Template
-from numalign.sources.text.found import EMPTY
-from numalign.sources.text.templates import explained
+from numalign.sources.text import EMPTY
 from numalign.sources.text.yaml import Document, FilePath, Place, load_file
 from numalign.values import NamedTuple
 

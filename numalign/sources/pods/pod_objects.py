@@ -12,8 +12,8 @@ from numalign.model.apiserver.types import Problem, misfits
 from numalign.model.apiserver.validation import validate
 from numalign.model.path import child
 from numalign.model.pod import Pod
+from numalign.sources.pods.files import SourceError
 from numalign.sources.pods.shapes import Template, joined
-from numalign.sources.text.templates import SourceError
 from numalign.sources.text.yaml import Document
 from numalign.values import NamedTuple
 

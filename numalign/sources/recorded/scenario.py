@@ -13,7 +13,7 @@ from numalign.errors import InputError, StartError
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.releases.release import Version
 from numalign.kubelet.releases.table import parse_version
-from numalign.model.apiserver.amounts import Known
+from numalign.model.apiserver import Known
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.machine import Machine
 from numalign.model.pod import Pod

@@ -1,1 +1,36 @@
-"""YAML and JSON with bounds and line numbers, and typed getters over what they hold."""
+"""YAML and JSON with bounds and line numbers, and typed getters over what they hold.
+
+Here is what their readers share: how much a file that people write may ask of them, and what they make of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from numalign.values import NamedTuple
+
+MAX_DEPTH: Final = 200
+"""Deepest nesting of lists and mappings."""
+MAX_EXPANDED: Final = 200_000
+"""Most nodes that the aliases of one document may stand for."""
+MAX_VALUES: Final = 5_000_000
+"""Most values and keys of one document; a dump of 64 MiB has three to four million."""
+MAX_DOCUMENTS: Final = 1_000_000
+"""Most documents of one file."""
+MAX_YAML_VALUES: Final = 1_000_000
+"""Most values and keys of one document in YAML, twenty times as slow to read as JSON: some three seconds."""
+
+EMPTY: Final[dict[str, Any]] = {}
+"""Every empty mapping of every document: nobody changes what was read, and there may be millions."""
+
+
+class Found(NamedTuple):
+    """One document of a text."""
+
+    data: Any
+    line: int
+    """On which its content begins."""
+    text: str
+    """The document itself."""
+    text_line: int
+    """On which `text` begins."""

@@ -7,8 +7,7 @@ import re
 from typing import Any, Final, NoReturn
 
 from numalign.errors import InputError
-from numalign.sources.text.bounds import MAX_DEPTH, MAX_DOCUMENTS, MAX_VALUES
-from numalign.sources.text.found import EMPTY, Found
+from numalign.sources.text import EMPTY, MAX_DEPTH, MAX_DOCUMENTS, MAX_VALUES, Found
 
 _BLANK: Final = re.compile(r"[ \t\r\n]*")
 _STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"')

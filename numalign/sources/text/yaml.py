@@ -16,8 +16,7 @@ from typing import Any, Final
 
 from numalign.errors import InputError
 from numalign.model.path import child
-from numalign.sources.text.bounds import MAX_DEPTH
-from numalign.sources.text.found import Found
+from numalign.sources.text import MAX_DEPTH, Found
 
 MAX_DOCUMENT: Final = 64 << 20
 """Largest document in bytes."""

@@ -26,8 +26,7 @@ from yaml.events import (
 
 from numalign.errors import InputError
 from numalign.model.gotext import number_text
-from numalign.sources.text.bounds import MAX_DEPTH, MAX_DOCUMENTS, MAX_EXPANDED, MAX_VALUES, MAX_YAML_VALUES
-from numalign.sources.text.found import EMPTY, Found
+from numalign.sources.text import EMPTY, MAX_DEPTH, MAX_DOCUMENTS, MAX_EXPANDED, MAX_VALUES, MAX_YAML_VALUES, Found
 
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _NOT_TEXT: Final = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -14,8 +14,6 @@ from math import comb
 from typing import Final
 
 from numalign.kubelet.topology.hints import CANNOT_FIT, HintFamily, Hints, MaskSet, SocketAlignment, TopologyHint
-from numalign.kubelet.topology.merge.best_set import Anything, closest, lowest
-from numalign.kubelet.topology.merge.limits import and_of_sets, in_every_set, leaves_out
 from numalign.kubelet.topology.merge.lists import NUMAInfo
 from numalign.model.cpuset import NUMAMask
 
@@ -137,6 +135,9 @@ def best_member(
     order = [node for node in range(nodes.bit_length()) if nodes >> node & 1]
     if comb(len(order), width) <= MAX_MASKS_TRIED:
         return _best_of(map(sum, combinations([1 << node for node in order], width)), numa, holds)
+    from numalign.kubelet.topology.merge.best_set import closest, lowest
+    from numalign.kubelet.topology.merge.limits import in_every_set
+
     limits = in_every_set(sets, order, width, sockets)
     if numa is None or numa.distances is None:
         return lowest(order, width, limits)
@@ -193,6 +194,9 @@ def _size_key(width: int, target: int) -> tuple[int, int]:
 
 def _smallest_and(sets: Sequence[MaskSet], common: NUMAMask, width: int, numa: NUMAInfo) -> NUMAMask | None:
     """Return the best AND of one mask from each set with exactly `width` nodes, or None."""
+    from numalign.kubelet.topology.merge.best_set import Anything, closest, lowest
+    from numalign.kubelet.topology.merge.limits import and_of_sets, leaves_out
+
     order = [node for node in range(common.bit_length()) if common >> node & 1]
 
     def holds(mask: NUMAMask) -> bool:
