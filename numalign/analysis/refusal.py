@@ -13,6 +13,7 @@ from typing import Literal
 from numalign.analysis.circumstances import Amount, Circumstances, amounts, circumstances, joined, together_width
 from numalign.analysis.crash import Crash, crash
 from numalign.analysis.matrix import Matrix, Row, matrix
+from numalign.analysis.rest import Rest, rest
 from numalign.analysis.whatif.situation import with_amounts
 from numalign.kubelet import node as twin
 from numalign.kubelet.admission import Outcome, admit
@@ -69,6 +70,8 @@ class Refusal(NamedTuple):
     """With `never`, how an empty machine refuses it, where that says more."""
     mended: Refusal | None = None
     """How the pod is refused once its odd numbers are mended: parts of a core, parts of a byte."""
+    rest: Rest | None = None
+    """What the message counts, where that is not what is asked."""
 
     @property
     def resources(self) -> tuple[str, ...]:
@@ -167,6 +170,7 @@ def taken_apart(outcome: Outcome) -> Refusal:
         around=around,
         also=also,
         crash=fatal,
+        rest=rest(outcome),
     )
 
 

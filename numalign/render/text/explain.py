@@ -16,6 +16,7 @@ from numalign.render.text.changes import Advice, changes_lines
 from numalign.render.text.details import alternatives_lines, details
 from numalign.render.text.hardware import CLOSENESS
 from numalign.render.text.refusal.crash import first_of_all
+from numalign.render.text.refusal.short import rest_text
 from numalign.render.text.refusal.why import why
 from numalign.render.text.tables import tables
 
@@ -102,6 +103,7 @@ def explanation(
         *(Line(f"  {text}", "bold") for text in why(told.refusal, told.besides)),
         *(Line(f"  {text}", "bold") for text in next_in_the_way(told)),
         Line(f"  {_kubelet_says(told.refusal, several=told.containers > 1)}"),
+        *(Line(f"  {text}") for text in (rest_text(told.refusal),) if text),
         *tables(told),
         *changes_lines(config, told, advice),
     ]

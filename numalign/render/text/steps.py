@@ -103,4 +103,6 @@ def _of_each(sentence: str, part: Part) -> str:
 
 def bare(sentence: str) -> str:
     """Leave out of a sentence when and for which container it holds."""
-    return re.sub(r"^(?:with that mended|on an empty machine|container \S+)(?:, container \S+)?: ", "", sentence)
+    return re.sub(
+        r"^(?:with that mended|(?:even )?on an empty machine|container \S+)(?:, container \S+)?: ", "", sentence
+    )

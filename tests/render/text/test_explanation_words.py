@@ -149,6 +149,15 @@ def test_devices_that_a_table_cannot_place_stand_below_it(devices: tuple[Device,
     assert [line for line in text if line in expected] == expected, "\n".join(text)
 
 
+def test_numbers_of_the_kubelet_that_are_those_of_the_request_need_no_word() -> None:
+    assert not [line for line in recorded("e2e-d-00413", 1) if line.startswith("its numbers")]
+
+
+def test_what_a_node_cannot_give_is_told_once() -> None:
+    text = recorded("lifecycle-d-00241", 3)
+    assert len([line for line in text if line.startswith("with that mended, container c1: memory: ")]) == 1
+
+
 def test_a_sign_that_no_table_has_is_not_explained() -> None:
     assert not [line for line in explained(FULL, pod("p", 3), on=HYPER) if line.startswith("~")]
 
@@ -430,6 +439,40 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
             id="of devices that lie apart it is told how many, and of the other containers where they are",
         ),
         pytest.param(
+            "e2e-d-02759",
+            6,
+            [
+                (
+                    "its numbers are those of the rest: of 7 amd.com/gpu that container c0 asks for it had 2 from init "
+                    "containers"
+                )
+            ],
+            id="numbers of the kubelet's message: what init containers leave is had before",
+        ),
+        pytest.param(
+            "e2e-d-01909",
+            0,
+            [
+                (
+                    "its numbers are those of the rest: of 34 cpu that container c1 asks for it had 4 on node 0, "
+                    "chosen "
+                    "for it"
+                )
+            ],
+            id="numbers of the kubelet's message: CPUs of the chosen nodes are had before",
+        ),
+        pytest.param(
+            "e2e-d-02421",
+            1,
+            [
+                (
+                    "even on an empty machine: hugepages-1Gi: 1Gi asked, and the node has none (to have them, boot it "
+                    "with hugepagesz=1G and hugepages=1 at least)"
+                )
+            ],
+            id="what an empty machine lacks is lacking now, too",
+        ),
+        pytest.param(
             "e2e-d-00413",
             1,
             [
@@ -489,4 +532,4 @@ def test_a_pod_of_which_nothing_is_tied_to_nodes_has_no_tick() -> None:
 def test_what_the_machine_never_has_is_not_told_again_of_an_empty_one() -> None:
     text = recorded("e2e-d-02132", 4)
     assert any(" never has more than 2, and has 0 free now " in line for line in text)
-    assert not [line for line in text if line.startswith("on an empty machine")]
+    assert not [line for line in text if line.startswith("even on an empty machine")]

@@ -164,10 +164,11 @@ def with_gpus(*devices: Device) -> Machine:
                 "memory: 16Gi asked, 17Gi free in all (node 0: 8Gi of 14Gi, node 1: 9Gi of 15Gi)",
                 ("memory is held already on node 0 alone (by a) and node 1 alone (by b), so these cannot be combined"),
                 "so what is asked has to fit one of these: node 1 (9Gi memory free), node 0 (8Gi memory free)",
-                "on an empty machine: cpu: 1 asked: fits one node, which has 4 at most",
-                "on an empty machine: memory: 16Gi asked: takes 2 nodes, as one has 15Gi at most",
+                "even on an empty machine: cpu: 1 asked: fits one node, which has 4 at most",
+                "even on an empty machine: memory: 16Gi asked: takes 2 nodes, as one has 15Gi at most",
                 (
-                    "on an empty machine: policy restricted wants each on as few nodes as it could do with, and all of "
+                    "even on an empty machine: policy restricted wants each on as few nodes as it could do with, and "
+                    "all of "
                     "them on the same nodes"
                 ),
             ],

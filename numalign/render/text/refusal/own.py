@@ -69,7 +69,7 @@ def _told_already(left: Handed, row: Row, refusal: Refusal) -> bool:
     if refusal.stage in ("policy", "merge") and not is_bytes(row.resource) and tied_to(refusal) is None:
         return True
     short = row.free + left.amount < row.requested and refusal.around.cores is None
-    return short or (row.resource == CPU and tied_to(refusal) is not None)
+    return short or tied_to(refusal) is not None
 
 
 def _left(one: Handed, row: Row, several: bool, refusal: Refusal) -> str:

@@ -92,6 +92,17 @@ def _cannot_be_used(row: Row, refusal: Refusal) -> Iterator[str]:
         yield f"{row.resource}: but it is not free on the nodes where the container's other resources have to be"
 
 
+def rest_text(refusal: Refusal) -> str:
+    """Say what the numbers in the kubelet's message are, where they are not those of the request; empty: they are."""
+    found = refusal.rest
+    if found is None:
+        return ""
+    sockets = "the sockets of " * found.by_socket
+    first = f"on {sockets}{nodes_text(found.nodes)}, chosen for it" if found.nodes else "from init containers"
+    asked = f"of {found.requested} {found.resource} that container {found.container} asks for"
+    return f"its numbers are those of the rest: {asked} it had {found.requested - found.left} {first}"
+
+
 def _only_placed(row: Row, loose: Loose, policy: str) -> Iterator[str]:
     """Say that devices of no known node do not count, where there are any."""
     if not loose.nowhere[1]:

@@ -25,7 +25,7 @@ def why(refusal: Refusal, besides: Iterable[Refusal] = ()) -> Iterator[str]:
     """Say why, a sentence a line; last what else refuses the pod, whatever is done about that."""
     now = list(_why(refusal))
     yield from now
-    others = [(refusal.mended, "with that mended"), (refusal.empty, "on an empty machine")]
+    others = [(refusal.mended, "with that mended"), (refusal.empty, "even on an empty machine")]
     for other, when in (*others, *((one, "besides") for one in besides)):
         if other is not None:
             at = f", container {other.at}" if other.at not in (None, refusal.at) else ""
