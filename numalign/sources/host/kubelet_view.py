@@ -1,6 +1,6 @@
 """What a kubelet believes of a machine: its own walk through /sys, repeated with every quirk.
 
-Each function follows docs/rules/discovery.md section 1, clause by clause. `sysfs_hardware` holds what the machine is.
+Each function follows docs/rules/discovery.md section 1, clause by clause. `hardware` reads what the machine is.
 """
 
 from __future__ import annotations
