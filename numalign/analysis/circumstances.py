@@ -181,9 +181,10 @@ def circumstances(outcome: Outcome, rows: tuple[Sequence[Row], Sequence[Row]], *
     told = [*names, *(row.resource for row in rows[1])]
     asked = list(_together(outcome))
     parts = (*asked, *_at_init(outcome)) if whole and len(outcome.pod.containers) > 1 else ()
-    # What a whole pod finds free was counted before its own containers took any.
+    cores = _cores(outcome) if outcome.reason == SMT_ALIGNMENT_ERROR else None
+    # What a whole pod finds free was counted before its own containers took any; whole cores are counted after it.
     own = () if whole else tuple(_own(outcome))
-    handed = () if whole else tuple(handed_on(node, outcome.after, outcome.demand))
+    handed = () if whole and cores is None else tuple(handed_on(node, outcome.after, outcome.demand))
     hint = result.hints.get(result.container or "") if result.stage == "allocate" else None
     return Circumstances(
         own=tuple(one for one in own if one.resource in told),
@@ -197,7 +198,7 @@ def circumstances(outcome: Outcome, rows: tuple[Sequence[Row], Sequence[Row]], *
         need=outcome.demand.memory or (),
         joint=_joint(node, rows[0]),
         wider=_wider(outcome),
-        cores=_cores(outcome) if outcome.reason == SMT_ALIGNMENT_ERROR else None,
+        cores=cores,
         unreadable=_unreadable(outcome),
     )
 

@@ -74,3 +74,5 @@ class Part(NamedTuple):
     """The next larger amount, in billionths, where `otherwise` is about that; 0: it is not."""
     held: tuple[Held, ...] = ()
     """What each of the pods to move holds."""
+    staying: tuple[Refusal, ...] = ()
+    """Of few pods to move, for each of them how the pod is refused if that one alone stays."""

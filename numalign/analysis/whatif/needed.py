@@ -20,6 +20,9 @@ from numalign.kubelet.admission import Outcome
 from numalign.model.quantity import NANO
 from numalign.model.resources import CPU
 
+MAX_STAYING = 6
+"""Of how many pods to move it is tried what one of them alone is in the way of."""
+
 LARGER_TRIED = 8
 """In how many parts the way from a cut amount to the asked one is divided to look whether more would do."""
 
@@ -167,11 +170,21 @@ def _reason(tries: Tries, change: WayOut, part: WayOut) -> Part:
         return Part(part, _taken_apart(tried, more, part), larger=more.amounts[next(iter(part.amounts))])
     session = tries.session(change) if part.pods else None
     held = held_by(session, part.pods) if session else ()
+    staying = _staying(tries, change, part) if 1 < len(part.pods) <= MAX_STAYING else ()
     if _count(change) == 1:
-        return Part(part, None, held=held)  # without it there is the refusal itself
+        return Part(part, None, held=held, staying=staying)  # without it there is the refusal itself
     rest = _rest(change, part)
     tried = tries.attempt(rest)
-    return Part(part, None if tried is None or tried.admit else _taken_apart(tried, rest, part), held=held)
+    found = None if tried is None or tried.admit else _taken_apart(tried, rest, part)
+    return Part(part, found, held=held, staying=staying)
+
+
+def _staying(tries: Tries, change: WayOut, part: WayOut) -> tuple[Refusal, ...]:
+    """Tell how the pod is refused as long as one of the pods to move stays, for each; nothing where one may."""
+    kept = [change._replace(pods=tuple(one for one in part.pods if one is not pod)) for pod in part.pods]
+    tried = [(tries.attempt(one), one) for one in kept]
+    found = [_taken_apart(outcome, one, part) for outcome, one in tried if outcome is not None and not outcome.admit]
+    return tuple(found) if len(found) == len(kept) else ()
 
 
 def _taken_apart(tried: Outcome, change: WayOut, part: WayOut) -> Refusal:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from numalign.model.quantity import NANO
 from numalign.render.text.amounts import amount_text, listed, nodes_text, quantity_text, written
+from numalign.render.text.refusal.why import in_short
 
 if TYPE_CHECKING:
     from numalign.analysis.matrix import Matrix, Row
@@ -35,7 +36,8 @@ def held_by_them(part: Part, refusal: Refusal | None, after: PodResult | None) -
     if not part.held:
         return
     names = {*refusal.resources, *(row.resource for row in _short(refusal, after)[0])} if refusal else set()
-    for one in part.held[:MAX_PODS_TOLD]:
+    goes = reduce(or_, (one.alignment.nodes for one in after.containers), 0) if after else 0
+    for place, one in enumerate(part.held[:MAX_PODS_TOLD]):
         if refusal is not None and refusal.stage == "fit":
             asks = [f"{_asks_text(name, nano)} {name}" for name, nano in one.asks if name in names and nano]
             if asks:
@@ -43,7 +45,9 @@ def held_by_them(part: Part, refusal: Refusal | None, after: PodResult | None) -
             continue
         held = [each for each in one.amounts if each.resource in names] or one.amounts
         if held:
-            yield f"{one.name} holds {_held_text(held)}"
+            elsewhere = part.staying and all(mask and not mask & goes for each in held for mask, _ in each.places)
+            stays = f"; as long as it stays, {'; '.join(in_short(part.staying[place]))}" if goes and elsewhere else ""
+            yield f"{one.name} holds {_held_text(held)}{stays}"
     if len(part.held) > MAX_PODS_TOLD:
         yield f"and {len(part.held) - MAX_PODS_TOLD} pods more"
 

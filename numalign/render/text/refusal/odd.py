@@ -10,8 +10,14 @@ if TYPE_CHECKING:
     from numalign.analysis.circumstances import Cores, Unreadable
 
 
-def whole_cores(cores: Cores, by: str | None) -> str:
-    """Say that `full-pcpus-only` refused; `by` is the container, where what is told is about the whole pod."""
+def whole_cores(cores: Cores, by: str | None, when: str) -> str:
+    """Say that `full-pcpus-only` refused.
+
+    Args:
+        cores: what it counted.
+        by: the container, where what is told is about the whole pod.
+        when: at which time that is free: now, or after a change.
+    """
     asked = f"cpu: {cores.requested} asked{f' by {by}' * (by is not None)}"
     below = cores.requested - cores.requested % cores.threads
     if cores.requested % cores.threads:
@@ -20,7 +26,9 @@ def whole_cores(cores: Cores, by: str | None) -> str:
         same = f"; the same goes for {others}" if others else ""
         return f"{asked}, but full-pcpus-only gives out whole cores of {cores.threads} threads: ask for {near}{same}"
     what = "CPUs" if cores.threads == 1 else f"CPUs of cores whose {cores.threads} threads are all free, on any node"
-    return f"{asked}, but full-pcpus-only counts only {what}: {cores.available} now, {cores.total} on an empty machine"
+    return (
+        f"{asked}, but full-pcpus-only counts only {what}: {cores.available} {when}, {cores.total} on an empty machine"
+    )
 
 
 def no_whole_bytes(one: Unreadable) -> str:

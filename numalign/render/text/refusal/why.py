@@ -62,7 +62,7 @@ def _first(refusal: Refusal) -> Iterator[str]:
         # Where the table tells what the whole pod asks for, the number is that of one container.
         whole = table if table is not None and table.container is None else None
         other = whole is not None and [row.requested for row in whole.rows[:1]] != [around.cores.requested]
-        yield whole_cores(around.cores, refusal.container if other else None)
+        yield whole_cores(around.cores, refusal.container if other else None, around.when)
     elif table is None or not rows:
         return
     elif refusal.stage == "policy" and len(rows) > 1:
