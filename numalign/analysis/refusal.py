@@ -393,4 +393,6 @@ def _only_of_the_container(outcome: Outcome, table: Matrix) -> tuple[Row, ...]:
     chosen = asked[0].hint.numa_affinity
     places = [place for place, numa in enumerate(table.nodes) if chosen is None or chosen >> numa & 1]
     own = [row for row in table.rows if row.resource not in known]
-    return tuple(row for row in own if sum(row.cells[place].free for place in places) < row.requested)
+    return tuple(
+        row for row in own if sum(row.cells[place].free + row.cells[place].handed for place in places) < row.requested
+    )

@@ -58,7 +58,18 @@ def because(
     clear = {None, *(name for name, _ in change.amounts), *([refusal.at] if refusal else ())}
     if after is not None and len(after.containers) > 1 and at not in clear and not found.around.sums:
         sentences = [f"container {at}: {sentences[0]}", *sentences[1:]]
-    return [*holding, *sentences, *_nothing_left(part, found)]
+    return [*holding, *_elsewhere(part, found, after), *sentences, *_nothing_left(part, found)]
+
+
+def _elsewhere(part: Part, found: Refusal, after: PodResult | None) -> Iterator[str]:
+    """Say that a little more of one resource leads to other nodes, where another resource is refused then."""
+    chosen = found.around.chosen
+    if not part.larger or not chosen or after is None:
+        return
+    now = {one.hint.numa_affinity for one in after.containers}
+    for _, name in part.change.amounts:
+        if name not in found.resources and chosen not in now:
+            yield f"with {quantity_text(part.larger)} {name} {nodes_text(chosen)} would be chosen"
 
 
 def _without_hint(sentence: str, head: Sequence[str]) -> str:

@@ -390,10 +390,8 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
             "e2e-d-00741",
             8,
             [
-                (
-                    "why no more (the next whole core makes 8): hugepages-2Mi: container i0 asks for 128Mi, and "
-                    "node 3, chosen for it, has 0 free"
-                ),
+                "why no more (the next whole core makes 8): with 8 cpu node 3 would be chosen",
+                "hugepages-2Mi: container i0 asks for 128Mi, and node 3, chosen for it, has 0 free",
                 "so nodes are looked for again, with node 3 among them",
                 (
                     "nodes 0,3 would do, but the kubelet takes no more nodes than it must: for what container i0 "

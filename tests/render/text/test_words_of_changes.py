@@ -56,6 +56,35 @@ from tests.render.text.test_explanation_words import recorded
             id="two containers want the only device, and either may do without it",
         ),
         pytest.param(
+            "e2e-d-00741",
+            8,
+            [
+                (
+                    "why: p4 holds 8 cpu and 14.4Gi memory on node 3; as long as it stays, cpu: 6 asked, but "
+                    "full-pcpus-only counts only CPUs of cores whose 2 threads are all free, on any node: 4 then, 14 "
+                    "on an empty machine; cpu: i0 and i1 leave 2 on node 0 to the containers after it, which must use "
+                    "node 0, too; full-pcpus-only does not count these as free"
+                ),
+                "p5 holds 6 cpu and 8Gi memory on node 0",
+            ],
+            id="why a pod is moved away from another node than the pod goes to",
+        ),
+        pytest.param(
+            "e2e-d-00741",
+            8,
+            [
+                (
+                    "why no more: memory: 7354Mi asked by i1, 8992Mi free in all (node 0: 7353Mi of 15545Mi, node 3: "
+                    "1639Mi of 16384Mi)"
+                ),
+                (
+                    "memory is held already on node 0 alone (by p5 and this pod's own i0) and node 3 alone (by p4), so "
+                    "these cannot be combined"
+                ),
+            ],
+            id="memory is short, not the huge pages that an init container leaves",
+        ),
+        pytest.param(
             "e2e-d-02671",
             3,
             [
