@@ -7,10 +7,14 @@ from collections.abc import Iterator, Mapping
 from numalign.analysis.alignment import aligned
 from numalign.analysis.whatif.change import WayOut
 from numalign.analysis.whatif.cuts import Key, steps
-from numalign.analysis.whatif.needed import given_back
+from numalign.analysis.whatif.needed import given_back, without_needless
 from numalign.analysis.whatif.situation import Situation
 from numalign.analysis.whatif.tries import Tries
 from numalign.kubelet.admission import Outcome
+from numalign.model.pod import Pod
+
+VERY_LITTLE = 4
+"""Less than one part in so many of what is asked."""
 
 
 def shared(situation: Situation, outcome: Outcome, change: WayOut) -> WayOut:
@@ -23,19 +27,24 @@ def shared(situation: Situation, outcome: Outcome, change: WayOut) -> WayOut:
     session = tries.session(change)
     if session is None:
         return change
-    for keys in _cut_together(change, {one.name for one in outcome.pod.containers if one.kind != "init"}):
-        asked = {key: change.asked[key] for key in keys}
-        step, total = max(steps(session, asked).values()), sum(change.amounts[key] for key in keys)
-        splits = [_in_proportion(asked, total, step), *(_mostly_to(key, asked, total, step) for key in keys)]
-        others = [change._replace(amounts={**change.amounts, **split}) for split in splits]
+    for asked in _cut_together(outcome.pod, change):
+        step, total = (
+            max(steps(session, asked).values()),
+            sum(change.amounts.get(key, nano) for key, nano in asked.items()),
+        )
+        splits = [_in_proportion(asked, total, step), *(_mostly_to(key, asked, total, step) for key in asked)]
+        every = {**change.asked, **asked}
+        others = [change._replace(amounts={**change.amounts, **split}, asked=every) for split in splits]
         found = [_as_good(tries, other) for other in others]
-        if (
-            found[0] is not None
-            and all(found)
-            and given_back(situation, outcome, found[0]).amounts == others[0].amounts
-        ):
-            change = found[0]._replace(together=(*change.together, tuple(keys)))
+        if found[0] is not None and all(found) and _is_least(situation, outcome, found[0]):
+            change = found[0]._replace(together=(*change.together, tuple(asked)))
     return change
+
+
+def _is_least(situation: Situation, outcome: Outcome, change: WayOut) -> bool:
+    """Tell whether with another split still all parts of a change are needed, and no more of any may be asked."""
+    needed = without_needless(situation, outcome, change)
+    return needed == change and given_back(situation, outcome, change).amounts == change.amounts
 
 
 def _as_good(tries: Tries, change: WayOut) -> WayOut | None:
@@ -46,13 +55,20 @@ def _as_good(tries: Tries, change: WayOut) -> WayOut | None:
     )
 
 
-def _cut_together(change: WayOut, lasting: set[str]) -> Iterator[list[Key]]:
-    """List the requests that are cut in several containers that run together, by resource."""
-    cut = [key for key, nano in change.amounts.items() if key[0] in lasting and 0 < nano < change.asked[key]]
+def _cut_together(pod: Pod, change: WayOut) -> Iterator[dict[Key, int]]:
+    """List the requests of a resource that are cut in several containers that run together, with what is asked.
+
+    Where one of several requests is cut to very little, those of the resource that are not cut belong to them.
+    """
+    lasting = {one.name: one.requests for one in pod.containers if one.kind != "init"}
+    cut = {key: nano for key, nano in change.amounts.items() if key[0] in lasting and 0 < nano < change.asked[key]}
     for resource in dict.fromkeys(name for _, name in cut):
-        keys = [key for key in cut if key[1] == resource]
-        if len(keys) > 1:
-            yield keys
+        asked = {key: change.asked[key] for key in cut if key[1] == resource}
+        if len(cut) > 1 and any(cut[key] * VERY_LITTLE < nano for key, nano in asked.items()):
+            whole = {(name, resource): each[resource].nano for name, each in lasting.items() if resource in each}
+            asked = {key: nano for key, nano in whole.items() if nano and change.amounts.get(key, nano)}
+        if len(asked) > 1:
+            yield asked
 
 
 def _mostly_to(first: Key, asked: Mapping[Key, int], total: int, step: int) -> dict[Key, int]:

@@ -26,6 +26,9 @@ MAX_CONTAINERS_PLACED = 4
 MANY_PARTS = 5
 """Where no fewer changes will do, a machine suits a pod badly."""
 
+MAX_PODS_NAMED = 12
+"""How many pods to move are named."""
+
 COUNTS = {2: "Two", 3: "Three", 4: "Four", 5: "Five", 6: "Six", 7: "Seven", 8: "Eight"}
 
 
@@ -173,7 +176,9 @@ def what_text(change: WayOut, config: KubeletConfig, containers: int) -> str:
     if change.amounts:
         parts += _requests(change, containers)
     if change.pods:
-        names = ", ".join(pod.name for pod in change.pods)
+        more = len(change.pods) - MAX_PODS_NAMED
+        names = ", ".join(pod.name for pod in change.pods[:MAX_PODS_NAMED])
+        names += f" and {more} more, which the command names" if more > 0 else ""
         many = len(change.pods) != 1
         size = "no fewer will do" if change.fewest else "one set that will do; there may be a smaller one"
         parts.append(f"move {len(change.pods)} pod{'s' * many} away: {names}" + (f" ({size})" if many else ""))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numalign.analysis.matrix import Matrix, Row
     from numalign.analysis.refusal import Refusal
     from numalign.analysis.whatif.change import Part
-    from numalign.analysis.whatif.past import HeldAmount
+    from numalign.analysis.whatif.past import Held, HeldAmount
     from numalign.results.admit import PodResult
 
 MAX_PODS_TOLD = 6
@@ -37,8 +37,12 @@ def held_by_them(part: Part, refusal: Refusal | None, after: PodResult | None) -
         return
     names = {*refusal.resources, *(row.resource for row in _short(refusal, after)[0])} if refusal else set()
     goes = reduce(or_, (one.alignment.nodes for one in after.containers), 0) if after else 0
-    for place, one in enumerate(part.held[:MAX_PODS_TOLD]):
-        if refusal is not None and refusal.stage == "fit":
+    fit = refusal is not None and refusal.stage == "fit"
+    if len(part.held) > MAX_PODS_TOLD:
+        yield from _all_together(part.held, names, fit=fit)
+        return
+    for place, one in enumerate(part.held):
+        if fit:
             asks = [f"{_asks_text(name, nano)} {name}" for name, nano in one.asks if name in names and nano]
             if asks:
                 yield f"{one.name} asks for {listed(asks)}"
@@ -48,8 +52,19 @@ def held_by_them(part: Part, refusal: Refusal | None, after: PodResult | None) -
             elsewhere = part.staying and all(mask and not mask & goes for each in held for mask, _ in each.places)
             stays = f"; as long as it stays, {'; '.join(in_short(part.staying[place]))}" if goes and elsewhere else ""
             yield f"{one.name} holds {_held_text(held)}{stays}"
-    if len(part.held) > MAX_PODS_TOLD:
-        yield f"and {len(part.held) - MAX_PODS_TOLD} pods more"
+
+
+def _all_together(every: Sequence[Held], names: Collection[str], *, fit: bool) -> Iterator[str]:
+    """Add up what many pods hold, or ask for, of what is in the way."""
+    totals: dict[str, int] = {}
+    for one in every:
+        amounts = one.asks if fit else [(each.resource, each.amount * NANO) for each in one.amounts]
+        for name, nano in amounts:
+            if name in names:
+                totals[name] = totals.get(name, 0) + nano
+    if totals:
+        text = listed([f"{_asks_text(name, nano)} {name}" for name, nano in totals.items()])
+        yield f"these {len(every)} pods {'ask for' if fit else 'hold'} {text} together"
 
 
 def _asks_text(name: str, nano: int) -> str:

@@ -8,11 +8,12 @@ import pytest
 
 from numalign.analysis.whatif.change import WayOut
 from numalign.render.page.document import Line
-from numalign.render.text.changes import Advice, changes_lines
+from numalign.render.text.changes import Advice, changes_lines, what_text
 from numalign.sources.recorded import scenario
 from numalign.tasks.explain import explain_one
+from tests.analysis.support import config, pod
 from tests.refusals.survey import refusals, scenarios
-from tests.render.text.test_explanation_words import recorded
+from tests.render.text.test_explanation_words import explained, recorded
 
 
 @pytest.mark.parametrize(
@@ -336,6 +337,18 @@ from tests.render.text.test_explanation_words import recorded
             id="containers of which only the sum counts are told the sum",
         ),
         pytest.param(
+            "e2e-d-00714",
+            0,
+            [
+                (
+                    "- ask for at most 15684Mi (15.3Gi) memory in c0 and c1 together, for example 7491Mi instead of "
+                    "14745Mi (14.4Gi) in c0 and 8193Mi instead of 16128Mi (15.8Gi) in c1"
+                ),
+            ]
+            * 2,
+            id="no container is left with very little where another could give, too",
+        ),
+        pytest.param(
             "e2e-d-00490",
             0,
             [
@@ -386,3 +399,16 @@ def test_a_machine_that_needs_very_many_changes_suits_a_pod_badly() -> None:
 
 def test_a_machine_that_needs_few_changes_is_not_told_to_suit_badly() -> None:
     assert not [line for line in recorded("e2e-d-02439", 0) if "suits this pod badly" in line]
+
+
+def test_what_many_pods_to_move_hold_is_added_up() -> None:
+    """Eight pods of one CPU each fill the machine, and the newcomer wants all of it."""
+    pods = [pod(f"p{number}", 1) for number in range(8)]
+    text = explained(config("none"), pod("big", 8), *pods)
+    assert "why: these 8 pods hold 8 cpu together" in text
+
+
+def test_only_some_of_very_many_pods_to_move_are_named() -> None:
+    change = WayOut("pods", 1, True, pods=tuple([pod(f"p{number}", 1) for number in range(14)]), fewest=True)
+    text = what_text(change, config("none"), 1)
+    assert text.endswith("p10, p11 and 2 more, which the command names (no fewer will do)")
