@@ -8,6 +8,7 @@ from numalign.analysis.matrix import Matrix, matrix
 from numalign.analysis.placement import Placement, placements
 from numalign.analysis.refusal import Refusal, decisions, refusal
 from numalign.analysis.unpinned import Unpinned, unpinned
+from numalign.analysis.untied import Untied, untied
 from numalign.analysis.whatif.change import Hardware, WayOut
 from numalign.analysis.whatif.changes import Machines, changes
 from numalign.analysis.whatif.needed import besides
@@ -34,6 +35,8 @@ class Explanation(NamedTuple):
     """Of an admitted pod: the containers that could have CPUs of their own and have none."""
     besides: tuple[Refusal, ...] = ()
     """Of a refused pod: what else refuses it for ever, each with all the rest of the nearest change done."""
+    untied: tuple[Untied, ...] = ()
+    """Of a refused pod: what it asks for that no decision counts."""
 
 
 def explain_outcome(
@@ -74,4 +77,5 @@ def explain_outcome(
         changes=found,
         placements=(),
         besides=tuple(besides(situation, outcome, found)),
+        untied=tuple(untied(outcome, matrices)),
     )

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from numalign.analysis.placement import Placement
     from numalign.analysis.refusal import Refusal
     from numalign.analysis.unpinned import Unpinned
+    from numalign.analysis.untied import Untied
     from numalign.analysis.whatif.change import WayOut
     from numalign.errors import Notice
     from numalign.kubelet.setup import Setup
@@ -39,6 +40,8 @@ class ExplainedPod(NamedTuple):
     """Of an admitted pod: the containers that could have CPUs of their own and have none."""
     besides: tuple[Refusal, ...] = ()
     """Of a refused pod: what else refuses it for ever, each with all the rest of the nearest change done."""
+    untied: tuple[Untied, ...] = ()
+    """Of a refused pod: what it asks for that no decision counts."""
     details: tuple[Merging, ...] | None = None
     """Each decision step by step; None: not asked."""
     alternatives: tuple[tuple[Alternatives, ...], ...] | None = None

@@ -18,6 +18,7 @@ from numalign.render.text.refusal.crash import first_of_all
 from numalign.render.text.refusal.short import rest_text
 from numalign.render.text.refusal.why import why
 from numalign.render.text.settings import stale_files
+from numalign.render.text.tables import untied_text
 
 if TYPE_CHECKING:
     from numalign.analysis.circumstances import Amount
@@ -63,6 +64,10 @@ def _pod(config: KubeletConfig, told: ExplainedPod, advice: Advice) -> Data:
         ],
         "placements": [_placement(*both) for both in zip(told.pod.containers, told.placements, strict=False)],
         "unpinned": [_unpinned(one, told.pod.qos) for one in told.unpinned],
+        "untied": [
+            {"container": one.container, "resource": one.resource, "text": untied_text(one, told.pod.qos)}
+            for one in told.untied
+        ],
         "next": None if told.refusal is None else (*advice.changes, advice.otherwise)[0],
     }
 

@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING
 
 from numalign.model.quantity import NANO
 from numalign.model.resources import CPU
+from numalign.model.words import few_of
 from numalign.render.page.document import Line, Table
+from numalign.render.text.alignment import MAX_IDS_NAMED, cause_text
+from numalign.render.text.amounts import listed
 from numalign.render.text.matrix import matrix_notes, matrix_table
 from numalign.render.text.refusal.fit import taken_text
 
 if TYPE_CHECKING:
     from numalign.analysis.matrix import Matrix
     from numalign.analysis.refusal import Refusal
+    from numalign.analysis.untied import Untied
+    from numalign.model.pod import QoS
     from numalign.results.explain import ExplainedPod
 
 NO_TABLE = "it goes down before it knows what is free"
@@ -40,8 +45,39 @@ def tables(told: ExplainedPod) -> Iterator[Line | Table]:
         yield Line(f"  {_whom(table.container)}")
         yield matrix_table(table, verdict=True)
         yield from (Line(f"  {text}") for text in matrix_notes(table))
+    if refusal is not None:
+        yield from (Line(f"  {text}") for text in _not_counted(told))
     if refusal is not None and told.matrices and told.matrices[-1].rows:
         yield from (Line(f"  {text}") for text in (*_in_spite(told, refusal), *_requests(told, refusal)))
+
+
+def _not_counted(told: ExplainedPod) -> Iterator[str]:
+    """Say what a pod asks for that no row counts, and why."""
+    names: dict[tuple[bool, str], list[str]] = {}
+    whose: dict[tuple[bool, str, str], list[str]] = {}
+    for one in told.untied:
+        why = untied_text(one, told.pod.qos)
+        names.setdefault((one.counted, why), []).append(one.resource)
+        whose.setdefault((one.counted, why, one.resource), []).append(one.container)
+    for (counted, why), resources in names.items():
+        some = list(dict.fromkeys(name for one in resources for name in whose[counted, why, one]))
+        what = listed(list(dict.fromkeys(resources)))
+        if counted:
+            yield f"{what} counts without {few_of(some, MAX_IDS_NAMED)}: {why}"
+        else:
+            of = f" of {few_of(some, MAX_IDS_NAMED)}" if len(some) < told.containers else ""
+            yield f"no row for {what}{of}: {why}"
+
+
+def untied_text(one: Untied, qos: QoS) -> str:
+    """Say why no decision counts what a container asks for."""
+    if one.kind == "memory-manager":
+        return "memoryManagerPolicy is None"
+    if one.kind == "init":
+        return "only init containers ask for it, which does not count for a whole pod"
+    if one.kind == "no-plugin":
+        return "no device plugin offers it"
+    return cause_text(one.cause, qos)
 
 
 def _whom(container: str | None) -> str:

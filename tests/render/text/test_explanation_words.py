@@ -471,6 +471,32 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
             id="what an empty machine lacks is lacking now, too",
         ),
         pytest.param(
+            "e2e-d-02421",
+            1,
+            [
+                "no row for cpu: the pod is Burstable, as c0 has no cpu or memory limit",
+                "no row for hugepages-1Gi: memoryManagerPolicy is None",
+            ],
+            id="what no table counts says why: the pod's class, a manager",
+        ),
+        pytest.param(
+            "e2e-d-00741",
+            8,
+            [
+                (
+                    "no row for hugepages-2Mi of i0, i1: only init containers ask for it, which does not count for a "
+                    "whole pod"
+                )
+            ],
+            id="what no table counts says why: only init containers ask for it",
+        ),
+        pytest.param(
+            "e2e-d-00201",
+            1,
+            ["cpu counts without c0: the container asks for no whole number of CPUs"],
+            id="what a row does not count says why: a share of a CPU",
+        ),
+        pytest.param(
             "e2e-d-00413",
             1,
             [

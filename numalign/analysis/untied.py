@@ -1,0 +1,65 @@
+"""What a refused pod asks for that no manager ties to NUMA nodes, so that no table tells of it, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Literal
+
+from numalign.analysis.floating import Cause, cause
+from numalign.analysis.matrix import Matrix
+from numalign.kubelet.admission import Outcome
+from numalign.kubelet.demand import ContainerDemand
+from numalign.kubelet.memory.state import STATIC
+from numalign.model.pod import Container
+from numalign.model.resources import CPU, is_memory
+from numalign.values import NamedTuple
+
+
+class Untied(NamedTuple):
+    """One resource of one container."""
+
+    container: str
+    resource: str
+    kind: Literal["cpu", "qos", "memory-manager", "init", "no-plugin"]
+    """`cpu`: see `cause`. `qos`: the pod is not Guaranteed. `memory-manager`: it pins no memory. `init`: of a decision
+    about the whole pod, only init containers ask for it. `no-plugin`: no device plugin offers it."""
+    cause: Cause | None = None
+    """Of CPUs, and of memory of a pod that is not Guaranteed."""
+    counted: bool = False
+    """The table has the resource all the same, since other containers ask for it."""
+
+
+def untied(outcome: Outcome, tables: Iterable[Matrix]) -> Iterator[Untied]:
+    """List what the containers that tables are about ask for and the tables do not count.
+
+    Of pods with pod-level resources nothing is told: what counts there is the pod's budget.
+    """
+    if outcome.pod.level is not None:
+        return
+    whose = {
+        one.name: (one, asked) for one, asked in zip(outcome.pod.containers, outcome.demand.containers, strict=True)
+    }
+    for table in tables:
+        names = whose if table.container is None else [table.container]
+        rows = {row.resource for row in table.rows}
+        for name in names:
+            yield from _of(outcome, *whose[name], rows)
+
+
+def _of(outcome: Outcome, container: Container, asked: ContainerDemand, rows: set[str]) -> Iterator[Untied]:
+    """List what one container asks for and no row counts."""
+    node, pod = outcome.before.node, outcome.pod
+    for name, amount in container.requests.items():
+        counted = name in rows
+        if name == CPU and amount.nano and not (counted and asked.cpus):
+            yield Untied(container.name, name, "cpu", cause(node, pod, asked), counted)
+        elif is_memory(name) and amount.nano and not counted and asked.memory is not None:
+            if node.memory.policy != STATIC:
+                yield Untied(container.name, name, "memory-manager")
+            elif pod.qos != "Guaranteed":
+                yield Untied(container.name, name, "qos", cause(node, pod, asked))
+            elif name in node.memory.places:
+                yield Untied(container.name, name, "init")
+    for name, number in asked.devices:
+        if number and name not in rows:
+            yield Untied(container.name, name, "no-plugin")
