@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from numalign.errors import StartError
@@ -44,7 +42,7 @@ def test_whether_a_pod_is_admitted_is_what_its_admission_says(fit_check: bool) -
     """Every 60th recorded story, each pod on the node as it is and on an empty one."""
     seen = set()
     for data in scenarios(every=60):
-        one = scenario.read(json.dumps(data).encode())
+        one = scenario.from_data(data)
         try:
             session = open_session(Setup(one.machine, one.config, "kubelet"), fit_check=fit_check)
         except StartError:

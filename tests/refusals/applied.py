@@ -1,11 +1,11 @@
 """A change written into a recorded scenario as a person would write it: steps before, amounts, settings.
 
-Nothing of the search is trusted: the scenario is read and played again from its text.
+Nothing of the search is trusted: the scenario is read and played again from its plain data.
 """
 
 from __future__ import annotations
 
-import copy
+import marshal
 from typing import Any
 
 from numalign.analysis.whatif.change import WayOut
@@ -24,7 +24,7 @@ FIELDS = {
 
 def with_change(data: dict[str, Any], index: int, change: WayOut) -> tuple[dict[str, Any], int]:
     """Write a change into a scenario; returns it and where the pod now comes up."""
-    data = copy.deepcopy(data)
+    data = marshal.loads(marshal.dumps(data))  # many times quicker than `copy`
     del data["steps"][index + 1 :]
     if change.pods:
         data["steps"][index:index] = [{"op": "remove", "pod": pod.name} for pod in change.pods]

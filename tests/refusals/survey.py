@@ -71,7 +71,7 @@ def judged(data: dict[str, Any]) -> list[Judged]:
 
 def refusals(data: dict[str, Any]) -> Iterator[tuple[int, Situation, Outcome]]:
     """Play a scenario; give each refusal with the step and what the pod met."""
-    one = scenario.read(json.dumps(data).encode())
+    one = scenario.from_data(data)
     start = Situation(Setup(one.machine, one.config, "kubelet"), replays=Replays())
     try:
         start.session()
@@ -130,7 +130,7 @@ def _named(outcome: Outcome, found: Refusal) -> bool:
 
 def _last_admitted(data: dict[str, Any], place: int) -> bool:
     """Play a scenario's text; tell whether the pod of that step is admitted."""
-    one = scenario.read(json.dumps(data).encode())
+    one = scenario.from_data(data)
     session: Session = open_session(Setup(one.machine, one.config, "kubelet"))
     uids: dict[str, str] = {}
     for index, step in enumerate(one.steps):

@@ -7,7 +7,7 @@ Built once a machine; every unit carries its CPUs as one precomputed set, so tha
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import reduce
+from functools import lru_cache, reduce
 from operator import or_
 
 from numalign.errors import StartError
@@ -88,16 +88,27 @@ def build(machine: Machine) -> CPUTopology:
     Raises:
         StartError: the machine has no CPU (1.6).
     """
-    cpus = machine.cpus
-    if not cpus:
+    if not machine.cpus:
         raise StartError("could not detect number of cpus")
+    nodes = tuple([(node.id, node.cpus) for node in machine.numa_nodes])
+    return _build(machine.cpus, nodes, machine.cores, machine.sockets, machine.uncore_caches)
+
+
+@lru_cache(maxsize=16)  # a machine is started anew under many settings: `explain`, `compare`, `config suggest`
+def _build(
+    cpus: CPUSet,
+    numa_nodes: tuple[tuple[int, CPUSet], ...],
+    core_sets: tuple[CPUSet, ...],
+    sockets_told: tuple[Unit, ...],
+    uncores_told: tuple[Unit, ...],
+) -> CPUTopology:
     cores: dict[int, int] = {}
     nodes: dict[int, int] = {}
     sockets: dict[int, int] = {}
     uncores: dict[int, int] = {}
-    entries = list(_core_entries(machine))
+    entries = list(_core_entries(numa_nodes, core_sets))
     core_ids = reduce(or_, [core & -core for _, core in entries])
-    socket_of, uncore_of = _unit_of(machine.sockets, core_ids), _unit_of(machine.uncore_caches, core_ids)
+    socket_of, uncore_of = _unit_of(sockets_told, core_ids), _unit_of(uncores_told, core_ids)
     for node, core in entries:
         core_id = (core & -core).bit_length() - 1
         socket = socket_of.get(core_id, node)
@@ -133,20 +144,19 @@ def build(machine: Machine) -> CPUTopology:
     )
 
 
-def _core_entries(machine: Machine) -> Iterable[tuple[int, int]]:
+def _core_entries(numa_nodes: Iterable[tuple[int, CPUSet]], cores: Iterable[CPUSet]) -> Iterable[tuple[int, int]]:
     """Yield (node id, CPUs) for each core of each node; a core that spans two nodes is an entry in both (1.2)."""
-    for node in machine.numa_nodes:
-        rest = node.cpus
-        for core in machine.cores:
+    for node, rest in numa_nodes:
+        for core in cores:
             threads = core & rest
             if threads:
-                yield node.id, threads
+                yield node, threads
                 rest ^= threads
                 if not rest:
                     break
         while rest:
             low = rest & -rest
-            yield node.id, low
+            yield node, low
             rest ^= low
 
 

@@ -173,4 +173,26 @@ def expand(family: HintFamily) -> HintList:
         nodes |= mask_set.nodes
     if nodes.bit_count() > MAX_LISTED:
         raise KubeletHangError(f"the hint providers list every set of {nodes.bit_count()} NUMA nodes")
-    return HintList(TopologyHint(mask, family.prefers(mask)) for mask in masks_by_width(nodes) if family.has(mask))
+    members: set[NUMAMask] = set()
+    for mask_set in family.sets:
+        members.update(_members(mask_set))
+    return HintList([TopologyHint(mask, family.prefers(mask)) for mask in masks_by_width(nodes) if mask in members])
+
+
+def _members(mask_set: MaskSet) -> Iterator[NUMAMask]:
+    """Yield the members of a set: what the nodes of each mask have together is added up as the masks are made."""
+    nodes = [node for node in range(mask_set.nodes.bit_length()) if mask_set.nodes >> node & 1]
+    masks = list(masks_by_width(mask_set.nodes))
+    for weights, need, spans in mask_set.conditions:
+        amounts = [weights[node] if node < len(weights) else 0 for node in nodes]
+        totals = [sum(chosen) for size in range(1, len(nodes) + 1) for chosen in combinations(amounts, size)]
+        if spans:
+            totals = [
+                total + sum([1 for span in spans if span & mask])
+                for mask, total in zip(masks_by_width(mask_set.nodes), totals, strict=True)
+            ]
+        masks = [mask if mask and total >= need else 0 for mask, total in zip(masks, totals, strict=True)]
+    required, touched = mask_set.required, mask_set.touched
+    for mask in masks:
+        if mask and not required & ~mask and all(other & mask for other in touched):
+            yield mask

@@ -98,6 +98,15 @@ def read(line: bytes) -> Scenario:
         raise InputError(f"not a scenario: {reason}") from None
     if not isinstance(data, dict):
         raise InputError("expected a JSON object with machine, kubelet and steps")
+    return from_data(data)
+
+
+def from_data(data: Mapping[str, object]) -> Scenario:
+    """Read what a line holds.
+
+    Raises:
+        InputError: not a scenario; the message names the field.
+    """
     family = data.get("family", "e2e")
     if family not in FAMILIES:
         raise InputError(f"family: expected one of {', '.join(FAMILIES)}, got {json.dumps(family)}")
