@@ -11,7 +11,7 @@ from functools import lru_cache, reduce
 from operator import or_
 
 from numalign.errors import StartError
-from numalign.model.cpuset import CPUSet, ids
+from numalign.model.cpuset import CPUSet, from_ids, ids
 from numalign.model.machine import Machine, Unit
 from numalign.values import NamedTuple
 
@@ -91,17 +91,43 @@ def build(machine: Machine) -> CPUTopology:
     if not machine.cpus:
         raise StartError("could not detect number of cpus")
     nodes = tuple([(node.id, node.cpus) for node in machine.numa_nodes])
-    return _build(machine.cpus, nodes, machine.cores, machine.sockets, machine.uncore_caches)
+    return _build(machine.cpus, (nodes, machine.cores, machine.sockets, machine.uncore_caches))
 
 
 @lru_cache(maxsize=16)  # a machine is started anew under many settings: `explain`, `compare`, `config suggest`
-def _build(
-    cpus: CPUSet,
-    numa_nodes: tuple[tuple[int, CPUSet], ...],
-    core_sets: tuple[CPUSet, ...],
-    sockets_told: tuple[Unit, ...],
-    uncores_told: tuple[Unit, ...],
-) -> CPUTopology:
+def _build(cpus: CPUSet, told: _Told) -> CPUTopology:
+    cores, nodes, sockets, uncores = _cpus_by_unit(told)
+    num_cpus = cpus.bit_count()
+    node_units, socket_units, uncore_units = _units(nodes), _units(sockets), _units(uncores)
+    return CPUTopology(
+        cpus=cpus,
+        nodes=node_units,
+        sockets=socket_units,
+        uncores=uncore_units,
+        cores=cores,
+        shapes=_shapes(cores),
+        smallest_core=min(core.bit_count() for core in cores.values()),
+        smallest_node=min(node.cpus.bit_count() for node in node_units),
+        smallest_socket=min(socket.cpus.bit_count() for socket in socket_units),
+        nodes_of_socket=_children(socket_units, node_units),
+        sockets_of_node=_children(node_units, socket_units),
+        uncores_of_node=_children(node_units, uncore_units),
+        core_ids=from_ids(cores),
+        num_cpus=num_cpus,
+        cpus_per_core=num_cpus // len(cores),
+        cpus_per_socket=num_cpus // len(sockets),
+        cpus_per_uncore=num_cpus // len(uncores),
+        socket_first=len(sockets) < len(nodes),
+    )
+
+
+_Told = tuple[tuple[tuple[int, CPUSet], ...], tuple[CPUSet, ...], tuple[Unit, ...], tuple[Unit, ...]]
+"""NUMA nodes with their CPUs, cores, sockets and uncore caches, as the machine tells them."""
+
+
+def _cpus_by_unit(told: _Told) -> tuple[dict[int, int], dict[int, int], dict[int, int], dict[int, int]]:
+    """Gather the CPUs of each core, NUMA node, socket and uncore cache."""
+    numa_nodes, core_sets, sockets_told, uncores_told = told
     cores: dict[int, int] = {}
     nodes: dict[int, int] = {}
     sockets: dict[int, int] = {}
@@ -118,30 +144,7 @@ def _build(
         if uncore_of:
             uncore = uncore_of.get(core_id, socket)
             uncores[uncore] = uncores.get(uncore, 0) | core
-    if not uncore_of:
-        uncores = sockets  # where no cache is known, a socket stands for one
-    num_cpus = cpus.bit_count()
-    node_units, socket_units, uncore_units = _units(nodes), _units(sockets), _units(uncores)
-    return CPUTopology(
-        cpus=cpus,
-        nodes=node_units,
-        sockets=socket_units,
-        uncores=uncore_units,
-        cores=cores,
-        shapes=_shapes(cores),
-        smallest_core=min(core.bit_count() for core in cores.values()),
-        smallest_node=min(node.cpus.bit_count() for node in node_units),
-        smallest_socket=min(socket.cpus.bit_count() for socket in socket_units),
-        nodes_of_socket=_children(socket_units, node_units),
-        sockets_of_node=_children(node_units, socket_units),
-        uncores_of_node=_children(node_units, uncore_units),
-        core_ids=core_ids,
-        num_cpus=num_cpus,
-        cpus_per_core=num_cpus // len(cores),
-        cpus_per_socket=num_cpus // len(sockets),
-        cpus_per_uncore=num_cpus // len(uncores),
-        socket_first=len(sockets) < len(nodes),
-    )
+    return cores, nodes, sockets, uncores or sockets  # where no cache is known, a socket stands for one
 
 
 def _core_entries(numa_nodes: Iterable[tuple[int, CPUSet]], cores: Iterable[CPUSet]) -> Iterable[tuple[int, int]]:
