@@ -55,7 +55,10 @@ def because(
         return []
     sentences = [_without_hint(one, head) for one in sentences]
     at = found.at
-    clear = {None, *(name for name, _ in change.amounts), *([refusal.at] if refusal else ())}
+    # A sentence without a name is about the container that the part is about, or else about the refused one.
+    clear: set[str | None] = {None, *(name for name, _ in change.amounts)}
+    if not change.amounts and refusal is not None:
+        clear.add(refusal.at)
     if after is not None and len(after.containers) > 1 and at not in clear and not found.around.sums:
         sentences = [f"container {at}: {sentences[0]}", *sentences[1:]]
     return [*holding, *_elsewhere(part, found, after), *sentences, *_nothing_left(part, found)]
@@ -87,13 +90,16 @@ def _said(sentences: Sequence[str], head: Sequence[str], change: WayOut) -> bool
 
 
 def _nothing_left(part: Part, found: Refusal) -> Iterator[str]:
-    """Say that an init container that asks for fewer CPUs leaves none that tie a later one to their nodes."""
-    left = next((one for one in found.around.handed if one.resource == CPU), None)
+    """Say that an init container that asks for less leaves no CPUs or devices that tie a later one to their nodes."""
     for (name, resource), nano in part.change.amounts.items():
+        left = next((one for one in found.around.handed if one.resource == resource), None)
+        if left is None or not left.nodes or is_memory(resource):
+            continue
         fewer = (part.larger or part.change.asked[name, resource]) - nano
-        if left is not None and resource == CPU and left.containers == (name,) and left.amount * NANO <= fewer:
-            whom = found.at or "the pod"
-            yield f"with {quantity_text(nano)}, {name} leaves no CPUs that tie {whom} to {nodes_text(left.nodes)}"
+        if left.containers == (name,) and left.amount * NANO <= fewer:
+            what, whom = "CPUs" if resource == CPU else resource, found.at or "the pod"
+            ties = "ties" if what == resource else "tie"
+            yield f"with {quantity_text(nano)}, {name} leaves no {what} that {ties} {whom} to {nodes_text(left.nodes)}"
 
 
 def _together_again(change: WayOut, refusal: Refusal, after: PodResult) -> Iterator[str]:

@@ -371,6 +371,20 @@ from tests.render.text.test_explanation_words import explained, recorded
             ],
             id="an init container that asks for less leaves nothing over",
         ),
+        pytest.param(
+            "e2e-d-00050",
+            1,
+            [
+                "- ask for at most 1 nvidia.com/gpu instead of 2 in container i0",
+                (
+                    "why: container c1: nvidia.com/gpu: 2 asked, and policy restricted takes it from one node, which "
+                    "is enough on an empty machine; it must use node 0, where i0 leaves 1 to it; left after c0: "
+                    "node 0: 0 + 1 of 2, node 4: 2 of 2"
+                ),
+                "with 1, i0 leaves no nvidia.com/gpu that ties c1 to node 0",
+            ],
+            id="a reason about another container names it, and devices tie, too",
+        ),
     ],
 )
 def test_a_recorded_change_says(name: str, step: int, expected: list[str]) -> None:
