@@ -14,7 +14,7 @@ from numalign.values import NamedTuple
 if TYPE_CHECKING:
     from numalign.kubelet.demand import ContainerDemand
     from numalign.kubelet.device.state import Resource
-    from numalign.kubelet.memory import Block
+    from numalign.kubelet.memory.state import Block
     from numalign.kubelet.node import Node, NodeState
 
 

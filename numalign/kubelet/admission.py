@@ -11,13 +11,13 @@ from functools import partial
 from typing import Literal
 
 from numalign.errors import Notice
-from numalign.kubelet import cpu, memory
+from numalign.kubelet import cpu
 from numalign.kubelet import node as twin
 from numalign.kubelet.cpu.allocate import NOT_FREE, POOL_EMPTY, TOO_FEW
 from numalign.kubelet.demand import PodDemand
 from numalign.kubelet.fit import check as fit
 from numalign.kubelet.fit.check import FitResult, NodeView
-from numalign.kubelet.memory.state import STATIC
+from numalign.kubelet.memory.state import STATIC, overdrawn_tables
 from numalign.kubelet.node import AdmitResult, Node, NodeState
 from numalign.kubelet.releases.release import version_text
 from numalign.kubelet.setup import Setup
@@ -106,7 +106,7 @@ def odd_from_the_start(session: Session) -> tuple[Notice, ...]:
             f"node {numa} has less {resource} than is reserved; to the kubelet it looks infinite: reserve less",
             "reservedMemory",
         )
-        for numa, resource in memory.overdrawn_tables(session.node.memory)
+        for numa, resource in overdrawn_tables(session.node.memory)
     )
 
 

@@ -9,7 +9,7 @@ from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.analysis.holding import Holding
-    from numalign.kubelet.memory import Block
+    from numalign.kubelet.memory.state import Block
     from numalign.kubelet.topology.hints import TopologyHint
     from numalign.model.pod import QoS
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from numalign.analysis.holding import holding
 from numalign.errors import StartError
-from numalign.kubelet import memory
 from numalign.kubelet import node as twin
+from numalign.kubelet.memory.state import machine_state
 from numalign.kubelet.node import StartedPod
 from numalign.kubelet.start.feature_gates import StartPanicError
 from numalign.results.replay import FinalState, PodPart, ReplayedContainer, ReplayResult, StepResult
@@ -86,7 +86,7 @@ def _shared_pool(node: Node, state: NodeState) -> int | None:
 
 def _final(node: Node, state: NodeState, names: Mapping[str, str]) -> FinalState:
     return FinalState(
-        memory.machine_state(node.memory, state.memory),
+        machine_state(node.memory, state.memory),
         {
             names[uid]: {container.name: holding(node, state, uid, container) for container in pod.containers}
             for uid, pod in state.pods.items()

@@ -19,7 +19,7 @@ from numalign.tasks.setup import check_choices
 
 if TYPE_CHECKING:
     from numalign.kubelet.admission import Outcome
-    from numalign.kubelet.memory import Block
+    from numalign.kubelet.memory.state import Block
     from numalign.kubelet.releases.release import Version
     from numalign.kubelet.setup import Setup
     from numalign.kubelet.topology.hints import TopologyHint

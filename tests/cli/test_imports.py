@@ -14,7 +14,11 @@ HEAVY = {"rich", "psutil", "pathlib", "importlib.metadata", "importlib.resources
 SELDOM = {
     "numalign.analysis.refusal",
     "numalign.kubelet.cpu.distributed",
+    "numalign.kubelet.cpu.pod_level",
     "numalign.kubelet.fit.preemption",
+    "numalign.kubelet.memory.allocate",
+    "numalign.kubelet.memory.hints",
+    "numalign.kubelet.memory.start",
     "numalign.kubelet.proposals.table",
     "numalign.kubelet.releases.gate_names",
     "numalign.kubelet.releases.until_1_31",
@@ -25,8 +29,8 @@ SELDOM = {
     "numalign.sources.pods.counts",
     "numalign.sources.pods.templates",
 }
-"""What few pods or configurations need."""
-MAX_MODULES = 123
+"""What few pods, machines or configurations need."""
+MAX_MODULES = 117
 """Modules of numalign that one admission may import; each costs a tenth of a millisecond or more."""
 POD = str(PODS / "announcement.yaml")
 

@@ -34,8 +34,8 @@ def budget_problem(pod: PodDemand) -> str:
 
 
 def pod_hints(manager: CPUManager, state: CPUState, pod: PodDemand) -> ProviderAnswer:
-    """Say which NUMA nodes would do for a whole pod, with pod-level resources or without."""
-    if pod.as_a_whole and pod.cpus and manager.static and budget_problem(pod):
+    """Say which NUMA nodes would do for a pod with pod-level resources."""
+    if pod.cpus and manager.static and budget_problem(pod):
         return {"cpu": CANNOT_FIT}
     return hints.pod_hints(manager, state, pod)
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from numalign.kubelet.cpu import hints
 from numalign.kubelet.cpu.allocate import allocate
 from numalign.kubelet.cpu.hints import container_hints
 from numalign.kubelet.cpu.manager import CPUManager
 from numalign.kubelet.cpu.manager import start as start_manager
-from numalign.kubelet.cpu.pod_level import allocate_pod, pod_hints
 from numalign.kubelet.cpu.state import CPUState, initial_state, remove_pod
 from numalign.kubelet.cpu.uncore import PartialFit, exact_fit, fit_of_whole_cores
 from numalign.kubelet.demand import ContainerDemand, PodDemand
-from numalign.kubelet.topology.hints import TopologyHint
+from numalign.kubelet.topology.hints import ProviderAnswer, TopologyHint
 from numalign.kubelet.topology.provider import HintProvider, StartInput
 
 
@@ -46,6 +46,22 @@ def _start(given: StartInput, partial_fit: PartialFit) -> CPUManager:
         waive_reservation=given.waive_cpu_reservation,
         partial_fit=partial_fit,
     )
+
+
+def pod_hints(manager: CPUManager, state: CPUState, pod: PodDemand) -> ProviderAnswer:
+    """Say which NUMA nodes would do for a whole pod, with pod-level resources or without."""
+    if not pod.as_a_whole:
+        return hints.pod_hints(manager, state, pod)
+    from numalign.kubelet.cpu.pod_level import pod_hints
+
+    return pod_hints(manager, state, pod)
+
+
+def allocate_pod(manager: CPUManager, state: CPUState, pod: PodDemand, hint: TopologyHint) -> CPUState:
+    """Give a pod as a whole its CPUs, and each container its part. Errors as in `pod_level.allocate_pod`."""
+    from numalign.kubelet.cpu.pod_level import allocate_pod
+
+    return allocate_pod(manager, state, pod, hint)
 
 
 def release(_manager: CPUManager, state: CPUState, uid: str) -> CPUState:

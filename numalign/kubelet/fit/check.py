@@ -10,9 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.demand import of_node
-from numalign.kubelet.fit import predicates
+from numalign.kubelet.fit import allocatable, predicates
 from numalign.kubelet.fit.predicates import Refusal
-from numalign.kubelet.start.allocatable import allocatable
 from numalign.kubelet.start.reservation import Reservation
 from numalign.model.machine import Machine, Taint
 from numalign.model.pod import Pod

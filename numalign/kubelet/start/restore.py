@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import TypeVar
 
 from numalign.errors import StartError
-from numalign.kubelet import cpu, memory
+from numalign.kubelet import cpu
 from numalign.kubelet.checkpoint_shape import CheckpointError
 from numalign.kubelet.cpu import checkpoint as cpu_file
 from numalign.kubelet.cpu.state import CPUState
@@ -19,7 +19,9 @@ from numalign.kubelet.demand import PodDemand
 from numalign.kubelet.device import checkpoint as device_file
 from numalign.kubelet.device.state import EMPTY, DeviceState
 from numalign.kubelet.memory import checkpoint as memory_file
+from numalign.kubelet.memory.start import replay
 from numalign.kubelet.memory.state import MemoryState
+from numalign.kubelet.memory.state import initial_state as initial_memory
 from numalign.kubelet.node import Node, NodeState
 from numalign.kubelet.start.held_pods import holders
 from numalign.model import cpuset
@@ -148,7 +150,7 @@ def restore_memory(node: Node, text: str | None, root: str = ROOT) -> MemoryStat
         StartError: the kubelet would not start.
     """
     if text is None:
-        return memory.initial_state(node.memory)
+        return initial_memory(node.memory)
 
     def take() -> MemoryState:
         found = memory_file.read(text, node.kubelet.version, pod_entries=node.gate(POD_ENTRIES_GATE))
@@ -190,15 +192,15 @@ def _written_memory(node: Node, text: str | None) -> MemoryState:
     try:
         entries = memory_file.entries_of(memory_file.inspect(text or "")[0])
     except CheckpointError:
-        return memory.initial_state(node.memory)
+        return initial_memory(node.memory)
     known = {
         uid: {name: tuple([one for one in held if one.type in node.memory.places]) for name, held in pod.items()}
         for uid, pod in entries.items()
     }
     try:
-        return memory.replay(node.memory, known)._replace(entries=known)
+        return replay(node.memory, known)._replace(entries=known)
     except StartError:
-        return memory.initial_state(node.memory)._replace(entries=known)
+        return initial_memory(node.memory)._replace(entries=known)
 
 
 def _started(manager: str, take: Callable[[], _State], path: str) -> _State:

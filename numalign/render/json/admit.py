@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numalign.analysis.holding import Holding
     from numalign.errors import Notice
     from numalign.kubelet.config import KubeletConfig
-    from numalign.kubelet.memory import Block
+    from numalign.kubelet.memory.state import Block
     from numalign.kubelet.setup import Setup
     from numalign.kubelet.topology.hints import TopologyHint
     from numalign.model.pod import QoS

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from numalign.kubelet.fit import allocatable
 from numalign.kubelet.fit.check import NodeView, check
-from numalign.kubelet.start.allocatable import allocatable
 from numalign.kubelet.start.reservation import reserve
 from numalign.model import cpuset, quantity
 from numalign.model.machine import Device, Machine, NodeObject, NUMANode, Taint

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from numalign.kubelet.config import KubeletConfig
+from numalign.kubelet.fit import allocatable
 from numalign.kubelet.fit.check import FitResult, NodeView, check, forecast, view
-from numalign.kubelet.start.allocatable import allocatable
 from numalign.kubelet.start.reservation import reserve
 from numalign.model import quantity
 from numalign.model.apiserver.defaulting import read_pod

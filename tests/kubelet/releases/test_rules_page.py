@@ -12,9 +12,9 @@ import pytest
 from numalign.errors import StartError
 from numalign.kubelet import node
 from numalign.kubelet.config import KubeletConfig
+from numalign.kubelet.fit import allocatable
 from numalign.kubelet.releases.table import kubelet
 from numalign.kubelet.setup import Setup
-from numalign.kubelet.start.allocatable import allocatable
 from numalign.model.machine import Machine
 from tests.cli.running import ROOT
 from tests.conftest import VECTORS
