@@ -268,14 +268,15 @@ class ExplainedPod(_ExplainedPod):
         """Why it was refused, a sentence each; empty: it was not."""
         from numalign.render.text.refusal.why import why
 
-        return () if self.refusal is None else tuple(why(self.refusal))
+        return () if self.refusal is None else tuple(why(self.refusal, self.besides))
 
     @property
     def advice(self) -> tuple[str, ...]:
         """Each of `changes` in words, the nearest first; each was tried."""
         from numalign.render.text.changes import change_text
 
-        return tuple(change_text(change, self.setup.config, self.containers) for change in self.changes)
+        tried = zip(self.changes, self.after, strict=True)
+        return tuple(change_text(change, self.setup.config, after, self.containers) for change, after in tried)
 
 
 def explain(pod: PodResult) -> ExplainedPod:

@@ -67,6 +67,8 @@ class Alignment(NamedTuple):
     """So few nodes have its CPUs only with the reserved ones, which the kubelet counts there."""
     cpus_float: bool = False
     """Its CPUs are shared or not pinned, and it holds or asks for what would need them."""
+    only_node: int = 0
+    """Where CPUs float: the mask of the machine's only NUMA node, on which they are nevertheless; 0: there are more."""
     too_large: tuple[TooLarge, ...] = ()
     """Memory that is elsewhere, too, since the container's nodes have less than it asks for."""
     remote: tuple[Part, ...] = ()
@@ -102,7 +104,8 @@ def alignment(node: Node, held: Holding, asked: ContainerDemand) -> Alignment:
     if not (held.cpus or held.devices or asked.cpus):
         return found
     if not held.cpus:
-        return found._replace(verdict=worst((found.verdict, "floating")), cpus_float=True)
+        only = sum(1 << numa.id for numa in node.machine.numa_nodes if numa.id >= 0 and len(node.numa.nodes) == 1)
+        return found._replace(verdict=worst((found.verdict, "floating")), cpus_float=True, only_node=only)
     spread = bool(placed.remote) or placed.nodes.bit_count() > placed.least
     too_large = () if spread else tuple(_too_large(node.machine, held, asked, placed.nodes))
     verdict: Verdict = "aligned"

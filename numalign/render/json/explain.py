@@ -200,7 +200,7 @@ def _number(nano: int) -> int | float:
 def _change(config: KubeletConfig, told: ExplainedPod, change: WayOut, after: PodResult | None, command: str) -> Data:
     return {
         "kind": change.kind,
-        "text": change_text(change, config),
+        "text": change_text(change, config, after),
         "parts": [
             {
                 "text": what_text(part.change, config, told.containers),

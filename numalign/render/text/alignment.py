@@ -84,7 +84,10 @@ def reason_of(container: ContainerResult, qos: QoS) -> str:
     parts = []
     if judged.missing:
         parts.append(f"without {', '.join(judged.missing)}, which this machine does not have")
-    if judged.cpus_float:
+    if judged.cpus_float and judged.only_node:
+        there = f"though all is on {nodes_text(judged.only_node)}, the only one"
+        parts.append(f"no CPUs of its own, {there}: {cause_text(container.cause, qos)}")
+    elif judged.cpus_float:
         held = "; ".join(_held(container))
         parts.append(f"{f'{held}, ' * bool(held)}CPUs anywhere: {cause_text(container.cause, qos)}")
     elif judged.too_large:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numalign.analysis.refusal import Refusal
     from numalign.analysis.whatif.change import Part, WayOut
     from numalign.kubelet.config import KubeletConfig
-    from numalign.results.admit import PodResult
+    from numalign.results.admit import ContainerResult, PodResult
     from numalign.results.explain import ExplainedPod
 
 
@@ -146,13 +146,19 @@ def unaligned(change: WayOut, after: PodResult | None) -> Iterator[str]:
     """Say why the pod would not be aligned after a change."""
     if change.aligned is not False or after is None:
         return
-    told: dict[str, list[str]] = {}
+    told: dict[str, list[ContainerResult]] = {}
     for container in after.containers:
         if container.alignment.aligned is False:
-            told.setdefault(reason_of(container, after.qos), []).append(container.name)
-    for reason, names in told.items():
-        who = f"{', '.join(names)}: " if len(after.containers) > 1 else ""
-        yield f"not aligned: {who}{reason}"
+            told.setdefault(reason_of(container, after.qos), []).append(container)
+    for reason, containers in told.items():
+        who = f"{', '.join(one.name for one in containers)}: " if len(after.containers) > 1 else ""
+        yield f"{'' if all(map(only_shares, containers)) else 'not aligned: '}{who}{reason}"
+
+
+def only_shares(container: ContainerResult) -> bool:
+    """Tell whether a container is not aligned for its shared CPUs alone, where all is on the only NUMA node."""
+    judged = container.alignment
+    return bool(judged.only_node) and judged.verdict == "floating"
 
 
 def aligned_too(change: WayOut, after: PodResult | None) -> Iterator[str]:

@@ -9,7 +9,7 @@ from numalign.model.quantity import NANO
 from numalign.model.resources import CPU
 from numalign.render.page.document import Line
 from numalign.render.text.amounts import bytes_text, listed, nodes_text, quantity_text, readable_text
-from numalign.render.text.because import aligned_too, because, unaligned
+from numalign.render.text.because import aligned_too, because, only_shares, unaligned
 from numalign.render.text.settings import admitted_anew, for_the_whole_node, settings_text
 from numalign.render.text.steps import Step, grouped
 from numalign.values import NamedTuple
@@ -93,15 +93,7 @@ def _change(
     number: int, one: tuple[WayOut, PodResult | None, Sequence[Step]], config: KubeletConfig, told: ExplainedPod
 ) -> Iterator[Line]:
     change, after, steps = one
-    many, aligned = told.containers, ALIGNED[change.aligned] + _where(change, after, told)
-    if (
-        change.aligned is None
-        and after is not None
-        and any(one.alignment.verdict == "unknown" for one in after.containers)
-    ):
-        aligned = "; aligned or not, nobody knows then"
-    elif after is not None and all(one.alignment.verdict == "none" for one in after.containers):
-        aligned = "; it has nothing to align then"
+    many, aligned = told.containers, _aligned(change, after) + _where(change, after, told)
     count = sum(len(step.changes) for step in steps)
     if count < 2:
         only = steps[0].changes[0] if steps else change
@@ -153,9 +145,22 @@ def _next_cores(part: Part) -> str:
     return ""
 
 
-def change_text(change: WayOut, config: KubeletConfig, containers: int = 1) -> str:
+def change_text(change: WayOut, config: KubeletConfig, after: PodResult | None, containers: int = 1) -> str:
     """Say what to change, and whether the pod is aligned then."""
-    return f"{what_text(change, config, containers)}{ALIGNED[change.aligned]}"
+    return f"{what_text(change, config, containers)}{_aligned(change, after)}"
+
+
+def _aligned(change: WayOut, after: PodResult | None) -> str:
+    """Say whether the pod is aligned after a change."""
+    containers = after.containers if after is not None else ()
+    verdicts = {one.alignment.verdict for one in containers}
+    if change.aligned is None and "unknown" in verdicts:
+        return "; aligned or not, nobody knows then"
+    if verdicts == {"none"}:
+        return "; it has nothing to align then"
+    if change.aligned is False and all(map(only_shares, (one for one in containers if one.aligned is False))):
+        return "; its CPUs are shared then" if containers else ALIGNED[False]
+    return ALIGNED[change.aligned]
 
 
 ALIGNED: Mapping[bool | None, str] = {
