@@ -93,11 +93,11 @@ def test_a_crash_is_told_as_one_with_what_to_do_first_and_what_would_refuse_the_
             "single-numa-node takes none of them; if it told no node, all would count"
         ),
         (
-            "the kubelet's last words, in the middle of it: runtime error: invalid memory address or nil pointer "
-            "dereference"
+            "the kubelet's last words, in the middle of it: "
+            '"runtime error: invalid memory address or nil pointer dereference"'
         ),
     ]
-    assert found[len(head) + 1] == "Each of these admits it (tried, the nearest first):"
+    assert found[len(head) + 1] == "Each of these admits it (tried, what gives up least first):"
 
 
 def test_the_nodes_that_have_such_pages_are_named() -> None:

@@ -53,7 +53,10 @@ def changes_lines(config: KubeletConfig, told: ExplainedPod, advice: Advice) -> 
         return
     steps = [_steps(change, after, config, told) for change, after in zip(told.changes, told.after, strict=True)]
     yield from _badly_suited(told, [sum(len(step.changes) for step in each) for each in steps])
-    yield Line("  Each of these admits it (tried, the nearest first):")
+    several = len(told.changes) > 1
+    yield Line(
+        "  Each of these admits it (tried, what gives up least first):" if several else "  This admits it (tried):"
+    )
     for number, (change, after, command) in enumerate(
         zip(told.changes, told.after, advice.changes, strict=True), start=1
     ):
@@ -179,7 +182,7 @@ def what_text(change: WayOut, config: KubeletConfig, containers: int) -> str:
     if change.flags:
         parts += settings_text(change, config)
     if change.amounts:
-        parts += _requests(change, containers)
+        parts += _requests(change, containers, pinned=config.cpu_manager_policy != "none")
     if change.pods:
         more = len(change.pods) - MAX_PODS_NAMED
         names = ", ".join(pod.name for pod in change.pods[:MAX_PODS_NAMED])
@@ -200,8 +203,11 @@ def _hardware(flag: str, text: str) -> str:
     return f"have {amount} {name} on {where}"
 
 
-def _requests(change: WayOut, containers: int) -> Iterator[str]:
-    """Say what to ask for instead, and what to leave out; who asks for the same of a resource is told together."""
+def _requests(change: WayOut, containers: int, *, pinned: bool) -> Iterator[str]:
+    """Say what to ask for instead, and what to leave out; who asks for the same of a resource is told together.
+
+    Whole CPUs are cut to whole CPUs, also where `pinned` is false, so that a share of one more might do.
+    """
     whose: dict[tuple[str, int, int], list[str]] = {}
     less, left_out = [_in_all(change, keys) for keys in change.together], []
     alone = {key: nano for key, nano in change.amounts.items() if not any(key in keys for keys in change.together)}
@@ -216,7 +222,8 @@ def _requests(change: WayOut, containers: int) -> Iterator[str]:
         most = "only " if share else "at most " * (nano < asked)
         own = ", without CPUs of its own," if share else ""
         other = [f"{readable_text(resource, one)} or " for (name, _), one in change.or_else.items() if name in names]
-        ask = f"{''.join(other[:1])}{readable_text(resource, nano)} {resource}{own}"
+        whole = " whole" * (resource == CPU and nano < asked and not (pinned or nano % NANO or asked % NANO))
+        ask = f"{''.join(other[:1])}{readable_text(resource, nano)}{whole} {resource}{own}"
         less.append(f"{most}{ask} instead of {readable_text(resource, asked)}{where}")
     if less:
         yield "ask for " + " and ".join(less)

@@ -151,9 +151,11 @@ def _kubelet_says(refusal: Refusal, *, several: bool) -> str:
     where = DOING[refusal.stage] + (f", at container {refusal.container}" if refusal.container else "")
     if refusal.container and refusal.at is None and several:
         where += ", the first of the pod for which it failed"
+    if refusal.stage == "hang":
+        return f"the kubelet says nothing more, {where}: {refusal.message}"
     if refusal.crash is not None:
-        return f"the kubelet's last words, {where}: {refusal.message}"
-    return f"the kubelet says, {where}: {refusal.reason}: {refusal.message}"
+        return f'the kubelet\'s last words, {where}: "{refusal.message}"'
+    return f'the kubelet says, {where}: "{refusal.reason}: {refusal.message}"'
 
 
 def _placements(told: ExplainedPod, with_claims: Mapping[str, ClaimsVerdict]) -> Iterator[Line | Table]:

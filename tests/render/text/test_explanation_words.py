@@ -380,8 +380,8 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
                 ),
                 (
                     "the kubelet says, while it handed out what was chosen, at container i0, the first of the pod for "
-                    "which it failed: UnexpectedAdmissionError: Allocate failed due to requested number of devices "
-                    "unavailable for mellanox.com/rdma. Requested: 1, Available: 0, which is unexpected"
+                    'which it failed: "UnexpectedAdmissionError: Allocate failed due to requested number of devices '
+                    'unavailable for mellanox.com/rdma. Requested: 1, Available: 0, which is unexpected"'
                 ),
             ],
             id="who asks for the most of a whole pod, and where the kubelet stopped, are two things",

@@ -426,3 +426,20 @@ def test_only_some_of_very_many_pods_to_move_are_named() -> None:
     change = WayOut("pods", 1, True, pods=tuple([pod(f"p{number}", 1) for number in range(14)]), fewest=True)
     text = what_text(change, config("none"), 1)
     assert text.endswith("p10, p11 and 2 more, which the command names (no fewer will do)")
+
+
+def test_on_a_machine_of_one_numa_node_shared_cpus_are_where_all_else_is() -> None:
+    text = recorded("e2e-d-00484", 4)
+    assert ("1. ask for at most 1 mellanox.com/rdma instead of 2 in container i0; its CPUs are shared then") in text
+    assert "i0, i1, c0: no CPUs of its own, though all is on node 0, the only one: cpuManagerPolicy is none" in text
+    assert not [line for line in text if "aligned" in line]
+
+
+def test_where_nobody_pins_cpus_whole_ones_are_called_so() -> None:
+    text = recorded("e2e-d-01245", 3)
+    assert [line for line in text if "ask for at most 2 whole cpu instead of 5 in container c0" in line]
+
+
+def test_a_single_change_stands_in_no_order() -> None:
+    text = recorded("e2e-d-00484", 4)
+    assert "This admits it (tried):" in text
