@@ -162,12 +162,13 @@ def _sources(carriers: list[Carrier], copies: Copies, taken: _Taken) -> Iterator
     carriers.reverse()
     document: Document | None = None
     place: Place | None = None
+    numbers: _Numbers = {}
     while carriers:
         carrier = carriers.pop()
         if place is None or carrier.document is not document:
             document, place = carrier.document, carrier.document.place
         template = carrier.template._replace(manifest=EMPTY)
-        for pod in _replicas(carrier, _number(carrier, copies), copies, taken):
+        for pod in _replicas(carrier, _number(carrier, copies), copies, taken, numbers):
             yield PodSource(pod, place, template, carrier.kind, owner_name(carrier.object))
         name = carrier.pod.namespace, carrier.pod.name
         if taken.get(name) is carrier:
@@ -283,6 +284,9 @@ def _check_roles(by_role: Mapping[str, int], carriers: Iterable[Carrier]) -> Non
 
 # Names
 
+_Numbers = dict[tuple[str, str], int]
+"""(namespace, prefix) -> the first number that may be free: no name that was taken becomes free again."""
+
 _Taken = dict[object, Carrier | None]
 """(namespace, name), or a uid -> who has it; None: a pod that is already there."""
 
@@ -300,7 +304,8 @@ def pods_of(carriers: Iterable[Carrier]) -> list[Pod]:
     reading = _Reading()
     reading.carriers += carriers
     taken = _taken(reading, ONE, ())
-    return [pod for carrier in reading.carriers for pod in _replicas(carrier, 1, ONE, taken)]
+    numbers: _Numbers = {}
+    return [pod for carrier in reading.carriers for pod in _replicas(carrier, 1, ONE, taken, numbers)]
 
 
 def _taken(reading: _Reading, copies: Copies, beside: Iterable[Pod]) -> _Taken:
@@ -338,7 +343,7 @@ def _take(known: _Taken, key: object, carrier: Carrier, field: str, text: str) -
     known[key] = carrier
 
 
-def _replicas(carrier: Carrier, count: int, copies: Copies, taken: _Taken) -> Iterator[Pod]:
+def _replicas(carrier: Carrier, count: int, copies: Copies, taken: _Taken, numbers: _Numbers) -> Iterator[Pod]:
     """Make the pods of an object; those that bring no name get the next free one (`web-0`, `train-worker-1`, …)."""
     pod = carrier.pod
     if _keeps_its_name(carrier, copies):
@@ -348,10 +353,11 @@ def _replicas(carrier: Carrier, count: int, copies: Copies, taken: _Taken) -> It
     if not carrier.is_pod or pod.name or not prefix:
         role = carrier.template.role
         prefix = f"{owner_name(carrier.object)}-{role}-" if role else f"{owner_name(carrier.object)}-"
-    number = 0
+    number = numbers.get((pod.namespace, prefix), 0)
     for _ in range(count):
         while (pod.namespace, f"{prefix}{number}") in taken:
             number += 1
         name = f"{prefix}{number}"
         taken[pod.namespace, name] = carrier
+        numbers[pod.namespace, prefix] = number
         yield pod._replace(name=name, uid=f"{pod.namespace}/{name}")
