@@ -293,7 +293,8 @@ def test_whatever_a_document_holds_nothing_but_an_input_error_is_raised(tmp_path
         {"kind": "List", "items": data},
         {**pod("a"), "status": data},
     ):
-        path = write(tmp_path, document)
+        path = tmp_path / "f.yaml"
+        path.write_text(json.dumps(document))
         with contextlib.suppress(InputError):
             read([path], Copies(2))
         with contextlib.suppress(InputError):
