@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ ROOM = 2 << 30
 """Bytes that have to be free there for the tests' own files, some hundred MB, to go there: no disk is waited for."""
 if IN_MEMORY.is_dir() and os.access(IN_MEMORY, os.W_OK) and shutil.disk_usage(IN_MEMORY).free > ROOM:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(IN_MEMORY))
+    tempfile.tempdir = os.environ["PYTEST_DEBUG_TEMPROOT"]
 
 settings.register_profile(
     "numalign",

@@ -174,9 +174,7 @@ def _start_errors(done: Done) -> dict[str, str]:
 def scenarios(every: int = 1) -> Iterator[Case]:
     """Yield every Nth scenario of each recording."""
     for path in files():
-        for number, case in enumerate(cases(path)):
-            if number % every == 0:
-                yield case
+        yield from cases(path, every)
 
 
 def main() -> int:

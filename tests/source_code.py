@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+import gc
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -27,7 +28,18 @@ def layer(module: str) -> str:
 
 @cache
 def tree(module: str) -> ast.Module:
-    return ast.parse(MODULES[module].read_text(encoding="utf-8"))
+    gc.disable()  # it would look through the hundred thousands of nodes of all trees for garbage, again and again
+    try:
+        return ast.parse(MODULES[module].read_text(encoding="utf-8"))
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+@cache
+def nodes(module: str) -> Sequence[ast.AST]:
+    """List all that a module is made of."""
+    return tuple(ast.walk(tree(module)))
 
 
 @cache
@@ -36,17 +48,21 @@ def imports(module: str, *, with_types: bool = True) -> frozenset[str]:
 
     Without types, what only a type checker sees is left out.
     """
-    return frozenset(_imports(tree(module), with_types))
+    unseen = (
+        set() if with_types else {below for node in nodes(module) if _is_of_types(node) for below in ast.walk(node)}
+    )
+    return frozenset(name for node in nodes(module) if node not in unseen for name in _imported(node))
 
 
-def _imports(node: ast.AST, with_types: bool) -> Iterator[str]:
+def _is_of_types(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
+
+
+def _imported(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Import):
         yield from (alias.name for alias in node.names)
     elif isinstance(node, ast.ImportFrom) and node.module:
         yield from (f"{node.module}.{alias.name}" for alias in node.names)
-    for child in ast.iter_child_nodes(node):
-        if with_types or not (isinstance(child, ast.If) and ast.unparse(child.test).endswith("TYPE_CHECKING")):
-            yield from _imports(child, with_types)
 
 
 def neighbours(module: str, *, with_types: bool = True) -> set[str]:
@@ -105,6 +121,8 @@ def functions(module: str) -> Iterator[tuple[str, Function]]:
 
 def _functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, Function]]:
     for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.expr):  # holds no function with a name
+            continue
         named = isinstance(child, Function | ast.ClassDef)
         name = f"{prefix}.{child.name}" if isinstance(child, Function | ast.ClassDef) else prefix
         if isinstance(child, Function):
@@ -137,14 +155,14 @@ def _undocumented(node: ast.Module | ast.ClassDef, prefix: str) -> Iterator[str]
 
 def times_named(name: str, modules: Iterable[str]) -> int:
     """Count how often the code of modules uses a name; importing it does not count."""
-    return sum(isinstance(node, ast.Name) and node.id == name for module in modules for node in ast.walk(tree(module)))
+    return sum(isinstance(node, ast.Name) and node.id == name for module in modules for node in nodes(module))
 
 
 def values() -> dict[str, list[list[str]]]:
     """Give the fields of all named tuples, by the name of the class; some classes have one name."""
     found: dict[str, list[list[str]]] = {}
     for module in MODULES:
-        for node in ast.walk(tree(module)):
+        for node in nodes(module):
             if isinstance(node, ast.ClassDef) and any(ast.unparse(base) == "NamedTuple" for base in node.bases):
                 fields = [ast.unparse(each.target) for each in node.body if isinstance(each, ast.AnnAssign)]
                 found.setdefault(node.name, []).append(fields)
@@ -153,7 +171,7 @@ def values() -> dict[str, list[list[str]]]:
 
 def positional(module: str, classes: Iterable[str]) -> Iterator[tuple[str, int]]:
     """Say where a module constructs some classes, and with how many values that are not named."""
-    for node in ast.walk(tree(module)):
+    for node in nodes(module):
         if isinstance(node, ast.Call):
             name = ast.unparse(node.func).rpartition(".")[2]
             if name in classes and not any(isinstance(each, ast.Starred) for each in node.args):

@@ -47,7 +47,7 @@ def test_the_core_touches_neither_files_nor_clock_nor_chance(layer: str) -> None
     for module in MODULES:
         if code.layer(module) == layer:
             assert not {name.split(".")[0] for name in code.imports(module, with_types=False)} & IMPURE, module
-            calls = {ast.unparse(node.func) for node in ast.walk(code.tree(module)) if isinstance(node, ast.Call)}
+            calls = {ast.unparse(node.func) for node in code.nodes(module) if isinstance(node, ast.Call)}
             assert not calls & {"open", "print", "input"}, module
 
 

@@ -29,6 +29,12 @@ from numalign.kubelet.topology.merge.lists import numa_info
 from tests.conformance.families.merge import decide
 
 
+@pytest.fixture(autouse=True)
+def _a_short_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody reads here how fast this machine is."""
+    monkeypatch.setattr(timing, "STEPS", 20_000)
+
+
 def test_merge() -> None:
     rows = merge.run(seconds=0.001, sizes=(2, 16))
 

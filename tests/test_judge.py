@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -99,8 +100,14 @@ def judged(judge: Judge, pod: Mapping[str, Any], shape: tuple[Resources, ...]) -
         yield container["aligned"] is True, judge.faults(container, needs)
 
 
-def grid(name: str) -> Iterator[tuple[str, bool, set[str]]]:
-    """Yield (what was tried, what numalign says, what the judge says) over a machine's whole grid.
+@cache
+def grid(name: str) -> list[tuple[str, bool, set[str]]]:
+    """List (what was tried, what numalign says, what the judge says) over a machine's whole grid."""
+    return list(_grid(name))
+
+
+def _grid(name: str) -> Iterator[tuple[str, bool, set[str]]]:
+    """Try a machine's whole grid.
 
     Every shape comes alone to an empty node, and after all shapes before it to one that fills up.
     """
@@ -122,7 +129,12 @@ def grid(name: str) -> Iterator[tuple[str, bool, set[str]]]:
                     yield f"{shape} {where}: {', '.join(variant)}", said, faults
 
 
-@pytest.mark.parametrize("name", bundled.names())
+GRIDS = {"hgx-h100", "xeon-2s-snc2"}
+"""Of these the grid is looked at twice."""
+TOGETHER = pytest.mark.together("judge")
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[TOGETHER] * (name in GRIDS)) for name in bundled.names()])
 def test_an_independent_judge_agrees(name: str) -> None:
     said_true = found_true = tried = 0
     for what, said, faults in grid(name):
@@ -133,8 +145,9 @@ def test_an_independent_judge_agrees(name: str) -> None:
     assert said_true > 10, "hardly anything was aligned"
 
 
+@TOGETHER
 def test_the_grid_has_every_fault() -> None:
-    found = Counter(fault for name in ("hgx-h100", "xeon-2s-snc2") for *_, faults in grid(name) for fault in faults)
+    found = Counter(fault for name in GRIDS for *_, faults in grid(name) for fault in faults)
     assert set(found) >= FAULTS, found
 
 

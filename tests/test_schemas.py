@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +86,7 @@ def test_pinned_memory_and_a_kubelet_with_every_setting_are_described() -> None:
 def test_scenarios_and_what_replay_answers_are_described(family: str) -> None:
     """Also the recorded answers obey the schema, those with a crash, a hang and a refused start included."""
     seen = set()
-    for case in islice(cases(VECTORS / f"{family}.jsonl.gz"), 0, None, 10):
+    for case in cases(VECTORS / f"{family}.jsonl.gz", 10):
         validator("scenario").validate(case)
         one = scenario.read(json.dumps(case).encode())
         decided = (

@@ -18,7 +18,7 @@ from numalign.results.explain import ExplainResult
 from numalign.sources.recorded import scenario
 from numalign.tasks.explain import explain_one
 from tests.analysis.support import STATIC, config, machine, outcome, pod_of
-from tests.refusals.survey import refusals, scenarios
+from tests.refusals.survey import named, refusals
 from tests.render.text.test_explanation_words import lines, recorded
 from tests.schemas import strictly
 
@@ -34,7 +34,7 @@ PAGES = pod_of(
 
 
 def met(name: str, step: int) -> tuple[Situation, Outcome, Pod]:
-    data = next(one for one in scenarios() if one["id"] == name)
+    data = named(name)
     situation, found = next((now, refused) for index, now, refused in refusals(data) if index == step)
     asked = scenario.read(json.dumps(data).encode()).steps[step].pod
     assert asked is not None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -49,11 +50,22 @@ Case = dict[str, Any]
 Decide = Callable[[Case], Any]
 
 
-def cases(path: Path) -> Iterator[Case]:
-    """Yield the cases of a file of recorded decisions, plain or gzip."""
+def cases(path: Path, every: int = 1) -> Iterator[Case]:
+    """Yield the cases of a file of recorded decisions, plain or gzip; or every Nth of them."""
+    return map(json.loads, islice(_lines(path), 0, None, every))
+
+
+def find(name: str, *paths: Path) -> Case:
+    """Find a case by its id in files of recorded decisions; the others are not parsed."""
+    said = json.dumps(name).encode()
+    lines = (line for path in paths for line in _lines(path) if said in line)
+    return next(case for case in map(json.loads, lines) if case["id"] == name)
+
+
+def _lines(path: Path) -> Iterator[bytes]:
     data = path.read_bytes()
     text = gzip.decompress(data) if path.suffix == ".gz" else data
-    yield from (json.loads(line) for line in text.splitlines() if line.strip())
+    return (line for line in text.splitlines() if line.strip())
 
 
 def family_files(folder: Path) -> Iterator[tuple[str, Path]]:

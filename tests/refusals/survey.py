@@ -24,6 +24,7 @@ from numalign.model.pod import Pod
 from numalign.render.text.refusal.why import why
 from numalign.sources.recorded import scenario
 from numalign.tasks.hardware import with_what_lacks
+from tests.conformance import find
 from tests.conftest import VECTORS
 from tests.refusals.applied import with_change
 
@@ -62,6 +63,11 @@ def scenarios(every: int = 1, first: int = 0) -> Iterator[dict[str, Any]]:
         with gzip.open(VECTORS / f"{family}.jsonl.gz", "rt", encoding="utf-8") as lines:
             for line in islice(lines, first, None, every):
                 yield json.loads(line)
+
+
+def named(name: str) -> dict[str, Any]:
+    """Find one scenario."""
+    return find(name, *(VECTORS / f"{family}.jsonl.gz" for family in FAMILIES))
 
 
 def judged(data: dict[str, Any]) -> list[Judged]:

@@ -11,7 +11,7 @@ from numalign.kubelet.admission import admit
 from numalign.kubelet.setup import Setup
 from numalign.model.pod import Pod
 from tests.analysis.support import GPU, STATIC, config, machine, pod, pod_of
-from tests.refusals.survey import refusals, scenarios
+from tests.refusals.survey import named, refusals
 
 CPU_OF_APP = ("app", "cpu")
 
@@ -24,7 +24,7 @@ def found(policy: str, asked: Pod, *before: Pod, **more: Any) -> tuple[WayOut, .
 
 
 def recorded(name: str, step: int) -> tuple[WayOut, ...]:
-    data = next(one for one in scenarios() if one["id"] == name)
+    data = named(name)
     situation, outcome = next((situation, outcome) for index, situation, outcome in refusals(data) if index == step)
     return changes(situation, outcome)
 

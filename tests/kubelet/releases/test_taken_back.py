@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -70,18 +69,13 @@ def _name(change: Change) -> str:
     return f"{version_text(change.since)} {change.topic}"
 
 
-@cache
-def _cases(family: str) -> dict[str, Case]:
-    return {case["id"]: case for case in conformance.cases(VECTORS / f"{family}.jsonl.gz")}
-
-
 BY_RECORD = [change for change in NEWER_CHANGES if _key(change) in RECORDED]
 
 
 @pytest.mark.parametrize("change", BY_RECORD, ids=_name)
 def test_a_recorded_case_needs_the_change(change: Change, monkeypatch: pytest.MonkeyPatch) -> None:
     family, name = RECORDED[_key(change)]
-    case = _cases(family)[name]
+    case = conformance.find(name, VECTORS / f"{family}.jsonl.gz")
     module = importlib.import_module(f"tests.conformance.families.{conformance.module_of(family)}")
     expected = conformance.expected(module, case)
     assert conformance.matches(expected, module.decide(case))

@@ -10,12 +10,12 @@ from numalign.render.text.changes import Advice
 from numalign.results.explain import ExplainResult
 from numalign.sources.recorded import scenario
 from numalign.tasks.explain import explain_one
-from tests.refusals.survey import refusals, scenarios
+from tests.refusals.survey import named, refusals
 from tests.schemas import strictly
 
 
 def changes(name: str, step: int) -> list[dict[str, Any]]:
-    data = next(one for one in scenarios() if one["id"] == name)
+    data = named(name)
     situation = next(found for index, found, _ in refusals(data) if index == step)
     told = explain_one(situation, scenario.read(json.dumps(data).encode()).steps[step].pod)
     result = ExplainResult(situation.setup, 0, (told,), ())

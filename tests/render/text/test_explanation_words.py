@@ -18,7 +18,7 @@ from numalign.render.text.explain import explanation
 from numalign.sources.recorded import scenario
 from numalign.tasks.explain import explain_one
 from tests.analysis.support import GPU, NIC, config, limits, machine, pod, pod_of
-from tests.refusals.survey import refusals, scenarios
+from tests.refusals.survey import named, refusals
 
 FIGURE, HYPER = machine("figure-1"), machine("hgx-h100")
 LOOSE = FIGURE._replace(devices={GPU: (Device("a"), Device("b")), NIC: FIGURE.devices[NIC]})
@@ -45,7 +45,7 @@ def explained(settings: KubeletConfig, asked: Pod, *before: Pod, on: Machine = F
 
 def recorded(name: str, step: int) -> list[str]:
     """Explain a recorded refusal."""
-    data = next(one for one in scenarios() if one["id"] == name)
+    data = named(name)
     situation = next(found for index, found, _ in refusals(data) if index == step)
     return lines(situation, scenario.read(json.dumps(data).encode()).steps[step].pod)
 

@@ -13,7 +13,7 @@ from numalign.model.pod import Pod
 from numalign.render.text.amounts import written
 from numalign.render.text.refusal.why import why
 from tests.analysis.support import GPU, NIC, STATIC, config, limits, machine, outcome, pod, pod_of
-from tests.refusals.survey import refusals, scenarios
+from tests.refusals.survey import named, refusals
 
 FULL = {"cpu_manager_policy_options": {"full-pcpus-only": "true"}}
 FIGURE, HYPER = machine("figure-1"), machine("hgx-h100")
@@ -223,7 +223,7 @@ def test_what_an_init_container_hands_on_is_counted_beside_what_is_free() -> Non
 
 def test_memory_that_an_init_container_hands_on_is_added_up() -> None:
     """The pod's own init container is no other pod; memory of which there is enough everywhere is no obstacle."""
-    data = next(one for one in scenarios() if one["id"] == "e2e-d-00605")
+    data = named("e2e-d-00605")
     [found] = [outcome for index, _, outcome in refusals(data) if index == 4]
     assert list(why(refusal(found))) == [
         "hugepages-2Mi: 256Mi asked, 380Mi free in all (node 0: 252Mi + 2Mi of 256Mi, node 1: 128Mi of 128Mi)",

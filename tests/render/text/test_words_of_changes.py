@@ -12,7 +12,7 @@ from numalign.render.text.changes import Advice, changes_lines, what_text
 from numalign.sources.recorded import scenario
 from numalign.tasks.explain import explain_one
 from tests.analysis.support import config, pod
-from tests.refusals.survey import refusals, scenarios
+from tests.refusals.survey import named, refusals
 from tests.render.text.test_explanation_words import explained, recorded
 
 
@@ -394,7 +394,7 @@ def test_a_recorded_change_says(name: str, step: int, expected: list[str]) -> No
 
 def test_a_machine_that_needs_very_many_changes_suits_a_pod_badly() -> None:
     """What is told then ends with a machine that admits the pod as it is, where there is one."""
-    data = next(one for one in scenarios() if one["id"] == "e2e-d-01050")
+    data = named("e2e-d-01050")
     situation = next(found for index, found, _ in refusals(data) if index == 4)
     told = explain_one(situation, scenario.read(json.dumps(data).encode()).steps[4].pod)
 
