@@ -11,7 +11,7 @@ from numalign.analysis.handed import handed_on
 from numalign.analysis.matrix import Matrix, Row, available, matrix, offers
 from numalign.kubelet.topology.hints import WithoutMask
 from numalign.model.cpuset import ids
-from numalign.model.resources import CPU, is_memory
+from numalign.model.resources import CPU
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
@@ -118,11 +118,15 @@ def _why(outcome: Outcome, decision: Decision, least: int) -> Chosen:
     scarce = [row for row in refused if not any(_enough(row, table, mask) for mask in few)]
     left = {one.resource: one for one in handed_on(outcome.before.node, decision.state, outcome.demand) if one.nodes}
     bound = [row.resource for row in refused if row not in scarce]
+    held = {row.resource for row in refused if any(cell.group for cell in row.cells)}
+    # Memory resources have their hints together: one of them may be refused only for where another one is.
+    apart = [name for name in bound if name not in left and name not in held]
     return Chosen(
         tied=tuple(Tied(name, left[name].nodes, left[name].containers) for name in bound if name in left),
         scarce=tuple(map(_wanted, scarce)),
-        grouped=tuple(name for name in bound if is_memory(name) and name not in left),
-        clash=not refused and not any(all(offers(one, mask) for one in hints.values()) for mask in few),
+        grouped=tuple(name for name in bound if name in held and name not in left),
+        clash=bool(apart)
+        or (not refused and not any(all(offers(one, mask) for one in hints.values()) for mask in few)),
     )
 
 

@@ -144,7 +144,7 @@ def _why_chosen(why: Chosen, least: int) -> Iterator[str]:
     for one in why.tied:
         left.setdefault((one.nodes, one.containers), []).append(one.resource)
     for (nodes, containers), names in left.items():
-        yield f"it had to use {nodes_text(nodes)}, where {listed(containers)} left it {listed(names)}"
+        yield f"{listed(containers)} left it {listed(names)} on {nodes_text(nodes)}, to be used first"
     if why.scarce:
         yield f"{few} had {_amounts(why.scarce)} free"
     if why.grouped:

@@ -42,11 +42,13 @@ _LONG = 10240
 _SMALL = 4
 """An amount of less than one part in so many of a unit has a smaller one."""
 
-_CLOSE = 20
+_CLOSE = 10
 """A written amount is off by no more than one part in so many."""
 
 
-def written(resource: str, amounts: Iterable[int], parts: Sequence[int] = ()) -> Written:
+def written(
+    resource: str, amounts: Iterable[int], parts: Sequence[int] = (), pairs: Collection[tuple[int, int]] | None = None
+) -> Written:
     """Choose how to write amounts that stand beside each other, so that they can be compared.
 
     Bytes have one unit, but those that are less than a quarter of it. They are exact if that is short; otherwise they
@@ -56,6 +58,7 @@ def written(resource: str, amounts: Iterable[int], parts: Sequence[int] = ()) ->
         resource: what they are of.
         amounts: all that stand there.
         parts: amounts whose sum stands there, too: what is written of them adds up.
+        pairs: which of them are compared; None: each with each.
     """
     if not is_bytes(resource):
         return str
@@ -71,7 +74,7 @@ def written(resource: str, amounts: Iterable[int], parts: Sequence[int] = ()) ->
         *(_Form(unit, 1), _Form(unit, 2), _Form(smaller, 0), _Form(unit, 3)),
         *(_Form(smaller, 1), _Form(smaller, 2), _Form(smaller, 3), _Form(least, 1)),
     ):
-        if form.tells_apart(every) and form.adds_up(parts):
+        if form.tells_apart(every, pairs) and form.adds_up(parts):
             return form.text
     return lambda amount: f"{amount} bytes"
 
@@ -95,11 +98,13 @@ class _Form(NamedTuple):
         """Tell whether nothing is lost."""
         return self._shown(amount) == amount * self._scale
 
-    def tells_apart(self, amounts: Collection[int]) -> bool:
-        """Tell whether different amounts look different, and each is near to what it is."""
+    def tells_apart(self, amounts: Collection[int], pairs: Collection[tuple[int, int]] | None) -> bool:
+        """Tell whether different amounts that are compared look different, and each is near to what it is."""
         shown = {amount: self._shown(amount) for amount in amounts}
         near = all(abs(to - amount * self._scale) * _CLOSE <= abs(amount) * self._scale for amount, to in shown.items())
-        return near and len(set(shown.values())) == len(shown)
+        if pairs is None:
+            return near and len(set(shown.values())) == len(shown)
+        return near and all(shown[one] != shown[other] for one, other in pairs if one != other)
 
     def adds_up(self, parts: Sequence[int]) -> bool:
         """Tell whether amounts as they are written add up to their sum as it is written."""

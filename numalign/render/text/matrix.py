@@ -52,8 +52,9 @@ def matrix_table(table: Matrix, *, verdict: bool = False) -> Table:
 
 def _amounts_of(row: Row) -> Written:
     """Write all amounts of a row in one unit."""
-    there = (amount for cell in row.cells for amount in (cell.free, cell.handed, cell.total))
-    return written(row.resource, [row.requested, *there])
+    there = [amount for cell in row.cells for amount in (cell.free, cell.handed, cell.total)]
+    pairs = {pair for cell in row.cells for pair in ((row.requested, cell.free), (cell.free, cell.total))}
+    return written(row.resource, [row.requested, *there], pairs=pairs)
 
 
 def matrix_notes(table: Matrix) -> Iterator[str]:
@@ -105,8 +106,8 @@ def _counted(devices: Loose) -> str:
     """Say how a row counts devices that do not lie on one node."""
     several = any(mask & (mask - 1) for mask, _, _ in devices.places)
     told = {
-        "one of several nodes is counted on each": several,
-        "one of no known node is counted on none": devices.nowhere[1],
+        "a device of several nodes counts on each": several,
+        "one of no known node on none": devices.nowhere[1],
     }
     return ", ".join(text for text, needed in told.items() if needed)
 

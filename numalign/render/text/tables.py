@@ -66,7 +66,7 @@ def _not_counted(told: ExplainedPod) -> Iterator[str]:
             yield f"{what} counts without {few_of(some, MAX_IDS_NAMED)}: {why}"
         else:
             of = f" of {few_of(some, MAX_IDS_NAMED)}" if len(some) < told.containers else ""
-            yield f"no row for {what}{of}: {why}"
+            yield f"{'no row for ' * any(table.rows for table in told.matrices)}{what}{of}: {why}"
 
 
 def untied_text(one: Untied, qos: QoS) -> str:

@@ -130,7 +130,7 @@ def test_a_text_says(found: Callable[[], list[str]], expected: list[str]) -> Non
             [
                 f"{GPU} | 3 | 1 of 1 ~ | 2 of 2 ~ | nothing",
                 "~ is some, but less than what is asked",
-                f"{GPU}: one of several nodes is counted on each: node 1: 1 of 1, between nodes 0-1: 1 of 1",
+                f"{GPU}: a device of several nodes counts on each: node 1: 1 of 1, between nodes 0-1: 1 of 1",
             ],
         ),
         (
@@ -138,7 +138,7 @@ def test_a_text_says(found: Callable[[], list[str]], expected: list[str]) -> Non
             [
                 f"{GPU} | 3 | 1 of 1 ~ | 0 of 0 ✗ | nothing",
                 "~ is some, but less than what is asked",
-                f"{GPU}: one of no known node is counted on none: node 0: 1 of 1, on no known node: 1 of 1",
+                f"{GPU}: one of no known node on none: node 0: 1 of 1, on no known node: 1 of 1",
             ],
         ),
     ],
@@ -512,8 +512,8 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
             4,
             [
                 (
-                    "not aligned: c1: memory on nodes 0-1, CPUs on node 0, as nodes 0-1 were chosen (it had to use "
-                    "nodes 0-1, where i0 left it cpu) and each resource may come from any of them"
+                    "not aligned: c1: memory on nodes 0-1, CPUs on node 0, as nodes 0-1 were chosen (i0 left "
+                    "it cpu on nodes 0-1, to be used first) and each resource may come from any of them"
                 )
             ],
             id="what is wider than it need be says why: an init container left some",
@@ -528,6 +528,18 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
                 )
             ],
             id="what is wider than it need be says why: the whole pod asks for more",
+        ),
+        pytest.param(
+            "e2e-d-00004",
+            2,
+            [
+                (
+                    "not aligned: hugepages-1Gi, hugepages-2Mi and memory on nodes 1-3, CPUs on node 1, as nodes 1-2 "
+                    "were "
+                    "chosen (no node alone had all of it free) and have too little hugepages-1Gi and hugepages-2Mi free"
+                )
+            ],
+            id="what is wider than it need be says why: memory resources go together, and no pod holds any",
         ),
         pytest.param(
             "lifecycle-d-00275",

@@ -56,7 +56,7 @@ def test_what_the_node_as_a_whole_lacks_is_visible_in_rounded_amounts() -> None:
             4,
             [
                 "one of nodes 0-1 or nodes 2-3 together",
-                "memory: nodes 2-3 ✗ one by one, as pods hold memory of them together: 7.10Gi free as a whole",
+                "memory: nodes 2-3 ✗ one by one, as pods hold memory of them together: 7.1Gi free as a whole",
             ],
             id="nodes that are used only together are no choice one by one, and one as a whole",
         ),

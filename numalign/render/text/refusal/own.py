@@ -42,9 +42,9 @@ def beside(refusal: Refusal) -> Iterator[str]:
 
 
 def _told_by_too_little(row: Row, refusal: Refusal) -> bool:
-    """Tell whether the sentence about what the whole machine has free tells of the pod's own containers, too."""
-    apart = refusal.stage in ("policy", "merge") or refusal.around.cores is not None
-    return row.free < row.requested and not apart
+    """Tell whether the sentence about what is free tells of the pod's own containers, too."""
+    apart = refusal.stage == "merge" or refusal.around.cores is not None
+    return refusal.stage == "policy" or (row.free < row.requested and not apart)
 
 
 def held_by_own(row: Row, around: Circumstances) -> list[Own]:
