@@ -36,8 +36,8 @@ def without_needless(situation: Situation, outcome: Outcome, change: WayOut) -> 
         rest = _rest(change, part)
         if not _count(rest):
             continue
-        tried = tries.attempt(rest)
-        if tried is not None and tried.admit:
+        tried = tries.admitted(rest)
+        if tried is not None:
             change = rest._replace(tried=tried, aligned=aligned(tried))
     return change if _count(change) > 1 else change._replace(kind=_parts(change)[0].kind)
 
@@ -75,8 +75,8 @@ def given_back(situation: Situation, outcome: Outcome, change: WayOut) -> WayOut
 def _as_good(tries: Tries, change: WayOut, key: tuple[str, str], nano: int) -> WayOut | None:
     """Try another amount in a change; None: the pod is refused with it, or not aligned where it was."""
     more = change._replace(amounts={**change.amounts, key: nano})
-    tried = tries.attempt(more)
-    if tried is None or not tried.admit or (change.aligned and not aligned(tried)):
+    tried = tries.admitted(more)
+    if tried is None or (change.aligned and not aligned(tried)):
         return None
     return more._replace(tried=tried, aligned=aligned(tried))
 

@@ -7,7 +7,7 @@ from numalign.analysis.whatif.moving import without
 from numalign.analysis.whatif.settings import apply
 from numalign.analysis.whatif.situation import Situation, with_amounts
 from numalign.errors import CrashError, StartError
-from numalign.kubelet.admission import Outcome, Session, admit
+from numalign.kubelet.admission import Outcome, Session, admit, forecast
 from numalign.values import NamedTuple
 
 
@@ -26,6 +26,15 @@ class Tries(NamedTuple):
         if session is None:
             return None
         return admit(without(session, change.pods), with_amounts(self.outcome.pod, change.amounts))
+
+    def admitted(self, change: WayOut) -> Outcome | None:
+        """Try a change; None: the pod is refused with it. Quicker than `attempt` where it is too large for the node."""
+        session = self.session(change)
+        if session is None:
+            return None
+        there, pod = without(session, change.pods), with_amounts(self.outcome.pod, change.amounts)
+        tried = None if forecast(there, pod) is False else admit(there, pod)
+        return tried if tried is not None and tried.admit else None
 
     def session(self, change: WayOut) -> Session | None:
         """Replay the past under the settings of a change; None: the kubelet does not come that far."""
