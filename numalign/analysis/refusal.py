@@ -107,9 +107,10 @@ class Refusal(NamedTuple):
 
     def too_large(self, row: Row) -> bool:
         """Tell whether more of a resource is asked than there could ever be where the policy wants it."""
-        totals = [cell.total for cell in row.cells]
-        if self.stage == "policy" and self.policy == "single-numa-node":
-            return max(totals) < row.requested or row.width > 1
+        totals = sorted((cell.total for cell in row.cells), reverse=True)
+        if self.stage == "policy" and row.width:
+            wide = self.policy == "single-numa-node" and row.width > 1
+            return wide or sum(totals[: row.width]) < row.requested  # the kubelet's width counts reserved CPUs, too
         return max(sum(totals), row.free) < row.requested
 
 

@@ -90,6 +90,8 @@ def _in_spite(told: ExplainedPod, refusal: Refusal) -> Iterator[str]:
     if refusal.around.cores is None and _counts_single_cpus(told, last):
         yield "cpu ✓ counts single CPUs; full-pcpus-only gives out whole cores only"
     if not any(map(last.fits, range(len(last.nodes)))):
+        if refusal.stage == "fit":
+            yield "no ✗ is about one NUMA node alone and not in the way; the node as a whole refuses the pod, see above"
         return
     if refusal.around.cores is not None:
         yield "yes ✓ counts single CPUs; full-pcpus-only gives out whole cores only"

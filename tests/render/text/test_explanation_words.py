@@ -167,8 +167,8 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
     sick = (Device("a", (0,)), Device("b", (0,), healthy=False), Device("c", (0,), healthy=False))
     on = FIGURE._replace(devices={GPU: (*sick, Device("d", (1,)), Device("e", (1,)))})
     assert explained(config("restricted"), pod("p", 1, gpu=3), on=on)[1] == (
-        f"{GPU}: 3 asked, and policy restricted takes it from one node, which is enough by the kubelet's count, "
-        "devices that are not healthy included, though pods never get more than 2 there; free now: node 0: 1 of 1, "
+        f"{GPU}: 3 asked; counting devices that are not healthy, as the kubelet does, one node is enough, and policy "
+        "restricted allows no more nodes; but pods never get more than 2 there; free now: node 0: 1 of 1, "
         "node 1: 2 of 2"
     )
 
@@ -352,8 +352,8 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
             4,
             [
                 (
-                    "cpu: 4 asked, and policy restricted takes it from one node, which is enough by the kubelet's "
-                    "count, reserved CPUs included, though pods never get more than 3 there; free now: most on node "
+                    "cpu: 4 asked; counting reserved CPUs, as the kubelet does, one node is enough, and policy "
+                    "restricted allows no more nodes; but pods never get more than 3 there; free now: most on node "
                     "2: 3 of 3"
                 )
             ],

@@ -330,3 +330,12 @@ def test_only_amounts_that_are_compared_have_to_look_different() -> None:
 def test_amounts_that_differ_look_different(amounts: list[int]) -> None:
     say = written("memory", amounts)
     assert len(set(map(say, amounts))) == len(set(amounts))
+
+
+def test_what_nodes_never_have_without_reserved_cpus_is_not_told_again_of_an_empty_machine() -> None:
+    [found] = [refused for step, _, refused in refusals(named("e2e-d-01383")) if step == 1]
+    sentences = list(why(refusal(found)))
+    assert sentences[0].startswith(
+        "cpu: 10 asked; counting reserved CPUs, as the kubelet does, 3 nodes are enough, and"
+    )
+    assert not [one for one in sentences[1:] if "cpu" in one]

@@ -86,3 +86,8 @@ def test_what_the_node_as_a_whole_lacks_is_visible_in_rounded_amounts() -> None:
 def test_a_table_says_which_nodes_go_only_together(name: str, step: int, expected: list[str]) -> None:
     text = "\n".join(recorded(name, step))
     assert [one for one in expected if one in text] == expected
+
+
+def test_a_node_that_has_not_all_of_it_is_not_told_as_a_second_reason() -> None:
+    note = "no ✗ is about one NUMA node alone and not in the way; the node as a whole refuses the pod, see above"
+    assert note in recorded("lifecycle-d-00309", 6)

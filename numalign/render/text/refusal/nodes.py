@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from numalign.render.text.amounts import Written, listed, nodes_text, written
 
 if TYPE_CHECKING:
-    from numalign.analysis.circumstances import Circumstances, Sum
+    from numalign.analysis.circumstances import Circumstances, Own, Sum
     from numalign.analysis.handed import Handed
     from numalign.analysis.loose import Loose
     from numalign.analysis.matrix import Cell, Matrix, Row
@@ -115,6 +115,18 @@ def all_devices(loose: Loose) -> str:
 def left_text(one: Handed, amount: str) -> str:
     """Say who leaves how much: `i0 and i1 leave 2`."""
     return f"{names_text(one.containers)} {verb_text('leave', one.containers)} {amount}"
+
+
+def held_by_own(row: Row, around: Circumstances) -> list[Own]:
+    """List the earlier containers of the pod that go on running and hold some of a resource."""
+    return [one for one in around.own if one.resource == row.resource and one.kind != "init"]
+
+
+def held_text(row: Row, around: Circumstances) -> str:
+    """Say so where earlier containers of the pod that go on running hold some of a resource."""
+    names = [one.container for one in held_by_own(row, around)]
+    amount = amounts_of(row, around)(sum(one.amount for one in held_by_own(row, around)))
+    return f", as this pod's own {names_text(names)} {verb_text('hold', names)} {amount}" if names else ""
 
 
 def names_text(names: Sequence[str]) -> str:

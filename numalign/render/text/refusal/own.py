@@ -10,6 +10,7 @@ from numalign.render.text.amounts import nodes_text, written
 from numalign.render.text.refusal.memory import told_by_groups
 from numalign.render.text.refusal.nodes import (
     all_devices,
+    held_by_own,
     left_text,
     parts_text,
     sum_text,
@@ -18,7 +19,6 @@ from numalign.render.text.refusal.nodes import (
 from numalign.render.text.refusal.width import tied_to
 
 if TYPE_CHECKING:
-    from numalign.analysis.circumstances import Circumstances, Own
     from numalign.analysis.handed import Handed
     from numalign.analysis.matrix import Row
     from numalign.analysis.refusal import Refusal
@@ -45,11 +45,6 @@ def _told_by_too_little(row: Row, refusal: Refusal) -> bool:
     """Tell whether the sentence about what is free tells of the pod's own containers, too."""
     apart = refusal.stage == "merge" or refusal.around.cores is not None
     return refusal.stage == "policy" or (row.free < row.requested and not apart)
-
-
-def held_by_own(row: Row, around: Circumstances) -> list[Own]:
-    """List the earlier containers of the pod that go on running and hold some of a resource."""
-    return [one for one in around.own if one.resource == row.resource and one.kind != "init"]
 
 
 def taken_over(refusal: Refusal) -> Iterator[str]:

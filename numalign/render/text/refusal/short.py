@@ -12,10 +12,11 @@ from numalign.render.text.refusal.nodes import (
     amounts_of,
     asked_text,
     each_node,
+    held_by_own,
+    held_text,
     names_text,
     verb_text,
 )
-from numalign.render.text.refusal.own import held_by_own
 
 if TYPE_CHECKING:
     from numalign.analysis.loose import Loose
@@ -58,12 +59,10 @@ def _by_the_pod(row: Row, refusal: Refusal, total: int) -> str:
         names = list(dict.fromkeys(name for one in left for name in one.containers))
         amount = say(sum(one.amount for one in left))
         return f" besides the {amount} that {names_text(names)} {verb_text('leave', names)} to it"
-    held = held_by_own(row, refusal.around)
-    if not held:
-        return ""
-    names, own = [one.container for one in held], sum(one.amount for one in held)
+    held = held_text(row, refusal.around)
+    own = sum(one.amount for one in held_by_own(row, refusal.around))
     others = f" and other pods hold {say(total - row.free - own)}" if total - row.free > own else ""
-    return f", as this pod's own {names_text(names)} {verb_text('hold', names)} {say(own)}{others}"
+    return held and f"{held}{others}"
 
 
 HINT = " (to have them, "

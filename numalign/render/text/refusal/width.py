@@ -17,6 +17,7 @@ from numalign.render.text.refusal.nodes import (
     amounts_of,
     asked_text,
     each_node,
+    held_text,
     left_text,
     names_text,
 )
@@ -53,10 +54,9 @@ def too_wide(row: Row, table: Matrix, policy: str, around: Circumstances) -> str
     many, enough = ("one node", "is enough") if row.width == 1 else (f"{row.width} nodes", "are enough")
     most = _most_for_pods(row)
     if most < row.requested:
-        short = (
-            f"by the kubelet's count, {_counted_too(row)} included, though pods never get more than {say(most)} there"
-        )
-        return f"{asked}, and policy {policy} takes it from {many}, which {enough} {short}{must}; {when}: {each}"
+        count = f"counting {_counted_too(row)}, as the kubelet does, {many} {enough}"
+        short = f"and policy {policy} allows no more nodes; but pods never get more than {say(most)} there"
+        return f"{asked}; {count}, {short}{must}; {when}: {each}"
     return (
         f"{asked}, and policy {policy} takes it from {many}, which {enough} on an empty machine{must}; {when}: {each}"
     )
@@ -178,7 +178,8 @@ def _bound_by_cpus(rows: Sequence[Row], table: Matrix, around: Circumstances, nu
     yield f"{asked_text(rows[0], around)}: {_left_cpus(around)} of node {numa} to it, so it must use node {numa}"
     for row in rows[1:]:
         each = each_node(row, table, around)
-        yield f"{asked_text(row, around)}, and node {numa} cannot give it; what other nodes have does not help ({each})"
+        cannot = f"node {numa} cannot give it{held_text(row, around)}"
+        yield f"{asked_text(row, around)}, and {cannot}; what other nodes have does not help ({each})"
 
 
 def _left_cpus(around: Circumstances) -> str:
