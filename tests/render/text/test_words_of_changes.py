@@ -372,6 +372,17 @@ from tests.render.text.test_explanation_words import explained, recorded
             id="an init container that asks for less leaves nothing over",
         ),
         pytest.param(
+            "e2e-d-00560",
+            5,
+            [
+                (
+                    "to change hugepages-1Gi in container i0 alone is not enough: 5 cpu, 1Gi hugepages-1Gi of "
+                    "container c0 would be in the way then"
+                )
+            ],
+            id="what refuses the pod besides is not what is changed first",
+        ),
+        pytest.param(
             "e2e-d-00050",
             1,
             [
