@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from numalign.analysis.culprits import decisions
 from numalign.analysis.matrix import Matrix, matrix
 from numalign.analysis.placement import Placement, placements
-from numalign.analysis.refusal import Refusal, decisions, refusal
+from numalign.analysis.refusal import Refusal, refusal
 from numalign.analysis.unpinned import Unpinned, unpinned
 from numalign.analysis.untied import Untied, untied
 from numalign.analysis.whatif.change import Hardware, WayOut

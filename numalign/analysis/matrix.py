@@ -184,3 +184,13 @@ def available(node: Node, state: NodeState, name: str, numa: int) -> tuple[int, 
     if place is None:
         return 0, 0
     return state.memory.free[place][numa], node.memory.allocatable[place][numa]
+
+
+def on_the_machine(node: Node, state: NodeState, name: str) -> tuple[int, int]:
+    """Return (free now, total that pods could ever get) of a resource on all NUMA nodes and on none."""
+    resource = node.device.resources.get(name)
+    if resource is not None:
+        free = resource.healthy & ~state.device.allocated.get(name, 0)
+        return free.bit_count(), resource.healthy.bit_count()
+    there = [available(node, state, name, numa.id) for numa in node.machine.numa_nodes]
+    return sum(free for free, _ in there), sum(total for _, total in there)

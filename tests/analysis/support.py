@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numalign.analysis.refusal import decisions
+from numalign.analysis.culprits import decisions
 from numalign.analysis.whatif.situation import Situation, arrivals
 from numalign.kubelet.admission import Outcome, admit
 from numalign.kubelet.config import IDEAL, KubeletConfig, MemoryReservation

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from numalign.analysis.culprits import decisions
 from numalign.analysis.matrix import matrix
-from numalign.analysis.refusal import decisions
 from numalign.analysis.untied import untied
 from numalign.kubelet.config import KubeletConfig
 from numalign.model.apiserver.defaulting import read_pod

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
+from numalign.analysis.culprits import decisions
 from numalign.analysis.matrix import matrix
-from numalign.analysis.refusal import Refusal, decisions, refusal
+from numalign.analysis.refusal import Refusal, refusal
 from numalign.analysis.whatif.change import WayOut
 from numalign.analysis.whatif.changes import changes
 from numalign.analysis.whatif.situation import Event, Replays, Situation

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
-from numalign.analysis.refusal import refused_at
+from numalign.analysis.culprits import refused_at
 from numalign.analysis.whatif.situation import ContainerAmounts, with_amounts
 from numalign.kubelet.admission import Outcome, admits
 from numalign.kubelet.cpu.allocate import SMT_ALIGNMENT_ERROR

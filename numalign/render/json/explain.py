@@ -21,8 +21,8 @@ from numalign.render.text.settings import stale_files
 from numalign.render.text.tables import untied_text
 
 if TYPE_CHECKING:
-    from numalign.analysis.circumstances import Amount
     from numalign.analysis.crash import Crash
+    from numalign.analysis.in_the_way import Amount
     from numalign.analysis.loose import Loose
     from numalign.analysis.matrix import Cell, Matrix
     from numalign.analysis.placement import Placement

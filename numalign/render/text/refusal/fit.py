@@ -12,7 +12,9 @@ from numalign.render.text.amounts import Written, written
 from numalign.render.text.refusal.short import how_to_add
 
 if TYPE_CHECKING:
-    from numalign.analysis.circumstances import Amount, Circumstances, Shares
+    from numalign.analysis.circumstances import Circumstances
+    from numalign.analysis.in_the_way import Amount
+    from numalign.analysis.own_containers import Shares
     from numalign.analysis.refusal import Refusal
 
 

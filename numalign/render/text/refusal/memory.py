@@ -10,8 +10,9 @@ from numalign.render.text.amounts import Written, listed, nodes_text, written
 from numalign.render.text.refusal.nodes import MAX_NODES_NAMED, names_text
 
 if TYPE_CHECKING:
-    from numalign.analysis.circumstances import Circumstances, Wider
+    from numalign.analysis.circumstances import Circumstances
     from numalign.analysis.matrix import Matrix, Row
+    from numalign.analysis.memory_together import Wider
     from numalign.analysis.refusal import Refusal
 
 

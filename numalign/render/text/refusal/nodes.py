@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from numalign.render.text.amounts import Written, listed, nodes_text, written
 
 if TYPE_CHECKING:
-    from numalign.analysis.circumstances import Circumstances, Own, Sum
+    from numalign.analysis.circumstances import Circumstances
     from numalign.analysis.handed import Handed
     from numalign.analysis.loose import Loose
     from numalign.analysis.matrix import Cell, Matrix, Row
+    from numalign.analysis.own_containers import Own, Sum
 
 MAX_NODES_NAMED = 4
 """How many NUMA nodes are named one by one; of more the best one is told."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from numalign.model.quantity import readable_near, with_decimals
 
 if TYPE_CHECKING:
-    from numalign.analysis.circumstances import Cores, Unreadable
+    from numalign.analysis.odd_numbers import Cores, Unreadable
 
 
 def whole_cores(cores: Cores, by: str | None, when: str) -> str:
