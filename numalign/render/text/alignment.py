@@ -86,7 +86,7 @@ def reason_of(container: ContainerResult, qos: QoS) -> str:
         parts.append(f"without {', '.join(judged.missing)}, which this machine does not have")
     if judged.cpus_float and judged.only_node:
         there = f"though all is on {nodes_text(judged.only_node)}, the only one"
-        parts.append(f"no CPUs of its own, {there}: {cause_text(container.cause, qos)}")
+        parts.append(f"CPUs shared with others, {there}: {cause_text(container.cause, qos)}")
     elif judged.cpus_float:
         held = "; ".join(_held(container))
         parts.append(f"{f'{held}, ' * bool(held)}CPUs anywhere: {cause_text(container.cause, qos)}")

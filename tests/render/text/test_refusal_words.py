@@ -332,6 +332,14 @@ def test_amounts_that_differ_look_different(amounts: list[int]) -> None:
     assert len(set(map(say, amounts))) == len(set(amounts))
 
 
+def test_a_sum_that_is_told_of_what_is_next_in_the_way_is_not_told_again() -> None:
+    [found] = [refused for step, _, refused in refusals(named("e2e-d-00181")) if step == 0]
+    assert list(why(refusal(found))) == [
+        "amd.com/gpu: 4 asked (s0 2 + c2 2), the whole machine never has more than 1 (node 0: 1 of 1)",
+        "xilinx.com/fpga: 3 asked (s0 1 + c0 1 + c2 1), the whole machine never has more than 1 (node 0: 1 of 1)",
+    ]
+
+
 def test_what_nodes_never_have_without_reserved_cpus_is_not_told_again_of_an_empty_machine() -> None:
     [found] = [refused for step, _, refused in refusals(named("e2e-d-01383")) if step == 1]
     sentences = list(why(refusal(found)))

@@ -97,7 +97,7 @@ def _with_free(one: Handed, row: Row) -> str:
 def sums(refusal: Refusal) -> Iterator[str]:
     """Say what containers together ask for too much of, where no sentence about the sum itself does."""
     around = refusal.around
-    rows = () if around.cores is not None or around.unreadable else refusal.culprits
+    rows = () if around.cores is not None or around.unreadable else (*refusal.culprits, *refusal.also)
     for one in around.sums:
         if one in around.together and any(told_with(one, row) for row in rows):
             continue
