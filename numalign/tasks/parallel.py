@@ -29,7 +29,7 @@ AHEAD: Final = 2
 """So many pieces a process are read before their answers are wanted."""
 
 
-CONNECT_TIMEOUT = 10
+CONNECT_TIMEOUT = 10.0
 """Seconds in which a Dask scheduler has to answer."""
 
 

@@ -2,44 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from numalign.errors import InputError
 from numalign.tasks.parallel import AHEAD, Done, Engine, in_order, product_of, run_all
+from tests import copies
+from tests.tasks.working import die_always, die_once, fail_at_three, square
 
 pytestmark = pytest.mark.usefixtures("imported_once")
 
 NUMBERS = tuple(range(12))
-
-
-def square(number: int) -> int:
-    return number * number
-
-
-def fail_at_three(number: int) -> int:
-    if number == 3:
-        raise InputError("three is too many", "work[3]")
-    if number == 4:
-        raise ValueError("and four")
-    return number
-
-
-def die_once(marker: str) -> str:
-    """Kill the own process the first time."""
-    path = Path(marker)
-    if not path.exists():
-        path.touch()
-        os._exit(9)
-    return path.name
-
-
-def die_always(_: int) -> int:
-    os._exit(9)
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 8])
@@ -79,15 +52,9 @@ def test_a_dask_cluster_gives_the_same() -> None:
 
 
 def test_a_dask_scheduler_that_does_not_answer_is_wrong_input() -> None:
-    code = (
-        "from numalign.tasks import parallel\n"
-        "from numalign.tasks.parallel import Engine, run_all\n"
-        "parallel.CONNECT_TIMEOUT = 1\n"
-        "run_all(abs, [1], Engine(dask=True, address='tcp://127.0.0.1:1'))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    done = copies.run(program="tests.tasks.working:ask_nobody")
 
-    assert "InputError: --address: no Dask scheduler answers at tcp://127.0.0.1:1" in done.stderr
+    assert "InputError: --address: no Dask scheduler answers at tcp://127.0.0.1:1" in done.err
 
 
 @pytest.mark.parametrize(
