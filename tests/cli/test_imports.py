@@ -16,8 +16,7 @@ SELDOM = {
     "numalign.kubelet.cpu.distributed",
     "numalign.kubelet.cpu.pod_level",
     "numalign.kubelet.fit.preemption",
-    "numalign.kubelet.memory.allocate",
-    "numalign.kubelet.memory.hints",
+    "numalign.kubelet.memory.pod_level",
     "numalign.kubelet.memory.start",
     "numalign.kubelet.proposals.table",
     "numalign.kubelet.releases.gate_names",
@@ -30,7 +29,7 @@ SELDOM = {
     "numalign.sources.pods.templates",
 }
 """What few pods, machines or configurations need."""
-MAX_MODULES = 117
+MAX_MODULES = 119
 """Modules of numalign that one admission may import; each costs a tenth of a millisecond or more."""
 POD = str(PODS / "announcement.yaml")
 

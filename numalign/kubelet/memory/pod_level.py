@@ -49,8 +49,8 @@ def _used_up(budget: Mapping[str, int], exclusive: Mapping[str, int]) -> str | N
 
 
 def pod_hints(manager: MemoryManager, state: MemoryState, pod: PodDemand) -> ProviderAnswer:
-    """Say which NUMA nodes would do for a whole pod, with pod-level resources or without."""
-    if pod.as_a_whole and pod.guaranteed and pod.memory and manager.policy == STATIC and budget_problem(pod):
+    """Say which NUMA nodes would do for a pod with pod-level resources."""
+    if pod.guaranteed and pod.memory and manager.policy == STATIC and budget_problem(pod):
         return {resource: CANNOT_FIT for resource, _ in pod.memory}
     return hints.pod_hints(manager, state, pod)
 

@@ -1,12 +1,15 @@
-"""The Memory Manager as a hint provider: policy `None`, which has no opinion, and the way to what `Static` does.
+"""The Memory Manager as a hint provider.
 
-`None` is the kubelet's default, so the modules of `Static` are imported when it is asked for the first time.
+What a node asks for once, or for few pods, is imported then: how policy `Static` starts, and pods as a whole.
 """
 
 from __future__ import annotations
 
-from numalign.kubelet.demand import ContainerDemand, PodDemand
-from numalign.kubelet.memory.state import STATIC, MemoryManager, MemoryState, initial_state
+from numalign.kubelet.demand import PodDemand
+from numalign.kubelet.memory import hints
+from numalign.kubelet.memory.allocate import allocate, remove_pod, start_container
+from numalign.kubelet.memory.hints import container_hints
+from numalign.kubelet.memory.state import MemoryManager, MemoryState, initial_state
 from numalign.kubelet.topology.hints import ProviderAnswer, TopologyHint
 from numalign.kubelet.topology.provider import HintProvider, StartInput
 
@@ -25,64 +28,20 @@ def start(given: StartInput) -> MemoryManager:
     return start(given.machine, policy, given.reserved_memory, given.reservation)
 
 
-def container_hints(
-    manager: MemoryManager, state: MemoryState, pod: PodDemand, container: ContainerDemand
-) -> ProviderAnswer:
-    """Say which NUMA nodes would do for a container. Errors as in `hints.container_hints`."""
-    if manager.policy != STATIC:
-        return {}
-    from numalign.kubelet.memory.hints import container_hints
-
-    return container_hints(manager, state, pod, container)
-
-
 def pod_hints(manager: MemoryManager, state: MemoryState, pod: PodDemand) -> ProviderAnswer:
-    """Say which NUMA nodes would do for a whole pod. Errors as in `hints.pod_hints`."""
-    if manager.policy != STATIC:
-        return {}
+    """Say which NUMA nodes would do for a whole pod, with pod-level resources or without."""
+    if not pod.as_a_whole:
+        return hints.pod_hints(manager, state, pod)
     from numalign.kubelet.memory.pod_level import pod_hints
 
     return pod_hints(manager, state, pod)
 
 
-def allocate(
-    manager: MemoryManager, state: MemoryState, pod: PodDemand, container: ContainerDemand, hint: TopologyHint
-) -> MemoryState:
-    """Give a container its memory. Errors as in `allocate.allocate`."""
-    if manager.policy != STATIC:
-        return state
-    from numalign.kubelet.memory.allocate import allocate
-
-    return allocate(manager, state, pod, container, hint)
-
-
-def release(manager: MemoryManager, state: MemoryState, uid: str) -> MemoryState:
-    """Give back what all containers of a pod hold."""
-    if manager.policy != STATIC:
-        return state
-    from numalign.kubelet.memory.allocate import remove_pod
-
-    return remove_pod(manager, state, uid)
-
-
 def allocate_pod(manager: MemoryManager, state: MemoryState, pod: PodDemand, hint: TopologyHint) -> MemoryState:
     """Give a pod as a whole its memory, and each container its part. Errors as in `pod_level.allocate_pod`."""
-    if manager.policy != STATIC:
-        return state
     from numalign.kubelet.memory.pod_level import allocate_pod
 
     return allocate_pod(manager, state, pod, hint)
-
-
-def start_container(
-    manager: MemoryManager, state: MemoryState, pod: PodDemand, container: ContainerDemand, hint: TopologyHint
-) -> MemoryState:
-    """Let the init containers before a starting container give their memory back."""
-    if manager.policy != STATIC:
-        return state
-    from numalign.kubelet.memory.allocate import start_container
-
-    return start_container(manager, state, pod, container, hint)
 
 
 MEMORY = HintProvider(
@@ -92,7 +51,7 @@ MEMORY = HintProvider(
     container_hints=container_hints,
     pod_hints=pod_hints,
     allocate=allocate,
-    release=release,
+    release=remove_pod,
     allocate_pod=allocate_pod,
     start_container=start_container,
 )
