@@ -43,7 +43,7 @@ class Dice:
 
     def below(self, many: int) -> int:
         """Choose a number from 0 up, less than `many`."""
-        size = ((many - 1).bit_length() + 15) // 8  # one byte more than it takes, so that all are about as likely
+        size = ((many - 1).bit_length() + 11) // 8  # half a byte more than it takes, so that all are about as likely
         start = self._at
         self._at = start + size
         return int.from_bytes(self._bytes[start : self._at], "big") % many
@@ -121,7 +121,7 @@ class Dice:
         return [rest.pop(self.below(len(rest))) for _ in values]
 
 
-def rolled(make: Callable[[Dice], T], size: int = 200) -> st.SearchStrategy[T]:
+def rolled(make: Callable[[Dice], T], size: int = 600) -> st.SearchStrategy[T]:
     """Make a strategy of a function; `size`: how many bytes it may use before it gets the least of everything."""
     rolls = st.binary(min_size=size, max_size=size)
 

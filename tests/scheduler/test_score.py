@@ -73,7 +73,7 @@ def machine(dice: Dice) -> tuple[NUMAZone, ...]:
     return tuple(zones)
 
 
-@given(rolled(machine, 100), st.integers(0, 12), st.integers(0, 12))
+@given(rolled(machine, 130), st.integers(0, 12), st.integers(0, 12))
 @settings(max_examples=400)
 def test_the_smallest_set_is_that_of_plain_enumeration(zones: tuple[NUMAZone, ...], cpu: int, gpu: int) -> None:
     items = (("cpu", cpu), ("gpu", gpu))
