@@ -326,7 +326,7 @@ def resolve(text: str) -> Any:
         return _CONSTANTS[text]
     if text[0] not in "0123456789+-." or text[-1] not in _ENDS_OF_NUMBERS:
         return text
-    if text[0] in "123456789" and text.isdecimal() and text.isascii() and len(text) < 19:
+    if text.isdecimal() and text.isascii() and len(text) < 19 and (text[0] != "0" or text == "0"):
         return int(text)
     bare = text.replace("_", "") if text[0] != "." else text
     match = re.fullmatch(_INTEGER, bare)
