@@ -27,7 +27,12 @@ class Loose(NamedTuple):
     @property
     def apart(self) -> bool:
         """Tell whether some lie on no node or on several, so that nodes do not add up."""
-        return bool(self.nowhere[1] or any(mask & (mask - 1) for mask, _, _ in self.places))
+        return bool(self.nowhere[1]) or self.several
+
+    @property
+    def several(self) -> bool:
+        """Tell whether some healthy ones lie on several nodes."""
+        return any(total and mask & (mask - 1) for mask, _, total in self.places)
 
 
 def loose(node: Node, state: NodeState, name: str) -> Loose:

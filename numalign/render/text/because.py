@@ -135,7 +135,7 @@ def _raised(part: Part, refusal: Refusal | None) -> list[str]:
 def _limit(sentence: str) -> str:
     """Cut a sentence down to the resource and what there is of it: who knows that needs no other amount asked."""
     sentence = bare(sentence)
-    places = re.search(r" \((?:node|between|on|most) .*\)", sentence)
+    places = re.search(r" \((?:node|between|on|most|each) .*\)", sentence)
     if places:
         return f"{sentence.split()[0]}{places[0]}"
     sentence = re.sub(r"; the same goes for .*", "", sentence)

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from numalign.results.explain import ExplainedPod, ExplainResult
 
 VERDICTS = {
-    True: "never on this machine with these settings: an empty machine refuses it, too",
-    False: "not now: an empty machine would admit it",
+    True: ", never on this machine with these settings: an empty machine refuses it, too",
+    False: ", as the node is now; an empty machine would admit it",
 }
 
 
@@ -112,7 +112,7 @@ def explanation(
 def _verdict(told: ExplainedPod, refusal: Refusal) -> str:
     """Say what becomes of a pod, and whether an empty machine would do better."""
     if refusal.crash is None:
-        return f"refused{_where(told)}, {VERDICTS[refusal.never]}"
+        return f"refused{_where(told)}{VERDICTS[refusal.never]}"
     what = "crashes the kubelet" if refusal.stage == "panic" else "hangs the kubelet"
     empty = refusal.empty
     if not refusal.never:

@@ -67,10 +67,11 @@ def matrix_notes(table: Matrix) -> Iterator[str]:
     if table.policy == "none":
         yield f"policy none chooses no NUMA nodes{FROM_ANYWHERE * (len(counted) < len(table.rows))}"
     for row in table.rows:
-        if row.loose is not None and row.loose.apart and not row.unplaced:
-            yield f"{row.resource}: {_counted(row.loose)}: {each_device(row.loose)}"
+        if row.loose is not None and not row.unplaced:
+            yield from (f"{row.resource}: {text}" for text in _counted(row.loose))
         if row.unplaced:
-            yield f"{row.resource}: no plugin tells where these devices are, so any node does; {row.free} free in all"
+            nowhere = "the plugin tells no NUMA node of any of them, so it does not matter which node"
+            yield f"{row.resource}: {nowhere}; {row.free} free in all, {row.requested} asked"
         for group in sorted({cell.group for cell in row.cells if cell.group and _unused(row, cell)}):
             free = _amounts_of(row)(_free(table, row, group))
             nodes = nodes_text(group)
@@ -102,14 +103,17 @@ def _counts(table: Matrix, row: Row) -> bool:
     return table.policy != "none" or is_memory(row.resource)
 
 
-def _counted(devices: Loose) -> str:
+def _counted(devices: Loose) -> Iterator[str]:
     """Say how a row counts devices that do not lie on one node."""
-    several = any(mask & (mask - 1) for mask, _, _ in devices.places)
-    told = {
-        "a device of several nodes counts on each": several,
-        "one of no known node on none": devices.nowhere[1],
-    }
-    return ", ".join(text for text, needed in told.items() if needed)
+    if devices.several:
+        yield f"a device of several nodes counts on each of them: {each_device(devices._replace(nowhere=(0, 0)))}"
+    free, total = devices.nowhere
+    if total:
+        yield f"a device whose NUMA node is not known counts on no node: {free} of {total} of these {_are(free)} free"
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
 def _unused(row: Row, cell: MatrixCell) -> bool:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 NO_TABLE = "it goes down before it knows what is free"
 """Why there is no table of what a kubelet does not survive."""
 
-NO_NODES = "no table of NUMA nodes: policy none chooses none, and what the node as a whole lacks stands above"
+NO_NODES = "under policy none, no NUMA node is in the way"
 
 
 def tables(told: ExplainedPod) -> Iterator[Line | Table]:
@@ -35,7 +35,8 @@ def tables(told: ExplainedPod) -> Iterator[Line | Table]:
         yield Line(f"  no table{' of that container' * bool(refusal.container)}: {NO_TABLE}")
     if refusal is not None and refusal.stage == "fit" and refusal.policy == "none":
         yield Line()
-        yield Line(f"  {NO_NODES}")
+        lacks = f"lacks {listed(refusal.resources)}" if refusal.resources else "refuses the pod"
+        yield Line(f"  no table: the machine as a whole {lacks}; {NO_NODES}")
         return
     for table in told.matrices:
         yield Line()
@@ -117,6 +118,6 @@ def _requests(told: ExplainedPod, refusal: Refusal) -> Iterator[str]:
         one = short.get(row.resource)
         if one is not None and one.capacity - one.used < row.free * NANO:
             yield (
-                f"{row.resource}: FREE leaves out only what is held for one pod alone; all pods of the node together "
-                f"ask for {taken_text(one)}"
+                f"{row.resource}: FREE is what no pod holds as its own; pods that hold nothing of their own ask for "
+                f"some, too: with that, {taken_text(one)} are taken"
             )

@@ -69,7 +69,10 @@ def recorded(name: str, step: int) -> list[str]:
                 f"{GPU}: 2 asked, the whole machine has 1 free (on no known node: 1 of 2)",
                 f"{GPU} | 2 | - | - | nothing",
                 "all of it |  | no ✗ | no ✗ | ",
-                f"{GPU}: no plugin tells where these devices are, so any node does; 1 free in all",
+                (
+                    f"{GPU}: the plugin tells no NUMA node of any of them, so it does not matter which node; "
+                    "1 free in all, 2 asked"
+                ),
             ],
             id="devices of no known node have no cell, and no tick where there are too few",
         ),
@@ -130,7 +133,7 @@ def test_a_text_says(found: Callable[[], list[str]], expected: list[str]) -> Non
             [
                 f"{GPU} | 3 | 1 of 1 ~ | 2 of 2 ~ | nothing",
                 "~ is some, but less than what is asked",
-                f"{GPU}: a device of several nodes counts on each: node 1: 1 of 1, between nodes 0-1: 1 of 1",
+                f"{GPU}: a device of several nodes counts on each of them: node 1: 1 of 1, between nodes 0-1: 1 of 1",
             ],
         ),
         (
@@ -138,7 +141,7 @@ def test_a_text_says(found: Callable[[], list[str]], expected: list[str]) -> Non
             [
                 f"{GPU} | 3 | 1 of 1 ~ | 0 of 0 ✗ | nothing",
                 "~ is some, but less than what is asked",
-                f"{GPU}: one of no known node on none: node 0: 1 of 1, on no known node: 1 of 1",
+                f"{GPU}: a device whose NUMA node is not known counts on no node: 1 of 1 of these is free",
             ],
         ),
     ],

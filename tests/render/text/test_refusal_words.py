@@ -40,8 +40,8 @@ def with_gpus(*devices: Device) -> Machine:
             [
                 f"{GPU}: 2 asked, 3 free in all (node 0: 1 of 1, on no known node: 2 of 2)",
                 (
-                    f"{GPU}: policy restricted takes only devices whose plugin tells their NUMA node, and of these "
-                    "1 is free; if it told none of any, all would count"
+                    f"{GPU}: 2 are free, but their NUMA node is not known; as the plugin does tell it for others, "
+                    "policy restricted takes only those, of which 1 of 1 is free"
                 ),
             ],
             id="devices whose node nobody tells do not count",
@@ -68,8 +68,9 @@ def with_gpus(*devices: Device) -> Machine:
             [
                 f"{GPU}: 2 asked, 2 free in all (node 0: 1 of 1, on no known node: 1 of 1)",
                 (
-                    f"{GPU}: policy restricted takes only devices whose plugin tells their NUMA node (NUMA node -1 is "
-                    "none of this machine), and of these 1 is free; if it told none of any, all would count"
+                    f"{GPU}: 1 is free, but its NUMA node is not known (the plugin names NUMA node -1, which this "
+                    "machine does not have); as the plugin does tell it for others, policy restricted takes only "
+                    "those, of which 1 of 1 is free"
                 ),
             ],
             id="a device on a node that the machine does not have beside one on a node",

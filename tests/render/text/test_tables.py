@@ -12,7 +12,7 @@ HYPER = machine("hgx-h100")
 
 def test_a_pod_that_the_node_as_a_whole_refuses_under_policy_none_has_no_table_of_nodes() -> None:
     found = recorded("e2e-d-00580", 2)
-    assert "no table of NUMA nodes: policy none chooses none, and what the node as a whole lacks stands above" in found
+    assert "no table: the machine as a whole lacks cpu; under policy none, no NUMA node is in the way" in found
     assert not [line for line in found if line.startswith(("container", "all of it", "cpu |"))]
 
 
@@ -27,18 +27,18 @@ def test_policy_none_counts_what_is_free_on_any_node() -> None:
 @pytest.mark.parametrize(
     ("name", "step", "expected"),
     [
-        pytest.param("e2e-d-02049", 1, "cpu: {} 2 of its 30", id="CPUs that a shared pool has"),
-        pytest.param("e2e-d-02765", 9, "memory: {} 58.4Gi of its 61.2Gi", id="memory that nobody has pinned"),
+        pytest.param("e2e-d-02049", 1, "cpu: {} 2 of 30 are taken", id="CPUs that a shared pool has"),
+        pytest.param("e2e-d-02765", 9, "memory: {} 58.4Gi of 61.2Gi are taken", id="memory that nobody has pinned"),
     ],
 )
 def test_what_pods_only_ask_for_is_told_apart_from_what_they_hold(name: str, step: int, expected: str) -> None:
-    words = "FREE leaves out only what is held for one pod alone; all pods of the node together ask for"
+    words = "FREE is what no pod holds as its own; pods that hold nothing of their own ask for some, too: with that,"
     assert expected.format(words) in recorded(name, step)
 
 
 def test_a_table_says_nothing_of_requests_where_pods_hold_all_that_they_ask_for() -> None:
     found = explained(config("restricted"), pod("p", 200), pod("a", 100), on=HYPER)
-    assert not [line for line in found if "FREE leaves out" in line]
+    assert not [line for line in found if "FREE is what" in line]
 
 
 def test_what_the_node_as_a_whole_lacks_is_visible_in_rounded_amounts() -> None:
@@ -91,3 +91,23 @@ def test_a_table_says_which_nodes_go_only_together(name: str, step: int, expecte
 def test_a_node_that_has_not_all_of_it_is_not_told_as_a_second_reason() -> None:
     note = "no ✗ is about one NUMA node alone and not in the way; the node as a whole refuses the pod, see above"
     assert note in recorded("lifecycle-d-00309", 6)
+
+
+@pytest.mark.parametrize(
+    ("name", "step", "text"),
+    [
+        pytest.param("lifecycle-d-00187", 4, "(each of nodes 0-7: 1 of 1)", id="all of many nodes have the same"),
+        pytest.param(
+            "e2e-d-02238", 1, "so it does not matter which node; 5 free in all, 7 asked", id="no node of any is known"
+        ),
+        pytest.param(
+            "e2e-d-00007", 7, "counts on no node: 2 of 2 of these are free", id="the nodes of some are not known"
+        ),
+    ],
+)
+def test_devices_are_counted_where_they_are(name: str, step: int, text: str) -> None:
+    assert [line for line in recorded(name, step) if text in line]
+
+
+def test_devices_of_several_nodes_that_nobody_can_have_are_not_counted() -> None:
+    assert not [line for line in recorded("e2e-d-02602", 1) if "a device of several nodes" in line]

@@ -58,9 +58,9 @@ def shortage_text(short: Shortage, shares: Shares | None = None) -> str:
 
 
 def taken_text(one: Amount) -> str:
-    """Say how much of a node other pods ask for: `25 of its 30`."""
+    """Say how much of a node other pods ask for: `25 of 30`."""
     if one.resource == CPU:
-        return " of its ".join(of_thousandths(nano * MILLI_OF_CPU // NANO) for nano in (one.used, one.capacity))
+        return " of ".join(of_thousandths(nano * MILLI_OF_CPU // NANO) for nano in (one.used, one.capacity))
     used, there = one.used // NANO, one.capacity // NANO
     say = written(one.resource, [used, there])
-    return f"{say(used)} of its {say(there)}"
+    return f"{say(used)} of {say(there)}"

@@ -78,8 +78,17 @@ def each_node(row: Row, table: Matrix, around: Circumstances) -> str:
         return ", ".join(f"node {numa}: {_of(row.cells[place], say)}" for place, numa in enumerate(table.nodes))
     if not any(cell.total for cell in row.cells):
         return "no node has any"
-    place = max(range(len(table.nodes)), key=lambda one: row.cells[one].free + row.cells[one].handed)
-    return f"most on node {table.nodes[place]}: {_of(row.cells[place], say)}"
+    best = max(row.cells, key=lambda cell: cell.free + cell.handed)
+    alike = [numa for numa, cell in zip(table.nodes, row.cells, strict=True) if _shows(cell) == _shows(best)]
+    if len(alike) == 1:
+        return f"most on node {alike[0]}: {_of(best, say)}"
+    most = "" if all(_shows(cell) == _shows(best) or not cell.total for cell in row.cells) else "most on "
+    others = ", the others have none" * (not most and len(alike) < len(row.cells))
+    return f"{most}each of {nodes_text(sum(1 << numa for numa in alike))}: {_of(best, say)}{others}"
+
+
+def _shows(cell: Cell) -> tuple[int, int, int]:
+    return cell.free, cell.handed, cell.total
 
 
 def _of(cell: Cell, say: Written) -> str:

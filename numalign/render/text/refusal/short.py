@@ -103,15 +103,17 @@ def rest_text(refusal: Refusal) -> str:
 
 
 def _only_placed(row: Row, loose: Loose, policy: str) -> Iterator[str]:
-    """Say that devices of no known node do not count, where there are any."""
-    if not loose.nowhere[1]:
+    """Say that free devices of no known node do not count, where there are any."""
+    free, every = loose.nowhere
+    if not free:
         return
     ids = f"NUMA node{'s' * (len(loose.told) > 1)} {', '.join(map(str, loose.told))}"
     if not any(total for *_, total in loose.places):
         which = f"the plugin puts them on {ids}, which this machine does not have"
         yield f"{row.resource}: {which}, so policy {policy} takes none of them; if it told no node, all would count"
         return
-    free = {0: "none is free", 1: "1 is free"}.get(loose.placed, f"{loose.placed} are free")
-    wrong = f" ({ids} is none of this machine)" if loose.told else ""
-    only = f"policy {policy} takes only devices whose plugin tells their NUMA node{wrong}"
-    yield f"{row.resource}: {only}, and of these {free}; if it told none of any, all would count"
+    which = f"{free} are free, but their NUMA node is" if free > 1 else "1 is free, but its NUMA node is"
+    wrong = f" (the plugin names {ids}, which this machine does not have)" if loose.told else ""
+    others = f"{loose.placed} of {loose.total - every} {'is' if loose.placed == 1 else 'are'} free"
+    only = f"as the plugin does tell it for others, policy {policy} takes only those, of which {others}"
+    yield f"{row.resource}: {which} not known{wrong}; {only}"
