@@ -34,11 +34,11 @@ class WayOut(NamedTuple):
     amounts: Mapping[tuple[str, str], int] = {}
     """What to ask for instead, in billionths; 0: leave the resource out."""
     asked: Mapping[tuple[str, str], int] = {}
-    """What the manifest asks for, of the same."""
+    """What the manifest asks for, of the same and of all in `together`."""
     or_else: Mapping[tuple[str, str], int] = {}
     """Of what grows to a number that can be handed out at all: the next such number below, which would do as well."""
     together: tuple[tuple[tuple[str, str], ...], ...] = ()
-    """Keys of `amounts` of one resource of which only the sum counts: another split of it does as well."""
+    """Keys of `asked` of one resource of which only the sum counts: another split of it does as well."""
     flags: Mapping[str, str] = {}
     """Settings of the kubelet: flag -> value."""
     machine: str = ""
@@ -54,6 +54,13 @@ class WayOut(NamedTuple):
 
     anew: Anew | None = None
     """Of a change of settings: how the pods before fare under them; None: the settings stay."""
+
+    cores: int = 1
+    """CPUs are given out in multiples of so many."""
+
+    def ask(self, key: tuple[str, str]) -> int:
+        """Give what a (container, resource) asks for after the change, in billionths; of `together` some stay."""
+        return self.amounts.get(key, self.asked[key])
 
     @property
     def keeps_devices(self) -> bool:
@@ -74,5 +81,7 @@ class Part(NamedTuple):
     """The next larger amount, in billionths, where `otherwise` is about that; 0: it is not."""
     held: tuple[Held, ...] = ()
     """What each of the pods to move holds."""
+    short: tuple[str, ...] = ()
+    """Of pods to move: CPU and memory of which the node as a whole has too little as long as they all stay."""
     staying: tuple[Refusal, ...] = ()
     """Of few pods to move, for each of them how the pod is refused if that one alone stays."""

@@ -25,6 +25,9 @@ MAX_CONTAINERS = 12
 DEVICE_WEIGHT = 2.0
 """How much worse it is to lose a device than the same share of CPUs or memory."""
 
+GROWTH_WEIGHT = 0.2
+"""How much it is to ask for more, so that it can be handed out at all."""
+
 CUT_STEPS = 64
 """In how many parts a resource is cut where several containers are cut in proportion."""
 
@@ -75,8 +78,14 @@ class _Request(NamedTuple):
     def cut(self, amounts: Mapping[Key, int]) -> Cut:
         """Say what is lost; what has to grow counts as its growth."""
         changed = self.changed(amounts)
-        weights = {key: DEVICE_WEIGHT if is_device(key[1]) else 1.0 for key in changed}
-        return Cut(changed, sum(weights[key] * abs(1 - nano / self.asked[key]) for key, nano in changed.items()))
+        return Cut(changed, sum(_lost(key, nano, self.asked[key]) for key, nano in changed.items()))
+
+
+def _lost(key: Key, nano: int, asked: int) -> float:
+    """Say how much it is to ask for another amount; what grows loses nothing, but has to be written."""
+    if nano > asked:
+        return GROWTH_WEIGHT * (1 - asked / nano)
+    return (DEVICE_WEIGHT if is_device(key[1]) else 1.0) * (1 - nano / asked)
 
 
 def cuts(session: Session, pod: Pod, *, thorough: bool = True) -> Iterator[Cut]:

@@ -17,8 +17,9 @@ from numalign.analysis.whatif.settings import CPU_POLICY_OPTIONS, GATES, TOPOLOG
 from numalign.analysis.whatif.situation import Situation
 from numalign.analysis.whatif.tries import Tries
 from numalign.kubelet.admission import Outcome
+from numalign.kubelet.fit.check import Shortage, check
 from numalign.model.quantity import NANO
-from numalign.model.resources import CPU
+from numalign.model.resources import CPU, MEMORY
 
 MAX_STAYING = 6
 """Of how many pods to move it is tried what one of them alone is in the way of."""
@@ -121,7 +122,8 @@ def besides(situation: Situation, outcome: Outcome, ways: Iterable[WayOut]) -> I
 def _by_resource(change: WayOut) -> Iterator[WayOut]:
     """Take a change apart as `_parts` does, the amounts of one resource together; without the pods to move."""
     parts = [part for part in _parts(change) if not part.pods]
-    for name in dict.fromkeys(name for _, name in change.amounts):
+    names = dict.fromkeys(name for _, name in change.amounts)
+    for name in sorted(names, key=lambda one: (one != CPU, one != MEMORY)):
         amounts = {key: nano for key, nano in change.amounts.items() if key[1] == name}
         asked = {key: change.asked[key] for key in amounts}
         parts = [part for part in parts if not amounts.keys() >= part.amounts.keys() or not part.amounts]
@@ -134,11 +136,17 @@ def reasons(situation: Situation, outcome: Outcome, changes: Iterable[WayOut]) -
     for change in changes:
         tries = Tries(situation, outcome, {})
         session = tries.session(change) if change.flags else None
-        told = change._replace(or_else=_or_else(tries, change))
+        told = change._replace(or_else=_or_else(tries, change), cores=_cores(tries, change))
         yield told._replace(
             parts=tuple([_reason(tries, told, part) for part in _parts(told)]),
             anew=anew(outcome.before, without(session, change.pods)) if session else None,
         )
+
+
+def _cores(tries: Tries, change: WayOut) -> int:
+    """Tell of how many CPUs a core is that is given out as a whole after a change; 1: single CPUs are given out."""
+    session, whole = tries.session(change), ("", CPU)
+    return steps(session, {whole: NANO})[whole] // NANO if session else 1
 
 
 def _or_else(tries: Tries, change: WayOut) -> dict[tuple[str, str], int]:
@@ -171,12 +179,20 @@ def _reason(tries: Tries, change: WayOut, part: WayOut) -> Part:
     session = tries.session(change) if part.pods else None
     held = held_by(session, part.pods) if session else ()
     staying = _staying(tries, change, part) if 1 < len(part.pods) <= MAX_STAYING else ()
-    if _count(change) == 1:
-        return Part(part, None, held=held, staying=staying)  # without it there is the refusal itself
     rest = _rest(change, part)
     tried = tries.attempt(rest)
+    short = _short_as_a_whole(tried) if tried is not None and part.pods else ()
+    if _count(change) == 1:
+        return Part(part, None, held=held, short=short, staying=staying)  # without it there is the refusal itself
     found = None if tried is None or tried.admit else _taken_apart(tried, rest, part)
-    return Part(part, found, held=held, staying=staying)
+    return Part(part, found, held=held, short=short, staying=staying)
+
+
+def _short_as_a_whole(tried: Outcome) -> tuple[str, ...]:
+    """Name the CPU or memory of which the node as a whole has too little, also where the kubelet looked no further."""
+    view = tried.before.view
+    failures = check(tried.pod, tried.before.pods, view).failures if view else ()
+    return tuple([one.resource for one in failures if isinstance(one, Shortage) and one.resource in (CPU, MEMORY)])
 
 
 def _staying(tries: Tries, change: WayOut, part: WayOut) -> tuple[Refusal, ...]:
@@ -197,7 +213,8 @@ def _taken_apart(tried: Outcome, change: WayOut, part: WayOut) -> Refusal:
         if at in (None, container) and nano < change.asked[container, resource]
     )
     around = found.around._replace(reduced=reduced - {name for _, name in part.amounts})
-    return found._replace(around=around._replace(when="then") if change.flags or change.pods else around)
+    elsewhere = change.pods or (change.flags and tried.before.pods)
+    return found._replace(around=around._replace(when="then") if elsewhere else around)
 
 
 def _with_more(tries: Tries, change: WayOut, part: WayOut) -> WayOut | None:
@@ -217,7 +234,7 @@ def _with_more(tries: Tries, change: WayOut, part: WayOut) -> WayOut | None:
 
 def _parts(change: WayOut) -> list[WayOut]:
     """Take a change apart: the machine, each setting, each request, the pods."""
-    nothing = WayOut(change.kind, change.cost, change.aligned)
+    nothing = WayOut(change.kind, change.cost, change.aligned, cores=change.cores)
     found = []
     if change.machine or change.hardware:
         found.append(

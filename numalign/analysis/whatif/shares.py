@@ -20,8 +20,9 @@ VERY_LITTLE = 4
 def shared(situation: Situation, outcome: Outcome, change: WayOut) -> WayOut:
     """Split what containers may have of a resource as they ask for it, where only the sum counts.
 
-    That is tried: the pod is admitted, as well aligned, with the same sum split in proportion, and with nearly all
-    of it in either container; and with no more of it.
+    Who asks for little is left as it is, where the others can do with what that leaves. All that is tried: the pod is
+    admitted, as well aligned, with the same sum split so, and with nearly all of it in either container; and with no
+    more of it.
     """
     tries = Tries(situation, outcome, {})
     session = tries.session(change)
@@ -32,13 +33,19 @@ def shared(situation: Situation, outcome: Outcome, change: WayOut) -> WayOut:
             max(steps(session, asked).values()),
             sum(change.amounts.get(key, nano) for key, nano in asked.items()),
         )
-        splits = [_in_proportion(asked, total, step), *(_mostly_to(key, asked, total, step) for key in asked)]
-        every = {**change.asked, **asked}
-        others = [change._replace(amounts={**change.amounts, **split}, asked=every) for split in splits]
+        splits = [_sparing_little(asked, total, step), *(_mostly_to(key, asked, total, step) for key in asked)]
+        others = [_with_split(change, asked, split) for split in splits]
         found = [_as_good(tries, other) for other in others]
         if found[0] is not None and all(found) and _is_least(situation, outcome, found[0]):
             change = found[0]._replace(together=(*change.together, tuple(asked)))
     return change
+
+
+def _with_split(change: WayOut, asked: Mapping[Key, int], split: Mapping[Key, int]) -> WayOut:
+    """Ask for the same sum in other parts; what stays as it is asked for is no part of the change."""
+    every = {**change.asked, **asked}
+    amounts = {key: nano for key, nano in {**change.amounts, **split}.items() if nano != every[key]}
+    return change._replace(amounts=amounts, asked=every)
 
 
 def _is_least(situation: Situation, outcome: Outcome, change: WayOut) -> bool:
@@ -76,6 +83,21 @@ def _mostly_to(first: Key, asked: Mapping[Key, int], total: int, step: int) -> d
     others = {key: nano for key, nano in asked.items() if key != first}
     most = min(asked[first] // step * step, total - step * len(others))
     return {first: most, **_in_proportion(others, total - most, step)}
+
+
+def _sparing_little(asked: Mapping[Key, int], total: int, step: int) -> dict[Key, int]:
+    """Leave as they are those that ask for no more than each of the others has left then; split the rest."""
+    spared: dict[Key, int] = {}
+    for key in sorted(asked, key=lambda one: asked[one])[:-1]:
+        more = {**spared, key: asked[key]}
+        others = {one: nano for one, nano in asked.items() if one not in more}
+        left = total - sum(more.values())
+        if left % step or left < step * len(others) or min(_in_proportion(others, left, step).values()) < asked[key]:
+            break
+        spared = more
+    others = {one: nano for one, nano in asked.items() if one not in spared}
+    found = {**spared, **_in_proportion(others, total - sum(spared.values()), step)}
+    return {key: found[key] for key in asked}
 
 
 def _in_proportion(asked: Mapping[Key, int], total: int, step: int) -> dict[Key, int]:

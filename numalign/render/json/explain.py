@@ -227,7 +227,7 @@ def _change(config: KubeletConfig, told: ExplainedPod, change: WayOut, after: Po
             {
                 "resource": keys[0][1],
                 "containers": [name for name, _ in keys],
-                "ask": quantity_text(sum(change.amounts[key] for key in keys)),
+                "ask": quantity_text(sum(map(change.ask, keys))),
             }
             for keys in change.together
         ],

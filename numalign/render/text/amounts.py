@@ -39,6 +39,9 @@ Written = Callable[[int], str]
 _LONG = 10240
 """From how many units on an amount is written in the next larger one."""
 
+_HUNDRED = 100
+"""Below so many units an amount has a decimal."""
+
 _SMALL = 4
 """An amount of less than one part in so many of a unit has a smaller one."""
 
@@ -170,7 +173,12 @@ def as_asked_text(resource: str, nano: int) -> str:
 def readable_text(resource: str, nano: int) -> str:
     """Write what a manifest asks for; beside a long number of bytes the same in a unit that can be taken in."""
     text = as_asked_text(resource, nano)
-    digits = re.match(r"\d+", text)
-    if not is_bytes(resource) or nano % NANO or digits is None or int(digits[0]) < _LONG:
+    amount = nano // NANO
+    if not is_bytes(resource) or nano % NANO or amount < _LONG:
         return text
-    return f"{text} ({bytes_text(nano // NANO).replace('.0', '')})"
+    if text[-1] in "kMGTPE":
+        unit = _unit(amount, len(_UNITS) - 1)
+        decimals = int(amount >> 10 * unit < _HUNDRED)
+        return f"{text} ({_with_point(amount, unit, decimals)}{_UNITS[unit]})"
+    digits = re.match(r"\d+", text)
+    return text if digits is None or int(digits[0]) < _LONG else f"{text} ({bytes_text(amount).replace('.0', '')})"

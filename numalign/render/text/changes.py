@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from numalign.model.quantity import NANO
 from numalign.model.resources import CPU
 from numalign.render.page.document import Line
-from numalign.render.text.amounts import bytes_text, listed, nodes_text, quantity_text, readable_text
+from numalign.render.text.amounts import as_asked_text, bytes_text, listed, nodes_text, quantity_text, readable_text
 from numalign.render.text.because import aligned_too, because, only_shares, unaligned
 from numalign.render.text.settings import admitted_anew, for_the_whole_node, settings_text
 from numalign.render.text.steps import Step, grouped
@@ -219,11 +219,12 @@ def _requests(change: WayOut, containers: int, *, pinned: bool) -> Iterator[str]
             left_out.append(f"{resource}{where}")
             continue
         share = resource == CPU and nano % NANO and not asked % NANO
-        most = "only " if share else "at most " * (nano < asked)
+        most = "only " if share else "at most " * (nano < asked and not (resource == CPU and change.cores > 1))
         own = ", without CPUs of its own," if share else ""
-        other = [f"{readable_text(resource, one)} or " for (name, _), one in change.or_else.items() if name in names]
+        say = as_asked_text if asked % NANO else readable_text  # 26214Mi (25.6Gi) is no change of 25.6Gi to look at
+        other = [f"{say(resource, one)} or " for (name, _), one in change.or_else.items() if name in names]
         whole = " whole" * (resource == CPU and nano < asked and not (pinned or nano % NANO or asked % NANO))
-        ask = f"{''.join(other[:1])}{readable_text(resource, nano)}{whole} {resource}{own}"
+        ask = f"{''.join(other[:1])}{say(resource, nano)}{whole} {resource}{own}"
         less.append(f"{most}{ask} instead of {readable_text(resource, asked)}{where}")
     if less:
         yield "ask for " + " and ".join(less)
@@ -234,9 +235,11 @@ def _requests(change: WayOut, containers: int, *, pinned: bool) -> Iterator[str]
 def _in_all(change: WayOut, keys: Sequence[tuple[str, str]]) -> str:
     """Say what containers may ask for together, and one way to share it."""
     resource, names = keys[0][1], [name for name, _ in keys]
-    new, old = ([readable_text(resource, amounts[key]) for key in keys] for amounts in (change.amounts, change.asked))
-    total = readable_text(resource, sum(change.amounts[key] for key in keys))
-    shares = [f"{ask} instead of {asked} in {name}" for name, ask, asked in zip(names, new, old, strict=True)]
+    total = readable_text(resource, sum(map(change.ask, keys)))
+    shares = []
+    for key in keys:
+        instead = f"instead of {readable_text(resource, change.asked[key])}" if key in change.amounts else "as it is"
+        shares.append(f"{readable_text(resource, change.ask(key))} {instead} in {key[0]}")
     return f"at most {total} {resource} in {listed(names)} together, for example {listed(shares)}"
 
 

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 MAX_PODS_TOLD = 6
 """Of how many pods it is told what they hold."""
 
+MAX_SENTENCES = 2
+"""In how many lines it is told what one of them is in the way of."""
+
 MAX_PLACES = 4
 """How many NUMA nodes are named on which a pod holds something."""
 
@@ -50,8 +53,17 @@ def held_by_them(part: Part, refusal: Refusal | None, after: PodResult | None) -
         held = [each for each in one.amounts if each.resource in names] or one.amounts
         if held:
             elsewhere = part.staying and all(mask and not mask & goes for each in held for mask, _ in each.places)
-            stays = f"; as long as it stays, {'; '.join(in_short(part.staying[place]))}" if goes and elsewhere else ""
-            yield f"{one.name} holds {_held_text(held)}{stays}"
+            stays = in_short(part.staying[place])[:MAX_SENTENCES] if goes and elsewhere else []
+            yield f"{one.name} holds {_held_text(held)}{_asks_too(part, one)}{'; as long as it stays:' * bool(stays)}"
+            yield from stays
+
+
+def _asks_too(part: Part, one: Held) -> str:
+    """Say what a pod asks for of what the node as a whole has too little of, where it holds none of its own."""
+    holds = {each.resource for each in one.amounts}
+    asks = [f"{_asks_text(name, nano)} {name}" for name, nano in one.asks if name in part.short and nano]
+    asks = [text for text in asks if text.rpartition(" ")[2] not in holds]
+    return f" and asks for {listed(asks)}" if asks else ""
 
 
 def _all_together(every: Sequence[Held], names: Collection[str], *, fit: bool) -> Iterator[str]:

@@ -50,7 +50,7 @@ EFFECTS: Mapping[tuple[str, str], str] = {
 }
 """(flag or option, value) -> what it does to a pod that was refused without it."""
 
-ELSEWHERE = "other CPUs, devices or nodes then: the table is about now"
+ELSEWHERE = "other CPUs, devices or nodes then: the table shows today's places"
 """What pods get that are admitted anew under other settings."""
 
 
@@ -100,8 +100,8 @@ def admitted_anew(change: WayOut, told: ExplainedPod) -> Iterator[str]:
             for each in one.amounts
             if each.resource in asked
         ]
-        holds = f" and holds {listed(held)}" if held else ""
-        yield f"{one.name}, which is refused as it is now, is then admitted before this pod{holds}"
+        hold = f", and hold {listed(held)}" if held else ""
+        yield f"after the restart {one.name}, refused so far, would be admitted if it comes again first{hold}"
     if change.anew.moved:
         names = change.anew.moved[:MAX_PODS_NAMED]
         more = len(change.anew.moved) - len(names)

@@ -60,7 +60,7 @@ def _shared(change: WayOut, parts: Iterable[Reasoned]) -> Iterator[Reasoned]:
 def with_these(change: WayOut, keys: tuple[tuple[str, str], ...]) -> WayOut:
     """Keep of a change only some requests of which the sum counts."""
     return change._replace(
-        amounts={key: change.amounts[key] for key in keys},
+        amounts={key: change.amounts[key] for key in keys if key in change.amounts},
         asked={key: change.asked[key] for key in keys},
         or_else={},
         together=(keys,),
@@ -104,5 +104,5 @@ def _of_each(sentence: str, part: Part) -> str:
 def bare(sentence: str) -> str:
     """Leave out of a sentence when and for which container it holds."""
     return re.sub(
-        r"^(?:with that mended|(?:even )?on an empty machine|container \S+)(?:, container \S+)?: ", "", sentence
+        r"^(?:once that is corrected|(?:even )?on an empty machine|container \S+)(?:, container \S+)?: ", "", sentence
     )

@@ -158,7 +158,7 @@ def test_numbers_of_the_kubelet_that_are_those_of_the_request_need_no_word() -> 
 
 def test_what_a_node_cannot_give_is_told_once() -> None:
     text = recorded("lifecycle-d-00241", 3)
-    assert len([line for line in text if line.startswith("with that mended, container c1: memory: ")]) == 1
+    assert len([line for line in text if line.startswith("once that is corrected, container c1: memory: ")]) == 1
 
 
 def test_a_sign_that_no_table_has_is_not_explained() -> None:
@@ -233,8 +233,8 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
                     "memory: 4.8Gi of container i0 is not read as a whole number of bytes, and the Memory Manager "
                     "takes no other: write 4915Mi or 4916Mi"
                 ),
-                "with that mended: cpu: 8 asked by c0: takes 2 nodes, as one has 4 at most",
-                "with that mended: memory: 4.8Gi asked by i0: fits one node, which has 64Gi at most",
+                "once that is corrected: cpu: 8 asked by c0: takes 2 nodes, as one has 4 at most",
+                "once that is corrected: memory: 4.8Gi asked by i0: fits one node, which has 64Gi at most",
             ],
             id="what is refused once an odd number is mended is told at once",
         ),
@@ -242,14 +242,14 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
             "e2e-d-00760",
             0,
             [
-                "1. Two changes together; it is NOT aligned then",
-                (
-                    "why: cpu: 1 asked, but full-pcpus-only gives out whole cores of 2 threads: ask for 2; the same "
-                    "goes for the 3 of i0"
-                ),
                 (
                     "not aligned: c0: nvidia.com/gpu gpu3 on node 1, CPUs on node 0, as node 0 was chosen and has "
                     "too little nvidia.com/gpu free"
+                ),
+                "2. Two changes together; it is NOT aligned then",
+                (
+                    "why: cpu: 1 asked, but full-pcpus-only gives out whole cores of 2 threads: ask for 2; the same "
+                    "goes for the 3 of i0"
                 ),
             ],
             id="what is surely not aligned is no unknown, and what lies off the chosen node says why",
@@ -271,7 +271,10 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
                     "p2: refused at container c0, never on this machine with these settings: an empty machine "
                     "refuses it, too"
                 ),
-                "with that mended, container c1: cpu: 4 asked: i0 leaves 2 CPUs of node 0 to it, so it must use node 0",
+                (
+                    "once that is corrected, container c1: cpu: 4 asked: i0 leaves 2 CPUs of node 0 to it, so it must "
+                    "use node 0"
+                ),
             ],
             id="a reason that is about another container names it",
         ),

@@ -60,12 +60,12 @@ from tests.render.text.test_explanation_words import explained, recorded
             "e2e-d-00741",
             8,
             [
+                "why: p4 holds 8 cpu and 14.4Gi memory on node 3; as long as it stays:",
                 (
-                    "why: p4 holds 8 cpu and 14.4Gi memory on node 3; as long as it stays, cpu: 6 asked, but "
-                    "full-pcpus-only counts only CPUs of cores whose 2 threads are all free, on any node: 4 then, 14 "
-                    "on an empty machine; cpu: i0 and i1 leave 2 on node 0 to the containers after it, which must use "
-                    "node 0, too; full-pcpus-only does not count these as free"
+                    "cpu: 6 asked, 4 free on cores whose 2 threads are all free besides the 2 that i0 and i1 leave, "
+                    "which full-pcpus-only does not count"
                 ),
+                "cpu: i0 and i1 leave 2 on node 0 to the containers after it, which must use node 0, too",
                 "p5 holds 6 cpu and 8Gi memory on node 0",
             ],
             id="why a pod is moved away from another node than the pod goes to",
@@ -75,13 +75,10 @@ from tests.render.text.test_explanation_words import explained, recorded
             8,
             [
                 (
-                    "why no more: memory: 7354Mi asked by i1, 8992Mi free in all (node 0: 7353Mi of 15545Mi, node 3: "
-                    "1639Mi of 16384Mi)"
+                    "why no more of both: memory: 7354Mi asked by each, 8992Mi free in all (node 0: 7353Mi of 15545Mi, "
+                    "node 3: 1639Mi of 16384Mi)"
                 ),
-                (
-                    "memory is held already on node 0 alone (by p5 and this pod's own i0) and node 3 alone (by p4), so "
-                    "these cannot be combined"
-                ),
+                "policy single-numa-node takes all of it from one node",
             ],
             id="memory is short, not the huge pages that an init container leaves",
         ),
@@ -95,7 +92,7 @@ from tests.render.text.test_explanation_words import explained, recorded
                     "(node 0: 0 of 0, node 1: 0 of 0, node 2: 0 of 1, node 3: 0 of 0)"
                 ),
                 (
-                    "p1, which is refused as it is now, is then admitted before this pod and holds 8 cpu, "
+                    "after the restart p1, refused so far, would be admitted if it comes again first, and hold 8 cpu, "
                     "1 nvidia.com/gpu and 14.4Gi memory"
                 ),
             ],
@@ -248,7 +245,7 @@ from tests.render.text.test_explanation_words import explained, recorded
             4,
             [
                 "1. ask for 10 cpu instead of 9; it is aligned then, on nodes 0-1",
-                "2. ask for at most 8 cpu instead of 9; it is aligned then, on node 1",
+                "2. ask for 8 cpu instead of 9; it is aligned then, on node 1",
             ],
             id="whole cores above and below stand beside each other",
         ),
@@ -365,7 +362,7 @@ from tests.render.text.test_explanation_words import explained, recorded
             "lifecycle-d-00241",
             3,
             [
-                "- ask for at most 4 cpu instead of 6 in container i0",
+                "- ask for 4 cpu instead of 6 in container i0",
                 "why: container c1: cpu: 4 asked: i0 leaves 2 CPUs of node 0 to it, so it must use node 0",
                 "with 4, i0 leaves no CPUs that tie c1 to node 0",
             ],
@@ -395,6 +392,62 @@ from tests.render.text.test_explanation_words import explained, recorded
                 "with 1, i0 leaves no nvidia.com/gpu that ties c1 to node 0",
             ],
             id="a reason about another container names it, and devices tie, too",
+        ),
+        pytest.param(
+            "lifecycle-d-00378",
+            11,
+            [
+                (
+                    "why no more: cpu: 2 asked, 1 free besides the 1 that i0 leaves, which full-pcpus-only does not "
+                    "count (cores have 1 thread here, so any number is whole)"
+                ),
+            ],
+            id="what init containers leave does not count as whole cores, also where cores have one thread",
+        ),
+        pytest.param(
+            "e2e-d-02763",
+            4,
+            [
+                "why: p1 holds 1 nvidia.com/gpu and 1842Mi memory on node 0 and asks for 10 cpu",
+                "- ask for at most 718Mi memory instead of 858M (818Mi) in container s0",
+            ],
+            id="a pod to move gives back what the node as a whole lacks, too; M is told in Mi",
+        ),
+        pytest.param(
+            "e2e-d-00568",
+            6,
+            [
+                "policy single-numa-node takes all of it from one node",
+                (
+                    "- ask for at most 941Mi memory in s0 and c0 together, for example 40Mi as it is in s0 and 901Mi "
+                    "instead of 11342Mi (11.1Gi) in c0"
+                ),
+            ],
+            id="who asks for little is left as it is",
+        ),
+        pytest.param(
+            "e2e-d-00007",
+            7,
+            [
+                "why: p1 holds 2 nvidia.com/gpu on node 0 and asks for 4 cpu",
+                ("nvidia.com/gpu: 1 asked as reduced, 0 of 2 free on known nodes; policy restricted counts no others"),
+            ],
+            id="the rule about devices of no known node is short where it is told again",
+        ),
+        pytest.param(
+            "e2e-d-02923",
+            1,
+            [
+                "- ask for 2 cpu instead of 1 in each of c0 and c1",
+                "- turn option full-pcpus-only off (--cpu-manager-policy-options)",
+            ],
+            id="of two changes that lose the same the pod's own comes before a setting of the node",
+        ),
+        pytest.param(
+            "e2e-d-02237",
+            0,
+            ["1. ask for 26214Mi or 26215Mi memory instead of 25.6Gi in container i0; it is aligned then"],
+            id="an amount that can be read does not look like the one that cannot",
         ),
     ],
 )

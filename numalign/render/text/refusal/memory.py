@@ -26,7 +26,10 @@ def memory_apart(refusal: Refusal) -> Iterator[str]:
     if table is None or not told_by_groups(refusal):
         return
     rows = [row for row in refusal.culprits if is_bytes(row.resource)]
-    yield f"memory is held already on {_groups(around)}, so {_rule([one.nodes for one in around.groups])}"
+    groups = [one.nodes for one in around.groups]
+    one_node = refusal.policy == "single-numa-node" and not any(mask & (mask - 1) for mask in (*groups, *around.joined))
+    if not one_node:
+        yield f"memory is held already on {_groups(around)}, so {_rule(groups)}"
     sets = [(mask, [_sum(row, table, mask) for row in rows]) for mask in around.joined]
     sets.sort(key=lambda one: (-one[1][0], one[0]))
     says = [
@@ -37,7 +40,10 @@ def memory_apart(refusal: Refusal) -> Iterator[str]:
         for mask, free in sets[:MAX_NODES_NAMED]
     ]
     one_of = "one of these: " * (len(places) > 1)
-    yield f"so what is asked has to fit {one_of}{', '.join(places)}{', …' * (len(sets) > MAX_NODES_NAMED)}"
+    if one_node:
+        yield "policy single-numa-node takes all of it from one node"
+    else:
+        yield f"so what is asked has to fit {one_of}{', '.join(places)}{', …' * (len(sets) > MAX_NODES_NAMED)}"
     fits = [mask for mask, free in sets if all(map(_enough, rows, free))]
     if fits and around.chosen is not None:
         yield from _unused(fits[0], around)

@@ -122,9 +122,9 @@ def all_devices(loose: Loose) -> str:
     return ", ".join(texts)
 
 
-def left_text(one: Handed, amount: str) -> str:
-    """Say who leaves how much: `i0 and i1 leave 2`."""
-    return f"{names_text(one.containers)} {verb_text('leave', one.containers)} {amount}"
+def left_text(one: Handed, amount: str = "") -> str:
+    """Say who leaves how much: `i0 and i1 leave 2`; without an amount only who."""
+    return f"{names_text(one.containers)} {verb_text('leave', one.containers)} {amount}".rstrip()
 
 
 def held_by_own(row: Row, around: Circumstances) -> list[Own]:

@@ -5,18 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from numalign.model.quantity import readable_near, with_decimals
+from numalign.render.text.refusal.nodes import left_text
 
 if TYPE_CHECKING:
+    from numalign.analysis.handed import Handed
     from numalign.analysis.odd_numbers import Cores, Unreadable
 
 
-def whole_cores(cores: Cores, by: str | None, when: str) -> str:
+def whole_cores(cores: Cores, by: str | None, when: str, left: Handed | None = None) -> str:
     """Say that `full-pcpus-only` refused.
 
     Args:
         cores: what it counted.
         by: the container, where what is told is about the whole pod.
         when: at which time that is free: now, or after a change.
+        left: the CPUs that init containers leave, which it does not count.
     """
     asked = f"cpu: {cores.requested} asked{f' by {by}' * (by is not None)}"
     below = cores.requested - cores.requested % cores.threads
@@ -25,10 +28,16 @@ def whole_cores(cores: Cores, by: str | None, when: str) -> str:
         others = " and ".join(f"the {cpus} of {name}" for name, cpus in cores.others)
         same = f"; the same goes for {others}" if others else ""
         return f"{asked}, but full-pcpus-only gives out whole cores of {cores.threads} threads: ask for {near}{same}"
-    what = "CPUs" if cores.threads == 1 else f"CPUs of cores whose {cores.threads} threads are all free, on any node"
-    return (
-        f"{asked}, but full-pcpus-only counts only {what}: {cores.available} {when}, {cores.total} on an empty machine"
-    )
+    one = cores.threads == 1
+    where = "" if one else f" on cores whose {cores.threads} threads are all free"
+    if left is not None:
+        besides = f"besides the {left.amount} that {left_text(left)}, which full-pcpus-only does not count"
+        any_number = " (cores have 1 thread here, so any number is whole)" * one
+        return f"{asked}, {cores.available or 'none'} free{where} {besides}{any_number}"
+    if one:
+        return f"{asked}, {cores.available} free {when}, {cores.total} on an empty machine"
+    only = f"counts only CPUs{where}, on any node"
+    return f"{asked}, but full-pcpus-only {only}: {cores.available} {when}, {cores.total} on an empty machine"
 
 
 def no_whole_bytes(one: Unreadable) -> str:

@@ -63,8 +63,9 @@ def _told_already(left: Handed, row: Row, refusal: Refusal) -> bool:
     """Tell whether the sentence about a resource itself tells what init containers leave of it."""
     if refusal.stage in ("policy", "merge") and not is_bytes(row.resource) and tied_to(refusal) is None:
         return True
-    short = row.free + left.amount < row.requested and refusal.around.cores is None
-    return short or tied_to(refusal) is not None
+    if left.resource == CPU and refusal.around.cores is not None:
+        return len(refusal.matrix.nodes if refusal.matrix else ()) < 2  # told beside what is free of whole cores
+    return row.free + left.amount < row.requested or tied_to(refusal) is not None
 
 
 def _left(one: Handed, row: Row, several: bool, refusal: Refusal) -> str:
@@ -77,10 +78,7 @@ def _left(one: Handed, row: Row, several: bool, refusal: Refusal) -> str:
         wide = refusal.stage == "policy" and 0 < width < many
         but = f": {many} nodes, where it takes {'one' if width == 1 else width}" if wide else ""
         return f"{text}, to be used only with free memory of {nodes_text(one.nodes)}{but}{_with_free(one, row)}"
-    must = f", which must use {nodes_text(one.nodes)}, too" if there else ""
-    if one.resource == CPU and refusal.around.cores is not None:
-        return f"{text}{must}; full-pcpus-only does not count these as free"
-    return f"{text}{must}"
+    return f"{text}, which must use {nodes_text(one.nodes)}, too" if there else text
 
 
 def _with_free(one: Handed, row: Row) -> str:

@@ -24,11 +24,21 @@ if TYPE_CHECKING:
     from numalign.analysis.refusal import Refusal
 
 
-def too_little(row: Row, table: Matrix, refusal: Refusal) -> Iterator[str]:
-    """Say that there is not enough on the whole machine, or not where it may be used."""
+def too_little(row: Row, table: Matrix, refusal: Refusal, *, brief: bool = False) -> Iterator[str]:
+    """Say that there is not enough on the whole machine, or not where it may be used.
+
+    Args:
+        row: what there is too little of.
+        table: the decision.
+        refusal: what it is about.
+        brief: the rule about devices of no known node is told elsewhere.
+    """
     say, asked = amounts_of(row, refusal.around), asked_text(row, refusal.around)
     loose = row.loose
     total = max(sum(cell.total for cell in row.cells), row.free) if loose is None else loose.total
+    if brief and loose is not None and total >= row.requested and _no_others_count(row, loose, refusal):
+        yield f"{asked}, {_placed_text(loose)}; policy {refusal.policy} counts no others"
+        return
     if total == 0:
         most = max(row.requested, dict(refusal.around.need).get(row.resource, 0))
         yield f"{asked}, and this machine has none to give on any node{how_to_add(row.resource, most)}"
@@ -47,7 +57,7 @@ def too_little(row: Row, table: Matrix, refusal: Refusal) -> Iterator[str]:
         )
         has = f"the whole machine never has more than {say(total)}{free}"
     yield f"{asked}, {has} ({each})"
-    if loose is not None and refusal.stage == "hints":
+    if loose is not None and refusal.stage == "hints" and not brief:
         yield from _only_placed(row, loose, refusal.policy)
 
 
@@ -80,7 +90,7 @@ def how_to_add(resource: str, amount: int) -> str:
 
 def _cannot_be_used(row: Row, refusal: Refusal) -> Iterator[str]:
     """Say why what is free does not count; memory that is held has sentences of its own."""
-    if row.loose is not None and row.loose.nowhere[1] and row.loose.placed < row.requested:
+    if row.loose is not None and _no_others_count(row, row.loose, refusal):
         yield from _only_placed(row, row.loose, refusal.policy)
     elif refusal.around.groups:
         return
@@ -100,6 +110,19 @@ def rest_text(refusal: Refusal) -> str:
     first = f"on {sockets}{nodes_text(found.nodes)}, chosen for it" if found.nodes else "from init containers"
     asked = f"of {found.requested} {found.resource} that container {found.container} asks for"
     return f"its numbers are those of the rest: {asked} it had {found.requested - found.left} {first}"
+
+
+def _no_others_count(row: Row, loose: Loose, refusal: Refusal) -> bool:
+    """Tell whether devices of no known node do not count."""
+    return bool(loose.nowhere[1]) and (
+        refusal.stage == "hints" if row.free < row.requested else loose.placed < row.requested
+    )
+
+
+def _placed_text(loose: Loose) -> str:
+    """Say how many of the devices that lie on known nodes are free."""
+    total = sum(count for *_, count in loose.places)
+    return f"{loose.placed} of {total} free on known nodes" if total else "none on a known node"
 
 
 def _only_placed(row: Row, loose: Loose, policy: str) -> Iterator[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from numalign.kubelet.cpu.allocate import SMT_ALIGNMENT_ERROR
+from numalign.model.resources import CPU
 from numalign.render.text.refusal.crash import not_survived
 from numalign.render.text.refusal.fit import node_too_small
 from numalign.render.text.refusal.memory import memory_apart, second_look
@@ -25,7 +26,7 @@ def why(refusal: Refusal, besides: Iterable[Refusal] = ()) -> Iterator[str]:
     """Say why, a sentence a line; last what else refuses the pod, whatever is done about that."""
     now = list(_why(refusal))
     yield from now
-    others = [(refusal.mended, "with that mended"), (refusal.empty, "even on an empty machine")]
+    others = [(refusal.mended, "once that is corrected"), (refusal.empty, "even on an empty machine")]
     for other, when in (*others, *((one, "besides") for one in besides)):
         if other is not None:
             at = f", container {other.at}" if other.at not in (None, refusal.at) else ""
@@ -49,7 +50,7 @@ def _why(refusal: Refusal) -> Iterator[str]:
     yield from beside(refusal)
 
 
-def _first(refusal: Refusal) -> Iterator[str]:
+def _first(refusal: Refusal, *, brief: bool = False) -> Iterator[str]:
     rows, table, around = refusal.culprits, refusal.matrix, refusal.around
     if refusal.crash is not None:
         yield from not_survived(refusal.crash)
@@ -62,7 +63,8 @@ def _first(refusal: Refusal) -> Iterator[str]:
         # Where the table tells what the whole pod asks for, the number is that of one container.
         whole = table if table is not None and table.container is None else None
         other = whole is not None and [row.requested for row in whole.rows[:1]] != [around.cores.requested]
-        yield whole_cores(around.cores, refusal.container if other else None, around.when)
+        left = next((one for one in around.handed if one.resource == CPU), None)
+        yield whole_cores(around.cores, refusal.container if other else None, around.when, left)
     elif table is None or not rows:
         return
     elif refusal.stage == "policy" and len(rows) > 1:
@@ -79,7 +81,7 @@ def _first(refusal: Refusal) -> Iterator[str]:
         yield from _also(refusal, table)
     else:
         for row in rows:
-            yield from too_little(row, table, refusal)
+            yield from too_little(row, table, refusal, brief=brief)
         yield from memory_apart(refusal)
         yield from _also(refusal, table)
 
@@ -98,4 +100,4 @@ def in_short(refusal: Refusal) -> list[str]:
     together = list(sums(refusal))
     if together:
         return together
-    return [*_first(refusal._replace(also=())), *taken_over(refusal)]
+    return [*_first(refusal._replace(also=()), brief=True), *taken_over(refusal)]
