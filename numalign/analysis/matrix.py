@@ -6,7 +6,9 @@ scope `pod`, for a whole pod, from the same answers that the kubelet merged.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
+from functools import reduce
+from operator import or_
 from typing import Literal
 
 from numalign.analysis.alignment import memory_width
@@ -36,6 +38,16 @@ class Cell(NamedTuple):
     """Of memory: the mask of nodes that are used together only, with this one; 0: it may be used alone."""
 
 
+class Bound(NamedTuple):
+    """NUMA nodes whose memory is held: others may use them only as this whole."""
+
+    nodes: int
+    own: tuple[str, ...]
+    """Names of the pod's own containers among those that hold it."""
+    others: bool
+    """Other pods hold some, too."""
+
+
 class Row(NamedTuple):
     """One resource."""
 
@@ -51,6 +63,8 @@ class Row(NamedTuple):
     """Some set of nodes holds it now; of devices that no node has, the machine does."""
     loose: Loose | None = None
     """Of devices: where they lie, each counted once."""
+    bound: tuple[Bound, ...] = ()
+    """Of memory: the nodes of which some is held."""
 
     @property
     def unplaced(self) -> bool:
@@ -85,10 +99,10 @@ def matrix(node: Node, pod: PodDemand, decision: Decision) -> Matrix:
     for answer in decision.answers:
         answers.update(answer)
     ids = tuple(sorted(numa.id for numa in node.machine.numa_nodes))
-    handed = tuple(handed_on(node, decision.state, pod))
+    held = _Held(tuple(handed_on(node, decision.state, pod)), tuple(_groups(decision.state, pod.uid)))
     rows = [
         _bound(
-            decision.state, _row(node, decision.state, name, amount, answers.get(name, NO_PREFERENCE), ids), ids, handed
+            decision.state, _row(node, decision.state, name, amount, answers.get(name, NO_PREFERENCE), ids), ids, held
         )
         for name, amount in asked
         if name in answers or _limits(node, name)
@@ -97,9 +111,30 @@ def matrix(node: Node, pod: PodDemand, decision: Decision) -> Matrix:
     return Matrix(decision.container, ids, tuple(rows), node.policy_of(decision.container))
 
 
-def _bound(state: NodeState, row: Row, ids: tuple[int, ...], handed: Sequence[Handed]) -> Row:
+class _Held(NamedTuple):
+    """What is held and may be used in some ways only."""
+
+    handed: tuple[Handed, ...]
+    groups: tuple[Bound, ...]
+
+
+def _groups(state: NodeState, uid: str) -> Iterator[Bound]:
+    """List the sets of nodes whose memory is held, and whether by containers of the pod."""
+    own: dict[int, dict[str, None]] = {}
+    others: set[int] = set()
+    for each, containers in state.memory.entries.items():
+        for name, blocks in containers.items():
+            for block in blocks:
+                own.setdefault(block.mask, {}).update({name: None} if each == uid else {})
+                others |= {block.mask} if each != uid else set()
+    for mask in sorted(own):
+        yield Bound(mask, tuple(own[mask]), mask in others)
+
+
+def _bound(state: NodeState, row: Row, ids: tuple[int, ...], held: _Held) -> Row:
     """Add to the cells of a row what init containers hand on there, and with which nodes memory is used only."""
-    given = [one.per_numa for one in handed if one.resource == row.resource]
+    left = [one for one in held.handed if one.resource == row.resource]
+    given = [one.per_numa for one in left]
     memory = is_memory(row.resource)
     if not given and not memory:
         return row
@@ -110,7 +145,16 @@ def _bound(state: NodeState, row: Row, ids: tuple[int, ...], handed: Sequence[Ha
         group = state.memory.groups[numa] if memory and numa < len(state.memory.groups) else 0
         more = sum(each.get(numa, 0) for each in given)
         cells.append(cell._replace(handed=more, group=group if group != 1 << numa else 0))
-    return row._replace(cells=tuple(cells))
+    row = row._replace(cells=tuple(cells), bound=held.groups if memory else ())
+    return row._replace(possible=row.possible and (not memory or bool(left) or _together(row, ids)))
+
+
+def _together(row: Row, ids: tuple[int, ...]) -> bool:
+    """Tell whether nodes that may be used together have enough memory (docs/rules/memory-manager.md 23)."""
+    sets = [one.nodes for one in row.bound]
+    untouched = sum(1 << numa for numa in ids) & ~reduce(or_, sets, 0)
+    free = dict(zip(ids, (cell.free for cell in row.cells), strict=True))
+    return any(sum(free[numa] for numa in ids if mask >> numa & 1) >= row.requested for mask in (*sets, untouched))
 
 
 def _asked(pod: PodDemand, container: str | None) -> list[tuple[str, int]]:

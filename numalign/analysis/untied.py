@@ -20,13 +20,16 @@ class Untied(NamedTuple):
 
     container: str
     resource: str
-    kind: Literal["cpu", "qos", "memory-manager", "init", "no-plugin"]
+    kind: Literal["cpu", "qos", "memory-manager", "init", "bytes", "no-plugin"]
     """`cpu`: see `cause`. `qos`: the pod is not Guaranteed. `memory-manager`: it pins no memory. `init`: of a decision
-    about the whole pod, only init containers ask for it. `no-plugin`: no device plugin offers it."""
+    about the whole pod, only init containers ask for it. `bytes`: of such a decision, some container asks for no whole
+    number of bytes, see `odd`. `no-plugin`: no device plugin offers it."""
     cause: Cause | None = None
     """Of CPUs, and of memory of a pod that is not Guaranteed."""
     counted: bool = False
     """The table has the resource all the same, since other containers ask for it."""
+    odd: tuple[str, ...] = ()
+    """Names of the containers that ask for no whole number of bytes, without which the pod's memory is not counted."""
 
 
 def untied(outcome: Outcome, tables: Iterable[Matrix]) -> Iterator[Untied]:
@@ -43,21 +46,26 @@ def untied(outcome: Outcome, tables: Iterable[Matrix]) -> Iterator[Untied]:
         names = whose if table.container is None else [table.container]
         rows = {row.resource for row in table.rows}
         for name in names:
-            yield from _of(outcome, *whose[name], rows)
+            yield from _of(outcome, *whose[name], rows, whole=table.container is None)
 
 
-def _of(outcome: Outcome, container: Container, asked: ContainerDemand, rows: set[str]) -> Iterator[Untied]:
+def _of(
+    outcome: Outcome, container: Container, asked: ContainerDemand, rows: set[str], *, whole: bool
+) -> Iterator[Untied]:
     """List what one container asks for and no row counts."""
     node, pod = outcome.before.node, outcome.pod
     for name, amount in container.requests.items():
         counted = name in rows
         if name == CPU and amount.nano and not (counted and asked.cpus):
             yield Untied(container.name, name, "cpu", cause(node, pod, asked), counted)
-        elif is_memory(name) and amount.nano and not counted and asked.memory is not None:
+        elif is_memory(name) and amount.nano and not counted and (asked.memory is not None or whole):
             if node.memory.policy != STATIC:
                 yield Untied(container.name, name, "memory-manager")
             elif pod.qos != "Guaranteed":
                 yield Untied(container.name, name, "qos", cause(node, pod, asked))
+            elif whole and outcome.demand.memory is None:
+                odd = tuple(one.name for one in outcome.demand.containers if one.memory is None)
+                yield Untied(container.name, name, "bytes", odd=odd)
             elif name in node.memory.places:
                 yield Untied(container.name, name, "init")
     for name, number in asked.devices:

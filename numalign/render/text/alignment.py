@@ -211,7 +211,9 @@ def _nodes(count: int) -> str:
 
 
 def part_text(part: Part) -> str:
-    """Name devices or memory: `nvidia.com/gpu gpu4–7`, `memory`."""
+    """Name devices or memory: `nvidia.com/gpu gpu4–7`, `nvidia.com/gpu gpu0 and gpu1`, `memory`."""
+    if len(part.ids) == 2:
+        return f"{part.resource} {listed(part.ids)}"
     return f"{part.resource} {ids_text(part.ids)}" if part.ids else part.resource
 
 

@@ -158,7 +158,10 @@ def _aligned(change: WayOut, after: PodResult | None) -> str:
     containers = after.containers if after is not None else ()
     verdicts = {one.alignment.verdict for one in containers}
     if change.aligned is None and "unknown" in verdicts:
-        return "; aligned or not, nobody knows then"
+        parts = (part for one in containers if one.alignment.verdict == "unknown" for part in one.alignment.unknown)
+        names = listed(list(dict.fromkeys(part.resource for part in parts if part.ids)))
+        reason = f", as no plugin tells the NUMA node of {names}" if names else ""
+        return f"; aligned or not, nobody knows then{reason}"
     if verdicts == {"none"}:
         return "; it has nothing to align then"
     if change.aligned is False and all(map(only_shares, (one for one in containers if one.aligned is False))):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING
 
 from numalign.model.resources import is_memory
@@ -75,7 +77,30 @@ def matrix_notes(table: Matrix) -> Iterator[str]:
         for group in sorted({cell.group for cell in row.cells if cell.group and _unused(row, cell)}):
             free = _amounts_of(row)(_free(table, row, group))
             nodes = nodes_text(group)
-            yield f"{row.resource}: {nodes} ✗ one by one, as pods hold memory of them together: {free} free as a whole"
+            holders = _holders(row, group)
+            yield f"{row.resource}: {nodes} ✗ one by one, as {holders} memory of them together: {free} free as a whole"
+        yield from _never_together(row)
+
+
+def _holders(row: Row, nodes: int) -> str:
+    """Say who holds memory of some nodes together: `pods hold`, `this pod's own a holds`."""
+    own, others = next(((one.own, one.others) for one in row.bound if one.nodes == nodes), ((), True))
+    who = f"this pod's own {listed(own)}"
+    if not own:
+        return "pods hold"
+    return f"other pods and {who} hold" if others else f"{who} hold{'s' * (len(own) == 1)}"
+
+
+def _never_together(row: Row) -> Iterator[str]:
+    """Say why memory that is enough in all cannot be used: some nodes are held alone, or as another whole."""
+    free = sum(cell.free for cell in row.cells)
+    if row.possible or not row.bound or free < row.requested:
+        return
+    alone = [one.nodes for one in row.bound if not one.nodes & (one.nodes - 1)]
+    sets = [f"{nodes_text(reduce(or_, alone))} {'each ' * (len(alone) > 1)}alone"] if alone else []
+    sets += [f"{nodes_text(one.nodes)} as a whole" for one in row.bound if one.nodes & (one.nodes - 1)]
+    say = _amounts_of(row)
+    yield f"{row.resource}: {say(free)} free in all, but what is held on {listed(sets)} is combined with no other"
 
 
 def _tied(table: Matrix) -> str:

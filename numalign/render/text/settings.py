@@ -28,7 +28,7 @@ STRICT = "strict-cpu-reservation"
 
 EFFECTS: Mapping[tuple[str, str], str] = {
     (POLICY, "restricted"): "it takes several NUMA nodes where one is too small even when empty",
-    (POLICY, "best-effort"): "it takes the best nodes there are, and refuses nothing for being apart",
+    (POLICY, "best-effort"): "it takes the nodes that the kubelet ranks first, and refuses nothing for being apart",
     (POLICY, "none"): "it does not look at NUMA nodes",
     (SCOPE, "container"): "each container may then be on other NUMA nodes than the rest of the pod",
     (SCOPE, "pod"): "NUMA nodes are then chosen once, for the whole pod",

@@ -76,6 +76,12 @@ def untied_text(one: Untied, qos: QoS) -> str:
         return "memoryManagerPolicy is None"
     if one.kind == "init":
         return "only init containers ask for it, which does not count for a whole pod"
+    if one.kind == "bytes":
+        asks = "ask" if len(one.odd) > 1 else "asks"
+        return (
+            f"{few_of(one.odd, MAX_IDS_NAMED)} {asks} for no whole number of bytes, and so nothing is counted of what "
+            "the whole pod asks for"
+        )
     if one.kind == "no-plugin":
         return "no device plugin offers it"
     return cause_text(one.cause, qos)

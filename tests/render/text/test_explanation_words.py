@@ -191,6 +191,43 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
             id="pods are moved away for all that they hold",
         ),
         pytest.param(
+            "e2e-d-01337",
+            1,
+            [
+                (
+                    "even on an empty machine, container c1: memory: 17.5Gi asked, and policy restricted takes it from "
+                    "one node, which is enough while nothing is held; but nodes 0-1 can only be used together, as this "
+                    "pod's own c0 holds memory of them together; left after c0: node 0: 0 of 31.7Gi, node 1: 28.7Gi of "
+                    "32Gi"
+                ),
+                "memory | 35Gi | 8.7Gi of 31.7Gi ~ | 32Gi of 32Gi ~ | nothing",
+                "memory: 40.7Gi free in all, but what is held on node 0 alone is combined with no other",
+            ],
+            id="memory that is held on other sets of nodes than it takes is no choice",
+        ),
+        pytest.param(
+            "e2e-d-02159",
+            3,
+            [
+                (
+                    "no row for memory: s0 asks for no whole number of bytes, and so nothing is counted of what the "
+                    "whole pod asks for"
+                )
+            ],
+            id="a part of a byte keeps the memory of the whole pod from being counted",
+        ),
+        pytest.param(
+            "e2e-d-01857",
+            1,
+            [
+                (
+                    "not aligned: xilinx.com/fpga fpga0 and fpga1 on node 0, CPUs on node 1, as node 0 was chosen for "
+                    "the whole pod and has too little cpu free"
+                )
+            ],
+            id="two devices are named one by one",
+        ),
+        pytest.param(
             "e2e-d-00170",
             4,
             [

@@ -65,8 +65,14 @@ def test_what_the_node_as_a_whole_lacks_is_visible_in_rounded_amounts() -> None:
             4,
             [
                 "node 5 or nodes 0-1 together or nodes 2-4 together",
-                "memory: nodes 0-1 ✗ one by one, as pods hold memory of them together: 57.4Gi free as a whole",
-                "memory: nodes 2-4 ✗ one by one, as pods hold memory of them together: 46.5Gi free as a whole",
+                (
+                    "memory: nodes 0-1 ✗ one by one, as this pod's own i0 holds memory of them together: 57.4Gi free "
+                    "as a whole"
+                ),
+                (
+                    "memory: nodes 2-4 ✗ one by one, as this pod's own c0 holds memory of them together: 46.5Gi free "
+                    "as a whole"
+                ),
             ],
             id="each set of nodes is told apart from the other",
         ),

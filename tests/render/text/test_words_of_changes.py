@@ -212,7 +212,13 @@ from tests.render.text.test_explanation_words import explained, recorded
         pytest.param(
             "e2e-d-02147",
             5,
-            ["1. move 1 pod away: p2; aligned or not, nobody knows then", "why: p2 holds 32 cpu on node 1"],
+            [
+                (
+                    "1. move 1 pod away: p2; aligned or not, nobody knows then, as no plugin tells the NUMA node of "
+                    "example.com/notopo"
+                ),
+                "why: p2 holds 32 cpu on node 1",
+            ],
             id="the only pod to move is told with what it holds and where",
         ),
         pytest.param(
@@ -386,7 +392,7 @@ from tests.render.text.test_explanation_words import explained, recorded
                 "- ask for at most 1 nvidia.com/gpu instead of 2 in container i0",
                 (
                     "why: container c1: nvidia.com/gpu: 2 asked, and policy restricted takes it from one node, which "
-                    "is enough on an empty machine; it must use node 0, where i0 leaves 1 to it; left after c0: "
+                    "is enough while nothing is held; it must use node 0, where i0 leaves 1 to it; left after c0: "
                     "node 0: 0 + 1 of 2, node 4: 2 of 2"
                 ),
                 "with 1, i0 leaves no nvidia.com/gpu that ties c1 to node 0",

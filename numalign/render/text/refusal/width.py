@@ -20,6 +20,7 @@ from numalign.render.text.refusal.nodes import (
     held_text,
     left_text,
     names_text,
+    verb_text,
 )
 
 if TYPE_CHECKING:
@@ -57,9 +58,21 @@ def too_wide(row: Row, table: Matrix, policy: str, around: Circumstances) -> str
         count = f"counting {_counted_too(row)}, as the kubelet does, {many} {enough}"
         short = f"and policy {policy} allows no more nodes; but pods never get more than {say(most)} there"
         return f"{asked}; {count}, {short}{must}; {when}: {each}"
-    return (
-        f"{asked}, and policy {policy} takes it from {many}, which {enough} on an empty machine{must}; {when}: {each}"
-    )
+    empty = "while nothing is held" if around.when == "then" else "on an empty machine"
+    whole = _used_together(row, around)
+    return f"{asked}, and policy {policy} takes it from {many}, which {enough} {empty}{must}{whole}; {when}: {each}"
+
+
+def _used_together(row: Row, around: Circumstances) -> str:
+    """Say that a node with enough memory cannot be used alone, as memory of it is held together with other nodes'."""
+    enough = {cell.group for cell in row.cells if cell.group and cell.free >= row.requested and row.width == 1}
+    texts = []
+    for one in around.groups:
+        if one.nodes in enough:
+            own = f"this pod's own {names_text(one.own)} {verb_text('hold', one.own)}"
+            who = own if one.own and not one.pods else "pods hold"
+            texts.append(f"{nodes_text(one.nodes)} can only be used together, as {who} memory of them together")
+    return "".join(f"; but {text}" for text in texts[:MAX_NODES_NAMED])
 
 
 def _free_when(row: Row, around: Circumstances) -> str:
