@@ -47,8 +47,9 @@ class Circumstances(NamedTuple):
     """The bytes of memory and huge pages that the whole pod asks for at the same time."""
     joint: Joint | None = None
     wider: Wider | None = None
-    when: Literal["now", "then"] = "now"
-    """What is free is counted on the node as it is, or as it would be: empty, or after a change."""
+    when: Literal["now", "then", "ever"] = "now"
+    """What is free is counted on the node as it is, or as it would be: empty, or after a change. `ever`: it is not
+    told, as what is said holds at any time."""
     cores: Cores | None = None
     unreadable: tuple[Unreadable, ...] = ()
     reduced: frozenset[str] = frozenset()
@@ -78,7 +79,7 @@ def circumstances(outcome: Outcome, rows: tuple[Sequence[Row], Sequence[Row]], *
         handed=tuple(one for one in handed if one.resource in told),
         sums=tuple(one for one in asked if _largest(one) <= one.capacity < one.requested),
         together=tuple(one for one in parts if one.resource in told),
-        shares=tuple(shares_of_node(outcome)),
+        shares=tuple(shares_of_node(outcome.pod, outcome.fit.failures if outcome.fit else ())),
         groups=tuple(held_groups(outcome)) if any(map(is_memory, names)) else (),
         joined=joined(outcome) if any(map(is_memory, names)) else (),
         chosen=hint.numa_affinity if hint else None,

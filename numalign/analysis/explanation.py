@@ -14,6 +14,7 @@ from numalign.analysis.whatif.change import Hardware, WayOut
 from numalign.analysis.whatif.changes import Machines, changes
 from numalign.analysis.whatif.needed import besides
 from numalign.analysis.whatif.situation import Situation
+from numalign.analysis.whole_node import whole_node
 from numalign.kubelet.admission import Outcome
 from numalign.kubelet.node import Decision
 from numalign.values import NamedTuple
@@ -35,7 +36,7 @@ class Explanation(NamedTuple):
     unpinned: tuple[Unpinned, ...] = ()
     """Of an admitted pod: the containers that could have CPUs of their own and have none."""
     besides: tuple[Refusal, ...] = ()
-    """Of a refused pod: what else refuses it for ever, each with all the rest of the nearest change done."""
+    """Of a refused pod: what else refuses it, for ever or as the node as a whole lacks it now."""
     untied: tuple[Untied, ...] = ()
     """Of a refused pod: what it asks for that no decision counts."""
 
@@ -70,13 +71,15 @@ def explain_outcome(
             unpinned=tuple(unpinned(outcome)),
         )
     found = changes(situation, outcome, others, known=known, altered=altered)
+    told = refusal(outcome)
+    for_ever = tuple(besides(situation, outcome, found))
     return Explanation(
         outcome=outcome,
         decisions=asked,
         matrices=matrices,
-        refusal=refusal(outcome),
+        refusal=told,
         changes=found,
         placements=(),
-        besides=tuple(besides(situation, outcome, found)),
+        besides=(*for_ever, *whole_node(outcome, told, for_ever)),
         untied=tuple(untied(outcome, matrices)),
     )

@@ -36,7 +36,7 @@ def amounts(
         looked_up: what the kubelet falls over, where it does.
     """
     node, state = outcome.before.node, outcome.after
-    written = [_of_shortage(one) for one in outcome.fit.failures if isinstance(one, Shortage)] if outcome.fit else []
+    written = [of_shortage(one) for one in outcome.fit.failures if isinstance(one, Shortage)] if outcome.fit else []
     if found.cores:
         cores = found.cores
         written.append(_whole("cpu", cores.requested, cores.total - cores.available, cores.total))
@@ -55,7 +55,8 @@ def _whole(resource: str, requested: int, used: int, capacity: int) -> Amount:
     return Amount(resource, requested * NANO, used * NANO, capacity * NANO)
 
 
-def _of_shortage(short: Shortage) -> Amount:
+def of_shortage(short: Shortage) -> Amount:
+    """Give the amounts of a failed check."""
     unit = MILLI if short.resource == "cpu" else NANO
     return Amount(short.resource, short.requested * unit, short.used * unit, short.capacity * unit)
 

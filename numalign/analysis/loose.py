@@ -30,6 +30,11 @@ class Loose(NamedTuple):
         return bool(self.nowhere[1]) or self.several
 
     @property
+    def misplaced(self) -> bool:
+        """Tell whether there are some, and the plugin puts all on nodes that this machine does not have."""
+        return bool(self.nowhere[1]) and not any(total for *_, total in self.places)
+
+    @property
     def several(self) -> bool:
         """Tell whether some healthy ones lie on several nodes."""
         return any(total and mask & (mask - 1) for mask, _, total in self.places)

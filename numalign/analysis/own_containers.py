@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from numalign.analysis.alignment import nodes_of_cpus
 from numalign.analysis.holding import holding
@@ -10,7 +10,7 @@ from numalign.analysis.matrix import on_the_machine
 from numalign.kubelet.admission import Outcome
 from numalign.kubelet.demand import ContainerDemand
 from numalign.kubelet.fit.check import Shortage
-from numalign.model.pod import ContainerKind
+from numalign.model.pod import ContainerKind, Pod
 from numalign.model.quantity import MILLI, NANO
 from numalign.values import NamedTuple
 
@@ -91,13 +91,11 @@ def asked_at_init(outcome: Outcome) -> Iterator[Sum]:
                 yield Sum(name, sum(parts.values()), total, tuple(parts.items()))
 
 
-def shares_of_node(outcome: Outcome) -> Iterator[Shares]:
+def shares_of_node(pod: Pod, failures: Iterable[object]) -> Iterator[Shares]:
     """Tell containers' parts where several add up to what the node has too little of."""
-    for short in outcome.fit.failures if outcome.fit else ():
+    for short in failures:
         if isinstance(short, Shortage):
-            asked = [
-                (one.name, one.requests.get(short.resource)) for one in outcome.pod.containers if one.kind != "init"
-            ]
+            asked = [(one.name, one.requests.get(short.resource)) for one in pod.containers if one.kind != "init"]
             parts = tuple((name, amount.nano) for name, amount in asked if amount is not None and amount.nano)
             unit = MILLI if short.resource == "cpu" else NANO
             if len(parts) > 1 and sum(nano for _, nano in parts) == short.requested * unit:

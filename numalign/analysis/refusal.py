@@ -94,6 +94,14 @@ class Refusal(NamedTuple):
             return True
         return any(self.too_large(row) for row in self.culprits)
 
+    def for_ever(self) -> Refusal:
+        """Keep of a lasting refusal what holds at any time, for where nobody knows the state it was found in."""
+        always = self._replace(around=self.around._replace(when="ever", groups=(), wider=None))
+        rows = tuple(filter(self.too_large, self.culprits))
+        if not rows or (self.stage == "policy" and len(self.culprits) > 1):
+            return always
+        return always._replace(culprits=rows, also=tuple(filter(self.too_large, self.also)))
+
     @property
     def odd_cores(self) -> bool:
         """Tell whether a number of CPUs was refused that is no multiple of a core's."""

@@ -5,7 +5,7 @@ A part without which the pod is admitted, too, is left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from numalign.analysis.alignment import aligned
 from numalign.analysis.refusal import Refusal, taken_apart
@@ -105,18 +105,29 @@ def besides(situation: Situation, outcome: Outcome, ways: Iterable[WayOut]) -> I
     nearest = next((one for one in ways if not one.machine and not one.hardware), None)
     if nearest is None or len(nearest.parts) < 2:
         return
-    tries, told = Tries(situation, outcome, {}), set(taken_apart(outcome).resources)
-    for part in _by_resource(nearest):
-        if told.issuperset(name for _, name in part.amounts) and not part.flags:
+    now = taken_apart(outcome)
+    tries, told = Tries(situation, outcome, {}), {(now.at, name) for name in now.resources}
+    for each in _by_resource(nearest):
+        part = each if each.flags else _not_told(each, told)
+        if not part.amounts and not part.flags:
             continue
         rest = _rest(nearest, part)
         tried = tries.attempt(rest)
         found = None if tried is None or tried.admit else _taken_apart(tried, rest, part)
         if found is None or not found.lasting or found.around.reduced & set(found.resources):
             continue  # what a change only brings about is told where it stands
-        if not told.issuperset(found.resources):
-            told.update(found.resources)
-            yield found
+        if part.amounts != each.amounts and found.around.sums:
+            continue  # a sum with what is cut elsewhere is nobody's
+        some = {(found.at, name) for name in found.resources}
+        if not told.issuperset(some):
+            told.update(some)
+            yield found.for_ever()
+
+
+def _not_told(part: WayOut, told: Collection[tuple[str | None, str]]) -> WayOut:
+    """Keep of a part the containers that it is not told of; what is told of a whole pod is told of each."""
+    amounts = {key: nano for key, nano in part.amounts.items() if key not in told and (None, key[1]) not in told}
+    return part._replace(amounts=amounts, asked={key: part.asked[key] for key in amounts})
 
 
 def _by_resource(change: WayOut) -> Iterator[WayOut]:

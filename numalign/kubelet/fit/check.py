@@ -131,6 +131,26 @@ def forecast(pod: Pod, others: Sequence[Pod], node: NodeView, devices: Mapping[s
     return predicates.wrong_system(pod) is None and not _refusals(pod, others, node, notes)
 
 
+def lacks(pod: Pod, others: Sequence[Pod], node: NodeView, devices: Mapping[str, int]) -> tuple[Shortage, ...]:
+    """List what the node has too little of, whatever the managers give out; nothing of a pod that evicts others.
+
+    Args:
+        pod: the pod.
+        others: every other active pod.
+        node: the node.
+        devices: device plugin resource -> the most that can be given out of it (3.2).
+    """
+    from numalign.kubelet.fit import preemption
+
+    if preemption.is_critical(pod):
+        return ()
+    have = {resource: whole(resource, quantity.nano) for resource, quantity in node.allocatable.items()}
+    most = have | {name: max(have.get(name, 0), number) for name, number in devices.items()}
+    requested, _ = _requested(pod, have, node)
+    sure = {one.resource for one in _shortages(requested, others, most)}
+    return tuple([one for one in _shortages(requested, others, have) if one.resource in sure])
+
+
 def _report(pod: Pod, others: Sequence[Pod], shortages: list[Shortage], refusals: list[Refusal]) -> FitResult:
     """Say what the kubelet says (5)."""
     failures: tuple[Shortage | Refusal, ...] = tuple(shortages) + tuple(refusals)

@@ -11,7 +11,7 @@ from numalign.model.resources import CPU, is_memory
 from numalign.render.text.alignment import reason_of
 from numalign.render.text.amounts import amount_text, listed, nodes_text, quantity_text, readable_text
 from numalign.render.text.held import held_by_them, room
-from numalign.render.text.refusal.short import HINT
+from numalign.render.text.refusal.short import HINT, UNKNOWN_NODE
 from numalign.render.text.refusal.why import in_short, why
 from numalign.render.text.settings import effects
 from numalign.render.text.steps import bare
@@ -53,7 +53,7 @@ def because(
     head = list(why(refusal)) if refusal else []
     if alone and _said(sentences, head, change):
         return []
-    sentences = [_without_hint(one, head) for one in sentences]
+    sentences = [_without_rule(_without_hint(one, head), head) for one in sentences]
     at = found.at
     # A sentence without a name is about the container that the part is about, or else about the refused one.
     clear: set[str | None] = {None, *(name for name, _ in change.amounts)}
@@ -80,6 +80,13 @@ def _without_hint(sentence: str, head: Sequence[str]) -> str:
     start = sentence.partition(": ")[0]
     hinted = any(bare(one).startswith(f"{start}: ") and HINT in one for one in head)
     return re.sub(rf"{re.escape(HINT)}[^)]*\)", "", sentence) if hinted else sentence
+
+
+def _without_rule(sentence: str, head: Sequence[str]) -> str:
+    """Shorten why devices of no known node do not count, where the refusal tells it of the same."""
+    if UNKNOWN_NODE not in sentence or sentence not in head:
+        return sentence
+    return f"{sentence.partition(': ')[0]}: those of no known node do not count, as told above"
 
 
 def _said(sentences: Sequence[str], head: Sequence[str], change: WayOut) -> bool:

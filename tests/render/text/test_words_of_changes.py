@@ -274,7 +274,7 @@ from tests.render.text.test_explanation_words import explained, recorded
             "e2e-d-00413",
             1,
             [
-                "to change cpu alone is not enough: 16300M (15.2Gi) memory would be in the way then",
+                "besides: memory: 15.2Gi asked, 4Gi of the node's 16.0Gi taken by other pods, which leaves 12.0Gi",
                 "1. move 1 pod away: p0; it is NOT aligned then",
                 "- ask for at most 6 cpu instead of 7",
                 "- ask for at most 12257Mi (12Gi) memory instead of 16300M (15.2Gi)",

@@ -50,7 +50,7 @@ def shortage_text(short: Shortage, shares: Shares | None = None) -> str:
         return f"{short.resource}: {asked}, and the node has none{how_to_add(short.resource, short.requested)}"
     if short.requested > short.capacity:
         return f"{short.resource}: {asked}, and the node has {there}" + (
-            f", of which other pods have {used}" if short.used else ""
+            f", of which other pods ask for {used}" if short.used else ""
         )
     whole = short.resource == CPU and not short.requested % MILLI_OF_CPU and left % MILLI_OF_CPU
     rest = f", which leaves {say(left)}{f': {left // MILLI_OF_CPU} whole' * bool(whole)}"

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from numalign.model.quantity import parse, value
 from numalign.model.resources import NATIVE, is_hugepages, page_size
-from numalign.render.text.amounts import nodes_text
+from numalign.render.text.amounts import Written, nodes_text
 from numalign.render.text.refusal.nodes import (
+    MAX_NODES_NAMED,
+    all_devices,
     amounts_of,
     asked_text,
     each_node,
@@ -43,6 +45,11 @@ def too_little(row: Row, table: Matrix, refusal: Refusal, *, brief: bool = False
         most = max(row.requested, dict(refusal.around.need).get(row.resource, 0))
         yield f"{asked}, and this machine has none to give on any node{how_to_add(row.resource, most)}"
         return
+    if refusal.around.when == "ever":
+        yield f"{asked}, the whole machine never has more than {say(total)}{_where_ever(row, table, say)}"
+        if loose is not None and loose.misplaced:
+            yield from _only_placed(row, loose, refusal.policy)
+        return
     each = each_node(row, table, refusal.around)
     if row.free >= row.requested:
         yield f"{asked}, {say(row.free)} free in all ({each})"
@@ -61,6 +68,16 @@ def too_little(row: Row, table: Matrix, refusal: Refusal, *, brief: bool = False
         yield from _only_placed(row, loose, refusal.policy)
 
 
+def _where_ever(row: Row, table: Matrix, say: Written) -> str:
+    """List what the nodes ever have, of several or of devices that lie on none or on several."""
+    if row.loose is not None and row.loose.apart:
+        return f" ({all_devices(row.loose)})"
+    if not 1 < len(table.nodes) <= MAX_NODES_NAMED:
+        return ""
+    totals = (f"node {numa}: {say(cell.total)}" for numa, cell in zip(table.nodes, row.cells, strict=True))
+    return f" ({', '.join(totals)})"
+
+
 def _by_the_pod(row: Row, refusal: Refusal, total: int) -> str:
     """Say what the pod's own containers have to do with what is free: what they leave to each other, or hold."""
     say = amounts_of(row, refusal.around)
@@ -77,6 +94,10 @@ def _by_the_pod(row: Row, refusal: Refusal, total: int) -> str:
 
 HINT = " (to have them, "
 """How it begins to be told how a node gets huge pages."""
+
+
+UNKNOWN_NODE = "NUMA node is not known"
+"""How it is told that free devices do not count."""
 
 
 def how_to_add(resource: str, amount: int) -> str:
@@ -128,15 +149,15 @@ def _placed_text(loose: Loose) -> str:
 def _only_placed(row: Row, loose: Loose, policy: str) -> Iterator[str]:
     """Say that free devices of no known node do not count, where there are any."""
     free, every = loose.nowhere
-    if not free:
+    if not (free or loose.misplaced):
         return
     ids = f"NUMA node{'s' * (len(loose.told) > 1)} {', '.join(map(str, loose.told))}"
-    if not any(total for *_, total in loose.places):
+    if loose.misplaced:
         which = f"the plugin puts them on {ids}, which this machine does not have"
         yield f"{row.resource}: {which}, so policy {policy} takes none of them; if it told no node, all would count"
         return
-    which = f"{free} are free, but their NUMA node is" if free > 1 else "1 is free, but its NUMA node is"
+    which = f"{free} are free, but their" if free > 1 else "1 is free, but its"
     wrong = f" (the plugin names {ids}, which this machine does not have)" if loose.told else ""
     others = f"{loose.placed} of {loose.total - every} {'is' if loose.placed == 1 else 'are'} free"
     only = f"as the plugin does tell it for others, policy {policy} takes only those, of which {others}"
-    yield f"{row.resource}: {which} not known{wrong}; {only}"
+    yield f"{row.resource}: {which} {UNKNOWN_NODE}{wrong}; {only}"

@@ -39,7 +39,7 @@ def too_wide(row: Row, table: Matrix, policy: str, around: Circumstances) -> str
     most = row.cells[largest].total
     places = [place for place, cell in enumerate(row.cells) if cell.total == most]
     must = f"; {left}" if (left := _must_use(row, around)) and len(table.nodes) > 1 else ""
-    when = _free_when(row, around)
+    now = "" if around.when == "ever" else f"; {_free_when(row, around)}: {each}"
     if policy == "single-numa-node":
         if most < row.requested:
             return (
@@ -51,16 +51,16 @@ def too_wide(row: Row, table: Matrix, policy: str, around: Circumstances) -> str
                 f"{asked}, which the kubelet counts as {row.width} nodes' worth even on an empty machine, "
                 f"and policy single-numa-node takes all of it from one node ({each})"
             )
-        return f"{asked}, and policy single-numa-node takes all of it from one node{must}; {when}: {each}"
+        return f"{asked}, and policy single-numa-node takes all of it from one node{must}{now}"
     many, enough = ("one node", "is enough") if row.width == 1 else (f"{row.width} nodes", "are enough")
     most = _most_for_pods(row)
     if most < row.requested:
         count = f"counting {_counted_too(row)}, as the kubelet does, {many} {enough}"
         short = f"and policy {policy} allows no more nodes; but pods never get more than {say(most)} there"
-        return f"{asked}; {count}, {short}{must}; {when}: {each}"
+        return f"{asked}; {count}, {short}{must}{now}"
     empty = "while nothing is held" if around.when == "then" else "on an empty machine"
     whole = _used_together(row, around)
-    return f"{asked}, and policy {policy} takes it from {many}, which {enough} {empty}{must}{whole}; {when}: {each}"
+    return f"{asked}, and policy {policy} takes it from {many}, which {enough} {empty}{must}{whole}{now}"
 
 
 def _used_together(row: Row, around: Circumstances) -> str:
