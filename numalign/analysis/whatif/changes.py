@@ -82,17 +82,24 @@ def changes(
     # A pod that runs across devices is not helped by fewer of them: what keeps them comes first.
     found.sort(key=lambda change: (not change.keeps_devices, change.cost))
     whole = [change for change in found if all(change.amounts.values())]
+    spare: list[WayOut] = []
     if any(change.keeps_devices for change in whole):
-        found = whole  # nobody needs to hear that a resource could be left out
+        # Where there is a choice, nobody needs to hear that a resource could be left out.
+        found, spare = whole, [change for change in found if not all(change.amounts.values())]
     if all(change.amounts for change in found):
         found += islice(_altered_machine(outcome, altered), 1)
         found += islice(_known_machines(outcome, known), MAX_BUNDLED)
-    return tuple(reasons(situation, outcome, _nearest(situation, outcome, found)))
+    nearest = _nearest(situation, outcome, found, [])
+    here = [change for change in nearest if not change.machine and not change.hardware]
+    if len(here) == 1 or all(change.kind == "combination" for change in here):
+        nearest = _nearest(situation, outcome, spare, nearest, most=len(nearest) + 1)
+    return tuple(reasons(situation, outcome, nearest))
 
 
-def _nearest(situation: Situation, outcome: Outcome, found: Iterable[WayOut]) -> list[WayOut]:
-    """Take the first ones, few of a kind; of those of several parts only the parts that are needed."""
-    kept: list[WayOut] = []
+def _nearest(
+    situation: Situation, outcome: Outcome, found: Iterable[WayOut], kept: list[WayOut], most: int = MAX_CHANGES
+) -> list[WayOut]:
+    """Add the first ones to those kept, few of a kind; of those of several parts only the parts that are needed."""
     for change in found:
         if sum(1 for other in kept if other.kind == change.kind) >= MAX_OF_A_KIND:
             continue
@@ -100,7 +107,7 @@ def _nearest(situation: Situation, outcome: Outcome, found: Iterable[WayOut]) ->
         needed = without_needless(situation, outcome, needed)  # with more of one thing another may do as it is
         if not any(covers(needed, other) for other in kept):
             kept.append(shared(situation, outcome, needed))
-            if len(kept) == MAX_CHANGES:
+            if len(kept) == most:
                 break
     return kept
 
@@ -133,12 +140,14 @@ def _combinations(situation: Situation, outcome: Outcome, known: Sequence[WayOut
     """Put changes together: first those that leave the settings alone; others where they lose a device.
 
     Where single changes are known, which all lose a device, only what keeps all of them is wanted; where these even
-    leave one out, what keeps some of each, too.
+    leave one out, what keeps some of each, too; and what keeps more of it for pods that are moved away.
     """
     some_left = bool(known) and not any(all(change.amounts.values()) for change in known)
 
     def wanted(change: WayOut) -> bool:
-        return not known or change.keeps_devices or (some_left and all(change.amounts.values()))
+        if not known or change.keeps_devices or _keeps_more(change, known):
+            return True
+        return some_left and all(change.amounts.values())
 
     searches: tuple[Callable[[], Iterable[WayOut]], ...] = (
         lambda: _as_it_is_set(outcome),
@@ -151,6 +160,13 @@ def _combinations(situation: Situation, outcome: Outcome, known: Sequence[WayOut
         if any(change.keeps_devices or some_left for change in found):
             break
     return found
+
+
+def _keeps_more(change: WayOut, known: Sequence[WayOut]) -> bool:
+    """Tell whether moves let a pod keep more of the one request that is cut than without them."""
+    same = [one for one in known if one.amounts.keys() == change.amounts.keys() and not one.pods and not one.flags]
+    more = all(nano > one.amounts[key] for one in same for key, nano in change.amounts.items())
+    return bool(change.pods and same) and len(change.amounts) == 1 and more
 
 
 def _altered_machine(outcome: Outcome, altered: Iterable[tuple[Hardware, Situation]]) -> Iterator[WayOut]:

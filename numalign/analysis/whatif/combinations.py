@@ -82,10 +82,14 @@ def _settings(situation: Situation) -> list[Flags]:
 
 
 def _best(found: Iterable[Cut]) -> list[Cut]:
-    """Take the cut that loses least, and the one that loses least of those that keep all devices."""
+    """Take the cut that loses least, and the one that loses least of those that keep all devices.
+
+    Where one request would be left out, it may be shared instead: also the one that leaves nothing out.
+    """
     every = sorted(found, key=lambda cut: cut.lost)
     keeping = [cut for cut in every if cut.keeps_devices]
-    return list({id(cut): cut for cut in (*every[:1], *keeping[:1])}.values())
+    shared = [cut for cut in every if all(cut.amounts.values()) and len(every[0].amounts) == 1]
+    return list({id(cut): cut for cut in (*every[:1], *keeping[:1], *shared[:1])}.values())
 
 
 def _change(session: Session, pod: Pod, cut: Cut) -> WayOut:

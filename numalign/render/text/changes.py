@@ -53,10 +53,7 @@ def changes_lines(config: KubeletConfig, told: ExplainedPod, advice: Advice) -> 
         return
     steps = [_steps(change, after, config, told) for change, after in zip(told.changes, told.after, strict=True)]
     yield from _badly_suited(told, [sum(len(step.changes) for step in each) for each in steps])
-    several = len(told.changes) > 1
-    yield Line(
-        "  Each of these admits it (tried, what gives up least first):" if several else "  This admits it (tried):"
-    )
+    yield Line(f"  {_how_ordered(told.changes)}:")
     for number, (change, after, command) in enumerate(
         zip(told.changes, told.after, advice.changes, strict=True), start=1
     ):
@@ -64,6 +61,16 @@ def changes_lines(config: KubeletConfig, told: ExplainedPod, advice: Advice) -> 
         yield Line(f"     {command}", "dim")
     for text in for_the_whole_node(told.changes, config):
         yield Line(f"  {text}")
+
+
+def _how_ordered(changes: Sequence[WayOut]) -> str:
+    """Say what the order of changes goes by."""
+    if len(changes) < 2:
+        return "This admits it (tried)"
+    here = [change for change in changes if not change.machine and not change.hardware]  # other machines come last
+    if len({change.keeps_devices for change in here}) > 1:
+        return "Each of these admits it (tried; devices kept first, then what gives up least)"
+    return "Each of these admits it (tried, what gives up least first)"
 
 
 def _steps(change: WayOut, after: PodResult | None, config: KubeletConfig, told: ExplainedPod) -> list[Step]:

@@ -258,7 +258,7 @@ from tests.render.text.test_explanation_words import explained, recorded
         pytest.param(
             "e2e-d-02252",
             3,
-            ["- ask for 30 or 32 cpu instead of 31"],
+            ["- ask for 30 or 32 cpu instead of 31"] * 2,
             id="a part of a change names both numbers of whole cores where both do",
         ),
         pytest.param(
@@ -267,7 +267,8 @@ from tests.render.text.test_explanation_words import explained, recorded
             [
                 "- ask for 4915Mi or 4916Mi memory instead of 4.8Gi in container c0",
                 "why: 4.8Gi is no whole number of bytes, and the Memory Manager takes no other",
-            ],
+            ]
+            * 2,
             id="a part of a byte names the amounts next to it",
         ),
         pytest.param(
@@ -448,6 +449,51 @@ from tests.render.text.test_explanation_words import explained, recorded
                 "- turn option full-pcpus-only off (--cpu-manager-policy-options)",
             ],
             id="of two changes that lose the same the pod's own comes before a setting of the node",
+        ),
+        pytest.param(
+            "e2e-d-01826",
+            3,
+            [
+                "Each of these admits it (tried; devices kept first, then what gives up least):",
+                "1. move 1 pod away: p0; it is NOT aligned then",
+                "2. leave out amd.com/gpu in container c1; it is aligned then, on node 3",
+            ],
+            id="where there is one other change it is told what could be left out",
+        ),
+        pytest.param(
+            "e2e-d-01120",
+            2,
+            [
+                "Each of these admits it (tried, what gives up least first):",
+                (
+                    "1. ask for at most 2Gi hugepages-1Gi in c0 and c1 together, for example 1Gi instead of 2Gi in c0 "
+                    "and 1Gi instead of 3Gi in c1; it is aligned then, on node 0"
+                ),
+                "2. leave out hugepages-1Gi in container c1; it is aligned then, on node 0",
+            ],
+            id="containers share what there is before one of them does without it",
+        ),
+        pytest.param(
+            "e2e-d-00362",
+            0,
+            [
+                "1. leave out example.com/notopo in container c0; it is NOT aligned then",
+                (
+                    "2. ask for at most 2 example.com/notopo in s0 and c0 together, for example 1 instead of 2 in s0 "
+                    "and 1 instead of 4 in c0; it is NOT aligned then"
+                ),
+            ],
+            id="containers may share a few devices, too",
+        ),
+        pytest.param(
+            "e2e-d-02238",
+            1,
+            [
+                "1. ask for at most 5 example.com/notopo instead of 7; it is NOT aligned then",
+                "- ask for at most 6 example.com/notopo instead of 7",
+                "- move 1 pod away: p0",
+            ],
+            id="with pods moved more may be kept of the only request that is cut",
         ),
         pytest.param(
             "e2e-d-02237",
