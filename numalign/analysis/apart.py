@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from math import comb
 from typing import TYPE_CHECKING
@@ -67,6 +67,8 @@ class Apart(NamedTuple):
     outside: tuple[str, ...] = ()
     """Resources that came from outside of them, since there was too little."""
     why: Chosen = Chosen()
+    unused: tuple[Tied, ...] = ()
+    """What init containers left to it, none of which it has."""
 
 
 def apart(outcome: Outcome, container: str, judged: Alignment) -> Apart:
@@ -84,7 +86,16 @@ def apart(outcome: Outcome, container: str, judged: Alignment) -> Apart:
     decision = next((one for one in outcome.result.decisions if one.container in (None, container)), None)
     wider = decision is not None and nodes.bit_count() > judged.least
     why = _why(outcome, decision, judged.least) if decision is not None and wider else Chosen()
-    return found._replace(by_socket=by_socket, outside=short, why=why)
+    unused = tuple(_unused(outcome, decision, judged)) if decision is not None and decision.container else ()
+    return found._replace(by_socket=by_socket, outside=short, why=why, unused=unused)
+
+
+def _unused(outcome: Outcome, decision: Decision, judged: Alignment) -> Iterator[Tied]:
+    """List what init containers left on nodes of which a container has nothing of the same."""
+    for one in handed_on(outcome.before.node, decision.state, outcome.demand):
+        held = judged.places.get(one.resource, 0)
+        if held and one.nodes and not held & one.nodes:
+            yield Tied(one.resource, one.nodes, one.containers)
 
 
 def _off(outcome: Outcome, container: str, name: str, nodes: int) -> bool:

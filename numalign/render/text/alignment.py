@@ -13,7 +13,7 @@ from numalign.render.text.amounts import amount_text, listed, nodes_text
 if TYPE_CHECKING:
     from numalign.analysis import Verdict
     from numalign.analysis.alignment import Alignment, Part, TooLarge
-    from numalign.analysis.apart import Chosen, Wanted
+    from numalign.analysis.apart import Apart, Chosen, Wanted
     from numalign.analysis.floating import Cause, Lack
     from numalign.model.pod import QoS
     from numalign.render.page.document import Line
@@ -102,6 +102,8 @@ def reason_of(container: ContainerResult, qos: QoS) -> str:
         parts.append(f"on {nodes_text(judged.nodes)}, {enough}{because}")
     if judged.unknown and judged.verdict in ("unknown", "spread", "incomplete", "floating"):
         parts.append(f"nobody knows the NUMA node of {', '.join(map(part_text, judged.unknown))}")
+    if parts and because:
+        parts += _unused(container.apart) if container.apart else ()
     return "; ".join(parts)
 
 
@@ -135,6 +137,18 @@ def apart_text(container: ContainerResult) -> str:
         return f"{text.removesuffix(',')}, and option align-by-socket takes CPUs of the whole socket"
     inside = several and container.alignment.remote and not found.outside
     return f"{text} and each resource may come from any of them" if inside else text.removesuffix(",")
+
+
+def _unused(found: Apart) -> Iterator[str]:
+    """Say of what init containers left, and the container has none of, why it need not have it."""
+    there: dict[tuple[int, tuple[str, ...]], list[str]] = {}
+    for one in found.unused:
+        there.setdefault((one.nodes, one.containers), []).append(one.resource)
+    for (nodes, containers), names in there.items():
+        among = not nodes & ~(found.nodes or 0)
+        these = "these nodes were not all" if nodes & (nodes - 1) else "that node was not"
+        why = ": it only has to lie on the chosen nodes" if among else f", as {these} chosen"
+        yield f"what {listed(containers)} left of {listed(names)} on {nodes_text(nodes)} is not used{why}"
 
 
 def _why_chosen(why: Chosen, least: int) -> Iterator[str]:

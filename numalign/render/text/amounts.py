@@ -170,6 +170,15 @@ def as_asked_text(resource: str, nano: int) -> str:
     return with_decimals(nano) if is_bytes(resource) and nano % NANO else quantity_text(nano)
 
 
+def like_asked(resource: str, nano: int, asked: int) -> str:
+    """Write an amount in the smaller unit of what it is instead of: `1024Mi` instead of 1026Mi; empty: it is none."""
+    unit, own = (re.fullmatch(r"(\d+)([KMG]i)", quantity_text(one)) for one in (asked, nano))
+    if not is_bytes(resource) or unit is None or own is None or _UNITS.index(own[2]) <= _UNITS.index(unit[2]):
+        return ""
+    size = nano // NANO >> 10 * _UNITS.index(unit[2])
+    return f"{size}{unit[2]}" if size < _LONG else ""
+
+
 def readable_text(resource: str, nano: int) -> str:
     """Write what a manifest asks for; beside a long number of bytes the same in a unit that can be taken in."""
     text = as_asked_text(resource, nano)

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 from numalign.model.quantity import NANO
 from numalign.model.resources import CPU
 from numalign.render.page.document import Line
-from numalign.render.text.amounts import as_asked_text, bytes_text, listed, nodes_text, quantity_text, readable_text
+from numalign.render.text.amounts import (
+    as_asked_text,
+    bytes_text,
+    like_asked,
+    listed,
+    nodes_text,
+    quantity_text,
+    readable_text,
+)
 from numalign.render.text.because import aligned_too, because, only_shares, unaligned
 from numalign.render.text.settings import admitted_anew, for_the_whole_node, settings_text
 from numalign.render.text.steps import Step, grouped
@@ -141,17 +149,18 @@ def _reason(indent: str, part: Part, sentences: Sequence[str], of: int = 1) -> I
     head = (
         f"why no more{f' of {whose}' * (of > 1)}{_next_cores(part)}: "
         if part.larger
-        else f"why{f' {whose}' * (of > 1)}: "
+        else f"why{f' {whose}' * (of > 1)}{_next_cores(part)}: "
     )
     for place, text in enumerate(sentences):
         yield Line(f"{indent}{'     ' if place else head}{text}")
 
 
 def _next_cores(part: Part) -> str:
-    """Name the next larger number of CPUs where only whole cores are given out."""
-    for (_, resource), nano in part.change.amounts.items():
-        if resource == CPU and part.larger - nano > NANO:
-            return f" (the next whole core makes {quantity_text(part.larger)})"
+    """Name the next larger number of CPUs where only whole cores are given out; that may be what is asked."""
+    for key, nano in part.change.amounts.items():
+        larger = part.larger or part.change.asked[key]
+        if key[1] == CPU and larger - nano > NANO and (part.larger or larger - nano == part.change.cores * NANO):
+            return f" (the next whole core makes {quantity_text(larger)})"
     return ""
 
 
@@ -234,7 +243,8 @@ def _requests(change: WayOut, containers: int, *, pinned: bool) -> Iterator[str]
         say = as_asked_text if asked % NANO else readable_text  # 26214Mi (25.6Gi) is no change of 25.6Gi to look at
         other = [f"{say(resource, one)} or " for (name, _), one in change.or_else.items() if name in names]
         whole = " whole" * (resource == CPU and nano < asked and not (pinned or nano % NANO or asked % NANO))
-        ask = f"{''.join(other[:1])}{say(resource, nano)}{whole} {resource}{own}"
+        now = like_asked(resource, nano, asked) or say(resource, nano)
+        ask = f"{''.join(other[:1])}{now}{whole} {resource}{own}"
         less.append(f"{most}{ask} instead of {readable_text(resource, asked)}{where}")
     if less:
         yield "ask for " + " and ".join(less)

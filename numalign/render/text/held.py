@@ -54,7 +54,7 @@ def held_by_them(part: Part, refusal: Refusal | None, after: PodResult | None) -
         if held:
             elsewhere = part.staying and all(mask and not mask & goes for each in held for mask, _ in each.places)
             stays = in_short(part.staying[place])[:MAX_SENTENCES] if goes and elsewhere else []
-            yield f"{one.name} holds {_held_text(held)}{_asks_too(part, one)}{'; as long as it stays:' * bool(stays)}"
+            yield f"{one.name} holds {held_places(held)}{_asks_too(part, one)}{'; as long as it stays:' * bool(stays)}"
             yield from stays
 
 
@@ -83,7 +83,7 @@ def _asks_text(name: str, nano: int) -> str:
     return quantity_text(nano) if nano % NANO else amount_text(name, nano // NANO)
 
 
-def _held_text(held: Sequence[HeldAmount]) -> str:
+def held_places(held: Sequence[HeldAmount]) -> str:
     """Write what is held and where: `8 cpu and 1 nvidia.com/gpu on node 0`, `8 cpu (6 on node 0, 2 on node 1)`."""
     there = {tuple(mask for mask, _ in one.places) for one in held}
     if len(there) == 1 and len(places := there.pop()) == 1 and places[0]:

@@ -7,9 +7,9 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING
 
-from numalign.model.resources import is_memory
+from numalign.model.resources import is_bytes, is_memory
 from numalign.render.page.document import Cell, Style, Styled, Table
-from numalign.render.text.amounts import Written, listed, nodes_text, written
+from numalign.render.text.amounts import Written, amount_text, listed, nodes_text, written
 from numalign.render.text.refusal.nodes import each_device
 
 if TYPE_CHECKING:
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 SIGNS: dict[str, tuple[str, Style]] = {"enough": ("✓", "good"), "together": ("~", "warn"), "no": ("✗", "bad")}
 FROM_ANYWHERE = ": CPUs and devices may come from any"
+GIB = 1 << 30
+"""From this amount on what is asked is written in larger units."""
+
 MAX_GROUPS_NAMED = 2
 """How many sets of nodes that are used only together stand in a cell."""
 MAX_COLUMNS_APART = 4
@@ -45,7 +48,7 @@ def matrix_table(table: Matrix, *, verdict: bool = False) -> Table:
                 continue
             handed = f" + {say(cell.handed)}" if cell.handed else ""
             cells.append(Styled(f"{say(cell.free)}{handed} of {say(cell.total)} {sign}".rstrip(), style))
-        rows.append((row.resource, say(row.requested), *cells, could_use(table, row)))
+        rows.append((row.resource, _requested(row, say), *cells, could_use(table, row)))
     if verdict and table.policy != "none":
         rows.append(("all of it", "", *(_verdict(table, places[0]) for places in columns), ""))
     titles = (f"{nodes_text(mask_of(table, places)).upper()} FREE{' EACH' * (len(places) > 1)}" for places in columns)
@@ -57,6 +60,14 @@ def _amounts_of(row: Row) -> Written:
     there = [amount for cell in row.cells for amount in (cell.free, cell.handed, cell.total)]
     pairs = {pair for cell in row.cells for pair in ((row.requested, cell.free), (cell.free, cell.total))}
     return written(row.resource, [row.requested, *there], pairs=pairs)
+
+
+def _requested(row: Row, say: Written) -> str:
+    """Write what is asked; less than a Gi as Mi, as the other containers of a pod most often ask for it."""
+    small = is_bytes(row.resource) and 0 < row.requested < GIB
+    return (
+        amount_text(row.resource, row.requested) if small and say(row.requested).endswith("Gi") else say(row.requested)
+    )
 
 
 def matrix_notes(table: Matrix) -> Iterator[str]:

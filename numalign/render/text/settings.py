@@ -14,7 +14,8 @@ from numalign.analysis.whatif.settings import (
 )
 from numalign.kubelet.cpu.checkpoint import FILE as CPU_FILE
 from numalign.kubelet.memory.checkpoint import FILE as MEMORY_FILE
-from numalign.render.text.amounts import amount_text, listed
+from numalign.render.text.amounts import listed
+from numalign.render.text.held import held_places
 
 if TYPE_CHECKING:
     from numalign.analysis.whatif.change import WayOut
@@ -95,12 +96,8 @@ def admitted_anew(change: WayOut, told: ExplainedPod) -> Iterator[str]:
         return
     asked = {row.resource for table in told.matrices for row in table.rows}
     for one in change.anew.newcomers:
-        held = [
-            f"{amount_text(each.resource, each.amount)} {each.resource}"
-            for each in one.amounts
-            if each.resource in asked
-        ]
-        hold = f", and hold {listed(held)}" if held else ""
+        held = [each for each in one.amounts if each.resource in asked]
+        hold = f", and hold {held_places(held)}" if held else ""
         yield f"after the restart {one.name}, refused so far, would be admitted if it comes again first{hold}"
     if change.anew.moved:
         names = change.anew.moved[:MAX_PODS_NAMED]

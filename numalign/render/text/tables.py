@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from numalign.model.quantity import NANO
@@ -10,7 +10,7 @@ from numalign.model.resources import CPU
 from numalign.model.words import few_of
 from numalign.render.page.document import Line, Table
 from numalign.render.text.alignment import MAX_IDS_NAMED, cause_text
-from numalign.render.text.amounts import listed
+from numalign.render.text.amounts import listed, nodes_text
 from numalign.render.text.matrix import matrix_notes, matrix_table
 from numalign.render.text.refusal.fit import taken_text
 
@@ -46,10 +46,27 @@ def tables(told: ExplainedPod) -> Iterator[Line | Table]:
         yield Line(f"  {_whom(table.container)}")
         yield matrix_table(table, verdict=True)
         yield from (Line(f"  {text}") for text in matrix_notes(table))
+        if (refusal is None or table is not told.matrices[-1]) and _on_several(table):
+            whom = "the pod" if table.container is None else "this container"
+            yield Line(f"  no ✗ is about one NUMA node alone: {whom} gets several")
+    yield from (Line(f"  {text}") for text in _no_columns(told.matrices))
     if refusal is not None:
         yield from (Line(f"  {text}") for text in _not_counted(told))
     if refusal is not None and told.matrices and told.matrices[-1].rows:
         yield from (Line(f"  {text}") for text in (*_in_spite(told, refusal), *_requests(told, refusal)))
+
+
+def _on_several(table: Matrix) -> bool:
+    """Tell whether no node alone has all that is asked, where a policy looks at nodes."""
+    return table.policy != "none" and not any(map(table.fits, range(len(table.nodes))))
+
+
+def _no_columns(tables: Sequence[Matrix]) -> Iterator[str]:
+    """Say which numbers no NUMA node of the machine has, below the largest one."""
+    told = next((table.nodes for table in tables if table.rows), ())
+    missing = sum(1 << numa for numa in range(max(told, default=0)) if numa not in told)
+    if missing:
+        yield f"no column for {nodes_text(missing)}: this machine has no NUMA node of that number"
 
 
 def _not_counted(told: ExplainedPod) -> Iterator[str]:

@@ -191,6 +191,52 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
             id="pods are moved away for all that they hold",
         ),
         pytest.param(
+            "e2e-d-01964",
+            2,
+            [
+                "even on an empty machine: cpu: just so",
+                (
+                    "memory | 819Mi | 5.3Gi + 163Mi of 5.4Gi ✓ | 5.7Gi of 5.7Gi ✓ | 7Gi of 7Gi ✓ | 6.7Gi of 6.7Gi ✓ | "
+                    "any node"
+                ),
+                (
+                    "after the restart p1, refused so far, would be admitted if it comes again first, and hold 6 cpu "
+                    "on node 0"
+                ),
+            ],
+            id="what an empty machine refuses with the same numbers is not told again",
+        ),
+        pytest.param(
+            "e2e-d-01170",
+            0,
+            [
+                (
+                    "not aligned: c0: memory on nodes 0-1, CPUs on node 0, as nodes 0-1 were chosen and each resource "
+                    "may come from any of them; what i0 left of cpu on node 1 is not used: it only has to lie on the "
+                    "chosen nodes"
+                )
+            ],
+            id="what an init container leaves and the next one does not take says why",
+        ),
+        pytest.param(
+            "e2e-d-02234",
+            0,
+            ["no column for nodes 0-1: this machine has no NUMA node of that number"],
+            id="numbers that no NUMA node has are named",
+        ),
+        pytest.param(
+            "e2e-d-00051",
+            11,
+            ["no ✗ is about one NUMA node alone: this container gets several"],
+            id="an earlier container that fits no node alone was admitted all the same",
+        ),
+        pytest.param(
+            "e2e-d-00832",
+            6,
+            ["nvidia.com/gpu: 2 asked: fits one node, too"],
+            id="all that fits one node is named where what does not is in the way",
+        ),
+        pytest.param(
             "e2e-d-01337",
             1,
             [
@@ -473,7 +519,8 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
             [
                 (
                     "not aligned: c0: memory, amd.com/gpu gpu0–2 (3 of its 6) and intel.com/sriov sriov2 on node 0, "
-                    "CPUs on node 1, as node 0 was chosen and has too little cpu and amd.com/gpu free"
+                    "CPUs on node 1, as node 0 was chosen and has too little cpu and amd.com/gpu free; what i0 left of "
+                    "memory on node 1 is not used, as that node was not chosen"
                 ),
                 "aligned: i0 on node 1",
             ],

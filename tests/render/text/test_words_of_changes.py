@@ -93,7 +93,7 @@ from tests.render.text.test_explanation_words import explained, recorded
                 ),
                 (
                     "after the restart p1, refused so far, would be admitted if it comes again first, and hold 8 cpu, "
-                    "1 nvidia.com/gpu and 14.4Gi memory"
+                    "1 nvidia.com/gpu and 14.4Gi memory on node 2"
                 ),
             ],
             id="what is free under another setting is not what is free now",
@@ -158,8 +158,8 @@ from tests.render.text.test_explanation_words import explained, recorded
             4,
             [
                 (
-                    "why no more: memory: 4075Mi asked, the whole machine has 1332Mi free besides the 4074Mi that i0 "
-                    "and i1 leave to it (node 0: 1332Mi of 6656Mi, node 1: 0 + 4074Mi of 6531Mi)"
+                    "why no more: memory: 4075Mi asked, although the whole machine has 1332Mi free besides the 4074Mi "
+                    "that i0 and i1 leave to it (node 0: 1332Mi of 6656Mi, node 1: 0 + 4074Mi of 6531Mi)"
                 )
             ],
             id="what is left over has the unit of what is asked",
@@ -175,7 +175,7 @@ from tests.render.text.test_explanation_words import explained, recorded
             11,
             [
                 "- ask for at most 15167Mi (14.8Gi) memory instead of 16406250Ki (15.6Gi)",
-                "- ask for at most 1Gi hugepages-2Mi instead of 1026Mi",
+                "- ask for at most 1024Mi hugepages-2Mi instead of 1026Mi",
                 "2. set --memory-manager-policy None; it is NOT aligned then",
             ],
             id="smaller requests stand beside a setting that aligns no better",
@@ -370,7 +370,10 @@ from tests.render.text.test_explanation_words import explained, recorded
             3,
             [
                 "- ask for 4 cpu instead of 6 in container i0",
-                "why: container c1: cpu: 4 asked: i0 leaves 2 CPUs of node 0 to it, so it must use node 0",
+                (
+                    "why (the next whole core makes 6): container c1: cpu: 4 asked: i0 leaves 2 CPUs of node 0 to it, "
+                    "so it must use node 0"
+                ),
                 "with 4, i0 leaves no CPUs that tie c1 to node 0",
             ],
             id="an init container that asks for less leaves nothing over",

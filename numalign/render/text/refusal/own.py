@@ -16,7 +16,7 @@ from numalign.render.text.refusal.nodes import (
     sum_text,
     told_with,
 )
-from numalign.render.text.refusal.width import tied_to
+from numalign.render.text.refusal.width import as_few_nodes, tied_to
 
 if TYPE_CHECKING:
     from numalign.analysis.handed import Handed
@@ -28,6 +28,7 @@ def beside(refusal: Refusal) -> Iterator[str]:
     """Say what the pod's own containers have to do with it, where the sentences about what is free do not."""
     yield from sums(refusal)
     if refusal.stage == "policy" and len(refusal.culprits) > 1:
+        yield from as_few_nodes(refusal)
         return  # how many nodes something takes is counted on an empty machine
     told = {one.resource for one in refusal.around.sums}
     for row in refusal.culprits:

@@ -63,7 +63,9 @@ def too_little(row: Row, table: Matrix, refusal: Refusal, *, brief: bool = False
             else f", and has {say(row.free)} free {refusal.around.when}{_by_the_pod(row, refusal, total)}"
         )
         has = f"the whole machine never has more than {say(total)}{free}"
-    yield f"{asked}, {has} ({each})"
+    left = sum(one.amount for one in refusal.around.handed if one.resource == row.resource)
+    although = "although " * (row.free + left >= row.requested)
+    yield f"{asked}, {although}{has} ({each})"
     if loose is not None and refusal.stage == "hints" and not brief:
         yield from _only_placed(row, loose, refusal.policy)
 

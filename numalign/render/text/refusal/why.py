@@ -33,8 +33,16 @@ def why(refusal: Refusal, besides: Iterable[Refusal] = ()) -> Iterator[str]:
             told = [f"{one.resource}: " for one in refusal.around.sums if one in other.around.sums]
             said = (*now, *told, *_limits(now))
             new = [text for text in _why(other) if not text.startswith(said)]
+            again = [text for text in new if not at and _as_now(text) in now]
+            yield from (f"{when}: {text.partition(': ')[0]}: just so" for text in again)
+            new = [text for text in new if text not in again]
             yield from (f"{when}{at}: {text}" for text in new)
             now += new
+
+
+def _as_now(sentence: str) -> str:
+    """Write what is told of another time as it would be told of now: then the numbers alone may differ."""
+    return sentence.replace("; free then: ", "; free now: ").replace(" while nothing is held", " on an empty machine")
 
 
 def _limits(sentences: Iterable[str]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from operator import and_, or_
 from typing import TYPE_CHECKING
 
 from numalign.model.resources import CPU, is_bytes
-from numalign.render.text.amounts import listed, nodes_text
+from numalign.render.text.amounts import amount_text, listed, nodes_text
 from numalign.render.text.matrix import mask_of
 from numalign.render.text.refusal.nodes import (
     MAX_NODES_NAMED,
@@ -113,6 +113,17 @@ def differ_in_width(rows: Sequence[Row], table: Matrix, policy: str, around: Cir
     if joint is not None:
         yield from _take_together(together, table, joint.width, around)
     yield f"policy {policy} wants each on as few nodes as it could do with, and all of them on the same nodes"
+
+
+def as_few_nodes(refusal: Refusal) -> Iterator[str]:
+    """Name what else fits one node, where that is what something in the way does: to mend one alone does not help."""
+    table = refusal.matrix
+    if table is None or refusal.around.joint is not None or all(row.width > 1 for row in refusal.culprits):
+        return
+    named = {row.resource for row in (*refusal.culprits, *refusal.also)}
+    for row in table.rows:
+        if row.width == 1 and row.resource not in named:
+            yield f"{row.resource}: {amount_text(row.resource, row.requested)} asked: fits one node, too"
 
 
 def _take_together(rows: Sequence[Row], table: Matrix, width: int, around: Circumstances) -> Iterator[str]:
