@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from functools import reduce
 from itertools import combinations
 from operator import or_
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from numalign.analysis import Verdict, is_aligned, worst
@@ -77,6 +78,8 @@ class Alignment(NamedTuple):
     """Devices whose node nobody knows; `cpu` where its node has a negative id."""
     missing: tuple[str, ...] = ()
     """Device resources it asked for that the machine does not have."""
+    between: Mapping[str, int] = MappingProxyType({})
+    """Device resource -> mask of the nodes between which some of its devices lie."""
 
     @property
     def aligned(self) -> bool | None:
@@ -98,6 +101,7 @@ def alignment(node: Node, held: Holding, asked: ContainerDemand) -> Alignment:
     """Judge one container of an admitted pod by what it holds and what it asked for."""
     placed = _Placed(node, held, dict(asked.memory or ()))
     found = Alignment("none", placed.places, placed.nodes, placed.least, missing=held.missing, unknown=placed.unknown)
+    found = found._replace(between=placed.between) if placed.between else found
     found = found._replace(least_with_reserved=_with_reserved(node, held.cpus or 0, placed.least))
     if held.missing:
         found = found._replace(verdict="incomplete")
@@ -129,6 +133,7 @@ class _Placed:
             self.functions = _functions(node, held)
             self.near = {numa.id: _near(node.machine, numa) for numa in node.machine.numa_nodes if numa.id >= 0}
         self.places: dict[str, int] = {}
+        self.between: dict[str, int] = {}
         self.nodes = 0
         self.least = 0
         self._remote: list[Part] = []
@@ -204,6 +209,8 @@ class _Placed:
         """Place devices that are near several nodes: each is where the rest is, if it can be."""
         for _, there in devices:
             near = reduce(or_, (mask for numa, mask in self.near.items() if there >> numa & 1))
+            if there & (there - 1):
+                self.between[name] = self.between.get(name, 0) | there
             chosen = near & (self._cpus or self.nodes) or near
             chosen &= -chosen
             self._take(name, chosen if there & chosen else there & -there, chosen, 0)

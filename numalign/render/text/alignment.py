@@ -88,12 +88,12 @@ def reason_of(container: ContainerResult, qos: QoS) -> str:
         there = f"though all is on {nodes_text(judged.only_node)}, the only one"
         parts.append(f"CPUs shared with others, {there}: {cause_text(container.cause, qos)}")
     elif judged.cpus_float:
-        held = "; ".join(_held(container))
+        held = "; ".join(_placed(judged, judged.places))
         parts.append(f"{f'{held}, ' * bool(held)}CPUs anywhere: {cause_text(container.cause, qos)}")
     elif judged.too_large:
         parts.append(_too_large(judged.too_large, judged.nodes))
     elif judged.remote:
-        parts.append(", ".join([*_remote(container), f"CPUs on {nodes_text(judged.places[CPU])}{because}"]))
+        parts.append(f"{', '.join([*_remote(container), *_placed(judged, _not_remote(judged))])}{because}")
     elif judged.verdict == "spread":
         if judged.least_with_reserved:
             enough = f"though {_nodes(judged.least)} would do by the kubelet's count, which includes reserved CPUs"
@@ -117,6 +117,12 @@ def _remote(container: ContainerResult) -> Iterator[str]:
         there.setdefault(nodes, []).append(f"{part_text(part)}{some}")
     for nodes, names in there.items():
         yield f"{listed(names)} on {nodes_text(nodes)}"
+
+
+def _not_remote(judged: Alignment) -> list[str]:
+    """List what lies where the CPUs do, these first."""
+    remote = {CPU, *(part.resource for part in judged.remote)}
+    return [CPU, *(name for name in judged.places if name not in remote)]
 
 
 def apart_text(container: ContainerResult) -> str:
@@ -171,13 +177,29 @@ def _amounts(every: Sequence[Wanted]) -> str:
     return listed([f"{amount_text(one.resource, one.requested)} {one.resource}" for one in every])
 
 
-def _held(container: ContainerResult) -> Iterator[str]:
-    """Name what has a place, node by node: `memory and nvidia.com/gpu on node 0`."""
-    there: dict[int, list[str]] = {}
-    for resource, nodes in container.alignment.places.items():
-        there.setdefault(nodes, []).append(resource)
-    for nodes, names in there.items():
-        yield f"{listed(names)} on {nodes_text(nodes)}"
+def _placed(judged: Alignment, resources: Iterable[str]) -> Iterator[str]:
+    """Name what has a place, node by node: `CPUs and nvidia.com/gpu on node 0`; of a device all nodes it is of."""
+    there: dict[tuple[str, int], list[str]] = {}
+    for resource in resources:
+        nodes, between = judged.places[resource], judged.between.get(resource, 0)
+        where = ("between", between) if between and not nodes & ~between else ("on", nodes)
+        there.setdefault(where, []).append("CPUs" if resource == CPU else resource)
+    for (word, nodes), names in there.items():
+        yield f"{listed(names)} {word} {nodes_text(nodes)}"
+
+
+def aligned_where(judged: Alignment) -> str:
+    """Say on which nodes a container lies: `nodes 0-1 (nvidia.com/gpu on node 1 alone)`."""
+    fewer: dict[int, list[str]] = {}
+    for resource, nodes in judged.places.items():
+        if nodes != judged.nodes and not nodes & ~judged.nodes:
+            fewer.setdefault(nodes, []).append(resource)
+    some = [f"{listed(names)} on {nodes_text(nodes)}{' alone' * _one(nodes)}" for nodes, names in fewer.items()]
+    return f"{nodes_text(judged.nodes)}{f' ({listed(some)})' if some else ''}"
+
+
+def _one(nodes: int) -> bool:
+    return nodes.bit_count() == 1
 
 
 def cause_text(cause: Cause | None, qos: QoS) -> str:

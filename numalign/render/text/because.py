@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from numalign.model.quantity import NANO, with_decimals
 from numalign.model.resources import CPU, is_memory
-from numalign.render.text.alignment import reason_of
+from numalign.render.text.alignment import aligned_where, reason_of
 from numalign.render.text.amounts import amount_text, listed, nodes_text, quantity_text, readable_text
 from numalign.render.text.held import held_by_them, room
 from numalign.render.text.refusal.short import HINT, UNKNOWN_NODE
@@ -172,7 +172,7 @@ def aligned_too(change: WayOut, after: PodResult | None) -> Iterator[str]:
     """Say where the other containers of a pod lie that would not be aligned as a whole."""
     if change.aligned is not False or after is None:
         return
-    there = [f"{one.name} on {nodes_text(one.alignment.nodes)}" for one in after.containers if one.aligned]
+    there = [f"{one.name} on {aligned_where(one.alignment)}" for one in after.containers if one.aligned]
     if there:
         yield f"aligned: {', '.join(there)}"
 

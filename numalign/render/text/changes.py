@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from numalign.model.quantity import NANO
 from numalign.model.resources import CPU
 from numalign.render.page.document import Line
+from numalign.render.text.alignment import aligned_where
 from numalign.render.text.amounts import (
     as_asked_text,
     bytes_text,
     like_asked,
     listed,
-    nodes_text,
     quantity_text,
     readable_text,
 )
@@ -135,12 +135,12 @@ def _where(change: WayOut, after: PodResult | None, told: ExplainedPod) -> str:
     one_node = bool(told.matrices) and len(told.matrices[0].nodes) == 1
     if not change.aligned or after is None or change.machine or one_node:
         return ""
-    nodes = {one.name: one.alignment.nodes for one in after.containers if one.alignment.aligned}
+    nodes = {one.name: aligned_where(one.alignment) for one in after.containers if one.alignment.aligned}
     if len(set(nodes.values())) == 1:
-        return f", on {nodes_text(next(iter(nodes.values())))}"
+        return f", on {next(iter(nodes.values()))}"
     if len(nodes) > MAX_CONTAINERS_PLACED:
         return ""
-    return f", {', '.join(f'{name} on {nodes_text(mask)}' for name, mask in nodes.items())}"
+    return f", {', '.join(f'{name} on {where}' for name, where in nodes.items())}"
 
 
 def _reason(indent: str, part: Part, sentences: Sequence[str], of: int = 1) -> Iterator[Line]:

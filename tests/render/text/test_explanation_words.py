@@ -290,8 +290,8 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
             [
                 "memory: 7537Mi asked as reduced by c0: fits one node, which has 7538Mi at most",
                 (
-                    "not aligned: i0, c0: memory on node 3, CPUs on node 2, as node 3 was chosen for the whole pod, "
-                    "and option align-by-socket takes CPUs of the whole socket"
+                    "not aligned: i0, c0: memory on node 3, CPUs on node 2, xilinx.com/fpga between nodes 2-3, as "
+                    "node 3 was chosen for the whole pod, and option align-by-socket takes CPUs of the whole socket"
                 ),
             ],
             id="parts that lie apart by an option say so",
@@ -326,8 +326,8 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
             0,
             [
                 (
-                    "not aligned: c0: nvidia.com/gpu gpu3 on node 1, CPUs on node 0, as node 0 was chosen and has "
-                    "too little nvidia.com/gpu free"
+                    "not aligned: c0: nvidia.com/gpu gpu3 on node 1, CPUs and intel.com/sriov on node 0, as node 0 was "
+                    "chosen and has too little nvidia.com/gpu free"
                 ),
                 "2. Two changes together; it is NOT aligned then",
                 (
@@ -636,8 +636,8 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
             0,
             [
                 (
-                    "not aligned: c0: hugepages-1Gi and memory on nodes 0,3, CPUs on node 0, as node 0 was chosen and "
-                    "has too little hugepages-1Gi free"
+                    "not aligned: c0: hugepages-1Gi and memory on nodes 0,3, CPUs on node 0, amd.com/gpu between nodes "
+                    "0-1, as node 0 was chosen and has too little hugepages-1Gi free"
                 )
             ],
             id="memory that goes where huge pages are is not short itself",
@@ -659,3 +659,24 @@ def test_what_the_machine_never_has_is_not_told_again_of_an_empty_one() -> None:
     text = recorded("e2e-d-02132", 4)
     assert any(" never has more than 2, and has 0 free now " in line for line in text)
     assert not [line for line in text if line.startswith("even on an empty machine")]
+
+
+@pytest.mark.parametrize(
+    ("name", "step", "text"),
+    [
+        pytest.param(
+            "e2e-d-00203",
+            0,
+            "it is aligned then, on nodes 0-1 (nvidia.com/gpu on node 1 alone)",
+            id="what is aligned and needs fewer nodes is said to lie on fewer",
+        ),
+        pytest.param(
+            "e2e-d-01665", 0, "mellanox.com/rdma between nodes 0,3, CPUs anywhere", id="a device of two nodes"
+        ),
+        pytest.param(
+            "e2e-d-01826", 3, "c0: memory on nodes 0-1, CPUs and amd.com/gpu on node 0, as", id="what is not remote"
+        ),
+    ],
+)
+def test_it_is_said_where_each_resource_lies(name: str, step: int, text: str) -> None:
+    assert [line for line in recorded(name, step) if text in line]
