@@ -10,7 +10,7 @@ from numalign.analysis.matrix import Matrix
 from numalign.kubelet.admission import Outcome
 from numalign.kubelet.demand import ContainerDemand
 from numalign.kubelet.memory.state import STATIC
-from numalign.model.pod import Container
+from numalign.model.pod import Container, Pod
 from numalign.model.resources import CPU, is_memory
 from numalign.values import NamedTuple
 
@@ -28,8 +28,8 @@ class Untied(NamedTuple):
     """Of CPUs, and of memory of a pod that is not Guaranteed."""
     counted: bool = False
     """The table has the resource all the same, since other containers ask for it."""
-    odd: tuple[str, ...] = ()
-    """Names of the containers that ask for no whole number of bytes, without which the pod's memory is not counted."""
+    odd: tuple[tuple[str, int], ...] = ()
+    """(container, amount) pairs of what is no whole number of bytes, in billionths; the pod's memory is not counted."""
 
 
 def untied(outcome: Outcome, tables: Iterable[Matrix]) -> Iterator[Untied]:
@@ -64,10 +64,17 @@ def _of(
             elif pod.qos != "Guaranteed":
                 yield Untied(container.name, name, "qos", cause(node, pod, asked))
             elif whole and outcome.demand.memory is None:
-                odd = tuple(one.name for one in outcome.demand.containers if one.memory is None)
-                yield Untied(container.name, name, "bytes", odd=odd)
+                yield Untied(container.name, name, "bytes", odd=tuple(_odd(pod)))
             elif name in node.memory.places:
                 yield Untied(container.name, name, "init")
     for name, number in asked.devices:
         if number and name not in rows:
             yield Untied(container.name, name, "no-plugin")
+
+
+def _odd(pod: Pod) -> Iterator[tuple[str, int]]:
+    """List what containers ask for that is no whole number of bytes."""
+    for container in pod.containers:
+        for name, amount in container.requests.items():
+            if is_memory(name) and amount.int64 is None:
+                yield container.name, amount.nano

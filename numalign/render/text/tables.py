@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from numalign.model.quantity import NANO
+from numalign.model.quantity import NANO, with_decimals
 from numalign.model.resources import CPU
 from numalign.model.words import few_of
 from numalign.render.page.document import Line, Table
@@ -51,7 +51,7 @@ def tables(told: ExplainedPod) -> Iterator[Line | Table]:
             yield Line(f"  no ✗ is about one NUMA node alone: {whom} gets several")
     yield from (Line(f"  {text}") for text in _no_columns(told.matrices))
     if refusal is not None:
-        yield from (Line(f"  {text}") for text in _not_counted(told))
+        yield from (Line(f"  {text}") for text in (*_not_reached(told), *_not_counted(told)))
     if refusal is not None and told.matrices and told.matrices[-1].rows:
         yield from (Line(f"  {text}") for text in (*_in_spite(told, refusal), *_requests(told, refusal)))
 
@@ -59,6 +59,14 @@ def tables(told: ExplainedPod) -> Iterator[Line | Table]:
 def _on_several(table: Matrix) -> bool:
     """Tell whether no node alone has all that is asked, where a policy looks at nodes."""
     return table.policy != "none" and not any(map(table.fits, range(len(table.nodes))))
+
+
+def _not_reached(told: ExplainedPod) -> Iterator[str]:
+    """Say why later containers have no table."""
+    last, left = (told.matrices[-1].container if told.matrices else None), told.containers - len(told.matrices)
+    if last is not None and left > 0 and (told.refusal is None or told.refusal.crash is None):
+        what = "table for the container" if left == 1 else f"tables for the {left} containers"
+        yield f"no {what} after {last}: the kubelet goes no further"
 
 
 def _no_columns(tables: Sequence[Matrix]) -> Iterator[str]:
@@ -94,11 +102,10 @@ def untied_text(one: Untied, qos: QoS) -> str:
     if one.kind == "init":
         return "only init containers ask for it, which does not count for a whole pod"
     if one.kind == "bytes":
-        asks = "ask" if len(one.odd) > 1 else "asks"
-        return (
-            f"{few_of(one.odd, MAX_IDS_NAMED)} {asks} for no whole number of bytes, and so nothing is counted of what "
-            "the whole pod asks for"
-        )
+        amounts = [f"{with_decimals(nano)} of {name}" for name, nano in one.odd]
+        verb = "is" if len(amounts) == 1 else "are"
+        odd = few_of(amounts, MAX_IDS_NAMED)
+        return f"{odd} {verb} no whole number of bytes, so what the whole pod asks for is not counted"
     if one.kind == "no-plugin":
         return "no device plugin offers it"
     return cause_text(one.cause, qos)

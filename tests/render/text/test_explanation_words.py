@@ -219,6 +219,12 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
             id="what an init container leaves and the next one does not take says why",
         ),
         pytest.param(
+            "e2e-d-02968",
+            3,
+            ["no table for the container after c0: the kubelet goes no further"],
+            id="a container that the kubelet did not come to has no table, and a line says so",
+        ),
+        pytest.param(
             "e2e-d-02234",
             0,
             ["no column for nodes 0-1: this machine has no NUMA node of that number"],
@@ -256,8 +262,8 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
             3,
             [
                 (
-                    "no row for memory: s0 asks for no whole number of bytes, and so nothing is counted of what the "
-                    "whole pod asks for"
+                    "no row for memory: 6.4Gi of s0 is no whole number of bytes, so what the whole pod asks for is not "
+                    "counted"
                 )
             ],
             id="a part of a byte keeps the memory of the whole pod from being counted",
