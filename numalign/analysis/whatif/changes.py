@@ -24,6 +24,7 @@ from numalign.analysis.whatif.shares import shared
 from numalign.analysis.whatif.situation import Situation, with_amounts
 from numalign.errors import StartError
 from numalign.kubelet.admission import Outcome, Session, admit, forecast
+from numalign.model.quantity import NANO
 from numalign.model.resources import is_memory
 
 MAX_CHANGES = 5
@@ -126,7 +127,11 @@ def _without_large_raises(found: list[WayOut]) -> list[WayOut]:
 
 
 def _raises_memory(change: WayOut) -> bool:
-    return any(nano > 2 * change.asked[key] and is_memory(key[1]) for key, nano in change.amounts.items())
+    """Tell whether much more memory is asked for, and not since the request is no whole number of bytes."""
+    asked = change.asked
+    return any(
+        nano > 2 * asked[key] and is_memory(key[1]) and not asked[key] % NANO for key, nano in change.amounts.items()
+    )
 
 
 def _as_it_is_set(outcome: Outcome) -> Iterator[WayOut]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 
 from numalign.analysis.alignment import aligned
+from numalign.analysis.matrix import on_the_machine
 from numalign.analysis.refusal import Refusal, taken_apart
 from numalign.analysis.whatif.change import Part, WayOut
 from numalign.analysis.whatif.cuts import steps
@@ -229,7 +230,10 @@ def _taken_apart(tried: Outcome, change: WayOut, part: WayOut) -> Refusal:
 
 
 def _with_more(tries: Tries, change: WayOut, part: WayOut) -> WayOut | None:
-    """Ask for one CPU, core, device, page or MiB more than a cut leaves; None: the part is no such cut."""
+    """Ask for one CPU, core, device, page or MiB more than a cut leaves; None: the part is no such cut.
+
+    Of a resource that is left out that is the first one, if the machine has any.
+    """
     session = tries.session(change)
     if session is None:
         return None
@@ -238,7 +242,8 @@ def _with_more(tries: Tries, change: WayOut, part: WayOut) -> WayOut | None:
         step = steps(session, {key: asked})[key]
         if nano % NANO and key[1] == CPU and not asked % NANO:
             step -= nano  # from a share of a CPU to the first whole ones
-        if nano > 0 and nano + step < asked:
+        any_there = nano or on_the_machine(session.node, session.state, key[1])[1]
+        if any_there and nano + step < asked:
             return change._replace(amounts={**change.amounts, key: nano + step})
     return None
 

@@ -10,6 +10,7 @@ from numalign.model.resources import CPU
 from numalign.render.page.document import Line
 from numalign.render.text.alignment import aligned_where
 from numalign.render.text.amounts import (
+    amount_text,
     as_asked_text,
     bytes_text,
     like_asked,
@@ -146,22 +147,25 @@ def _where(change: WayOut, after: PodResult | None, told: ExplainedPod) -> str:
 def _reason(indent: str, part: Part, sentences: Sequence[str], of: int = 1) -> Iterator[Line]:
     """Write why a part, or so many of them, are needed."""
     whose = {1: "", 2: "both"}.get(of, f"all {of}")
-    head = (
-        f"why no more{f' of {whose}' * (of > 1)}{_next_cores(part)}: "
-        if part.larger
-        else f"why{f' {whose}' * (of > 1)}{_next_cores(part)}: "
-    )
+    head = f"why{f' {whose}' * (of > 1)}{_next_cores(part)}: "
+    if part.larger and not all(part.change.amounts.values()):
+        [(_, resource)] = part.change.amounts
+        head = f"why not even {amount_text(resource, part.larger // NANO)}{f' of {whose}' * (of > 1)}: "
+    elif part.larger:
+        head = f"why no more{f' of {whose}' * (of > 1)}{_next_cores(part)}: "
     for place, text in enumerate(sentences):
         yield Line(f"{indent}{'     ' if place else head}{text}")
 
 
 def _next_cores(part: Part) -> str:
     """Name the next larger number of CPUs where only whole cores are given out; that may be what is asked."""
-    for key, nano in part.change.amounts.items():
-        larger = part.larger or part.change.asked[key]
-        if key[1] == CPU and larger - nano > NANO and (part.larger or larger - nano == part.change.cores * NANO):
-            return f" (the next whole core makes {quantity_text(larger)})"
-    return ""
+    keys, cores = list(part.change.amounts), part.change.cores
+    if len(keys) != 1 or keys[0][1] != CPU or cores < 2:
+        return ""
+    nano, asked = part.change.amounts[keys[0]], part.change.asked[keys[0]]
+    if not part.larger and asked - nano != cores * NANO:
+        return ""
+    return f" (the next whole core makes {quantity_text(part.larger or asked)})"
 
 
 def change_text(change: WayOut, config: KubeletConfig, after: PodResult | None, containers: int = 1) -> str:

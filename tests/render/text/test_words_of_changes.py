@@ -88,8 +88,8 @@ from tests.render.text.test_explanation_words import explained, recorded
             [
                 "besides: cpu: 5 asked, but full-pcpus-only gives out whole cores of 2 threads: ask for 4 or 6",
                 (
-                    "why: nvidia.com/gpu: 2 asked, the whole machine never has more than 1, and has 0 free then "
-                    "(node 0: 0 of 0, node 1: 0 of 0, node 2: 0 of 1, node 3: 0 of 0)"
+                    "why not even 1: nvidia.com/gpu: 1 asked, the whole machine has 0 free (node 0: 0 of 0, node 1: 0 "
+                    "of 0, node 2: 0 of 1, node 3: 0 of 0)"
                 ),
                 (
                     "after the restart p1, refused so far, would be admitted if it comes again first, and hold 8 cpu, "
@@ -358,8 +358,8 @@ from tests.render.text.test_explanation_words import explained, recorded
             [
                 "- leave out mellanox.com/rdma in each of i0, c0, c1 and c2",
                 (
-                    "why: mellanox.com/rdma: 2 asked by each, the whole machine never has more than 1 "
-                    "(on no known node: 1 of 1)"
+                    "why not even 1: mellanox.com/rdma: 1 asked by each, none on a known node; policy "
+                    "single-numa-node counts no others"
                 ),
             ]
             * 2,
@@ -497,6 +497,27 @@ from tests.render.text.test_explanation_words import explained, recorded
                 "- move 1 pod away: p0",
             ],
             id="with pods moved more may be kept of the only request that is cut",
+        ),
+        pytest.param(
+            "e2e-d-01138",
+            0,
+            ["1. ask for 1Mi memory instead of 100500m in container c0; it is NOT aligned then"],
+            id="what is no whole number of bytes grows, however much",
+        ),
+        pytest.param(
+            "e2e-d-01603",
+            2,
+            [
+                (
+                    "- ask for at most 4 cpu in c0 and c1 together, for example 2 instead of 10 in c0 and 2 as it is "
+                    "in c1"
+                ),
+                (
+                    "why no more: cpu: 4 asked (c0 3 + c1 1), 0.5 of the node's 4 taken by other pods, which leaves "
+                    "3.5: 3 whole"
+                ),
+            ],
+            id="of a sum no next whole core is told",
         ),
         pytest.param(
             "e2e-d-02237",
