@@ -108,10 +108,10 @@ def _never_together(row: Row) -> Iterator[str]:
     if row.possible or not row.bound or free < row.requested:
         return
     alone = [one.nodes for one in row.bound if not one.nodes & (one.nodes - 1)]
-    sets = [f"{nodes_text(reduce(or_, alone))} {'each ' * (len(alone) > 1)}alone"] if alone else []
-    sets += [f"{nodes_text(one.nodes)} as a whole" for one in row.bound if one.nodes & (one.nodes - 1)]
-    say = _amounts_of(row)
-    yield f"{row.resource}: {say(free)} free in all, but what is held on {listed(sets)} is combined with no other"
+    sets = [f"{nodes_text(reduce(or_, alone))} ({'each ' * (len(alone) > 1)}held alone)"] if alone else []
+    sets += [f"{nodes_text(one.nodes)} (held together)" for one in row.bound if one.nodes & (one.nodes - 1)]
+    say, verb = _amounts_of(row), "is" if len(sets) == len(alone) == 1 else "are"
+    yield f"{row.resource}: {say(free)} free in all, but {listed(sets)} {verb} combined with no other"
 
 
 def _tied(table: Matrix) -> str:

@@ -46,9 +46,9 @@ def tables(told: ExplainedPod) -> Iterator[Line | Table]:
         yield Line(f"  {_whom(table.container)}")
         yield matrix_table(table, verdict=True)
         yield from (Line(f"  {text}") for text in matrix_notes(table))
-        if (refusal is None or table is not told.matrices[-1]) and _on_several(table):
+        if (refusal is None or table is not told.matrices[-1]) and _on_no_node(table):
             whom = "the pod" if table.container is None else "this container"
-            yield Line(f"  no ✗ is about one NUMA node alone: {whom} gets several")
+            yield Line(f"  no ✗ is about one NUMA node alone: {whom} is admitted all the same")
     yield from (Line(f"  {text}") for text in _no_columns(told.matrices))
     if refusal is not None:
         yield from (Line(f"  {text}") for text in (*_not_reached(told), *_not_counted(told)))
@@ -56,7 +56,7 @@ def tables(told: ExplainedPod) -> Iterator[Line | Table]:
         yield from (Line(f"  {text}") for text in (*_in_spite(told, refusal), *_requests(told, refusal)))
 
 
-def _on_several(table: Matrix) -> bool:
+def _on_no_node(table: Matrix) -> bool:
     """Tell whether no node alone has all that is asked, where a policy looks at nodes."""
     return table.policy != "none" and not any(map(table.fits, range(len(table.nodes))))
 

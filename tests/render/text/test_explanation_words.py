@@ -233,7 +233,7 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
         pytest.param(
             "e2e-d-00051",
             11,
-            ["no ✗ is about one NUMA node alone: this container gets several"],
+            ["no ✗ is about one NUMA node alone: this container is admitted all the same"],
             id="an earlier container that fits no node alone was admitted all the same",
         ),
         pytest.param(
@@ -253,7 +253,7 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
                     "32Gi"
                 ),
                 "memory | 35Gi | 8.7Gi of 31.7Gi ~ | 32Gi of 32Gi ~ | nothing",
-                "memory: 40.7Gi free in all, but what is held on node 0 alone is combined with no other",
+                "memory: 40.7Gi free in all, but node 0 (held alone) is combined with no other",
             ],
             id="memory that is held on other sets of nodes than it takes is no choice",
         ),
