@@ -22,8 +22,8 @@ class Untied(NamedTuple):
     resource: str
     kind: Literal["cpu", "qos", "memory-manager", "init", "bytes", "no-plugin"]
     """`cpu`: see `cause`. `qos`: the pod is not Guaranteed. `memory-manager`: it pins no memory. `init`: of a decision
-    about the whole pod, only init containers ask for it. `bytes`: of such a decision, some container asks for no whole
-    number of bytes, see `odd`. `no-plugin`: no device plugin offers it."""
+    about the whole pod, only init containers ask for it. `bytes`: the container asks for no whole number of bytes, or,
+    of such a decision, some container does, see `odd`. `no-plugin`: no device plugin offers it."""
     cause: Cause | None = None
     """Of CPUs, and of memory of a pod that is not Guaranteed."""
     counted: bool = False
@@ -58,13 +58,15 @@ def _of(
         counted = name in rows
         if name == CPU and amount.nano and not (counted and asked.cpus):
             yield Untied(container.name, name, "cpu", cause(node, pod, asked), counted)
-        elif is_memory(name) and amount.nano and not counted and (asked.memory is not None or whole):
+        elif is_memory(name) and amount.nano and not counted:
             if node.memory.policy != STATIC:
                 yield Untied(container.name, name, "memory-manager")
             elif pod.qos != "Guaranteed":
                 yield Untied(container.name, name, "qos", cause(node, pod, asked))
             elif whole and outcome.demand.memory is None:
                 yield Untied(container.name, name, "bytes", odd=tuple(_odd(pod)))
+            elif asked.memory is None:
+                yield Untied(container.name, name, "bytes")
             elif name in node.memory.places:
                 yield Untied(container.name, name, "init")
     for name, number in asked.devices:

@@ -178,7 +178,7 @@ def memory_text(holding: Holding) -> str:
 def refusal_document(group: RefusedAlike) -> Document:
     """Tell one refusal so that a person can act on it."""
     from numalign.render.text.matrix import matrix_notes, matrix_table
-    from numalign.render.text.refusal.why import why
+    from numalign.render.text.refusal.why import lines, why
 
     told = group.refusal
     more = f" and {group.number - 1} more" if group.number > 1 else ""
@@ -188,7 +188,7 @@ def refusal_document(group: RefusedAlike) -> Document:
         document.append(Line(f"  {told.message}"))
     if told.matrix is not None and told.matrix.rows:
         document += [matrix_table(told.matrix), *(Line(f"  {text}") for text in matrix_notes(told.matrix))]
-    return [*document, *(Line(f"  {text}") for text in why(told))]
+    return [*document, *(Line(f"  {text}") for text in lines(why(told)))]
 
 
 def admit_names(pods: Iterable[PodResult]) -> list[str]:

@@ -17,7 +17,7 @@ from numalign.render.text.details import alternatives_lines, details
 from numalign.render.text.hardware import CLOSENESS
 from numalign.render.text.refusal.crash import first_of_all
 from numalign.render.text.refusal.short import rest_text
-from numalign.render.text.refusal.why import why
+from numalign.render.text.refusal.why import lines, why
 from numalign.render.text.tables import tables
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def explanation(
     return [
         Line(f"{told.pod.name}: {_verdict(told, told.refusal)}", "bad"),
         *(Line(f"  {first_of_all(one)}", "bad") for one in (told.refusal.crash,) if one is not None),
-        *(Line(f"  {text}", "bold") for text in why(told.refusal, told.besides)),
+        *(Line(f"  {text}", "bold") for text in lines(why(told.refusal, told.besides))),
         *(Line(f"  {text}", "bold") for text in next_in_the_way(told)),
         Line(f"  {_kubelet_says(told.refusal, several=told.containers > 1)}"),
         *(Line(f"  {text}") for text in (rest_text(told.refusal),) if text),

@@ -101,6 +101,8 @@ def untied_text(one: Untied, qos: QoS) -> str:
         return "memoryManagerPolicy is None"
     if one.kind == "init":
         return "only init containers ask for it, which does not count for a whole pod"
+    if one.kind == "bytes" and not one.odd:
+        return "the container asks for no whole number of bytes"
     if one.kind == "bytes":
         amounts = [f"{with_decimals(nano)} of {name}" for name, nano in one.odd]
         verb = "is" if len(amounts) == 1 else "are"

@@ -686,3 +686,21 @@ def test_what_the_machine_never_has_is_not_told_again_of_an_empty_one() -> None:
 )
 def test_it_is_said_where_each_resource_lies(name: str, step: int, text: str) -> None:
     assert [line for line in recorded(name, step) if text in line]
+
+
+def test_when_several_sentences_hold_is_said_once() -> None:
+    found = recorded("e2e-d-01831", 6)
+    place = found.index("even on an empty machine: cpu: 12 asked: takes 2 nodes, as one has 8 at most")
+    assert found[place + 1] == "memory: 2Gi asked: fits one node, which has 7.8Gi at most"
+    assert sum("even on an empty machine: " in line for line in found) == 1
+
+
+def test_amounts_left_by_init_containers_are_added_up_where_no_table_explains_them() -> None:
+    found = recorded("lifecycle-d-00378", 11)
+    assert "why: hugepages-1Gi: 3Gi asked, the whole machine never has more than 2Gi (node 0: 2Gi of 2Gi)" in found
+    assert not [line for line in found if "1Gi + 1Gi" in line]
+
+
+def test_memory_that_is_no_whole_number_of_bytes_has_no_row() -> None:
+    found = recorded("e2e-d-02237", 0)
+    assert "no row for memory of i0: the container asks for no whole number of bytes" in found

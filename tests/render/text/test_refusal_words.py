@@ -214,10 +214,15 @@ def test_what_an_init_container_hands_on_is_counted_beside_what_is_free() -> Non
     """Node 0 has three CPUs beside the two handed on, node 1 four: nine are asked."""
     asked = pod_of("p", init=limits(2), app=limits(9))
     assert words(config("best-effort"), asked, on=FIGURE) == [
-        (
-            "cpu: 9 asked, the whole machine never has more than 8, and has 6 free now besides the 2 that init "
-            "leaves to it (node 0: 2 + 2 of 4, node 1: 4 of 4)"
-        )
+        "cpu: 9 asked, the whole machine never has more than 8 (node 0: 4 of 4, node 1: 4 of 4)"
+    ]
+
+
+def test_what_an_init_container_leaves_is_part_of_what_there_is() -> None:
+    """Another pod holds three CPUs, so that with the two handed on there are five."""
+    asked = pod_of("p", init=limits(2), app=limits(6))
+    assert words(config("best-effort"), asked, pod_of("a", app=limits(3)), on=FIGURE) == [
+        "cpu: 6 asked, the whole machine has 5 for it, 2 of it left by init (node 0: 1 of 4, node 1: 4 of 4)"
     ]
 
 

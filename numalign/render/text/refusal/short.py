@@ -22,7 +22,7 @@ from numalign.render.text.refusal.nodes import (
 
 if TYPE_CHECKING:
     from numalign.analysis.loose import Loose
-    from numalign.analysis.matrix import Matrix, Row
+    from numalign.analysis.matrix import Cell, Matrix, Row
     from numalign.analysis.refusal import Refusal
 
 
@@ -55,15 +55,16 @@ def too_little(row: Row, table: Matrix, refusal: Refusal, *, brief: bool = False
         yield f"{asked}, {say(row.free)} free in all ({each})"
         yield from _cannot_be_used(row, refusal)
         return
-    has = f"the whole machine has {say(row.free)} free{_by_the_pod(row, refusal, total)}"
-    if total < row.requested:
-        free = (
-            ""
-            if row.free == total
-            else f", and has {say(row.free)} free {refusal.around.when}{_by_the_pod(row, refusal, total)}"
-        )
-        has = f"the whole machine never has more than {say(total)}{free}"
     left = sum(one.amount for one in refusal.around.handed if one.resource == row.resource)
+    free = f"{say(row.free)} free"
+    if 0 < left < row.requested - row.free:
+        free = f"{say(row.free + left)} for it"
+        each = each_node(row._replace(cells=tuple(map(_with_left, row.cells))), table, refusal.around)
+    has = f"the whole machine has {free}{_by_the_pod(row, refusal, total)}"
+    if total < row.requested:
+        now = f", and has {free} {refusal.around.when}{_by_the_pod(row, refusal, total)}"
+        now *= total not in (row.free, row.free + left)
+        has = f"the whole machine never has more than {say(total)}{now}"
     although = "although " * (row.free + left >= row.requested)
     yield f"{asked}, {although}{has} ({each})"
     if loose is not None and refusal.stage == "hints" and not brief:
@@ -80,14 +81,21 @@ def _where_ever(row: Row, table: Matrix, say: Written) -> str:
     return f" ({', '.join(totals)})"
 
 
+def _with_left(cell: Cell) -> Cell:
+    """Count what init containers leave on a node with what is free there."""
+    return cell._replace(free=cell.free + cell.handed, handed=0)
+
+
 def _by_the_pod(row: Row, refusal: Refusal, total: int) -> str:
     """Say what the pod's own containers have to do with what is free: what they leave to each other, or hold."""
     say = amounts_of(row, refusal.around)
     left = [one for one in refusal.around.handed if one.resource == row.resource]
     if left:
         names = list(dict.fromkeys(name for one in left for name in one.containers))
-        amount = say(sum(one.amount for one in left))
-        return f" besides the {amount} that {names_text(names)} {verb_text('leave', names)} to it"
+        amount = sum(one.amount for one in left)
+        if row.free + amount < row.requested:
+            return f", {say(amount)} of it left by {names_text(names)}"
+        return f" besides the {say(amount)} that {names_text(names)} {verb_text('leave', names)} to it"
     held = held_text(row, refusal.around)
     own = sum(one.amount for one in held_by_own(row, refusal.around))
     others = f" and other pods hold {say(total - row.free - own)}" if total - row.free > own else ""

@@ -45,6 +45,16 @@ def _as_now(sentence: str) -> str:
     return sentence.replace("; free then: ", "; free now: ").replace(" while nothing is held", " on an empty machine")
 
 
+def lines(sentences: Iterable[str]) -> Iterator[str]:
+    """Write sentences a line each; what they hold for once, where several in a row hold for the same."""
+    before = ""
+    for one in sentences:
+        same = re.match(r"(?:with that mended|even on an empty machine)(?:, container \S+)?: ", one)
+        when = same[0] if same else ""
+        yield f"  {one.removeprefix(when)}" if when and when == before else one
+        before = when
+
+
 def _limits(sentences: Iterable[str]) -> Iterator[str]:
     """Cut sentences that tell what the machine never has down to that: it holds at any time."""
     for one in sentences:
