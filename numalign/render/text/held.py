@@ -56,6 +56,8 @@ def held_by_them(part: Part, refusal: Refusal | None, after: PodResult | None) -
             stays = in_short(part.staying[place])[:MAX_SENTENCES] if goes and elsewhere else []
             yield f"{one.name} holds {held_places(held)}{_asks_too(part, one)}{'; as long as it stays:' * bool(stays)}"
             yield from stays
+        elif asked := _asks_too(part, one):
+            yield f"{one.name}{asked.removeprefix(' and')}"
 
 
 def _asks_too(part: Part, one: Held) -> str:

@@ -488,6 +488,16 @@ from tests.render.text.test_explanation_words import explained, recorded
             id="with pods moved more may be kept of the only request that is cut",
         ),
         pytest.param(
+            "lifecycle-d-00215",
+            10,
+            [
+                "why: p1 asks for 4 cpu and 10.8Gi memory",
+                "p3 holds 8 cpu on node 0 and asks for 35Gi memory",
+                "p4 holds 5 cpu on node 0 and asks for 12.8Gi memory",
+            ],
+            id="a pod to move that holds nothing of its own asks for some",
+        ),
+        pytest.param(
             "e2e-d-01138",
             0,
             ["1. ask for 1Mi memory instead of 100500m in container c0; it is NOT aligned then"],

@@ -71,26 +71,27 @@ def _told_already(left: Handed, row: Row, refusal: Refusal) -> bool:
 
 def _left(one: Handed, row: Row, several: bool, refusal: Refusal) -> str:
     """Say what init containers leave of one resource, and what follows; the sum, where it does not do."""
-    say = written(one.resource, [one.amount, row.requested])
+    free = _short_with(one, row)
+    say = written(one.resource, [one.amount, row.requested], [] if free is None else [free, one.amount])
     there = f" on {nodes_text(one.nodes)}" if one.nodes and several else ""
     text = f"{one.resource}: {left_text(one, say(one.amount))}{there} to the containers after it"
     if is_bytes(one.resource):
         width, many = row.width, one.nodes.bit_count()
+        total = ""
+        if free is not None:
+            total = f": {say(free)} + {say(one.amount)} = {say(free + one.amount)}, {say(row.requested)} asked"
         wide = refusal.stage == "policy" and 0 < width < many
         but = f": {many} nodes, where it takes {'one' if width == 1 else width}" if wide else ""
-        return f"{text}, to be used only with free memory of {nodes_text(one.nodes)}{but}{_with_free(one, row)}"
+        return f"{text}, to be used only with free memory of {nodes_text(one.nodes)}{but}{total}"
     return f"{text}, which must use {nodes_text(one.nodes)}, too" if there else text
 
 
-def _with_free(one: Handed, row: Row) -> str:
-    """Add up what a container could have of memory on the nodes of what is left to it, where it does not do."""
-    if one.nodes & (one.nodes - 1):
-        return ""
+def _short_with(one: Handed, row: Row) -> int | None:
+    """Return what is free of memory on the node of what is left, where both together do not do; else None."""
+    if not is_bytes(one.resource) or one.nodes & (one.nodes - 1):
+        return None
     free = next((cell.free for cell in row.cells if cell.handed == one.amount), None)
-    if free is None or free + one.amount >= row.requested:
-        return ""
-    say = written(one.resource, [row.requested], [free, one.amount])
-    return f": {say(free)} + {say(one.amount)} = {say(free + one.amount)}, {say(row.requested)} asked"
+    return None if free is None or free + one.amount >= row.requested else free
 
 
 def sums(refusal: Refusal) -> Iterator[str]:
