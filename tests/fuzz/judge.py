@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import io
 import json
 import os
@@ -13,12 +14,14 @@ import signal
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from unittest import mock
 from xml.etree import ElementTree
 
+import click
+
 from numalign import cli
-from tests.fuzz.case import Case, fingerprint
+from tests.fuzz.case import HERE, Case, fingerprint
 
 STATUSES = (0, 1, 2, 3, 4)
 MAX_SECONDS = 10.0
@@ -97,6 +100,39 @@ def _environment(more: Mapping[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
+READ = ("params", "args", "_opt_prefixes", "_parameter_source", "_param_default_explicit")
+"""What reading a command line leaves in click's context."""
+_read: dict[tuple[click.Command, tuple[str, ...]], dict[str, Any]] = {}
+"""Command, words -> what they were read as."""
+
+
+@contextlib.contextmanager
+def _words_read_once(case: Case) -> Iterator[None]:
+    """Read the words of a command line that many cases have once: click takes longer for it than most commands run.
+
+    Words that name a file of the case or are opened as one are read anew, and so is everything where variables or a
+    file set defaults.
+    """
+
+    def parse_args(self: click.Command, ctx: click.Context, args: list[str]) -> list[str]:
+        key = self, tuple(args)
+        if ctx.default_map or any(isinstance(param.type, click.File) for param in self.params):
+            return parse(self, ctx, args)
+        if key not in _read:
+            parse(self, ctx, args)
+            _read[key] = {name: copy.copy(getattr(ctx, name)) for name in READ}
+        for name, value in _read[key].items():
+            setattr(ctx, name, copy.copy(value))
+        return ctx.args
+
+    if case.environment or any(HERE in argument for argument in case.arguments):
+        yield
+        return
+    parse = click.Command.parse_args
+    with mock.patch.object(click.Command, "parse_args", parse_args):
+        yield
+
+
 def _called(case: Case, folder: Path) -> tuple[int, str, str, str]:
     """Call the command; returns status, both streams, and what escaped from it."""
     source = io.TextIOWrapper(io.BytesIO(case.stdin), encoding="utf-8")
@@ -105,6 +141,7 @@ def _called(case: Case, folder: Path) -> tuple[int, str, str, str]:
     try:
         with (
             mock.patch("sys.stdin", source),
+            _words_read_once(case),
             _environment({"NO_COLOR": "1", **case.environment}),
             contextlib.redirect_stdout(out),
             contextlib.redirect_stderr(err),
