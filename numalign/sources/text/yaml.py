@@ -63,7 +63,11 @@ class Place:
         wanted = {part for path in paths for part in _parts(path)}
         if not wanted:
             return [self.first_line] * len(paths)
-        known = dict(self._places(wanted))
+        known: dict[str, int] = {}
+        for part, line in self._places(wanted):
+            known[part] = line
+            if len(known) == len(wanted):
+                break  # no field is there twice
         return [self._nearest(path, known) for path in paths]
 
     def where(self, path: FieldPath = "") -> str:
