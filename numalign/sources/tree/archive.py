@@ -119,10 +119,12 @@ class ArchiveTree:
             content = self._linked(member) if member.kind == "hard link" else self._content(archive, member)
             self._links.pop(path, None)
             self._files[path] = content
-        while parts:
-            name = parts.pop()
-            siblings = self._folders.setdefault("/".join(parts), set())
-            if name in siblings:
+        while path:
+            path, _, name = path.rpartition("/")
+            siblings = self._folders.get(path)
+            if siblings is None:
+                siblings = self._folders[path] = set()
+            elif name in siblings:
                 break
             siblings.add(name)
 
@@ -177,7 +179,8 @@ def archive_in(tree: Tree, path: str) -> ArchiveTree:
 
 
 def _split(path: str) -> list[str]:
-    return [part for part in path.split("/") if part not in ("", ".")]
+    parts = path.split("/")
+    return [part for part in parts if part not in ("", ".")] if "" in parts or "." in parts else parts
 
 
 def _short(name: str) -> str:

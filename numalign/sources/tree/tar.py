@@ -156,14 +156,13 @@ class TarReader:
 
     def _final(self, block: bytes, pax: dict[bytes, bytes], name: bytes | None, target: bytes | None) -> Member | None:
         """Read the header that the others were about."""
-        kind: MemberKind | Literal["sparse", "other"] = _KINDS.get(
-            block[156:157], "other" if block[156:157].isupper() else "file"
-        )
+        flag = block[156:157]
+        kind: MemberKind | Literal["sparse", "other"] = _KINDS.get(flag) or ("other" if flag.isupper() else "file")
         if name is None:
             name = text(block[:100])
-            if block[257:262] == b"ustar" and block[262:263] == b"\0" and block[345]:
+            if block[345] and block[257:263] == b"ustar\0":
                 name = text(block[345:500]) + b"/" + name
-        if kind == "file" and name.endswith(b"/") and block[156:157] in (b"\0", b"0"):
+        if kind == "file" and name.endswith(b"/") and flag in (b"\0", b"0"):
             kind = "folder"  # as the oldest archives write it
         if target is None:
             target = text(block[157:257])

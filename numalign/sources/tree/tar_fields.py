@@ -11,7 +11,7 @@ MAX_DIGITS: Final = 20
 
 _DIGITS: Final = 8
 """Most digits of a pax record's length."""
-_SPACES: Final = b" " * 8
+_SPACES: Final = 8 * ord(" ")
 _ADLER: Final = 65521
 
 
@@ -25,12 +25,13 @@ def sum_is_right(block: bytes) -> bool:
     The sum of the bytes is the lower half of their Adler-32 less one, in which zlib is ten times as quick as `sum`.
     Both sides are taken modulo what that takes sums by. Some old writers took bytes for signed numbers.
     """
-    spread = block[:148] + _SPACES + block[156:]
-    total = (zlib.adler32(spread) & 0xFFFF) - 1
-    told = number(block[148:156])
+    field = block[148:156]
+    total = (zlib.adler32(block) & 0xFFFF) - 1 - sum(field) + _SPACES
+    told = number(field)
     if (told - total) % _ADLER == 0:
         return True
-    return (told - total + 256 * sum(byte > 127 for byte in spread)) % _ADLER == 0
+    signed = 256 * sum(byte > 127 for byte in block[:148] + block[156:])
+    return (told - total + signed) % _ADLER == 0
 
 
 def number(field: bytes) -> int:
