@@ -63,6 +63,7 @@ def pytest_collection() -> Generator[None, object, object]:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(2000, 10, 1000)  # what tests keep for others is most of the heap, and no garbage either
         gc.enable()
 
 

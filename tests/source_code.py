@@ -51,7 +51,8 @@ def imports(module: str, *, with_types: bool = True) -> frozenset[str]:
     unseen = (
         set() if with_types else {below for node in nodes(module) if _is_of_types(node) for below in ast.walk(node)}
     )
-    return frozenset(name for node in nodes(module) if node not in unseen for name in _imported(node))
+    found = [node for node in nodes(module) if isinstance(node, ast.Import | ast.ImportFrom)]
+    return frozenset(name for node in found if node not in unseen for name in _imported(node))
 
 
 def _is_of_types(node: ast.AST) -> bool:

@@ -74,7 +74,8 @@ def codes(call: str, folder: str = "") -> set[str]:
     """Read from the source the codes with which something is made."""
     found = set()
     for path in sorted((ROOT / "numalign" / folder).rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        text = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)) if f"{call}(" in text else ():
             if isinstance(node, ast.Call) and ast.unparse(node.func) == call and node.args:
                 first = node.args[0]
                 if isinstance(first, ast.Constant) and first.value:

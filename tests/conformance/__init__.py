@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from types import ModuleType
@@ -58,14 +59,26 @@ def cases(path: Path, every: int = 1) -> Iterator[Case]:
 def find(name: str, *paths: Path) -> Case:
     """Find a case by its id in files of recorded decisions; the others are not parsed."""
     said = json.dumps(name).encode()
-    lines = (line for path in paths for line in _lines(path) if said in line)
+    lines = (line for path in paths for line in _lines_with(said, _text(path)))
     return next(case for case in map(json.loads, lines) if case["id"] == name)
 
 
+def _lines_with(said: bytes, text: bytes) -> Iterator[bytes]:
+    at = text.find(said)
+    while at >= 0:
+        end = text.find(b"\n", at) % (len(text) + 1)
+        yield text[text.rfind(b"\n", 0, at) + 1 : end]
+        at = text.find(said, end)
+
+
 def _lines(path: Path) -> Iterator[bytes]:
+    return (line for line in _text(path).splitlines() if line.strip())
+
+
+@lru_cache(maxsize=4)
+def _text(path: Path) -> bytes:
     data = path.read_bytes()
-    text = gzip.decompress(data) if path.suffix == ".gz" else data
-    return (line for line in text.splitlines() if line.strip())
+    return gzip.decompress(data) if path.suffix == ".gz" else data
 
 
 def family_files(folder: Path) -> Iterator[tuple[str, Path]]:
