@@ -32,7 +32,7 @@ class Loose(NamedTuple):
     @property
     def misplaced(self) -> bool:
         """Tell whether there are some, and the plugin puts all on nodes that this machine does not have."""
-        return bool(self.nowhere[1]) and not any(total for *_, total in self.places)
+        return bool(self.nowhere[1] and self.told) and not any(total for *_, total in self.places)
 
     @property
     def several(self) -> bool:

@@ -52,6 +52,13 @@ from tests.render.text.test_explanation_words import recorded
             id="the same resource of another container; nothing that is told already",
         ),
         pytest.param("e2e-d-01408", 1, [], id="nothing else"),
+        pytest.param(
+            "e2e-d-02728",
+            0,
+            ["besides: memory: 11.2Gi asked, and the node has 7.8Gi"],
+            id="not what the head tells of another resource of the same decision",
+        ),
+        pytest.param("e2e-d-00171", 4, [], id="no plugin is said to name a node where it names none"),
     ],
 )
 def test_what_else_refuses_a_pod_stands_in_the_head(name: str, step: int, expected: list[str]) -> None:

@@ -108,6 +108,7 @@ def besides(situation: Situation, outcome: Outcome, ways: Iterable[WayOut]) -> I
         return
     now = taken_apart(outcome)
     tries, told = Tries(situation, outcome, {}), {(now.at, name) for name in now.resources}
+    told.update((now.at, row.resource) for row in now.also if now.too_large(row))
     for each in _by_resource(nearest):
         part = each if each.flags else _not_told(each, told)
         if not part.amounts and not part.flags:

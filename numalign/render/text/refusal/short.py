@@ -47,7 +47,7 @@ def too_little(row: Row, table: Matrix, refusal: Refusal, *, brief: bool = False
         return
     if refusal.around.when == "ever":
         yield f"{asked}, the whole machine never has more than {say(total)}{_where_ever(row, table, say)}"
-        if loose is not None and loose.misplaced:
+        if loose is not None and loose.misplaced and refusal.stage == "hints":
             yield from _only_placed(row, loose, refusal.policy)
         return
     each = each_node(row, table, refusal.around)

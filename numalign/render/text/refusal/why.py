@@ -32,7 +32,7 @@ def why(refusal: Refusal, besides: Iterable[Refusal] = ()) -> Iterator[str]:
             at = f", container {other.at}" if other.at not in (None, refusal.at) else ""
             told = [f"{one.resource}: " for one in refusal.around.sums if one in other.around.sums]
             said = (*now, *told, *_limits(now))
-            new = [text for text in _why(other) if not text.startswith(said)]
+            new = [text for text in _why(other) if not text.startswith(said) and f"{text} " not in said]
             again = [text for text in new if not at and _as_now(text) in now]
             yield from (f"{when}: {text.partition(': ')[0]}: just so" for text in again)
             new = [text for text in new if text not in again]
