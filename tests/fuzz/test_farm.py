@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,26 +13,42 @@ from tests.cli.running import PODS
 from tests.fuzz.case import Case
 from tests.fuzz.classes import CLASSES, make
 from tests.fuzz.farm import kind_of, smaller
-from tests.fuzz.judge import run
+from tests.fuzz.judge import Verdict, run
 
 CASES = 60
 """Of each class."""
 
 
-@pytest.mark.parametrize("name", CLASSES)
-def test_the_first_cases_of_a_class_have_an_answer(name: str, tmp_path: Path) -> None:
+AGAIN = ("manifests", "beside", "machines", "scenarios")
+"""Classes whose cases are run twice."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make one folder for the cases: outputs name it."""
+    return tmp_path_factory.mktemp("farm") / "case"
+
+
+@cache
+def first_of(name: str, number: int, folder: Path) -> Verdict:
+    """Run a case for the first time."""
+    return run(make(name, number), folder)
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.together(f"farm {name}")) for name in CLASSES])
+def test_the_first_cases_of_a_class_have_an_answer(name: str, folder: Path) -> None:
     wrong = {}
     for number in range(CASES):
-        verdict = run(make(name, number), tmp_path / "case")
+        verdict = first_of(name, number, folder)
         if verdict.wrong:
             wrong[number] = verdict.wrong
     assert wrong == {}
 
 
-@pytest.mark.parametrize("name", ["manifests", "beside", "machines", "scenarios"])
-def test_the_same_case_gives_the_same_bytes(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.together(f"farm {name}")) for name in AGAIN])
+def test_the_same_case_gives_the_same_bytes(name: str, folder: Path) -> None:
     for number in range(20):
-        first, again = (run(make(name, number), tmp_path / "case") for _ in range(2))
+        first, again = first_of(name, number, folder), run(make(name, number), folder)
         assert (first.status, first.out, first.err) == (again.status, again.out, again.err)
 
 
