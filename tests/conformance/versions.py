@@ -9,12 +9,16 @@ from numalign.kubelet.demand import PodDemand
 from numalign.kubelet.reading import reader
 from numalign.kubelet.releases.release import Kubelet
 from numalign.kubelet.releases.table import kubelet, parse_version
+from numalign.model.apiserver import Known
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.pod import Pod
 from tests.conformance import Case
 
 RECORDED = (1, 32)
 """The kubelet of every case that names none."""
+
+QUANTITIES = Known()
+"""Few texts make up the amounts of all pods."""
 
 
 def kubelet_of(case: Case) -> Kubelet:
@@ -36,4 +40,4 @@ def seen(case: Case, manifest: Mapping[str, Any]) -> Pod:
 def _read(case: Case, manifest: Mapping[str, Any], gates: Mapping[str, bool] | None) -> tuple[Pod, PodDemand]:
     of = kubelet_of(case)
     on = of.gates_with({**(gates or {}), **case.get("featureGates", {})})
-    return reader(of.reading, on).read(read_pod(manifest))
+    return reader(of.reading, on).read(read_pod(manifest, QUANTITIES))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from numalign.errors import StartError
@@ -99,6 +100,7 @@ def start_case(case: Case) -> CPUManager:
     return kubelet.cpu.start(given)
 
 
+@cache
 def lone_pod(uid: str, name: str, cpus: str) -> PodDemand:
     """Return a Guaranteed pod of one container: a single allocation does not look at the others."""
     amounts = {"cpu": cpus, "memory": "1Gi"}
@@ -106,12 +108,18 @@ def lone_pod(uid: str, name: str, cpus: str) -> PodDemand:
     return read(read_pod({"metadata": {"name": uid, "uid": uid}, "spec": {"containers": [container]}}))
 
 
+@cache
+def cpus(text: str) -> int:
+    """Read a list of CPUs: few lists make up all machines."""
+    return parse(text)
+
+
 def machine(data: dict[str, Any]) -> Machine:
     """Read the `machine` field."""
     return Machine(
         "",
-        tuple(NUMANode(node["id"], parse(node["cpus"])) for node in data["numaNodes"]),
-        tuple(Unit(index, parse(cpus)) for index, cpus in enumerate(data["sockets"])),
+        tuple(NUMANode(node["id"], cpus(node["cpus"])) for node in data["numaNodes"]),
+        tuple(Unit(index, cpus(text)) for index, text in enumerate(data["sockets"])),
         tuple(from_ids(core) for core in data["cores"]),
-        tuple(Unit(index, parse(cpus)) for index, cpus in enumerate(data.get("uncoreCaches") or ())),
+        tuple(Unit(index, cpus(text)) for index, text in enumerate(data.get("uncoreCaches") or ())),
     )
