@@ -106,8 +106,11 @@ def _nearest(
             continue
         needed = given_back(situation, outcome, without_needless(situation, outcome, change))
         needed = without_needless(situation, outcome, needed)  # with more of one thing another may do as it is
-        if not any(covers(needed, other) for other in kept):
-            kept.append(shared(situation, outcome, needed))
+        if any(covers(needed, other) for other in kept):
+            continue
+        split = shared(situation, outcome, needed)
+        if split is needed or not any(covers(split, other) for other in kept):  # two may differ in the split alone
+            kept.append(split)
             if len(kept) == most:
                 break
     return kept

@@ -12,6 +12,7 @@ from numalign.kubelet.setup import Setup
 from numalign.model.pod import Pod
 from numalign.model.quantity import NANO
 from tests.analysis.support import GPU, config, limits, machine, pod_of
+from tests.refusals.survey import named, refusals
 
 
 def found(policy: str, asked: Pod) -> tuple[WayOut, ...]:
@@ -34,6 +35,14 @@ def test_amounts_that_have_to_lie_on_nodes_are_no_sum() -> None:
     ways = found("single-numa-node", pod_of("p", one=limits(9), two=limits(18)))
     assert ways
     assert not any(way.together for way in ways)
+
+
+def test_changes_that_differ_in_the_split_alone_are_told_once() -> None:
+    data = named("e2e-d-01919")
+    [(situation, outcome)] = [(met, refused) for index, met, refused in refusals(data) if index == 0]
+    amounts = [way.amounts for way in changes(situation, outcome)]
+    assert amounts
+    assert all(one != other for place, one in enumerate(amounts) for other in amounts[:place])
 
 
 @pytest.mark.parametrize("least", ["one", "two"])
