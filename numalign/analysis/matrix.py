@@ -99,7 +99,9 @@ def matrix(node: Node, pod: PodDemand, decision: Decision) -> Matrix:
     for answer in decision.answers:
         answers.update(answer)
     ids = tuple(sorted(numa.id for numa in node.machine.numa_nodes))
-    held = _Held(tuple(handed_on(node, decision.state, pod)), tuple(_groups(decision.state, pod.uid)))
+    memory = any(is_memory(name) for name, _ in asked)
+    groups = tuple(_groups(decision.state, pod.uid)) if memory else ()
+    held = _Held(tuple(handed_on(node, decision.state, pod)), groups)
     rows = [
         _bound(
             decision.state, _row(node, decision.state, name, amount, answers.get(name, NO_PREFERENCE), ids), ids, held

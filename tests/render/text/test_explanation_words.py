@@ -158,7 +158,8 @@ def test_numbers_of_the_kubelet_that_are_those_of_the_request_need_no_word() -> 
 
 def test_what_a_node_cannot_give_is_told_once() -> None:
     text = recorded("lifecycle-d-00241", 3)
-    assert len([line for line in text if line.startswith("once that is corrected, container c1: memory: ")]) == 1
+    head = text[: next(place for place, line in enumerate(text) if line.startswith("the kubelet says"))]
+    assert len([line for line in head if line.startswith("memory: ") and "node 0 cannot give it" in line]) == 1
 
 
 def test_a_sign_that_no_table_has_is_not_explained() -> None:
@@ -323,7 +324,7 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
                     "takes no other: write 4915Mi or 4916Mi"
                 ),
                 "once that is corrected: cpu: 8 asked by c0: takes 2 nodes, as one has 4 at most",
-                "once that is corrected: memory: 4.8Gi asked by i0: fits one node, which has 64Gi at most",
+                "memory: 4.8Gi asked by i0: fits one node, which has 64Gi at most",
             ],
             id="what is refused once an odd number is mended is told at once",
         ),

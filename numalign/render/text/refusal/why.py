@@ -49,7 +49,7 @@ def lines(sentences: Iterable[str]) -> Iterator[str]:
     """Write sentences a line each; what they hold for once, where several in a row hold for the same."""
     before = ""
     for one in sentences:
-        same = re.match(r"(?:with that mended|even on an empty machine)(?:, container \S+)?: ", one)
+        same = re.match(r"(?:once that is corrected|even on an empty machine)(?:, container \S+)?: ", one)
         when = same[0] if same else ""
         yield f"  {one.removeprefix(when)}" if when and when == before else one
         before = when
