@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from numalign.analysis.in_the_way import Amount
 from numalign.analysis.refusal import Refusal
 from numalign.analysis.whatif.cuts import is_device
 from numalign.analysis.whatif.past import Anew, Held
 from numalign.kubelet.admission import Outcome
+from numalign.kubelet.fit.check import Shortage
 from numalign.model.pod import Pod
 from numalign.values import NamedTuple
 
@@ -81,7 +83,9 @@ class Part(NamedTuple):
     """The next larger amount, in billionths, where `otherwise` is about that; 0: it is not."""
     held: tuple[Held, ...] = ()
     """What each of the pods to move holds."""
-    short: tuple[str, ...] = ()
+    short: tuple[Shortage, ...] = ()
     """Of pods to move: CPU and memory of which the node as a whole has too little as long as they all stay."""
     staying: tuple[Refusal, ...] = ()
     """Of few pods to move, for each of them how the pod is refused if that one alone stays."""
+    whole: Amount | None = None
+    """Of CPUs cut to a share of one: the CPUs of the node as a whole, against which that alone counts."""

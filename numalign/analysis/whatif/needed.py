@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 
 from numalign.analysis.alignment import aligned
+from numalign.analysis.in_the_way import Amount
 from numalign.analysis.matrix import on_the_machine
 from numalign.analysis.refusal import Refusal, taken_apart
 from numalign.analysis.whatif.change import Part, WayOut
@@ -18,6 +19,7 @@ from numalign.analysis.whatif.settings import CPU_POLICY_OPTIONS, GATES, TOPOLOG
 from numalign.analysis.whatif.situation import Situation
 from numalign.analysis.whatif.tries import Tries
 from numalign.kubelet.admission import Outcome
+from numalign.kubelet.demand import of_node
 from numalign.kubelet.fit.check import Shortage, check
 from numalign.model.quantity import NANO
 from numalign.model.resources import CPU, MEMORY
@@ -188,7 +190,12 @@ def _reason(tries: Tries, change: WayOut, part: WayOut) -> Part:
     more = _with_more(tries, change, part)
     tried = tries.attempt(more) if more else None
     if more is not None and tried is not None and not tried.admit:
-        return Part(part, _taken_apart(tried, more, part), larger=more.amounts[next(iter(part.amounts))])
+        return Part(
+            part,
+            _taken_apart(tried, more, part),
+            larger=more.amounts[next(iter(part.amounts))],
+            whole=_whole(change, part),
+        )
     session = tries.session(change) if part.pods else None
     held = held_by(session, part.pods) if session else ()
     staying = _staying(tries, change, part) if 1 < len(part.pods) <= MAX_STAYING else ()
@@ -201,11 +208,23 @@ def _reason(tries: Tries, change: WayOut, part: WayOut) -> Part:
     return Part(part, found, held=held, short=short, staying=staying)
 
 
-def _short_as_a_whole(tried: Outcome) -> tuple[str, ...]:
+def _whole(change: WayOut, part: WayOut) -> Amount | None:
+    """Count the CPUs of the node as a whole, where a part asks for a share of one instead of CPUs."""
+    tried = change.tried
+    share = any(
+        name == CPU and nano % NANO and not part.asked[_, name] % NANO for (_, name), nano in part.amounts.items()
+    )
+    if not share or tried is None or tried.before.view is None or CPU not in tried.before.view.allocatable:
+        return None
+    used = sum(of_node(pod).get(CPU, 0) for pod in tried.before.pods)
+    return Amount(CPU, of_node(tried.pod).get(CPU, 0), used, tried.before.view.allocatable[CPU].nano)
+
+
+def _short_as_a_whole(tried: Outcome) -> tuple[Shortage, ...]:
     """Name the CPU or memory of which the node as a whole has too little, also where the kubelet looked no further."""
     view = tried.before.view
     failures = check(tried.pod, tried.before.pods, view).failures if view else ()
-    return tuple([one.resource for one in failures if isinstance(one, Shortage) and one.resource in (CPU, MEMORY)])
+    return tuple([one for one in failures if isinstance(one, Shortage) and one.resource in (CPU, MEMORY)])
 
 
 def _staying(tries: Tries, change: WayOut, part: WayOut) -> tuple[Refusal, ...]:

@@ -204,7 +204,7 @@ def _change(config: KubeletConfig, told: ExplainedPod, change: WayOut, after: Po
         "parts": [
             {
                 "text": what_text(part.change, config, told.containers),
-                "because": because(part, told.refusal, after, config, alone=len(change.parts) < 2),
+                "because": because(part, told.refusal, after, config, whole=change),
                 "holds": [_held(one) for one in part.held],
             }
             for part in change.parts

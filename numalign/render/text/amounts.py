@@ -170,13 +170,23 @@ def as_asked_text(resource: str, nano: int) -> str:
     return with_decimals(nano) if is_bytes(resource) and nano % NANO else quantity_text(nano)
 
 
-def like_asked(resource: str, nano: int, asked: int) -> str:
-    """Write an amount in the smaller unit of what it is instead of: `1024Mi` instead of 1026Mi; empty: it is none."""
-    unit, own = (re.fullmatch(r"(\d+)([KMG]i)", quantity_text(one)) for one in (asked, nano))
-    if not is_bytes(resource) or unit is None or own is None or _UNITS.index(own[2]) <= _UNITS.index(unit[2]):
-        return ""
-    size = nano // NANO >> 10 * _UNITS.index(unit[2])
-    return f"{size}{unit[2]}" if size < _LONG else ""
+def like_asked(resource: str, nano: int, asked: int) -> tuple[str, str]:
+    """Write an amount and what it is instead of, both in one unit; empty: each is written as it is best read.
+
+    That is the smaller unit of what is asked: `1024Mi` instead of `1026Mi`; or that of the amount, where what is asked
+    would look the same as the amount, rounded, or is no binary number: `11251Mi` instead of `11264Mi (11Gi)`.
+    """
+    unit, own = (re.fullmatch(r"(\d+)([KMG]i|[kMG]?)", quantity_text(one)) for one in (asked, nano))
+    if not is_bytes(resource) or unit is None or own is None or own[2] not in _UNITS:
+        return "", ""
+    if unit[2] in _UNITS and _UNITS.index(own[2]) > _UNITS.index(unit[2]):
+        size = nano // NANO >> 10 * _UNITS.index(unit[2])
+        return (f"{size}{unit[2]}", readable_text(resource, asked)) if size < _LONG else ("", "")
+    alike = unit[0] in re.findall(r"[^ ()]+", readable_text(resource, nano))
+    if not alike and unit[2] not in ("k", "M", "G"):
+        return "", ""
+    same = _with_point(asked // NANO, _UNITS.index(own[2]), 0) + own[2]
+    return own[0], f"{same} ({unit[0]})" if alike else f"{unit[0]} ({same})"
 
 
 def readable_text(resource: str, nano: int) -> str:

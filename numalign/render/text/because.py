@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from numalign.model.quantity import NANO, with_decimals
+from numalign.model.quantity import NANO, of_thousandths, with_decimals
 from numalign.model.resources import CPU, is_memory
 from numalign.render.text.alignment import aligned_where, reason_of
 from numalign.render.text.amounts import amount_text, listed, nodes_text, quantity_text, readable_text
 from numalign.render.text.held import held_by_them, room
+from numalign.render.text.refusal.fit import MILLI_OF_CPU, taken_text
 from numalign.render.text.refusal.short import HINT, UNKNOWN_NODE
 from numalign.render.text.refusal.why import in_short, why
 from numalign.render.text.settings import effects
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def because(
-    part: Part, refusal: Refusal | None, after: PodResult | None, config: KubeletConfig, *, alone: bool
+    part: Part, refusal: Refusal | None, after: PodResult | None, config: KubeletConfig, *, whole: WayOut
 ) -> list[str]:
     """Say why one part of a change is needed, a sentence a line; nothing where the refusal itself says it.
 
@@ -34,7 +35,7 @@ def because(
         refusal: why the pod is refused as it is.
         after: what the pod would get.
         config: the settings as they are.
-        alone: the change has no other part.
+        whole: the change that it is a part of.
     """
     change, found = part.change, part.otherwise
     raised = _raised(part, refusal)
@@ -46,12 +47,12 @@ def because(
             return nearer
     holding = list(held_by_them(part, found or refusal, after))
     if found is None:
-        return [*holding, *effects(change, config)]
+        return [*holding, *effects(change, config), *_whole_cores_only(part, refusal)]
     sentences = (change.pods and after and room(found, after)) or in_short(found)
     if found.around.cores and any(key[1] == CPU and nano % NANO for key, nano in change.amounts.items()):
         sentences = [sentence.partition(": ask for ")[0] for sentence in sentences]  # the advice is another one
     head = list(why(refusal)) if refusal else []
-    if alone and _said(sentences, head, change):
+    if len(whole.parts) < 2 and _said(sentences, head, change):
         return []
     sentences = [_without_rule(_without_hint(one, head), head) for one in sentences]
     at = found.at
@@ -61,7 +62,41 @@ def because(
         clear.add(refusal.at)
     if after is not None and len(after.containers) > 1 and at not in clear and not found.around.sums:
         sentences = [f"container {at}: {sentences[0]}", *sentences[1:]]
-    return [*holding, *_elsewhere(part, found, after), *sentences, *_nothing_left(part, found)]
+    if not part.larger or not all(change.amounts.values()):
+        sentences = [_still_together(one, whole, found) for one in sentences]
+    shares = _counts_as_a_whole(part, after)
+    return [*holding, *_elsewhere(part, found, after), *sentences, *_nothing_left(part, found), *shares]
+
+
+def _whole_cores_only(part: Part, refusal: Refusal | None) -> Iterator[str]:
+    """Say why not all CPUs that are free may be asked for, where only whole cores are given out."""
+    cores = part.change.cores
+    rows = refusal.culprits if refusal is not None and refusal.stage == "hints" else ()
+    for (_, name), nano in part.change.amounts.items():
+        row = next((row for row in rows if row.resource == name == CPU), None)
+        if row is not None and cores > 1 and nano < row.free * NANO < nano + cores * NANO:
+            yield f"{row.free} are free, but full-pcpus-only gives out whole cores of {cores} threads"
+
+
+def _still_together(sentence: str, whole: WayOut, found: Refusal) -> str:
+    """Say of a sum that is still too much which containers ask for less of it already."""
+    for one in found.around.sums:
+        less = [(name, size) for name, size in one.parts if size * NANO < whole.asked.get((name, one.resource), 0)]
+        head = f"{one.resource}: the pod's containers together ask for "
+        if less and sentence.startswith(head):
+            with_less = listed([f"{amount_text(one.resource, size)} in {name}" for name, size in less])
+            return f"{one.resource}: with {with_less} still {sentence.removeprefix(head)}"
+    return sentence
+
+
+def _counts_as_a_whole(part: Part, after: PodResult | None) -> Iterator[str]:
+    """Say why a share of a CPU fits where whole ones do not."""
+    if part.whole is not None and after is not None and after.qos == "Guaranteed":
+        asked = of_thousandths(part.whole.requested * MILLI_OF_CPU // NANO)
+        yield (
+            "less than a whole CPU counts only against the node as a whole, not against the free CPUs: "
+            f"{asked} asked, {taken_text(part.whole)} taken by other pods"
+        )
 
 
 def _elsewhere(part: Part, found: Refusal, after: PodResult | None) -> Iterator[str]:
@@ -146,7 +181,7 @@ def _limit(sentence: str) -> str:
     if places:
         return f"{sentence.split()[0]}{places[0]}"
     sentence = re.sub(r"; the same goes for .*", "", sentence)
-    return re.sub(r": \S+ asked\b(?: as reduced)?(?: by \S+)?(?: \([^)]*\))?", ":", sentence)
+    return re.sub(r": \S+ asked\b(?: as reduced)?(?: by \S+)?(?: after the reduction)?(?: \([^)]*\))?", ":", sentence)
 
 
 def unaligned(change: WayOut, after: PodResult | None) -> Iterator[str]:

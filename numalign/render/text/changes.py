@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from numalign.analysis.whatif.settings import options_on
 from numalign.model.quantity import NANO
 from numalign.model.resources import CPU
 from numalign.render.page.document import Line
@@ -24,6 +25,7 @@ from numalign.render.text.steps import Step, grouped
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
+    from numalign.analysis.matrix import Matrix
     from numalign.analysis.whatif.change import Part, WayOut
     from numalign.kubelet.config import KubeletConfig
     from numalign.results.admit import PodResult
@@ -83,8 +85,7 @@ def _how_ordered(changes: Sequence[WayOut]) -> str:
 
 
 def _steps(change: WayOut, after: PodResult | None, config: KubeletConfig, told: ExplainedPod) -> list[Step]:
-    alone = len(change.parts) < 2
-    return grouped(change, [(part, because(part, told.refusal, after, config, alone=alone)) for part in change.parts])
+    return grouped(change, [(part, because(part, told.refusal, after, config, whole=change)) for part in change.parts])
 
 
 def _badly_suited(told: ExplainedPod, counts: Sequence[int]) -> Iterator[Line]:
@@ -112,7 +113,7 @@ def _change(
     number: int, one: tuple[WayOut, PodResult | None, Sequence[Step]], config: KubeletConfig, told: ExplainedPod
 ) -> Iterator[Line]:
     change, after, steps = one
-    many, aligned = told.containers, _aligned(change, after) + _where(change, after, told)
+    many, aligned = told.containers, _aligned(change, after, told) + _where(change, after, told)
     count = sum(len(step.changes) for step in steps)
     if count < 2:
         only = steps[0].changes[0] if steps else change
@@ -173,20 +174,35 @@ def change_text(change: WayOut, config: KubeletConfig, after: PodResult | None, 
     return f"{what_text(change, config, containers)}{_aligned(change, after)}"
 
 
-def _aligned(change: WayOut, after: PodResult | None) -> str:
+def _aligned(change: WayOut, after: PodResult | None, told: ExplainedPod | None = None) -> str:
     """Say whether the pod is aligned after a change."""
     containers = after.containers if after is not None else ()
     verdicts = {one.alignment.verdict for one in containers}
     if change.aligned is None and "unknown" in verdicts:
         parts = (part for one in containers if one.alignment.verdict == "unknown" for part in one.alignment.unknown)
-        names = listed(list(dict.fromkeys(part.resource for part in parts if part.ids)))
-        reason = f", as no plugin tells the NUMA node of {names}" if names else ""
+        names = list(dict.fromkeys(part.resource for part in parts if part.ids))
+        reason = _unknown(names, () if told is None or change.machine or change.hardware else told.matrices)
         return f"; aligned or not, nobody knows then{reason}"
     if verdicts == {"none"}:
         return "; it has nothing to align then"
     if change.aligned is False and all(map(only_shares, (one for one in containers if one.aligned is False))):
         return "; its CPUs are shared then" if containers else ALIGNED[False]
     return ALIGNED[change.aligned]
+
+
+def _unknown(names: Sequence[str], tables: Iterable[Matrix]) -> str:
+    """Say of which devices nobody knows the NUMA node: of all that there are, or of how many."""
+    rows = {row.resource: row.loose for table in tables for row in table.rows if row.loose is not None}
+    texts = []
+    for name in names:
+        loose = rows.get(name)
+        if loose is None or not loose.nowhere[1] < loose.total:
+            texts.append(f"no plugin tells the NUMA node of {name}")
+            continue
+        count = loose.nowhere[1]
+        has, gets = ("has", "that one") if count == 1 else ("have", "some of those")
+        texts.append(f"{count} of the {loose.total} {name} {has} no known NUMA node, and the pod may get {gets}")
+    return f", as {listed(texts)}" if texts else ""
 
 
 ALIGNED: Mapping[bool | None, str] = {
@@ -205,7 +221,7 @@ def what_text(change: WayOut, config: KubeletConfig, containers: int) -> str:
     if change.flags:
         parts += settings_text(change, config)
     if change.amounts:
-        parts += _requests(change, containers, pinned=config.cpu_manager_policy != "none")
+        parts += _requests(change, containers, config)
     if change.pods:
         more = len(change.pods) - MAX_PODS_NAMED
         names = ", ".join(pod.name for pod in change.pods[:MAX_PODS_NAMED])
@@ -226,11 +242,13 @@ def _hardware(flag: str, text: str) -> str:
     return f"have {amount} {name} on {where}"
 
 
-def _requests(change: WayOut, containers: int, *, pinned: bool) -> Iterator[str]:
+def _requests(change: WayOut, containers: int, config: KubeletConfig) -> Iterator[str]:
     """Say what to ask for instead, and what to leave out; who asks for the same of a resource is told together.
 
-    Whole CPUs are cut to whole CPUs, also where `pinned` is false, so that a share of one more might do.
+    Whole CPUs are cut to whole CPUs, also where none are pinned, so that a share of one more might do.
     """
+    pinned = config.cpu_manager_policy != "none"
+    single = pinned and change.cores == 1 and "full-pcpus-only" in options_on(config) and not change.machine
     whose: dict[tuple[str, int, int], list[str]] = {}
     less, left_out = [_in_all(change, keys) for keys in change.together], []
     alone = {key: nano for key, nano in change.amounts.items() if not any(key in keys for keys in change.together)}
@@ -247,9 +265,12 @@ def _requests(change: WayOut, containers: int, *, pinned: bool) -> Iterator[str]
         say = as_asked_text if asked % NANO else readable_text  # 26214Mi (25.6Gi) is no change of 25.6Gi to look at
         other = [f"{say(resource, one)} or " for (name, _), one in change.or_else.items() if name in names]
         whole = " whole" * (resource == CPU and nano < asked and not (pinned or nano % NANO or asked % NANO))
-        now = like_asked(resource, nano, asked) or say(resource, nano)
-        ask = f"{''.join(other[:1])}{now}{whole} {resource}{own}"
-        less.append(f"{most}{ask} instead of {readable_text(resource, asked)}{where}")
+        now, old = like_asked(resource, nano, asked)
+        now, old = now or say(resource, nano), old or readable_text(resource, asked)
+        more = "more: " * (nano > asked and not asked % (change.cores * NANO))
+        ask = f"{more}{''.join(other[:1])}{now}{whole} {resource}{own}"
+        odd = " (a core has 1 thread here)" * (single and resource == CPU and nano // NANO % 2 and not nano % NANO)
+        less.append(f"{most}{ask} instead of {old}{where}{odd}")
     if less:
         yield "ask for " + " and ".join(less)
     if left_out:

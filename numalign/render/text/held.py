@@ -7,8 +7,10 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING
 
-from numalign.model.quantity import NANO
+from numalign.model.quantity import NANO, of_thousandths
+from numalign.model.resources import CPU
 from numalign.render.text.amounts import amount_text, listed, nodes_text, quantity_text, written
+from numalign.render.text.refusal.fit import MILLI_OF_CPU
 from numalign.render.text.refusal.why import in_short
 
 if TYPE_CHECKING:
@@ -54,18 +56,56 @@ def held_by_them(part: Part, refusal: Refusal | None, after: PodResult | None) -
         if held:
             elsewhere = part.staying and all(mask and not mask & goes for each in held for mask, _ in each.places)
             stays = in_short(part.staying[place])[:MAX_SENTENCES] if goes and elsewhere else []
-            yield f"{one.name} holds {held_places(held)}{_asks_too(part, one)}{'; as long as it stays:' * bool(stays)}"
+            asked = _asks_too(part, one, held)
+            yield f"{one.name} holds {held_places(held)}{asked}{'; as long as it stays:' * bool(stays)}"
             yield from stays
-        elif asked := _asks_too(part, one):
+        elif asked := _asks_too(part, one, held):
             yield f"{one.name}{asked.removeprefix(' and')}"
+    more = {
+        name
+        for one in part.held
+        for name, _ in _more(part, one, [each for each in one.amounts if each.resource in names])
+    }
+    if not fit and len(part.held) > 1 and more:
+        yield f"without them {listed(list(_left(part, more)))}"
 
 
-def _asks_too(part: Part, one: Held) -> str:
-    """Say what a pod asks for of what the node as a whole has too little of, where it holds none of its own."""
-    holds = {each.resource for each in one.amounts}
-    asks = [f"{_asks_text(name, nano)} {name}" for name, nano in one.asks if name in part.short and nano]
-    asks = [text for text in asks if text.rpartition(" ")[2] not in holds]
-    return f" and asks for {listed(asks)}" if asks else ""
+def _asks_too(part: Part, one: Held, held: Sequence[HeldAmount]) -> str:
+    """Say what a pod asks for of what the node as a whole has too little of, where it is told to hold less.
+
+    Of one pod alone it is told what that leaves.
+    """
+    holds = {each.resource for each in held}
+    more = _more(part, one, held)
+    if not more:
+        return ""
+    asks = [
+        f"{_in_all(nano)} {name} in all" if name in holds else f"{_asks_text(name, nano)} {name}" for name, nano in more
+    ]
+    left = list(_left(part, {name for name, _ in more}))
+    return f" and asks for {listed(asks)}{f', so that {listed(left)}' * (len(part.held) == 1)}"
+
+
+def _in_all(nano: int) -> str:
+    """Write CPUs as what is held of them is written, with decimals; memory is held to the byte."""
+    return of_thousandths(nano * MILLI_OF_CPU // NANO)
+
+
+def _more(part: Part, one: Held, held: Sequence[HeldAmount]) -> list[tuple[str, int]]:
+    """List what a pod asks for of what the node as a whole has too little of, where it is told to hold less."""
+    holds = {each.resource: each.amount * NANO for each in held}
+    short = {each.resource for each in part.short}
+    return [(name, nano) for name, nano in one.asks if name in short and nano > holds.get(name, 0)]
+
+
+def _left(part: Part, names: Collection[str]) -> Iterator[str]:
+    """Say what the node as a whole has left without pods, of some of what it has too little of with them."""
+    for one in (one for one in part.short if one.resource in names):
+        unit = NANO // MILLI_OF_CPU if one.resource == CPU else NANO
+        gone = sum(nano for each in part.held for name, nano in each.asks if name == one.resource)
+        left = one.capacity - one.used + gone // unit
+        say = of_thousandths if one.resource == CPU else written(one.resource, [left, one.capacity])
+        yield f"{say(left)} of the node's {say(one.capacity)} {one.resource} are left"
 
 
 def _all_together(every: Sequence[Held], names: Collection[str], *, fit: bool) -> Iterator[str]:

@@ -295,7 +295,7 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
             "lifecycle-d-00397",
             2,
             [
-                "memory: 7537Mi asked as reduced by c0: fits one node, which has 7538Mi at most",
+                "memory: 7537Mi asked by c0 after the reduction: fits one node, which has 7538Mi at most",
                 (
                     "not aligned: i0, c0: memory on node 3, CPUs on node 2, xilinx.com/fpga between nodes 2-3, as "
                     "node 3 was chosen for the whole pod, and option align-by-socket takes CPUs of the whole socket"
@@ -382,6 +382,10 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
                 (
                     "why no more (the next whole core makes 2): cpu: the pod's containers together ask for 6 "
                     "(c0 2 + c1 2 + c2 2), and the machine never has more than 5"
+                ),
+                (
+                    "less than a whole CPU counts only against the node as a whole, not against the free CPUs: 4.1 "
+                    "asked, 0 of 5.8 taken by other pods"
                 ),
             ],
             id="a share of a CPU is no smaller number of CPUs",

@@ -267,7 +267,7 @@ from tests.render.text.test_explanation_words import explained, recorded
                 "besides: memory: 15.2Gi asked, 4Gi of the node's 16.0Gi taken by other pods, which leaves 12.0Gi",
                 "1. move 1 pod away: p0; it is NOT aligned then",
                 "- ask for at most 6 cpu instead of 7",
-                "- ask for at most 12257Mi (12Gi) memory instead of 16300M (15.2Gi)",
+                "- ask for at most 12257Mi memory instead of 16300M (15545Mi)",
             ],
             id="cuts stand beside a pod to move, with what else is too much",
         ),
@@ -404,10 +404,83 @@ from tests.render.text.test_explanation_words import explained, recorded
             id="what init containers leave does not count as whole cores, also where cores have one thread",
         ),
         pytest.param(
+            "e2e-d-02042",
+            4,
+            ["why: p2 holds 4 cpu on node 3 and asks for 4.5 cpu in all, so that 7 of the node's 30 cpu are left"],
+            id="a pod to move frees more of the node than it holds",
+        ),
+        pytest.param(
+            "e2e-d-01907",
+            6,
+            [
+                "why: p0 holds 3 example.com/notopo and asks for 11 cpu",
+                "p3 holds 1 example.com/notopo and asks for 2 cpu",
+                "without them 14 of the node's 14 cpu are left",
+            ],
+            id="pods to move free what the node as a whole lacks, too",
+        ),
+        pytest.param(
+            "e2e-d-01068",
+            2,
+            [
+                f"{change}; aligned or not, nobody knows then, as 1 of the 3 xilinx.com/fpga has no known NUMA node, "
+                "and the pod may get that one"
+                for change in (
+                    "1. ask for 4 cpu instead of 3",
+                    "2. turn option full-pcpus-only off (--cpu-manager-policy-options)",
+                    "3. ask for 2 cpu instead of 3",
+                )
+            ],
+            id="how many devices have no known node is told where others have one",
+        ),
+        pytest.param(
+            "e2e-d-02489",
+            2,
+            ["- ask for at most 11251Mi memory instead of 11264Mi (11Gi) in container c1"],
+            id="an amount is not written, rounded, as what it is instead of",
+        ),
+        pytest.param(
+            "e2e-d-00882",
+            6,
+            ["why (the next whole core makes 8): 7 are free, but full-pcpus-only gives out whole cores of 2 threads"],
+            id="fewer CPUs than are free are told why",
+        ),
+        pytest.param(
+            "lifecycle-d-00153",
+            5,
+            ["2. ask for more: 15 cpu instead of 4 in container c0 (a core has 1 thread here); it is NOT aligned then"],
+            id="to ask for more is said, and that an odd number is whole cores",
+        ),
+        pytest.param(
+            "e2e-d-01120",
+            2,
+            [
+                f"{why}: hugepages-1Gi: with 1Gi in c1 still 3Gi (c0 2Gi + c1 1Gi), and the machine never has more "
+                "than 2Gi"
+                for why in ("why", "why not even 1Gi")
+            ],
+            id="a sum that is still too much names what is reduced in it",
+        ),
+        pytest.param(
+            "e2e-d-02227",
+            5,
+            [
+                "cpu: 1 asked, but full-pcpus-only gives out whole cores of 2 threads: ask for 2",
+                (
+                    "besides, container c1: cpu: 3 asked, but full-pcpus-only gives out whole cores of 2 threads: ask "
+                    "for 2 or 4"
+                ),
+            ],
+            id="what is told of another container besides is not told twice",
+        ),
+        pytest.param(
             "e2e-d-02763",
             4,
             [
-                "why: p1 holds 1 nvidia.com/gpu and 1842Mi memory on node 0 and asks for 10 cpu",
+                (
+                    "why: p1 holds 1 nvidia.com/gpu and 1842Mi memory on node 0 and asks for 10 cpu, so that 12 of the "
+                    "node's 14 cpu are left"
+                ),
                 "- ask for at most 718Mi memory instead of 858M (818Mi) in container s0",
             ],
             id="a pod to move gives back what the node as a whole lacks, too; M is told in Mi",

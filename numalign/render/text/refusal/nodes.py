@@ -50,7 +50,10 @@ def asked_text(row: Row, around: Circumstances) -> str:
     if split is not None:
         each = " + ".join(f"{name} {say(amount)}" for name, amount in split.parts)
         parts = f" by {split.parts[0][0]}" if len(split.parts) == 1 else f" ({each})"
-    return f"{row.resource}: {say(row.requested)} asked{' as reduced' * (row.resource in around.reduced)}{parts}"
+    reduced = row.resource in around.reduced
+    if reduced and parts.startswith(" by "):
+        return f"{row.resource}: {say(row.requested)} asked{parts} after the reduction"
+    return f"{row.resource}: {say(row.requested)} asked{' as reduced' * reduced}{parts}"
 
 
 def told_with(one: Sum, row: Row) -> bool:

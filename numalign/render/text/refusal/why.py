@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 def why(refusal: Refusal, besides: Iterable[Refusal] = ()) -> Iterator[str]:
     """Say why, a sentence a line; last what else refuses the pod, whatever is done about that."""
-    now = list(_why(refusal))
+    besides = list(besides)
+    now = [_without_the_same(one) if _told_besides(refusal, besides) else one for one in _why(refusal)]
     yield from now
     others = [(refusal.mended, "once that is corrected"), (refusal.empty, "even on an empty machine")]
     for other, when in (*others, *((one, "besides") for one in besides)):
@@ -38,6 +39,17 @@ def why(refusal: Refusal, besides: Iterable[Refusal] = ()) -> Iterator[str]:
             new = [text for text in new if text not in again]
             yield from (f"{when}{at}: {text}" for text in new)
             now += new
+
+
+def _told_besides(refusal: Refusal, besides: Iterable[Refusal]) -> bool:
+    """Tell whether it is told besides of all other containers that they ask for no whole number of cores."""
+    cores = refusal.around.cores
+    return cores is not None and {name for name, _ in cores.others} <= {one.at for one in besides if one.around.cores}
+
+
+def _without_the_same(sentence: str) -> str:
+    """Leave out of which other containers the same goes, where that is told of each besides."""
+    return re.sub(r"; the same goes for .*", "", sentence)
 
 
 def _as_now(sentence: str) -> str:
