@@ -44,6 +44,19 @@ class Part(NamedTuple):
     """Ids of devices; empty: CPUs or memory."""
 
 
+class Nearby(NamedTuple):
+    """Devices that count as where the container's CPUs are, though their nodes with CPUs, if any, are others."""
+
+    resource: str
+    nodes: int
+    """The mask of the NUMA nodes they lie on."""
+    ids: tuple[str, ...]
+    without_cpus: int
+    """The mask of those of these nodes that have no CPUs."""
+    nearest: int
+    """The mask of the nodes with CPUs that are nearest to those without."""
+
+
 class TooLarge(NamedTuple):
     """Memory that nobody pins and that the container's nodes do not have."""
 
@@ -80,6 +93,8 @@ class Alignment(NamedTuple):
     """Device resources it asked for that the machine does not have."""
     between: Mapping[str, int] = MappingProxyType({})
     """Device resource -> mask of the nodes between which some of its devices lie."""
+    nearby: tuple[Nearby, ...] = ()
+    """Devices on nodes without CPUs that count as where the container's CPUs are, as these are the nearest."""
 
     @property
     def aligned(self) -> bool | None:
@@ -102,6 +117,7 @@ def alignment(node: Node, held: Holding, asked: ContainerDemand) -> Alignment:
     placed = _Placed(node, held, dict(asked.memory or ()))
     found = Alignment("none", placed.places, placed.nodes, placed.least, missing=held.missing, unknown=placed.unknown)
     found = found._replace(between=placed.between) if placed.between else found
+    found = found._replace(nearby=placed.nearby) if placed.nearby else found
     found = found._replace(least_with_reserved=_with_reserved(node, held.cpus or 0, placed.least))
     if held.missing:
         found = found._replace(verdict="incomplete")
@@ -136,6 +152,7 @@ class _Placed:
         self.between: dict[str, int] = {}
         self.nodes = 0
         self.least = 0
+        self.nearby: tuple[Nearby, ...] = ()
         self._remote: list[Part] = []
         self._unknown: list[Part] = []
         self._cpus = self._place_cpus(held.cpus or 0)
@@ -176,6 +193,7 @@ class _Placed:
         own = [device for position, device in enumerate(resource.devices) if members >> position & 1]
         wide: list[tuple[str, int]] = []
         remote: dict[int, list[str]] = {}
+        nearby: dict[int, list[str]] = {}
         unknown: list[str] = []
         for device_id, device in zip(ids, own, strict=True):
             nodes = self._nodes_of(device)
@@ -188,14 +206,21 @@ class _Placed:
                 wide.append((device_id, there))
             else:
                 self._take(name, there, near, 0)
-            if self._cpus and not near & self._cpus:
-                remote.setdefault(there, []).append(device_id)
+            if self._cpus and not there & self._cpus:
+                (nearby if near & self._cpus else remote).setdefault(there, []).append(device_id)
         self._place_wide(name, wide)
         if len(unknown) < len(own):
             self.least = max(self.least, self._device_width(resource, members.bit_count()))
         self._remote += [Part(name, nodes, tuple(found)) for nodes, found in remote.items()]
+        self.nearby += tuple(self._near_by(name, nodes, tuple(found)) for nodes, found in nearby.items())
         if unknown:
             self._unknown.append(Part(name, 0, tuple(unknown)))
+
+    def _near_by(self, name: str, nodes: int, found: tuple[str, ...]) -> Nearby:
+        """Tell by which nodes without CPUs devices count as where the container's CPUs are."""
+        bare = [numa for numa, near in self.near.items() if nodes >> numa & 1 and near & self._cpus]
+        nearest = reduce(or_, (self.near[numa] for numa in bare))
+        return Nearby(name, nodes, found, sum(1 << numa for numa in bare), nearest)
 
     def _nodes_of(self, device: Device) -> list[int]:
         """List the nodes of a device: as its plugin tells, else as /sys does; a kubelet never learns the latter."""

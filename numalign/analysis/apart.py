@@ -17,6 +17,7 @@ from numalign.values import NamedTuple
 if TYPE_CHECKING:
     from numalign.analysis.alignment import Alignment
     from numalign.kubelet.admission import Outcome
+    from numalign.kubelet.device.state import Resource
     from numalign.kubelet.node import Decision
 
 MAX_SETS_TRIED = 2000
@@ -66,6 +67,8 @@ class Apart(NamedTuple):
     """CPUs came from outside of them by the option `align-by-socket`."""
     outside: tuple[str, ...] = ()
     """Resources that came from outside of them, since there was too little."""
+    first: tuple[Tied, ...] = ()
+    """What it has of init containers from outside of them, as that is handed out first."""
     why: Chosen = Chosen()
     unused: tuple[Tied, ...] = ()
     """What init containers left to it, none of which it has."""
@@ -84,10 +87,23 @@ def apart(outcome: Outcome, container: str, judged: Alignment) -> Apart:
     outside = (name for name in elsewhere if not (by_socket and name == CPU))
     short = tuple(name for name in outside if not _left(outcome, container, name, nodes))
     decision = next((one for one in outcome.result.decisions if one.container in (None, container)), None)
+    first = tuple(one for one in _first(outcome, container, judged, nodes) if one.resource not in short)
     wider = decision is not None and nodes.bit_count() > judged.least
     why = _why(outcome, decision, judged.least) if decision is not None and wider else Chosen()
     unused = tuple(_unused(outcome, decision, judged)) if decision is not None and decision.container else ()
-    return found._replace(by_socket=by_socket, outside=short, why=why, unused=unused)
+    return found._replace(by_socket=by_socket, outside=short, first=first, why=why, unused=unused)
+
+
+def _first(outcome: Outcome, container: str, judged: Alignment, nodes: int) -> Iterator[Tied]:
+    """List devices outside of the chosen nodes that init containers left: these are handed out before all others."""
+    held = outcome.after.device.holdings.get(outcome.demand.uid, {})
+    inits = [one.name for one in outcome.demand.containers if one.kind == "init" and one.name != container]
+    for part in judged.remote:
+        if part.ids and not part.nodes & nodes:
+            mine = held[container][part.resource]
+            left = tuple(name for name in inits if held.get(name, {}).get(part.resource, 0) & mine)
+            if left:
+                yield Tied(part.resource, part.nodes, left)
 
 
 def _unused(outcome: Outcome, decision: Decision, judged: Alignment) -> Iterator[Tied]:
@@ -103,17 +119,25 @@ def _off(outcome: Outcome, container: str, name: str, nodes: int) -> bool:
     resource = outcome.before.node.device.resources.get(name)
     if resource is None:
         return True
-    there = sum(resource.on_node[numa] for numa in ids(nodes) if numa < len(resource.on_node))
-    there |= sum(bit for bit, span in resource.spanning if span & nodes)
     members = outcome.after.device.holdings[outcome.demand.uid][container][name]
-    return bool(members & ~there & ~resource.no_topology & ~resource.nowhere)
+    return bool(members & ~_devices_on(resource, nodes) & ~resource.no_topology & ~resource.nowhere)
+
+
+def _devices_on(resource: Resource, nodes: int) -> int:
+    """Return the devices that lie on some nodes, also those that lie on others, too."""
+    there = sum(resource.on_node[numa] for numa in ids(nodes) if numa < len(resource.on_node))
+    return there | sum(bit for bit, span in resource.spanning if span & nodes)
 
 
 def _left(outcome: Outcome, container: str, name: str, nodes: int) -> bool:
-    """Tell whether nodes could have given a container all of a resource, so much do they have even after it."""
+    """Tell whether nodes could have given a container all of a resource: it has it there, or it is left even after."""
     asked = next(one for one in outcome.demand.containers if one.name == container)
     amount = {CPU: asked.cpus, **dict(asked.memory or ()), **dict(asked.devices)}.get(name, 0)
-    return sum(available(outcome.before.node, outcome.after, name, numa)[0] for numa in ids(nodes)) >= amount
+    resource, had = outcome.before.node.device.resources.get(name), 0
+    if resource is not None:
+        members = outcome.after.device.holdings[outcome.demand.uid][container][name]
+        had = (members & _devices_on(resource, nodes)).bit_count()
+    return had + sum(available(outcome.before.node, outcome.after, name, numa)[0] for numa in ids(nodes)) >= amount
 
 
 def _why(outcome: Outcome, decision: Decision, least: int) -> Chosen:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from numalign.analysis import worst
 from numalign.analysis.alignment import (
     Alignment,
+    Nearby,
     Part,
     aligned,
     alignment,
@@ -229,6 +230,24 @@ class TestNodesWithoutCPUs:
         found = judged(outcome(NONE, pod("p", 2, gpu=1), *before, on=self.machine(*rows)))
         assert found.verdict == verdict
         assert found.places[GPU] == 0b100
+
+    @pytest.mark.parametrize(
+        ("rows", "before", "expected"),
+        [
+            (NEAR_ONE, (), ()),
+            (NEAR_ONE, (WHOLE,), (Nearby(GPU, 0b100, ("a",), 0b100, 0b10),)),
+            (NEAR_BOTH, (), (Nearby(GPU, 0b100, ("a",), 0b100, 0b11),)),
+        ],
+        ids=["remote", "beside one", "beside both"],
+    )
+    def test_what_counts_as_elsewhere_than_it_lies_is_told(
+        self, rows: tuple[tuple[int, ...], ...], before: tuple[Pod, ...], expected: tuple[Nearby, ...]
+    ) -> None:
+        assert judged(outcome(NONE, pod("p", 2, gpu=1), *before, on=self.machine(*rows))).nearby == expected
+
+    def test_a_device_on_a_node_with_cpus_of_its_own_is_not_told(self) -> None:
+        found = judged(outcome(NONE, pod("p", 2, gpu=1), on=self.machine(*self.NEAR_BOTH, device=0)))
+        assert (found.verdict, found.nearby) == ("aligned", ())
 
     def test_memory_there_is_always_remote(self) -> None:
         settings = config("none", **STATIC)

@@ -10,6 +10,7 @@ from numalign.model.cpuset import format_set, ids
 from numalign.render.json import Data, head, warnings
 
 if TYPE_CHECKING:
+    from numalign.analysis.alignment import Nearby
     from numalign.analysis.holding import Holding
     from numalign.errors import Notice
     from numalign.kubelet.config import KubeletConfig
@@ -132,6 +133,17 @@ def alignment_json(container: ContainerResult, qos: QoS) -> Data:
         ],
         "unknown": [{"resource": part.resource, "ids": list(part.ids)} for part in judged.unknown],
         "missing": list(judged.missing),
+        **({"nearby": list(map(_nearby_json, judged.nearby))} if judged.nearby else {}),
+    }
+
+
+def _nearby_json(part: Nearby) -> Data:
+    return {
+        "resource": part.resource,
+        "ids": list(part.ids),
+        "numaNodes": list(ids(part.nodes)),
+        "withoutCPUs": list(ids(part.without_cpus)),
+        "nearest": list(ids(part.nearest)),
     }
 
 

@@ -9,7 +9,7 @@ from numalign.kubelet.releases.release import version_text
 from numalign.kubelet.releases.table import is_history
 from numalign.model.cpuset import format_set
 from numalign.render.page.document import NOTHING, Cell, Document, Line, Styled, Table
-from numalign.render.text.alignment import bus_lines, ids_text, reasons
+from numalign.render.text.alignment import bus_lines, ids_text, near_lines, reasons
 from numalign.render.text.amounts import bytes_text, nodes_text
 from numalign.render.text.drawing import draw
 from numalign.render.text.verdict import verdict_cell
@@ -41,8 +41,9 @@ def admit_document(result: AdmitResult, origin: str) -> Document:
     ]
     apart = list(reasons(pods))
     close = list(bus_lines(pods))
-    if apart or close:
-        document += [Line(), *(Line(text, "warn") for text in apart), *close]
+    near = list(near_lines(pods))
+    if apart or close or near:
+        document += [Line(), *(Line(text, "warn") for text in apart), *map(Line, near), *close]
     for group in result.refusals:
         document += [Line(), *refusal_document(group)]
     if result.claims is not None:

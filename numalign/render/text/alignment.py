@@ -12,8 +12,8 @@ from numalign.render.text.amounts import amount_text, listed, nodes_text
 
 if TYPE_CHECKING:
     from numalign.analysis import Verdict
-    from numalign.analysis.alignment import Alignment, Part, TooLarge
-    from numalign.analysis.apart import Apart, Chosen, Wanted
+    from numalign.analysis.alignment import Alignment, Nearby, Part, TooLarge
+    from numalign.analysis.apart import Apart, Chosen, Tied, Wanted
     from numalign.analysis.floating import Cause, Lack
     from numalign.model.pod import QoS
     from numalign.render.page.document import Line
@@ -44,6 +44,14 @@ def reasons(pods: Iterable[PodResult]) -> Iterator[str]:
     for reason, names in told.items():
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
         yield f"{names[0]}{more}: {reason}"
+
+
+def near_lines(pods: Iterable[PodResult]) -> Iterator[str]:
+    """Say of devices of aligned containers where they lie, if there are no CPUs."""
+    for pod in pods:
+        for one in pod.containers:
+            who = pod.name if len(pod.containers) == 1 else f"{pod.name}/{one.name}"
+            yield from (f"{who}: {text}" for text in (nearby_texts(one.alignment) if one.aligned else ()))
 
 
 def bus_lines(pods: Iterable[PodResult]) -> Iterator[Line]:
@@ -78,9 +86,15 @@ def bus_text(container: ContainerResult) -> str:
     return "; ".join(texts)
 
 
-def reason_of(container: ContainerResult, qos: QoS) -> str:
-    """Say in words why a container is not aligned; empty: it is, or has nothing to align."""
-    judged, because = container.alignment, apart_text(container)
+def reason_of(container: ContainerResult, qos: QoS, newcomers: Sequence[str] = ()) -> str:
+    """Say in words why a container is not aligned; empty: it is, or has nothing to align.
+
+    Args:
+        container: what it got.
+        qos: the pod's class.
+        newcomers: pods that are not there today, and that hold something when the container gets it.
+    """
+    judged, because = container.alignment, apart_text(container, newcomers)
     parts = []
     if judged.missing:
         parts.append(f"without {', '.join(judged.missing)}, which this machine does not have")
@@ -93,7 +107,7 @@ def reason_of(container: ContainerResult, qos: QoS) -> str:
     elif judged.too_large:
         parts.append(_too_large(judged.too_large, judged.nodes))
     elif judged.remote:
-        parts.append(f"{', '.join([*_remote(container), *_placed(judged, _not_remote(judged))])}{because}")
+        parts.append(f"{', '.join([*_remote(container), *_with_cpus(container)])}{because}")
     elif judged.verdict == "spread":
         if judged.least_with_reserved:
             enough = f"though {_nodes(judged.least)} would do by the kubelet's count, which includes reserved CPUs"
@@ -104,28 +118,68 @@ def reason_of(container: ContainerResult, qos: QoS) -> str:
         parts.append(f"nobody knows the NUMA node of {', '.join(map(part_text, judged.unknown))}")
     if parts and because:
         parts += _unused(container.apart) if container.apart else ()
-    return "; ".join(parts)
+    if parts:
+        parts += map(_nearest_text, judged.nearby) if judged.remote else nearby_texts(judged)
+    return "; ".join(dict.fromkeys(parts))
+
+
+def nearby_texts(judged: Alignment) -> Iterator[str]:
+    """Say of devices on nodes without CPUs where they lie, and as where they count."""
+    for one in judged.nearby:
+        lie = "lies" if len(one.ids) == 1 else "lie"
+        yield f"{part_text(one)} {lie} {_where(one.nodes)}; {_nearest_text(one)}"
+
+
+def _nearest_text(one: Nearby) -> str:
+    bare, nearest = one.without_cpus, one.nearest
+    has, are = "has" if _one(bare) else "have", "is" if _one(nearest) else "are"
+    return f"{nodes_text(bare)} {has} no CPUs, the nearest with CPUs {are} {nodes_text(nearest)}"
+
+
+def _where(nodes: int) -> str:
+    """Say where a device lies: on a node, or between several."""
+    return f"{'on' if _one(nodes) else 'between'} {nodes_text(nodes)}"
 
 
 def _remote(container: ContainerResult) -> Iterator[str]:
     """Name what lies elsewhere, node by node; of memory all nodes that hold it, those of the CPUs too."""
+    there: dict[str, list[str]] = {}
+    for part in _off(container.alignment):
+        where = _where(part.nodes)
+        if not part.ids:
+            where = f"on {nodes_text(container.alignment.places.get(part.resource, part.nodes))}"
+        there.setdefault(where, []).append(_some_text(container, part.resource, part.ids))
+    for where, names in there.items():
+        yield f"{listed(names)} {where}"
+
+
+def _off(judged: Alignment) -> list[Part | Nearby]:
+    """List what is not on the nodes of the CPUs, whether it counts as there or not."""
+    return [*judged.remote, *judged.nearby]
+
+
+def _some_text(container: ContainerResult, resource: str, some: Sequence[str]) -> str:
+    """Name some of its devices, or memory; how many of all, where there are more."""
+    every = len(container.devices.get(resource, ()))
+    of = f" ({len(some)} of its {every})" if 0 < len(some) < every else ""
+    return f"{_ids_of(resource, some)}{of}"
+
+
+def _with_cpus(container: ContainerResult) -> Iterator[str]:
+    """Name what lies where the CPUs do, these first; of a device resource that is split the rest."""
+    judged = container.alignment
+    off = _off(judged)
+    apart = {one.resource for one in off}
     there: dict[int, list[str]] = {}
-    for part in container.alignment.remote:
-        nodes = part.nodes if part.ids else container.alignment.places.get(part.resource, part.nodes)
-        every = len(container.devices.get(part.resource, ()))
-        some = f" ({len(part.ids)} of its {every})" if 0 < len(part.ids) < every else ""
-        there.setdefault(nodes, []).append(f"{part_text(part)}{some}")
-    for nodes, names in there.items():
-        yield f"{listed(names)} on {nodes_text(nodes)}"
+    for name, ids in container.devices.items():
+        gone = {one for part in [*off, *judged.unknown] if part.resource == name for one in part.ids}
+        rest = [one for one in ids if one not in gone]
+        if name in apart and rest:
+            there.setdefault(judged.places[name] & judged.places[CPU], []).append(_some_text(container, name, rest))
+    yield from _placed(judged, [CPU, *(name for name in judged.places if name not in {CPU, *apart})], there)
 
 
-def _not_remote(judged: Alignment) -> list[str]:
-    """List what lies where the CPUs do, these first."""
-    remote = {CPU, *(part.resource for part in judged.remote)}
-    return [CPU, *(name for name in judged.places if name not in remote)]
-
-
-def apart_text(container: ContainerResult) -> str:
+def apart_text(container: ContainerResult, newcomers: Sequence[str] = ()) -> str:
     """Go on about a container that is spread: which nodes were chosen for it, and why; empty: that is not known."""
     found = container.apart
     if found is None:
@@ -139,10 +193,26 @@ def apart_text(container: ContainerResult) -> str:
     text = f", as {nodes_text(found.nodes)} {'were' if several else 'was'} chosen{whom}{large}{f' ({why})' * bool(why)}"
     if found.outside:
         text += f" and {'have' if several else 'has'} too little {listed(found.outside)} free"
+        text += f" once {few_of(newcomers, MAX_IDS_NAMED)} {'is' if len(newcomers) == 1 else 'are'} there" * bool(
+            newcomers
+        )
+    elif found.first:
+        text = f"{text.removesuffix(',')}, and {'; '.join(_first(found.first))}"
     if found.by_socket:
         return f"{text.removesuffix(',')}, and option align-by-socket takes CPUs of the whole socket"
-    inside = several and container.alignment.remote and not found.outside
+    inside = several and container.alignment.remote and not (found.outside or found.first)
     return f"{text} and each resource may come from any of them" if inside else text.removesuffix(",")
+
+
+def _first(every: Sequence[Tied]) -> Iterator[str]:
+    """Say what comes from elsewhere, as init containers left it there."""
+    there: dict[tuple[str, ...], dict[str, int]] = {}
+    for one in every:
+        nodes = there.setdefault(one.containers, {})
+        nodes[one.resource] = nodes.get(one.resource, 0) | one.nodes
+    for containers, places in there.items():
+        what = listed([f"{name} on {nodes_text(nodes)}" for name, nodes in places.items()])
+        yield f"what {listed(containers)} left of {what} is handed out first"
 
 
 def _unused(found: Apart) -> Iterator[str]:
@@ -177,13 +247,21 @@ def _amounts(every: Sequence[Wanted]) -> str:
     return listed([f"{amount_text(one.resource, one.requested)} {one.resource}" for one in every])
 
 
-def _placed(judged: Alignment, resources: Iterable[str]) -> Iterator[str]:
-    """Name what has a place, node by node: `CPUs and nvidia.com/gpu on node 0`; of a device all nodes it is of."""
+def _placed(judged: Alignment, resources: Iterable[str], rest: Mapping[int, Sequence[str]] = {}) -> Iterator[str]:
+    """Name what has a place, node by node: `CPUs and nvidia.com/gpu on node 0`; of a device all nodes it is of.
+
+    Args:
+        judged: where all of it is.
+        resources: of which to tell.
+        rest: mask of nodes -> what else is on them, in words.
+    """
     there: dict[tuple[str, int], list[str]] = {}
     for resource in resources:
         nodes, between = judged.places[resource], judged.between.get(resource, 0)
         where = ("between", between) if between and not nodes & ~between else ("on", nodes)
         there.setdefault(where, []).append("CPUs" if resource == CPU else resource)
+    for nodes, texts in rest.items():
+        there.setdefault(("on", nodes), []).extend(texts)
     for (word, nodes), names in there.items():
         yield f"{listed(names)} {word} {nodes_text(nodes)}"
 
@@ -246,11 +324,15 @@ def _nodes(count: int) -> str:
     return f"{count} node{'s' * (count != 1)}"
 
 
-def part_text(part: Part) -> str:
+def part_text(part: Part | Nearby) -> str:
     """Name devices or memory: `nvidia.com/gpu gpu4–7`, `nvidia.com/gpu gpu0 and gpu1`, `memory`."""
-    if len(part.ids) == 2:
-        return f"{part.resource} {listed(part.ids)}"
-    return f"{part.resource} {ids_text(part.ids)}" if part.ids else part.resource
+    return _ids_of(part.resource, part.ids)
+
+
+def _ids_of(resource: str, some: Sequence[str]) -> str:
+    if len(some) == 2:
+        return f"{resource} {listed(some)}"
+    return f"{resource} {ids_text(some)}" if some else resource
 
 
 def ids_text(ids: Sequence[str], most: int = MAX_IDS_NAMED) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from numalign.model.quantity import NANO, of_thousandths, with_decimals
 from numalign.model.resources import CPU, is_memory
-from numalign.render.text.alignment import aligned_where, reason_of
+from numalign.render.text.alignment import aligned_where, nearby_texts, reason_of
 from numalign.render.text.amounts import amount_text, listed, nodes_text, quantity_text, readable_text
 from numalign.render.text.held import held_by_them, room
 from numalign.render.text.refusal.fit import MILLI_OF_CPU, taken_text
@@ -189,9 +189,10 @@ def unaligned(change: WayOut, after: PodResult | None) -> Iterator[str]:
     if change.aligned is not False or after is None:
         return
     told: dict[str, list[ContainerResult]] = {}
+    newcomers = [one.name for one in change.anew.newcomers] if change.anew else []
     for container in after.containers:
         if container.alignment.aligned is False:
-            told.setdefault(reason_of(container, after.qos), []).append(container)
+            told.setdefault(reason_of(container, after.qos, newcomers), []).append(container)
     for reason, containers in told.items():
         who = f"{', '.join(one.name for one in containers)}: " if len(after.containers) > 1 else ""
         yield f"{'' if all(map(only_shares, containers)) else 'not aligned: '}{who}{reason}"
@@ -210,6 +211,16 @@ def aligned_too(change: WayOut, after: PodResult | None) -> Iterator[str]:
     there = [f"{one.name} on {aligned_where(one.alignment)}" for one in after.containers if one.aligned]
     if there:
         yield f"aligned: {', '.join(there)}"
+
+
+def beside_the_cpus(change: WayOut, after: PodResult | None) -> Iterator[str]:
+    """Say of devices that count as aligned where they lie, if there are no CPUs."""
+    if change.machine or after is None:
+        return
+    several = len(after.containers) > 1
+    for one in after.containers:
+        if one.aligned:
+            yield from (f"{one.name}: {text}" if several else text for text in nearby_texts(one.alignment))
 
 
 def next_in_the_way(told: ExplainedPod) -> Iterator[str]:

@@ -19,7 +19,7 @@ from numalign.render.text.amounts import (
     quantity_text,
     readable_text,
 )
-from numalign.render.text.because import aligned_too, because, only_shares, unaligned
+from numalign.render.text.because import aligned_too, because, beside_the_cpus, only_shares, unaligned
 from numalign.render.text.settings import admitted_anew, for_the_whole_node, settings_text
 from numalign.render.text.steps import Step, grouped
 from numalign.values import NamedTuple
@@ -128,7 +128,7 @@ def _change(
         yield Line(f"     {text}")
     for text in unaligned(change, after):
         yield Line(f"     {text}", "warn")
-    for text in aligned_too(change, after):
+    for text in (*aligned_too(change, after), *beside_the_cpus(change, after)):
         yield Line(f"     {text}")
 
 

@@ -9,7 +9,7 @@ from numalign.errors import CrashError
 from numalign.model.resources import CPU
 from numalign.render.page.document import Cell, Document, Line, Table
 from numalign.render.text.admit import header, machine_line
-from numalign.render.text.alignment import cause_text, least_text, reason_of
+from numalign.render.text.alignment import cause_text, least_text, nearby_texts, reason_of
 from numalign.render.text.amounts import nodes_text
 from numalign.render.text.because import next_in_the_way
 from numalign.render.text.changes import Advice, changes_lines
@@ -207,7 +207,8 @@ def _judgement(container: ContainerResult, placement: Placement, qos: QoS) -> Li
         return Line(f"  {name}: nothing to align")
     far = _distance(placement)
     if judged.verdict == "aligned":
-        return Line(f"  {name}: aligned: yes, {nodes_text(judged.nodes)}{far}", "good")
+        near = "".join(f"; {text}" for text in nearby_texts(judged))
+        return Line(f"  {name}: aligned: yes, {nodes_text(judged.nodes)}{far}{near}", "good")
     would_do = f"; {least_text(judged)}" * bool(judged.remote)
     return Line(f"  {name}: {VERDICT_WORDS[judged.verdict]}: {reason_of(container, qos)}{far}{would_do}", "warn")
 

@@ -530,8 +530,8 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
             [
                 (
                     "not aligned: c0: memory, amd.com/gpu gpu0–2 (3 of its 6) and intel.com/sriov sriov2 on node 0, "
-                    "CPUs on node 1, as node 0 was chosen and has too little cpu and amd.com/gpu free; what i0 left of "
-                    "memory on node 1 is not used, as that node was not chosen"
+                    "CPUs and amd.com/gpu gpu3–5 (3 of its 6) on node 1, as node 0 was chosen and has too little cpu "
+                    "and amd.com/gpu free; what i0 left of memory on node 1 is not used, as that node was not chosen"
                 ),
                 "aligned: i0 on node 1",
             ],

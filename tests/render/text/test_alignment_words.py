@@ -1,0 +1,87 @@
+"""Where what a container got lies, in words: each of its pieces, and why those that are elsewhere are."""
+
+from __future__ import annotations
+
+import pytest
+
+from numalign.kubelet.setup import Setup
+from numalign.model.machine import Device, NUMANode
+from numalign.render.json.admit import alignment_json
+from numalign.render.page.document import Line
+from numalign.render.text.admit import admit_document
+from numalign.tasks.admit import admit
+from tests.analysis.support import GPU, config, machine, pod
+from tests.render.text.test_explanation_words import recorded
+
+FIGURE = machine("figure-1")
+CLOSER = [(10, 20, 30), (20, 10, 40), (30, 40, 10)]
+THIRD = FIGURE._replace(
+    numa_nodes=tuple(
+        node._replace(distances=row)
+        for node, row in zip((*FIGURE.numa_nodes, NUMANode(2, 0, 8 << 30)), CLOSER, strict=True)
+    ),
+    devices={GPU: (Device("a", (2,)),)},
+)
+"""Node 2 has no CPUs and one GPU; node 0 is the nearest with CPUs."""
+
+
+@pytest.mark.parametrize(
+    ("name", "step", "expected"),
+    [
+        pytest.param(
+            "e2e-d-01049",
+            5,
+            [
+                (
+                    "not aligned: c0: intel.com/sriov sriov1 (1 of its 4) on node 1, intel.com/sriov sriov2 (1 of "
+                    "its 4) between nodes 1-2, CPUs, hugepages-1Gi, memory and intel.com/sriov sriov0 and sriov3 (2 "
+                    "of its 4) on node 0, as policy none chooses no nodes; node 2 has no CPUs, the nearest with CPUs "
+                    "are nodes 0-1"
+                ),
+                (
+                    "c0: intel.com/sriov sriov2 lies between nodes 1-2; node 2 has no CPUs, the nearest with CPUs are "
+                    "nodes 0-1"
+                ),
+            ],
+            id="a device by a node without CPUs: apart, and as aligned",
+        ),
+        pytest.param(
+            "lifecycle-d-00359",
+            2,
+            [
+                (
+                    "not aligned: c0: memory on nodes 2-3, amd.com/gpu gpu4 and gpu5 (2 of its 8) on node 1, "
+                    "amd.com/gpu gpu8–11 (4 of its 8) on node 2, CPUs and amd.com/gpu gpu12 and gpu13 (2 of its 8) "
+                    "on node 3, as nodes 2-3 were chosen, and what i1 left of amd.com/gpu on node 1 is handed out "
+                    "first; what i0 and i1 left of cpu and memory on node 1 is not used, as that node was not chosen"
+                )
+            ],
+            id="devices that an init container left come first, though there is enough on the chosen nodes",
+        ),
+        pytest.param(
+            "e2e-d-02120",
+            8,
+            [
+                (
+                    "not aligned: i0: memory on nodes 0-1, CPUs on nodes 1-2, as nodes 0-1 were chosen for the whole "
+                    "pod (no node alone had 8 cpu free) and have too little cpu free once p5 is there"
+                )
+            ],
+            id="what is too little only for a pod that is admitted besides says so",
+        ),
+    ],
+)
+def test_each_piece_has_its_place_and_its_cause(name: str, step: int, expected: list[str]) -> None:
+    text = recorded(name, step)
+    assert [line for line in dict.fromkeys(text) if line in expected] == expected, "\n".join(text)
+
+
+def test_admit_says_of_a_device_by_a_node_without_cpus_where_it_counts() -> None:
+    result = admit(Setup(THIRD, config("none"), "ideal"), [pod("p", 2, gpu=1)])
+    text = [line.text for line in admit_document(result, "") if isinstance(line, Line)]
+    said = f"{GPU} a lies on node 2; node 2 has no CPUs, the nearest with CPUs is node 0"
+    assert f"p: {said}" in text
+    [container] = result.pods[0].containers
+    data = alignment_json(container, result.pods[0].qos)
+    assert (data["verdict"], data["reason"]) == ("aligned", None)
+    assert data["nearby"] == [{"resource": GPU, "ids": ["a"], "numaNodes": [2], "withoutCPUs": [2], "nearest": [0]}]
