@@ -122,11 +122,10 @@ class ArchiveTree:
         while path:
             path, _, name = path.rpartition("/")
             siblings = self._folders.get(path)
-            if siblings is None:
-                siblings = self._folders[path] = set()
-            elif name in siblings:
+            if siblings is not None:  # then it is in the folder above it already
+                siblings.add(name)
                 break
-            siblings.add(name)
+            self._folders[path] = {name}
 
     def _parts(self, member: Member) -> list[str]:
         """Split a member's path; nothing that is outside, too deep or no data of a machine gets through."""

@@ -165,7 +165,7 @@ class TarReader:
         if kind == "file" and name.endswith(b"/") and flag in (b"\0", b"0"):
             kind = "folder"  # as the oldest archives write it
         if target is None:
-            target = text(block[157:257])
+            target = text(block[157:257]) if block[157] else b""
         if pax:
             name, target = pax.get(b"path", name), pax.get(b"linkpath", target)
             if len(name) > MAX_NAME or len(target) > MAX_NAME or b"\0" in name + target:

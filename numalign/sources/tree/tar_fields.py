@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 MAX_DIGITS: Final = 20
@@ -34,6 +35,7 @@ def sum_is_right(block: bytes) -> bool:
     return (told - total + signed) % _ADLER == 0
 
 
+@lru_cache(maxsize=1024)  # the files of a machine have few sizes, and their headers few sums
 def number(field: bytes) -> int:
     """Read a number of a header: octal digits, or binary if the first bit says so."""
     if field[0] & 0x80:
