@@ -16,6 +16,7 @@ from numalign.kubelet import node as twin
 from numalign.kubelet.cpu.allocate import NOT_FREE, POOL_EMPTY, TOO_FEW
 from numalign.kubelet.demand import PodDemand
 from numalign.kubelet.fit import check as fit
+from numalign.kubelet.fit.active import ActivePods
 from numalign.kubelet.fit.check import FitResult, NodeView
 from numalign.kubelet.memory.state import STATIC, overdrawn_tables
 from numalign.kubelet.node import AdmitResult, Node, NodeState
@@ -156,12 +157,13 @@ def _admit(session: Session, pod: Pod) -> Outcome:
     if not result.admit:
         then = session._replace(state=twin.collect(node, after))
         return found(fit=None, then=then, notices=_fatal(result, pod))
-    then = session._replace(state=after, pods=(*session.pods, pod))
     if session.view is None:
+        then = session._replace(state=after, pods=(*session.pods, pod))
         return found(fit=None, then=then, notices=tuple(_oddities(session, after, demand, pod)))
+    others = _active(session)
     fitted = fit.check(
         pod,
-        session.pods,
+        others,
         session.view,
         allocated={name: members.bit_count() for name, members in after.device.allocated.items() if members},
         holds_devices=demand.uid in after.device.holdings,
@@ -171,6 +173,7 @@ def _admit(session: Session, pod: Pod) -> Outcome:
     notices += [
         Notice("preempted", f"{victim.name} is evicted to admit {pod.name}", pod.name) for victim in fitted.preempted
     ]
+    then = session._replace(state=after, pods=others.plus(pod))
     # A pod that does not fit was given everything already; the kubelet collects it before the next pod.
     for gone in fitted.preempted if fitted.admit else (pod,):
         then = end(then, gone.uid)
@@ -179,10 +182,13 @@ def _admit(session: Session, pod: Pod) -> Outcome:
 
 def end(session: Session, uid: str) -> Session:
     """End a pod: everything it held is free."""
-    return session._replace(
-        state=twin.remove(session.node, session.state, uid),
-        pods=tuple(pod for pod in session.pods if pod.uid != uid),
-    )
+    state = twin.remove(session.node, session.state, uid)
+    return session._replace(state=state, pods=_active(session).without(uid))
+
+
+def _active(session: Session) -> ActivePods:
+    """Return the pods of a session with what they request together."""
+    return session.pods if isinstance(session.pods, ActivePods) else ActivePods(session.pods)
 
 
 def admit_in_order(session: Session, pods: Iterable[Pod], *, started: bool = False) -> Iterator[Outcome]:

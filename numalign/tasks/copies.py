@@ -7,8 +7,8 @@ from typing import Final
 from numalign.analysis import alignment
 from numalign.kubelet import admission
 from numalign.kubelet.admission import Outcome, Session
-from numalign.kubelet.fit import check as fit
 from numalign.kubelet.fit import predicates
+from numalign.kubelet.fit.active import ActivePods
 from numalign.model.pod import Container, Pod
 from numalign.model.quantity import NANO, Quantity
 from numalign.model.resources import unit_of
@@ -77,10 +77,7 @@ def _condensed(session: Session) -> Session:
     """
     if session.view is None:
         return session
-    sums: dict[str, int] = {}
-    for pod in session.pods:
-        for name, amount in fit.requested(pod):
-            sums[name] = sums.get(name, 0) + amount
+    sums = ActivePods(session.pods).used
     requests = {name: Quantity(amount * unit_of(name), "DecimalSI", None) for name, amount in sums.items()}
     everything = Pod("others", "others", "Burstable", (Container("others", "app", requests, {}),))
     have = session.view.allocatable

@@ -6,11 +6,12 @@ them, and says which checks it could not make for want of knowledge.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.demand import of_node
 from numalign.kubelet.fit import allocatable, predicates
+from numalign.kubelet.fit.active import ActivePods
 from numalign.kubelet.fit.predicates import Refusal
 from numalign.kubelet.start.reservation import Reservation
 from numalign.model.machine import Machine, Taint
@@ -200,44 +201,13 @@ def _shortages(requested: Mapping[str, int], others: Sequence[Pod], have: Mappin
     result = []
     if len(others) + 1 > have.get("pods", 0):
         result.append(Shortage(resource="pods", requested=1, used=len(others), capacity=have.get("pods", 0)))
-    wanted = {resource for resource, amount in requested.items() if amount > 0}
-    used = _used(others, wanted)
+    together = (others if isinstance(others, ActivePods) else ActivePods(others)).used
     for resource, amount in requested.items():
         capacity = have.get(resource, 0)
-        if resource in wanted and amount > capacity - used[resource]:
-            result.append(Shortage(resource=resource, requested=amount, used=used[resource], capacity=capacity))
+        used = together.get(resource, 0)
+        if amount > 0 and amount > capacity - used:
+            result.append(Shortage(resource=resource, requested=amount, used=used, capacity=capacity))
     return result
-
-
-def _used(others: Iterable[Pod], resources: Iterable[str]) -> dict[str, int]:
-    """Add up what the other pods request, each pod rounded by itself. Copies of a pod are worked out once."""
-    used = dict.fromkeys(resources, 0)
-    known: dict[tuple[int, ...], list[tuple[str, int]]] = {}
-    for other in others:
-        alike = id(other.containers), id(other.overhead), id(other.level), id(other.status)
-        amounts = known.get(alike)
-        if amounts is None:
-            amounts = known[alike] = _requests(other, used)
-        for resource, amount in amounts:
-            used[resource] += amount
-    return used
-
-
-def requested(pod: Pod) -> list[tuple[str, int]]:
-    """Return all that a pod requests, overhead included, in the units of the fit check."""
-    return _requests(pod, of_node(pod).keys() | pod.overhead.keys())
-
-
-def _requests(pod: Pod, resources: Iterable[str]) -> list[tuple[str, int]]:
-    """Return what a pod requests of some resources, overhead included, in the units of the fit check."""
-    nano = of_node(pod)
-    found = []
-    for resource in resources:
-        amount = nano.get(resource, 0)
-        if resource in pod.overhead:
-            amount += pod.overhead[resource].nano
-        found.append((resource, whole(resource, amount)))
-    return found
 
 
 def _refusals(pod: Pod, others: Sequence[Pod], node: NodeView, notes: list[str]) -> list[Refusal]:
