@@ -57,6 +57,9 @@ class WayOut(NamedTuple):
     anew: Anew | None = None
     """Of a change of settings: how the pods before fare under them; None: the settings stay."""
 
+    needs_newcomers: bool = False
+    """Of a change of settings: the pod is admitted only if pods refused before are admitted first then."""
+
     cores: int = 1
     """CPUs are given out in multiples of so many."""
 

@@ -22,6 +22,7 @@ from numalign.analysis.whatif.settings import (
 )
 from numalign.analysis.whatif.shares import shared
 from numalign.analysis.whatif.situation import Situation, with_amounts
+from numalign.analysis.whatif.tries import needs_newcomers
 from numalign.errors import StartError
 from numalign.kubelet.admission import Outcome, Session, admit, forecast
 from numalign.model.quantity import NANO
@@ -73,13 +74,15 @@ def changes(
         *_requests(outcome),
         *_settings(situation, outcome),
     ]
+    # What admits the pod only as others come first again is no way to rely on.
+    found, leaning = [one for one in found if not one.needs_newcomers], [one for one in found if one.needs_newcomers]
     if not any(change.keeps_devices for change in found):
         found += _combinations(situation, outcome, found)
     elif not any(change.amounts for change in found if change.keeps_devices and all(change.amounts.values())):
         moving = any(change.pods for change in found)
         cutting = cut_now(outcome) if moving else _as_it_is_set(outcome)
         found += [change for change in cutting if _worth_telling(change, found)]
-    found = _without_large_raises(found)
+    found = _without_large_raises(found) or leaning
     # A pod that runs across devices is not helped by fewer of them: what keeps them comes first.
     found.sort(key=lambda change: (not change.keeps_devices, change.cost))
     whole = [change for change in found if all(change.amounts.values())]
@@ -94,7 +97,7 @@ def changes(
     here = [change for change in nearest if not change.machine and not change.hardware]
     if len(here) == 1 or all(change.kind == "combination" for change in here):
         nearest = _nearest(situation, outcome, spare, nearest, most=len(nearest) + 1)
-    return tuple(reasons(situation, outcome, nearest))
+    return tuple(sorted(reasons(situation, outcome, nearest), key=lambda change: change.needs_newcomers))
 
 
 def _nearest(
@@ -233,8 +236,10 @@ def _settings(situation: Situation, outcome: Outcome) -> Iterator[WayOut]:
         config = apply(situation.setup.config, flags)
         tried = _tried(situation._replace(setup=situation.setup._replace(config=config)), outcome)
         if tried is not None:
-            policy_found = policy_found or POLICY in flags
-            yield WayOut("setting", _cost(flags), aligned(tried), flags=flags, tried=tried)
+            change = WayOut("setting", _cost(flags), aligned(tried), flags=flags, tried=tried)
+            change = change._replace(needs_newcomers=needs_newcomers(situation, outcome, change))
+            policy_found = policy_found or (POLICY in flags and not change.needs_newcomers)
+            yield change
 
 
 def _cost(flags: Flags) -> float:

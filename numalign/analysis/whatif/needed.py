@@ -17,7 +17,7 @@ from numalign.analysis.whatif.moving import without
 from numalign.analysis.whatif.past import anew, held_by
 from numalign.analysis.whatif.settings import CPU_POLICY_OPTIONS, GATES, TOPOLOGY_POLICY_OPTIONS
 from numalign.analysis.whatif.situation import Situation
-from numalign.analysis.whatif.tries import Tries
+from numalign.analysis.whatif.tries import Tries, needs_newcomers
 from numalign.kubelet.admission import Outcome
 from numalign.kubelet.demand import of_node
 from numalign.kubelet.fit.check import Shortage, check
@@ -154,6 +154,7 @@ def reasons(situation: Situation, outcome: Outcome, changes: Iterable[WayOut]) -
         told = change._replace(or_else=_or_else(tries, change), cores=_cores(tries, change))
         yield told._replace(
             parts=tuple([_reason(tries, told, part) for part in _parts(told)]),
+            needs_newcomers=needs_newcomers(situation, outcome, change),
             anew=anew(outcome.before, without(session, change.pods)) if session else None,
         )
 

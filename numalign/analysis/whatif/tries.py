@@ -11,6 +11,15 @@ from numalign.kubelet.admission import Outcome, Session, admit, forecast
 from numalign.values import NamedTuple
 
 
+def needs_newcomers(situation: Situation, outcome: Outcome, change: WayOut) -> bool:
+    """Tell whether other settings admit a pod only as pods that were refused before it take their place first then."""
+    if not change.flags or change.tried is None:
+        return False
+    new = {pod.uid for pod in change.tried.before.pods} - {pod.uid for pod in outcome.before.pods}
+    past = tuple([event for event in situation.past if event.pod.uid not in new])
+    return bool(new) and Tries(situation._replace(past=past, replays=None), outcome, {}).admitted(change) is None
+
+
 class Tries(NamedTuple):
     """What changes are tried against."""
 

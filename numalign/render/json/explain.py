@@ -232,12 +232,20 @@ def _change(config: KubeletConfig, told: ExplainedPod, change: WayOut, after: Po
             for keys in change.together
         ],
         "settings": dict(change.flags),
-        "anew": change.anew
-        and {"admitted": [_held(one) for one in change.anew.newcomers], "elsewhere": list(change.anew.moved)},
+        "anew": _anew(change),
         "deleteStateFiles": stale_files(change, config),
         "machine": change.machine or None,
         "hardware": [f"--{flag} {text}" for flag, text in change.hardware],
         "command": command,
+    }
+
+
+def _anew(change: WayOut) -> dict[str, object] | None:
+    """Say of a change of settings how the pods before fare under them."""
+    return change.anew and {
+        "admitted": [_held(one) for one in change.anew.newcomers],
+        "admittedFirst": change.needs_newcomers,
+        "elsewhere": list(change.anew.moved),
     }
 
 

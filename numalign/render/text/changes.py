@@ -78,6 +78,8 @@ def _how_ordered(changes: Sequence[WayOut]) -> str:
     """Say what the order of changes goes by."""
     if len(changes) < 2:
         return "This admits it (tried)"
+    if len({change.needs_newcomers for change in changes}) > 1:
+        return "Each of these admits it (tried, what depends on another pod last)"
     here = [change for change in changes if not change.machine and not change.hardware]  # other machines come last
     if len({change.keeps_devices for change in here}) > 1:
         return "Each of these admits it (tried; devices kept first, then what gives up least)"

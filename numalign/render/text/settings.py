@@ -97,8 +97,13 @@ def admitted_anew(change: WayOut, told: ExplainedPod) -> Iterator[str]:
     asked = {row.resource for table in told.matrices for row in table.rows}
     for one in change.anew.newcomers:
         held = [each for each in one.amounts if each.resource in asked]
-        hold = f", and hold {held_places(held)}" if held else ""
-        yield f"after the restart {one.name}, refused so far, would be admitted if it comes again first{hold}"
+        places = held_places(held) if held else ""
+        if change.needs_newcomers:
+            hold = f", and holds {places}" if held else ""
+            yield f"only if {one.name}, refused so far, is started before this pod: it is admitted then{hold}"
+            continue
+        hold = f", and hold {places}" if held else ""
+        yield f"after the restart {one.name}, refused so far, would be admitted if it is started before this pod{hold}"
     if change.anew.moved:
         names = change.anew.moved[:MAX_PODS_NAMED]
         more = len(change.anew.moved) - len(names)

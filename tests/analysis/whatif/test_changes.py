@@ -7,6 +7,7 @@ from typing import Any
 from numalign.analysis.whatif.change import WayOut
 from numalign.analysis.whatif.changes import changes
 from numalign.analysis.whatif.situation import Situation, arrivals
+from numalign.analysis.whatif.tries import Tries, needs_newcomers
 from numalign.kubelet.admission import admit
 from numalign.kubelet.setup import Setup
 from numalign.model.pod import Pod
@@ -49,6 +50,18 @@ def test_more_cpus_so_that_they_take_as_many_nodes_as_the_devices_are_a_suggesti
     assert (raised.amounts, raised.aligned) == ({CPU_OF_APP: 5 * 10**9}, True)
     losing = [place for place, way in enumerate(ways) if not way.keeps_devices]
     assert all(ways.index(raised) < place for place in losing)
+
+
+def test_a_setting_that_helps_only_as_others_come_first_is_left_out_where_something_else_does() -> None:
+    """Without memory to count, p0 is admitted first and takes CPUs that i0 had: only then c0 has enough beside it."""
+    situation, outcome = next((past, found) for index, past, found in refusals(named("e2e-d-01279")) if index == 3)
+    uncounted = WayOut("setting", 0, None, flags={"memory-manager-policy": "None"})
+    tried = Tries(situation, outcome, {}).admitted(uncounted)
+    assert tried is not None
+    assert needs_newcomers(situation, outcome, uncounted._replace(tried=tried))
+    ways = changes(situation, outcome)
+    assert ways
+    assert not any(way.needs_newcomers or way.flags == uncounted.flags for way in ways)
 
 
 def test_cuts_that_keep_the_policy_stand_beside_settings_that_give_up_alignment() -> None:

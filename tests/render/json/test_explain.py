@@ -38,6 +38,7 @@ def test_settings_say_who_is_admitted_besides_then() -> None:
     assert [one["pod"] for one in setting["anew"]["admitted"]] == ["p1"]
     assert [one["resource"] for one in setting["anew"]["admitted"][0]["holds"]] == ["cpu", "nvidia.com/gpu", "memory"]
     assert setting["anew"]["elsewhere"] == []
+    assert setting["anew"]["admittedFirst"] is False
 
 
 def test_what_grows_to_whole_cores_names_the_cores_below_too() -> None:

@@ -200,10 +200,6 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
                     "memory | 819Mi | 5.3Gi + 163Mi of 5.4Gi ✓ | 5.7Gi of 5.7Gi ✓ | 7Gi of 7Gi ✓ | 6.7Gi of 6.7Gi ✓ | "
                     "any node"
                 ),
-                (
-                    "after the restart p1, refused so far, would be admitted if it comes again first, and hold 6 cpu "
-                    "on node 0"
-                ),
             ],
             id="what an empty machine refuses with the same numbers is not told again",
         ),

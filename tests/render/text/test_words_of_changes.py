@@ -92,8 +92,8 @@ from tests.render.text.test_explanation_words import explained, recorded
                     "of 0, node 2: 0 of 1, node 3: 0 of 0)"
                 ),
                 (
-                    "after the restart p1, refused so far, would be admitted if it comes again first, and hold 8 cpu, "
-                    "1 nvidia.com/gpu and 14.4Gi memory on node 2"
+                    "after the restart p1, refused so far, would be admitted if it is started before this pod, and "
+                    "hold 8 cpu, 1 nvidia.com/gpu and 14.4Gi memory on node 2"
                 ),
             ],
             id="what is free under another setting is not what is free now",
@@ -472,6 +472,34 @@ from tests.render.text.test_explanation_words import explained, recorded
                 ),
             ],
             id="what is told of another container besides is not told twice",
+        ),
+        pytest.param(
+            "e2e-d-01279",
+            3,
+            [
+                "1. policy best-effort instead of restricted; it is NOT aligned then",
+                (
+                    "after the restart p0, refused so far, would be admitted if it is started before this pod, and "
+                    "hold 4 cpu on node 0 and 25.5Gi memory on nodes 0-2"
+                ),
+            ],
+            id="a setting that helps only as another pod comes first is left out where others do",
+        ),
+        pytest.param(
+            "e2e-d-01253",
+            4,
+            [
+                "Each of these admits it (tried, what depends on another pod last):",
+                "1. ask for at most 1 intel.com/sriov instead of 2; it is aligned then, on node 0",
+                *[
+                    (
+                        "only if p0, refused so far, is started before this pod: it is admitted then, and holds 18 cpu "
+                        "(2 on node 0, 16 on node 1)"
+                    )
+                ]
+                * 2,
+            ],
+            id="a setting that helps only as another pod comes first says so",
         ),
         pytest.param(
             "e2e-d-02763",
