@@ -43,7 +43,7 @@ def write_archive(path: str, entries: Mapping[str, Entry]) -> tuple[Notice, ...]
 
 
 def _write(file: BinaryIO, mode: Mode, entries: Mapping[str, Entry]) -> None:
-    with tarfile.open(fileobj=file, mode=mode, format=tarfile.PAX_FORMAT) as archive:
+    with _opened(file, mode) as archive:
         directories: set[str] = set()
         for name, entry in sorted(entries.items()):
             if not name:
@@ -63,6 +63,12 @@ def _write(file: BinaryIO, mode: Mode, entries: Mapping[str, Entry]) -> None:
                 member = _member(name, tarfile.REGTYPE)
                 member.size = len(data)
                 archive.addfile(member, io.BytesIO(data))
+
+
+def _opened(file: BinaryIO, mode: Mode) -> tarfile.TarFile:
+    if mode == "w:gz":  # tarfile's own level, 9, takes half as long again for a tenth less
+        return tarfile.open(fileobj=file, mode=mode, format=tarfile.PAX_FORMAT, compresslevel=6)
+    return tarfile.open(fileobj=file, mode=mode, format=tarfile.PAX_FORMAT)
 
 
 def _member(name: str, kind: bytes) -> tarfile.TarInfo:
