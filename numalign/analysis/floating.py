@@ -31,13 +31,17 @@ class Cause(NamedTuple):
     `not-pinned`: this kubelet does not pin it all the same."""
     lacks: tuple[Lack, ...] = ()
     """With `qos`: what keeps the pod from being Guaranteed; of a pod with pod-level resources these decide."""
+    asks: bool = True
+    """With `qos`: the container asks for CPUs, or for a share of one."""
 
 
 def cause(node: Node, pod: Pod, asked: ContainerDemand) -> Cause:
     """Tell why a container of an admitted pod has no CPUs of its own."""
     if pod.qos != "Guaranteed":
         lacks = tuple(map(_lack, pod.containers)) if pod.level is None else ()
-        return Cause("qos", tuple(one for one in lacks if one.unlimited or one.differing))
+        own = next((one.requests.get(CPU) for one in pod.containers if one.name == asked.name), None)
+        lacking = tuple(one for one in lacks if one.unlimited or one.differing)
+        return Cause("qos", lacking, asks=own is not None and own.nano > 0)
     if not node.cpu.static:
         return Cause("cpu-manager")
     return Cause("not-pinned" if asked.cpus else "fraction")

@@ -146,7 +146,9 @@ def _bound(state: NodeState, row: Row, ids: tuple[int, ...], held: _Held) -> Row
     for numa, cell in zip(ids, row.cells, strict=True):
         group = state.memory.groups[numa] if memory and numa < len(state.memory.groups) else 0
         more = sum(each.get(numa, 0) for each in given)
-        cells.append(cell._replace(handed=more, group=group if group != 1 << numa else 0))
+        some = cell.verdict == "no" and more > 0 and cell.free + more < row.requested
+        verdict: Verdict = "together" if some else cell.verdict
+        cells.append(cell._replace(handed=more, group=group if group != 1 << numa else 0, verdict=verdict))
     row = row._replace(cells=tuple(cells), bound=held.groups if memory else ())
     return row._replace(possible=row.possible and (not memory or bool(left) or _together(row, ids)))
 

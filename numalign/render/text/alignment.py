@@ -102,8 +102,8 @@ def reason_of(container: ContainerResult, qos: QoS, newcomers: Sequence[str] = (
         there = f"though all is on {nodes_text(judged.only_node)}, the only one"
         parts.append(f"CPUs shared with others, {there}: {cause_text(container.cause, qos)}")
     elif judged.cpus_float:
-        held = "; ".join(_placed(judged, judged.places))
-        parts.append(f"{f'{held}, ' * bool(held)}CPUs anywhere: {cause_text(container.cause, qos)}")
+        held = ", ".join(_placed(judged, judged.places))
+        parts.append(f"{f'{held}, ' * bool(held)}CPUs anywhere: {_why_anywhere(container, qos)}")
     elif judged.too_large:
         parts.append(_too_large(judged.too_large, judged.nodes))
     elif judged.remote:
@@ -139,6 +139,13 @@ def _nearest_text(one: Nearby) -> str:
 def _where(nodes: int) -> str:
     """Say where a device lies: on a node, or between several."""
     return f"{'on' if _one(nodes) else 'between'} {nodes_text(nodes)}"
+
+
+def _why_anywhere(container: ContainerResult, qos: QoS) -> str:
+    """Say why its CPUs may be far from what has a place; of one that wants none its class is no reason."""
+    if container.cause is not None and not container.cause.asks:
+        return "it asks for none, so its devices may be far from where it runs"
+    return cause_text(container.cause, qos)
 
 
 def _remote(container: ContainerResult) -> Iterator[str]:
@@ -305,14 +312,13 @@ def _lacks(every: Sequence[Lack]) -> Iterator[str]:
 
 
 def _too_large(memory: Sequence[TooLarge], nodes: int) -> str:
-    has = "has" if nodes.bit_count() == 1 else "have"
+    those, has = ("that node", "has") if nodes.bit_count() == 1 else ("those nodes", "have")
     texts = []
     for one in memory:
         asked, there = (amount_text(one.resource, amount) for amount in (one.asked, one.there))
-        counted = " (reserved memory included)" * (one.resource == MEMORY and one.there > 0)
-        texts.append(f"{there}{counted} of the {asked} {one.resource}")
-    where = f"it is on {nodes_text(nodes)}, which {has} {' and '.join(texts)} it asks for"
-    return f"{where}, and no Memory Manager pins it"
+        counted = ", reserved memory included" * (one.resource == MEMORY and one.there > 0)
+        texts.append(f"its {asked} {one.resource} is more than {those} {has} ({there}{counted})")
+    return f"it is on {nodes_text(nodes)}, but {' and '.join(texts)}, so part comes from elsewhere"
 
 
 def least_text(judged: Alignment) -> str:

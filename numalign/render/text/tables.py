@@ -120,6 +120,7 @@ def _whom(container: str | None) -> str:
 def _in_spite(told: ExplainedPod, refusal: Refusal) -> Iterator[str]:
     """Say why a node that has everything did not help."""
     last = told.matrices[-1]
+    yield from _enough_alone(last, refusal)
     if refusal.around.cores is None and _counts_single_cpus(told, last):
         yield "cpu ✓ counts single CPUs; full-pcpus-only gives out whole cores only"
     if not any(map(last.fits, range(len(last.nodes)))):
@@ -132,6 +133,17 @@ def _in_spite(told: ExplainedPod, refusal: Refusal) -> Iterator[str]:
         yield "yes ✓ is about NUMA nodes; the node as a whole refuses the pod, see above"
     elif refusal.stage == "allocation":
         yield "yes ✓ is about what is free; it was refused while it was handed out, see above"
+
+
+def _enough_alone(last: Matrix, refusal: Refusal) -> Iterator[str]:
+    """Say of a container's own ✓ that it does not count the other containers, where all of them ask for too much."""
+    for one in refusal.around.sums:
+        others = [name for name, _ in one.parts if name != last.container]
+        row = next((row for row in last.rows if row.resource == one.resource), None)
+        if row is None or len(others) == len(one.parts) or not any(cell.verdict == "enough" for cell in row.cells):
+            continue
+        whom = few_of(others, MAX_IDS_NAMED)
+        yield f"{one.resource} ✓ is for {last.container} alone; with {whom} it is too much, see above"
 
 
 def _counts_single_cpus(told: ExplainedPod, last: Matrix) -> bool:
@@ -150,6 +162,6 @@ def _requests(told: ExplainedPod, refusal: Refusal) -> Iterator[str]:
         one = short.get(row.resource)
         if one is not None and one.capacity - one.used < row.free * NANO:
             yield (
-                f"{row.resource}: FREE is what no pod holds as its own; pods that hold nothing of their own ask for "
-                f"some, too: with that, {taken_text(one)} are taken"
+                f"{row.resource}: FREE is what no pod holds as its own; pods or containers that hold none of their "
+                f"own ask for some, too: with that, {taken_text(one)} are taken"
             )

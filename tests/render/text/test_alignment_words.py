@@ -85,3 +85,48 @@ def test_admit_says_of_a_device_by_a_node_without_cpus_where_it_counts() -> None
     data = alignment_json(container, result.pods[0].qos)
     assert (data["verdict"], data["reason"]) == ("aligned", None)
     assert data["nearby"] == [{"resource": GPU, "ids": ["a"], "numaNodes": [2], "withoutCPUs": [2], "nearest": [0]}]
+
+
+@pytest.mark.parametrize(
+    ("name", "step", "expected"),
+    [
+        pytest.param(
+            "e2e-d-01279",
+            3,
+            "cpu: 16 asked, and policy restricted takes it from 2 nodes, as 2 empty ones hold so many; it must use "
+            "node 0, where i0 leaves 6 to it: 6 + 8 = 14 at most; free now: node 0: 0 + 6 of 6, node 1: 8 of 8, node "
+            "2: 8 of 8, "
+            "node 3: 8 of 8",
+            id="what a node that must be used lets others add",
+        ),
+        pytest.param(
+            "e2e-d-02667",
+            1,
+            "cpu: 34 asked by c0, 33 by i0 before, the whole machine never has more than 31, and has 28 free now (node "
+            "0: 28 of 31)",
+            id="an init container that asks for too much, too",
+        ),
+        pytest.param(
+            "lifecycle-d-00225",
+            4,
+            "memory ✓ is for c0 alone; with c1 it is too much, see above",
+            id="enough for one alone",
+        ),
+        pytest.param("e2e-d-02296", 2, "memory: 3276Mi asked: fits one node, too", id="besides is said once"),
+        pytest.param(
+            "lifecycle-d-00359",
+            2,
+            "cpu | 8 | 1 of 6 ~ | 0 + 6 of 6 ~ | 7 of 7 ~ | 8 of 8 ✗ | no node alone",
+            id="some of what is asked, all of it left by init containers",
+        ),
+        pytest.param(
+            "e2e-d-00346",
+            7,
+            "not aligned: c0: CPUs anywhere: it asks for none, so its devices may be far from where it runs; nobody "
+            "knows the NUMA node of example.com/notopo notopo0",
+            id="who asks for no CPUs is told so, not the pod's class",
+        ),
+    ],
+)
+def test_a_refusal_says(name: str, step: int, expected: str) -> None:
+    assert expected in (text := recorded(name, step)), "\n".join(text)

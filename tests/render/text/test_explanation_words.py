@@ -335,7 +335,7 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
                 "2. Two changes together; it is NOT aligned then",
                 (
                     "why: cpu: 1 asked, but full-pcpus-only gives out whole cores of 2 threads: ask for 2; the same "
-                    "goes for the 3 of i0"
+                    "goes for the 3 of i0 (ask for 2 or 4)"
                 ),
             ],
             id="what is surely not aligned is no unknown, and what lies off the chosen node says why",
@@ -538,8 +538,8 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
             6,
             [
                 (
-                    "its numbers are those of the rest: of 7 amd.com/gpu that container c0 asks for it had 2 from init "
-                    "containers"
+                    "its numbers are those of the rest: of 7 amd.com/gpu that container c0 asks for, init "
+                    "containers give 2 first, which leaves 5"
                 )
             ],
             id="numbers of the kubelet's message: what init containers leave is had before",
@@ -549,9 +549,8 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
             0,
             [
                 (
-                    "its numbers are those of the rest: of 34 cpu that container c1 asks for it had 4 on node 0, "
-                    "chosen "
-                    "for it"
+                    "its numbers are those of the rest: of 34 cpu that container c1 asks for, node 0, "
+                    "chosen for it, gives 4 first, which leaves 30"
                 )
             ],
             id="numbers of the kubelet's message: CPUs of the chosen nodes are had before",

@@ -32,7 +32,8 @@ def test_policy_none_counts_what_is_free_on_any_node() -> None:
     ],
 )
 def test_what_pods_only_ask_for_is_told_apart_from_what_they_hold(name: str, step: int, expected: str) -> None:
-    words = "FREE is what no pod holds as its own; pods that hold nothing of their own ask for some, too: with that,"
+    others = "pods or containers that hold none of their own ask for some, too: with that,"
+    words = f"FREE is what no pod holds as its own; {others}"
     assert expected.format(words) in recorded(name, step)
 
 

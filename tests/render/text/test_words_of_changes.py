@@ -62,8 +62,8 @@ from tests.render.text.test_explanation_words import explained, recorded
             [
                 "why: p4 holds 8 cpu and 14.4Gi memory on node 3; as long as it stays:",
                 (
-                    "cpu: 6 asked, 4 free on cores whose 2 threads are all free besides the 2 that i0 and i1 leave, "
-                    "which full-pcpus-only does not count"
+                    "cpu: 6 asked; full-pcpus-only counts only whole free cores: 4 cpu; the 2 that i0 and i1 leave "
+                    "it does not count"
                 ),
                 "cpu: i0 and i1 leave 2 on node 0 to the containers after it, which must use node 0, too",
                 "p5 holds 6 cpu and 8Gi memory on node 0",
@@ -384,8 +384,8 @@ from tests.render.text.test_explanation_words import explained, recorded
             [
                 "- ask for at most 1 nvidia.com/gpu instead of 2 in container i0",
                 (
-                    "why: container c1: nvidia.com/gpu: 2 asked, and policy restricted takes it from one node, which "
-                    "is enough while nothing is held; it must use node 0, where i0 leaves 1 to it; left after c0: "
+                    "why: container c1: nvidia.com/gpu: 2 asked, and policy restricted takes it from one node, as "
+                    "an empty one holds so many; it must use node 0, where i0 leaves 1 to it; left after c0: "
                     "node 0: 0 + 1 of 2, node 4: 2 of 2"
                 ),
                 "with 1, i0 leaves no nvidia.com/gpu that ties c1 to node 0",
@@ -397,8 +397,8 @@ from tests.render.text.test_explanation_words import explained, recorded
             11,
             [
                 (
-                    "why no more: cpu: 2 asked, 1 free besides the 1 that i0 leaves, which full-pcpus-only does not "
-                    "count (cores have 1 thread here, so any number is whole)"
+                    "why no more: cpu: 2 asked; full-pcpus-only counts only what is free: 1 cpu; the 1 that i0 "
+                    "leaves it does not count (cores have 1 thread here, so any number is whole)"
                 ),
             ],
             id="what init containers leave does not count as whole cores, also where cores have one thread",
@@ -466,10 +466,6 @@ from tests.render.text.test_explanation_words import explained, recorded
             5,
             [
                 "cpu: 1 asked, but full-pcpus-only gives out whole cores of 2 threads: ask for 2",
-                (
-                    "besides, container c1: cpu: 3 asked, but full-pcpus-only gives out whole cores of 2 threads: ask "
-                    "for 2 or 4"
-                ),
             ],
             id="what is told of another container besides is not told twice",
         ),

@@ -22,22 +22,31 @@ def whole_cores(cores: Cores, by: str | None, when: str, left: Handed | None = N
         left: the CPUs that init containers leave, which it does not count.
     """
     asked = f"cpu: {cores.requested} asked{f' by {by}' * (by is not None)}"
-    below = cores.requested - cores.requested % cores.threads
     if cores.requested % cores.threads:
-        near = f"{below} or {below + cores.threads}" if below else str(cores.threads)
-        others = " and ".join(f"the {cpus} of {name}" for name, cpus in cores.others)
+        near = _near(cores.requested, cores.threads)
+        others = " and ".join(
+            f"the {cpus} of {name}{f' (ask for {_near(cpus, cores.threads)})' * (cpus != cores.requested)}"
+            for name, cpus in cores.others
+        )
         same = f"; the same goes for {others}" if others else ""
         return f"{asked}, but full-pcpus-only gives out whole cores of {cores.threads} threads: ask for {near}{same}"
     one = cores.threads == 1
     where = "" if one else f" on cores whose {cores.threads} threads are all free"
     if left is not None:
-        besides = f"besides the {left.amount} that {left_text(left)}, which full-pcpus-only does not count"
+        counts = "full-pcpus-only counts only " + ("what is free" if one else "whole free cores")
         any_number = " (cores have 1 thread here, so any number is whole)" * one
-        return f"{asked}, {cores.available or 'none'} free{where} {besides}{any_number}"
+        uncounted = f"the {left.amount} that {left_text(left)} it does not count"
+        return f"{asked}; {counts}: {cores.available} cpu; {uncounted}{any_number}"
     if one:
         return f"{asked}, {cores.available} free {when}, {cores.total} on an empty machine"
     only = f"counts only CPUs{where}, on any node"
     return f"{asked}, but full-pcpus-only {only}: {cores.available} {when}, {cores.total} on an empty machine"
+
+
+def _near(cpus: int, threads: int) -> str:
+    """Write the numbers of CPUs next to one that are whole cores."""
+    below = cpus - cpus % threads
+    return f"{below} or {below + threads}" if below else str(threads)
 
 
 def no_whole_bytes(one: Unreadable) -> str:

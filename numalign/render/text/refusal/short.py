@@ -38,6 +38,8 @@ def too_little(row: Row, table: Matrix, refusal: Refusal, *, brief: bool = False
     say, asked = amounts_of(row, refusal.around), asked_text(row, refusal.around)
     loose = row.loose
     total = max(sum(cell.total for cell in row.cells), row.free) if loose is None else loose.total
+    if total:
+        asked += _asked_first(row, refusal, total)
     if brief and loose is not None and total >= row.requested and _no_others_count(row, loose, refusal):
         yield f"{asked}, {_placed_text(loose)}; policy {refusal.policy} counts no others"
         return
@@ -69,6 +71,14 @@ def too_little(row: Row, table: Matrix, refusal: Refusal, *, brief: bool = False
     yield f"{asked}, {although}{has} ({each})"
     if loose is not None and refusal.stage == "hints" and not brief:
         yield from _only_placed(row, loose, refusal.policy)
+
+
+def _asked_first(row: Row, refusal: Refusal, total: int) -> str:
+    """Name an init container that alone asks for too much, too, where the sentence is about the containers after it."""
+    one = refusal.rest
+    if one is None or one.resource != row.resource or not total < one.requested < row.requested:
+        return ""
+    return f", {one.requested} by {one.container} before" if refusal.at is None else ""
 
 
 def _where_ever(row: Row, table: Matrix, say: Written) -> str:
@@ -138,9 +148,13 @@ def rest_text(refusal: Refusal) -> str:
     if found is None:
         return ""
     sockets = "the sockets of " * found.by_socket
-    first = f"on {sockets}{nodes_text(found.nodes)}, chosen for it" if found.nodes else "from init containers"
-    asked = f"of {found.requested} {found.resource} that container {found.container} asks for"
-    return f"its numbers are those of the rest: {asked} it had {found.requested - found.left} {first}"
+    first = f"{sockets}{nodes_text(found.nodes)}, chosen for it," if found.nodes else "init containers"
+    gave = "gives" if found.nodes and not sockets and not found.nodes & (found.nodes - 1) else "give"
+    asked = f"of {found.requested} {found.resource} that container {found.container} asks for,"
+    return (
+        f"its numbers are those of the rest: {asked} {first} {gave} {found.requested - found.left} first, "
+        f"which leaves {found.left}"
+    )
 
 
 def _no_others_count(row: Row, loose: Loose, refusal: Refusal) -> bool:

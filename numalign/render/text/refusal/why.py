@@ -29,7 +29,7 @@ def why(refusal: Refusal, besides: Iterable[Refusal] = ()) -> Iterator[str]:
     yield from now
     others = [(refusal.mended, "once that is corrected"), (refusal.empty, "even on an empty machine")]
     for other, when in (*others, *((one, "besides") for one in besides)):
-        if other is not None:
+        if other is not None and not _same_goes(other, refusal):
             at = f", container {other.at}" if other.at not in (None, refusal.at) else ""
             told = [f"{one.resource}: " for one in refusal.around.sums if one in other.around.sums]
             said = (*now, *told, *_limits(now))
@@ -52,6 +52,13 @@ def _without_the_same(sentence: str) -> str:
     return re.sub(r"; the same goes for .*", "", sentence)
 
 
+def _same_goes(other: Refusal, refusal: Refusal) -> bool:
+    """Tell whether a sentence about whole cores names what is refused besides, too."""
+    first, then = refusal.around.cores, other.around.cores
+    named = first is not None and first.requested % first.threads and refusal.reason == SMT_ALIGNMENT_ERROR
+    return bool(named and first and then and (other.container, then.requested) in first.others)
+
+
 def _as_now(sentence: str) -> str:
     """Write what is told of another time as it would be told of now: then the numbers alone may differ."""
     return sentence.replace("; free then: ", "; free now: ").replace(" while nothing is held", " on an empty machine")
@@ -61,7 +68,7 @@ def lines(sentences: Iterable[str]) -> Iterator[str]:
     """Write sentences a line each; what they hold for once, where several in a row hold for the same."""
     before = ""
     for one in sentences:
-        same = re.match(r"(?:once that is corrected|even on an empty machine)(?:, container \S+)?: ", one)
+        same = re.match(r"(?:once that is corrected|besides|even on an empty machine)(?:, container \S+)?: ", one)
         when = same[0] if same else ""
         yield f"  {one.removeprefix(when)}" if when and when == before else one
         before = when

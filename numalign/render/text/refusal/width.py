@@ -60,6 +60,9 @@ def too_wide(row: Row, table: Matrix, policy: str, around: Circumstances) -> str
         return f"{asked}; {count}, {short}{must}{now}"
     empty = "while nothing is held" if around.when == "then" else "on an empty machine"
     whole = _used_together(row, around)
+    if must:
+        hold = "an empty one holds" if row.width == 1 else f"{row.width} empty ones hold"
+        return f"{asked}, and policy {policy} takes it from {many}, as {hold} so many{must}{_at_most(row, around)}{now}"
     return f"{asked}, and policy {policy} takes it from {many}, which {enough} {empty}{must}{whole}{now}"
 
 
@@ -99,6 +102,17 @@ def _must_use(row: Row, around: Circumstances) -> str:
     return f"it must use {nodes_text(left.nodes)}, where {left_text(left, str(left.amount))} to it"
 
 
+def _at_most(row: Row, around: Circumstances) -> str:
+    """Add up what there is at most with the one node that must take part: `: 6 + 8 = 14 at most`."""
+    tied = [cell for cell in row.cells if cell.handed]
+    if len(tied) != 1 or row.width < 2 or row.loose is not None:
+        return ""
+    here = tied[0].free + tied[0].handed
+    others = sorted((cell.free for cell in row.cells if cell is not tied[0]), reverse=True)[: row.width - 1]
+    most, say = here + sum(others), amounts_of(row, around)
+    return f": {' + '.join(map(say, (here, *others)))} = {say(most)} at most" if most < row.requested else ""
+
+
 def differ_in_width(rows: Sequence[Row], table: Matrix, policy: str, around: Circumstances) -> Iterator[str]:
     """Resources that need different numbers of nodes never go together under `restricted`."""
     joint = around.joint
@@ -123,7 +137,8 @@ def as_few_nodes(refusal: Refusal) -> Iterator[str]:
     named = {row.resource for row in (*refusal.culprits, *refusal.also)}
     for row in table.rows:
         if row.width == 1 and row.resource not in named:
-            yield f"{row.resource}: {amount_text(row.resource, row.requested)} asked: fits one node, too"
+            reduced = " as reduced" * (row.resource in refusal.around.reduced)
+            yield f"{row.resource}: {amount_text(row.resource, row.requested)} asked{reduced}: fits one node, too"
 
 
 def _take_together(rows: Sequence[Row], table: Matrix, width: int, around: Circumstances) -> Iterator[str]:
