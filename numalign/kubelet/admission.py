@@ -15,8 +15,8 @@ from numalign.kubelet import cpu
 from numalign.kubelet import node as twin
 from numalign.kubelet.cpu.allocate import NOT_FREE, POOL_EMPTY, TOO_FEW
 from numalign.kubelet.demand import PodDemand
+from numalign.kubelet.fit import ActivePods
 from numalign.kubelet.fit import check as fit
-from numalign.kubelet.fit.active import ActivePods
 from numalign.kubelet.fit.check import FitResult, NodeView
 from numalign.kubelet.memory.state import STATIC, overdrawn_tables
 from numalign.kubelet.node import AdmitResult, Node, NodeState

@@ -7,8 +7,7 @@ from typing import Final
 from numalign.analysis import alignment
 from numalign.kubelet import admission
 from numalign.kubelet.admission import Outcome, Session
-from numalign.kubelet.fit import predicates
-from numalign.kubelet.fit.active import ActivePods
+from numalign.kubelet.fit import ActivePods, predicates
 from numalign.model.pod import Container, Pod
 from numalign.model.quantity import NANO, Quantity
 from numalign.model.resources import unit_of

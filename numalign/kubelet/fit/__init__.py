@@ -1,15 +1,22 @@
 """The fit check of the node as a whole, after the managers (docs/rules/admission-fit.md).
 
-Here is what it has to go round: node allocatable, what pods may request of each resource (6).
+Here is what it has to go round: node allocatable, what pods may request of each resource (6), and the active pods with
+what they request together (3.2). The rule adds up every pod that is there for each that comes; here the sums go along
+from pod to pod, so that the thousandth costs what the first one does.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+
 from numalign.kubelet.config import KubeletConfig
+from numalign.kubelet.demand import of_node
 from numalign.kubelet.start.reservation import Reservation, capacity
 from numalign.model.machine import Machine
+from numalign.model.pod import Pod
 from numalign.model.quantity import Quantity, from_int
-from numalign.model.resources import is_hugepages
+from numalign.model.resources import is_hugepages, whole
 
 
 def allocatable(config: KubeletConfig, machine: Machine, reservation: Reservation) -> dict[str, Quantity]:
@@ -17,12 +24,12 @@ def allocatable(config: KubeletConfig, machine: Machine, reservation: Reservatio
 
     Without a known file system `ephemeral-storage` is missing, and the fit check should not judge it (6.5).
     """
-    whole = capacity(machine, storage=config.local_storage_capacity_isolation)
+    had = capacity(machine, storage=config.local_storage_capacity_isolation)
     result = {
         resource: Quantity(max(0, amount.quantity.nano - reservation.nano(resource)), amount.quantity.format, None)
-        for resource, amount in whole.items()
+        for resource, amount in had.items()
     }
-    pages = sum(amount.quantity.nano for resource, amount in whole.items() if is_hugepages(resource))
+    pages = sum(amount.quantity.nano for resource, amount in had.items() if is_hugepages(resource))
     result["memory"] = Quantity(max(0, result["memory"].nano - pages), "BinarySI", None)
     pods = config.max_pods
     if config.pods_per_core > 0:
@@ -33,3 +40,53 @@ def allocatable(config: KubeletConfig, machine: Machine, reservation: Reservatio
     for resource, devices in machine.devices.items():
         result[resource] = from_int(sum(device.healthy for device in devices))
     return result
+
+
+class ActivePods(tuple[Pod, ...]):
+    """Pods in order of admission; what they request is added up when it is first asked for."""
+
+    @cached_property
+    def used(self) -> Mapping[str, int]:
+        """Every resource that they request -> how much, each pod rounded by itself. Copies are worked out once."""
+        total: dict[str, int] = {}
+        known: dict[tuple[int, ...], list[tuple[str, int]]] = {}
+        for pod in self:
+            alike = id(pod.containers), id(pod.overhead), id(pod.level), id(pod.status)
+            amounts = known.get(alike)
+            if amounts is None:
+                amounts = known[alike] = requested(pod)
+            _add(total, amounts, 1)
+        return total
+
+    def plus(self, pod: Pod) -> ActivePods:
+        """Return these and one more."""
+        return self._changed((*self, pod), (pod,), 1)
+
+    def without(self, uid: str) -> ActivePods:
+        """Return these but those of a UID."""
+        return self._changed(
+            tuple([pod for pod in self if pod.uid != uid]), [pod for pod in self if pod.uid == uid], -1
+        )
+
+    def _changed(self, pods: tuple[Pod, ...], difference: Iterable[Pod], sign: int) -> ActivePods:
+        """Return other pods; what they request is known if that of these is."""
+        result = ActivePods(pods)
+        if "used" in self.__dict__:
+            total = dict(self.used)
+            for pod in difference:
+                _add(total, requested(pod), sign)
+            result.__dict__["used"] = total
+        return result
+
+
+def requested(pod: Pod) -> list[tuple[str, int]]:
+    """Return all that a pod requests, overhead included, in the units of the fit check."""
+    nano = of_node(pod)
+    for resource, quantity in pod.overhead.items():
+        nano[resource] = nano.get(resource, 0) + quantity.nano
+    return [(resource, whole(resource, amount)) for resource, amount in nano.items()]
+
+
+def _add(total: dict[str, int], amounts: Iterable[tuple[str, int]], sign: int) -> None:
+    for resource, amount in amounts:
+        total[resource] = total.get(resource, 0) + sign * amount

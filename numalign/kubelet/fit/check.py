@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.demand import of_node
-from numalign.kubelet.fit import allocatable, predicates
-from numalign.kubelet.fit.active import ActivePods
+from numalign.kubelet.fit import ActivePods, allocatable, predicates
 from numalign.kubelet.fit.predicates import Refusal
 from numalign.kubelet.start.reservation import Reservation
 from numalign.model.machine import Machine, Taint

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from numalign.kubelet.fit.active import ActivePods, requested
+from numalign.kubelet.fit import ActivePods, requested
 from numalign.model.pod import Container, Pod
 from numalign.model.quantity import parse
 
