@@ -116,16 +116,13 @@ def forecast(pod: Pod, others: Sequence[Pod], node: NodeView, devices: Mapping[s
         node: the node.
         devices: device plugin resource -> the most that can be given out of it (3.2).
     """
-    from numalign.kubelet.fit import preemption
-
-    if preemption.is_critical(pod):
+    ahead = _ahead(pod, others, node, devices)
+    if ahead is None:
         return None
-    have = {resource: whole(resource, quantity.nano) for resource, quantity in node.allocatable.items()}
-    unlisted = devices.keys() - have.keys()
-    requested, notes = _requested(pod, have, node)
-    if _shortages(requested, others, have):
-        have |= {name: max(have[name], most) for name, most in devices.items() if name in have}
-        return False if _shortages(requested, others, have) else None
+    short, sure, notes = ahead
+    if short:
+        return False if sure else None
+    unlisted = devices.keys() - node.allocatable.keys()
     if unlisted and not unlisted.isdisjoint(of_node(pod)):
         return None
     return predicates.wrong_system(pod) is None and not _refusals(pod, others, node, notes)
@@ -134,21 +131,31 @@ def forecast(pod: Pod, others: Sequence[Pod], node: NodeView, devices: Mapping[s
 def lacks(pod: Pod, others: Sequence[Pod], node: NodeView, devices: Mapping[str, int]) -> tuple[Shortage, ...]:
     """List what the node has too little of, whatever the managers give out; nothing of a pod that evicts others.
 
-    Args:
-        pod: the pod.
-        others: every other active pod.
-        node: the node.
-        devices: device plugin resource -> the most that can be given out of it (3.2).
+    The arguments are those of `forecast`.
+    """
+    ahead = _ahead(pod, others, node, devices)
+    return ahead[1] if ahead is not None else ()
+
+
+def _ahead(
+    pod: Pod, others: Sequence[Pod], node: NodeView, devices: Mapping[str, int]
+) -> tuple[list[Shortage], tuple[Shortage, ...], list[str]] | None:
+    """Look for shortages before the managers are asked; None of a pod that evicts others.
+
+    Returns what is short while nothing is given out, which of it stays so whatever is, and what `_requested` notes.
     """
     from numalign.kubelet.fit import preemption
 
     if preemption.is_critical(pod):
-        return ()
+        return None
     have = {resource: whole(resource, quantity.nano) for resource, quantity in node.allocatable.items()}
-    most = have | {name: max(have.get(name, 0), number) for name, number in devices.items()}
-    requested, _ = _requested(pod, have, node)
-    sure = {one.resource for one in _shortages(requested, others, most)}
-    return tuple([one for one in _shortages(requested, others, have) if one.resource in sure])
+    requested, notes = _requested(pod, have, node)
+    short = _shortages(requested, others, have)
+    if not short:
+        return [], (), notes
+    most = have | {name: max(have[name], number) for name, number in devices.items() if name in have}
+    stay = {one.resource for one in _shortages(requested, others, most)}
+    return short, tuple([one for one in short if one.resource in stay]), notes
 
 
 def _report(pod: Pod, others: Sequence[Pod], shortages: list[Shortage], refusals: list[Refusal]) -> FitResult:
