@@ -30,6 +30,11 @@ class Loose(NamedTuple):
         return bool(self.nowhere[1]) or self.several
 
     @property
+    def aware(self) -> bool:
+        """Tell whether the plugin names a NUMA node of any of them: else all count (docs/rules/device-manager.md 3)."""
+        return bool(self.places or self.told)
+
+    @property
     def misplaced(self) -> bool:
         """Tell whether there are some, and the plugin puts all on nodes that this machine does not have."""
         return bool(self.nowhere[1] and self.told) and not any(total for *_, total in self.places)

@@ -29,6 +29,13 @@ def with_gpus(*devices: Device) -> Machine:
     return FIGURE._replace(devices={GPU: devices, NIC: FIGURE.devices[NIC]})
 
 
+def test_devices_of_which_no_node_is_told_are_not_blamed_for_it() -> None:
+    """The plugin tells no node of any, so all of them count, wherever they are."""
+    found = words(config("restricted"), pod("p", 9, gpu=3), on=with_gpus(Device("a"), Device("b", ())))
+    assert any(line.startswith(f"{GPU}: 3 asked, the whole machine never has more than 2") for line in found)
+    assert not any("not known" in line for line in found)
+
+
 @pytest.mark.parametrize(
     ("settings", "asked", "before", "on", "expected"),
     [

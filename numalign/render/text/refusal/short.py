@@ -159,7 +159,7 @@ def rest_text(refusal: Refusal) -> str:
 
 def _no_others_count(row: Row, loose: Loose, refusal: Refusal) -> bool:
     """Tell whether devices of no known node do not count."""
-    return bool(loose.nowhere[1]) and (
+    return bool(loose.nowhere[1] and loose.aware) and (
         refusal.stage == "hints" if row.free < row.requested else loose.placed < row.requested
     )
 
@@ -173,7 +173,7 @@ def _placed_text(loose: Loose) -> str:
 def _only_placed(row: Row, loose: Loose, policy: str) -> Iterator[str]:
     """Say that free devices of no known node do not count, where there are any."""
     free, every = loose.nowhere
-    if not (free or loose.misplaced):
+    if not loose.aware or not (free or loose.misplaced):
         return
     ids = f"NUMA node{'s' * (len(loose.told) > 1)} {', '.join(map(str, loose.told))}"
     if loose.misplaced:
