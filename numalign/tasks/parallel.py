@@ -18,7 +18,8 @@ from numalign.errors import InputError, NumalignError
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
-    from multiprocessing.context import BaseContext
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing.synchronize import Semaphore
 
 Work = TypeVar("Work")
 Answer = TypeVar("Answer")
@@ -100,10 +101,10 @@ def in_order(function: Callable[[Work], Answer], work: Iterable[Work], jobs: int
         work: the pieces; they and the answers can be pickled.
         jobs: how many processes.
     """
-    from concurrent.futures import Future, ProcessPoolExecutor
+    from concurrent.futures import Future
     from concurrent.futures.process import BrokenProcessPool
 
-    pool = ProcessPoolExecutor(jobs, mp_context=_context(function))
+    pool, gate = _pool(function, jobs)
     under_way: deque[tuple[Work, Future[Answer]]] = deque()
 
     def answered() -> tuple[Work, Answer]:
@@ -121,22 +122,44 @@ def in_order(function: Callable[[Work], Answer], work: Iterable[Work], jobs: int
                 future = Future()
                 future.set_exception(error)
             under_way.append((piece, future))
+            if len(under_way) == jobs:
+                _open(gate, jobs)
             if len(under_way) > AHEAD * jobs:
                 yield answered()
+        _open(gate, jobs)
         while under_way:
             yield answered()
     finally:
+        _open(gate, jobs)
         pool.shutdown(wait=not under_way, cancel_futures=True)
 
 
-def _context(function: Callable[..., object]) -> BaseContext:
-    """Tell how processes come to be: as copies of one without threads, which has imported what this one knows."""
+def _pool(function: Callable[..., object], jobs: int) -> tuple[ProcessPoolExecutor, Semaphore]:
+    """Return processes of this host, and the gate at which they wait until all of them are started.
+
+    They are copies of one process without threads, which has imported what this one knows. The gate is there because a
+    process that dies while another is being started takes the one they are copied from with it.
+    """
+    from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
     known = [name for name in sys.modules if name.startswith("numalign.") and not name.startswith("numalign.cli")]
     context = get_context("forkserver")
     context.set_forkserver_preload(["concurrent.futures.process", *known, function.__module__])
-    return context
+    gate = context.Semaphore(0)
+    return ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin, initargs=(gate,)), gate
+
+
+def _begin(gate: Semaphore) -> None:
+    """Begin a process: it waits for the others, and an interrupt at the terminal ends it at once and without a word."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    gate.acquire()
+
+
+def _open(gate: Semaphore, jobs: int) -> None:
+    """Let so many processes begin; an event would wait here for one that died waiting."""
+    for _ in range(jobs):
+        gate.release()
 
 
 def _guarded(function: Callable[[Work], Answer], piece: Work) -> Done[Answer]:
@@ -153,7 +176,7 @@ def _in_processes(
     function: Callable[[Work], Answer], work: Sequence[Work], jobs: int
 ) -> Iterator[tuple[int, Done[Answer]]]:
     """Do the work in processes of this host; if one dies, what is not done yet is done again by new ones."""
-    from concurrent.futures import ProcessPoolExecutor, as_completed
+    from concurrent.futures import as_completed
     from concurrent.futures.process import BrokenProcessPool
     from multiprocessing import active_children
 
@@ -162,14 +185,14 @@ def _in_processes(
     for attempt in range(MAX_RETRIES + 1):
         if not waiting:
             return
-        pool = ProcessPoolExecutor(
-            min(jobs, len(waiting)),
-            mp_context=_context(function),
-            initializer=signal.signal,  # an interrupt at the terminal ends them at once and without a word
-            initargs=(signal.SIGINT, signal.SIG_DFL),
-        )
+        processes = min(jobs, len(waiting))
+        pool, gate = _pool(function, processes)
         try:
-            futures = {pool.submit(_guarded, function, piece): place for place, piece in waiting.items()}
+            futures = {}
+            for place, piece in waiting.items():
+                futures[pool.submit(_guarded, function, piece)] = place
+                if len(futures) == processes:
+                    _open(gate, processes)
             for future in as_completed(futures):
                 try:
                     result: Done[Answer] = future.result()
@@ -183,6 +206,7 @@ def _in_processes(
             if waiting:  # nobody waits for work that is not wanted any more
                 for process in set(active_children()) - others:
                     process.terminate()
+            _open(gate, processes)
             pool.shutdown(cancel_futures=True)
         jobs = max(jobs // 2, 1) if attempt else jobs  # a worker may have died for want of memory
     for place in waiting:
