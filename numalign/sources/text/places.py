@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
-from typing import Any, Final
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Final, Literal
 
 from numalign.model.path import child
 
 Place = tuple[str, int]
 """A field's path and the line of its key (or, in a list, of its beginning)."""
+_Kind = Literal["scalar", "map", "list", "end"]
+_Step = tuple[_Kind, str, int]
+"""What begins or ends there, a scalar's text (of JSON: as it is written), and the line."""
 
 
 class _Level:
@@ -39,48 +42,7 @@ def yaml_places(text: str, first: int, wanted: Collection[str] | None = None) ->
 
     With `wanted` only these fields, of which each has what is around it in `wanted`, too.
     """
-    from yaml.events import (
-        AliasEvent,
-        CollectionEndEvent,
-        CollectionStartEvent,
-        NodeEvent,
-        ScalarEvent,
-        SequenceStartEvent,
-    )
-
-    from numalign.sources.text.yaml_events import events, line_of
-
-    stack: list[_Level] = []
-    for event in events(text, ""):
-        if isinstance(event, CollectionEndEvent):
-            stack.pop()
-            _advance(stack)
-        elif isinstance(event, NodeEvent):
-            line = line_of(event) + first - 1
-            top = stack[-1] if stack else None
-            if top is not None and top.key is None and isinstance(event, ScalarEvent | AliasEvent):
-                top.key = event.value if isinstance(event, ScalarEvent) else f"*{event.anchor}"
-                path = _inner(top, wanted)
-                if path is not None:
-                    yield path, line
-                continue
-            path = _inner(top, wanted)
-            if top is not None and top.is_list and path is not None:
-                yield path, line
-            if isinstance(event, CollectionStartEvent):
-                stack.append(_Level(path, isinstance(event, SequenceStartEvent)))
-            else:
-                _advance(stack)
-
-
-def _advance(stack: list[_Level]) -> None:
-    """A value is complete: go on to the next key or index."""
-    if stack:
-        top = stack[-1]
-        top.key = top.key + 1 if isinstance(top.key, int) else None
-
-
-_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]|[^\s"{}\[\],:]+')
+    return _places(_yaml_steps(text, first), wanted, str)
 
 
 def json_places(text: str, first: int, wanted: Collection[str] | None = None) -> Iterator[Place]:
@@ -90,29 +52,67 @@ def json_places(text: str, first: int, wanted: Collection[str] | None = None) ->
     """
     import json
 
+    return _places(_json_steps(text, first), wanted, json.loads)
+
+
+def _places(steps: Iterable[_Step], wanted: Collection[str] | None, decode: Callable[[str], str]) -> Iterator[Place]:
+    """Walk a document; `decode` reads a key, and only where something in its mapping is asked for."""
     stack: list[_Level] = []
-    line, counted = first, 0
-    for match in _TOKEN.finditer(text):
-        part = match[0]
-        line += text.count("\n", counted, match.start())
-        counted = match.start()
-        if part in ("}", "]"):
+    for kind, part, line in steps:
+        if kind == "end":
             stack.pop()
             _advance(stack)
             if not stack:
                 return
             continue
-        top: Any = stack[-1] if stack else None
-        if top is not None and top.key is None:
-            top.key = part if top.path is None else json.loads(part)
-            path = _inner(top, wanted)
-            if path is not None:
-                yield path, line
-            continue
+        top = stack[-1] if stack else None
+        is_key = top is not None and top.key is None and kind == "scalar"
+        if top is not None and is_key:
+            top.key = part if top.path is None else decode(part)
         path = _inner(top, wanted)
-        if top is not None and top.is_list and path is not None:
+        if path is not None and top is not None and (is_key or top.is_list):
             yield path, line
-        if part in ("{", "["):
-            stack.append(_Level(path, part != "{"))
-        else:
+        if is_key:
+            continue
+        if kind == "scalar":
             _advance(stack)
+        else:
+            stack.append(_Level(path, kind == "list"))
+
+
+def _advance(stack: list[_Level]) -> None:
+    """A value is complete: go on to the next key or index."""
+    if stack:
+        top = stack[-1]
+        top.key = top.key + 1 if isinstance(top.key, int) else None
+
+
+def _yaml_steps(text: str, first: int) -> Iterator[_Step]:
+    from yaml.events import AliasEvent, CollectionEndEvent, MappingStartEvent, ScalarEvent, SequenceStartEvent
+
+    from numalign.sources.text.yaml_events import events, line_of
+
+    for event in events(text, ""):
+        if isinstance(event, ScalarEvent):
+            yield "scalar", event.value, line_of(event) + first - 1
+        elif isinstance(event, MappingStartEvent):
+            yield "map", "", line_of(event) + first - 1
+        elif isinstance(event, SequenceStartEvent):
+            yield "list", "", line_of(event) + first - 1
+        elif isinstance(event, CollectionEndEvent):
+            yield "end", "", 0
+        elif isinstance(event, AliasEvent):
+            yield "scalar", f"*{event.anchor}", line_of(event) + first - 1
+
+
+_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]|[^\s"{}\[\],:]+')
+_BRACKETS: Final[Mapping[str, _Kind]] = {"{": "map", "[": "list", "}": "end", "]": "end"}
+
+
+def _json_steps(text: str, first: int) -> Iterator[_Step]:
+    line, counted = first, 0
+    for match in _TOKEN.finditer(text):
+        part = match[0]
+        line += text.count("\n", counted, match.start())
+        counted = match.start()
+        yield _BRACKETS.get(part, "scalar"), part, line
