@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numalign.analysis.alignment import Alignment
     from numalign.kubelet.admission import Outcome
     from numalign.kubelet.device.state import Resource
-    from numalign.kubelet.node import Decision
+    from numalign.kubelet.node import Decision, NodeState
 
 MAX_SETS_TRIED = 2000
 """Of up to how many sets of nodes it is looked up whether one of them would have done."""
@@ -49,10 +49,13 @@ class Chosen(NamedTuple):
     tied: tuple[Tied, ...] = ()
     scarce: tuple[Wanted, ...] = ()
     """What was not free on as few nodes as are enough on an empty machine."""
-    grouped: tuple[str, ...] = ()
-    """Memory that was free on so few, but of nodes that are used only together with others, as pods hold them."""
+    held: tuple[Wanted, ...] = ()
+    """Memory that was free on so few, but not of nodes that may be used alone or together."""
+    groups: tuple[int, ...] = ()
+    """The masks of nodes whose memory is held, alone or together, where that is why; the fewest that explain it."""
     clash: bool = False
-    """Each was to be had on so few nodes, but not all of it on the same ones."""
+    """Each was to be had on so few nodes, but not all of it on the same ones: with `groups`, of those that may be used
+    together."""
 
 
 class Apart(NamedTuple):
@@ -83,13 +86,12 @@ def apart(outcome: Outcome, container: str, judged: Alignment) -> Apart:
     elsewhere = [
         name for name, mask in judged.places.items() if mask & ~nodes and _off(outcome, container, name, nodes)
     ]
-    by_socket = CPU in elsewhere and node.cpu.options.align_by_socket
-    outside = (name for name in elsewhere if not (by_socket and name == CPU))
-    short = tuple(name for name in outside if not _left(outcome, container, name, nodes))
+    short = tuple(name for name in elsewhere if not _left(outcome, container, name, nodes))
+    by_socket = CPU in elsewhere and CPU not in short and node.cpu.options.align_by_socket
     decision = next((one for one in outcome.result.decisions if one.container in (None, container)), None)
     first = tuple(one for one in _first(outcome, container, judged, nodes) if one.resource not in short)
     wider = decision is not None and nodes.bit_count() > judged.least
-    why = _why(outcome, decision, judged.least) if decision is not None and wider else Chosen()
+    why = _why(outcome, decision, judged.least, nodes) if decision is not None and wider else Chosen()
     unused = tuple(_unused(outcome, decision, judged)) if decision is not None and decision.container else ()
     return found._replace(by_socket=by_socket, outside=short, first=first, why=why, unused=unused)
 
@@ -134,14 +136,22 @@ def _left(outcome: Outcome, container: str, name: str, nodes: int) -> bool:
     asked = next(one for one in outcome.demand.containers if one.name == container)
     amount = {CPU: asked.cpus, **dict(asked.memory or ()), **dict(asked.devices)}.get(name, 0)
     resource, had = outcome.before.node.device.resources.get(name), 0
+    if name == CPU:
+        there = sum(
+            numa.cpus for numa in outcome.before.node.machine.numa_nodes if numa.id >= 0 and nodes >> numa.id & 1
+        )
+        had = ((outcome.after.cpu.assigned(outcome.demand.uid, container) or 0) & there).bit_count()
     if resource is not None:
         members = outcome.after.device.holdings[outcome.demand.uid][container][name]
         had = (members & _devices_on(resource, nodes)).bit_count()
     return had + sum(available(outcome.before.node, outcome.after, name, numa)[0] for numa in ids(nodes)) >= amount
 
 
-def _why(outcome: Outcome, decision: Decision, least: int) -> Chosen:
-    """Find what did not let a decision take as few nodes as a container needs."""
+def _why(outcome: Outcome, decision: Decision, least: int, chosen: int) -> Chosen:
+    """Find what did not let a decision take as few nodes as a container needs.
+
+    What init containers left is a reason only where it lies on the chosen nodes: best-effort may pass it over.
+    """
     table = matrix(outcome.before.node, outcome.demand, decision)
     large = tuple(_wanted(row) for row in table.rows if row.width > least)
     if large or sum(comb(len(table.nodes), size) for size in range(1, least + 1)) > MAX_SETS_TRIED:
@@ -150,19 +160,45 @@ def _why(outcome: Outcome, decision: Decision, least: int) -> Chosen:
     hints = {name: said for one in decision.answers for name, said in one.items() if not isinstance(said, WithoutMask)}
     rows = [row for row in table.rows if row.resource in hints]
     refused = [row for row in rows if not any(offers(hints[row.resource], mask) for mask in few)]
-    scarce = [row for row in refused if not any(_enough(row, table, mask) for mask in few)]
+    having = {row.resource: [mask for mask in few if _enough(row, table, mask)] for row in rows}
+    all_of_it = [mask for mask in few if all(mask in masks for masks in having.values())]
+    scarce = [row for row in refused if not having[row.resource]]
+    bound = [row for row in refused if row not in scarce]
+    never_met = not refused and not any(all(offers(one, mask) for one in hints.values()) for mask in few)
+    if never_met:
+        bound = [row for row in rows if all_of_it and not any(offers(hints[row.resource], one) for one in all_of_it)]
     left = {one.resource: one for one in handed_on(outcome.before.node, decision.state, outcome.demand) if one.nodes}
-    bound = [row.resource for row in refused if row not in scarce]
-    held = {row.resource for row in refused if any(cell.group for cell in row.cells)}
+    tied = [left[row.resource] for row in bound if row.resource in left and not left[row.resource].nodes & ~chosen]
+    rest = [row for row in bound if row.resource not in left]
+    blocked = {name: [_held_apart(decision.state, mask) for mask in masks] for name, masks in having.items()}
+    memory = outcome.before.node.memory.places
+    held = [row for row in rest if row.resource in memory and all(blocked[row.resource])]
     # Memory resources have their hints together: one of them may be refused only for where another one is.
-    apart = [name for name in bound if name not in left and name not in held]
+    together = [_held_apart(decision.state, mask) for mask in all_of_it]
+    clash = (len(held) < len(rest) or (never_met and not bound)) and all(together)
+    sets = [one for row in held for one in blocked[row.resource]] or together * clash
     return Chosen(
-        tied=tuple(Tied(name, left[name].nodes, left[name].containers) for name in bound if name in left),
+        tied=tuple(Tied(one.resource, one.nodes, one.containers) for one in tied),
         scarce=tuple(map(_wanted, scarce)),
-        grouped=tuple(name for name in bound if name in held and name not in left),
-        clash=bool(apart)
-        or (not refused and not any(all(offers(one, mask) for one in hints.values()) for mask in few)),
+        held=tuple(map(_wanted, held)),
+        groups=tuple(_fewest(sets)),
+        clash=clash,
     )
+
+
+def _held_apart(state: NodeState, mask: int) -> set[int]:
+    """Name what keeps nodes from being used for memory together, or one alone: groups of held nodes, as masks."""
+    memory = state.memory
+    groups = {memory.groups[numa] for numa in ids(mask) if numa < len(memory.counts) and memory.counts[numa]}
+    return groups - {mask}
+
+
+def _fewest(sets: Sequence[set[int]]) -> Iterator[int]:
+    """Choose few groups of which there is one in each set."""
+    while sets:
+        most = max(sorted(set[int]().union(*sets)), key=lambda group: sum(group in one for one in sets))
+        yield most
+        sets = [one for one in sets if most not in one]
 
 
 def _enough(row: Row, table: Matrix, mask: int) -> bool:

@@ -9,8 +9,9 @@ from numalign.kubelet.releases.release import version_text
 from numalign.kubelet.releases.table import is_history
 from numalign.model.cpuset import format_set
 from numalign.render.page.document import NOTHING, Cell, Document, Line, Styled, Table
-from numalign.render.text.alignment import bus_lines, ids_text, near_lines, reasons
+from numalign.render.text.alignment import bus_lines, near_lines, reasons
 from numalign.render.text.amounts import bytes_text, nodes_text
+from numalign.render.text.device_ids import ids_text
 from numalign.render.text.drawing import draw
 from numalign.render.text.verdict import verdict_cell
 

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from numalign.model.resources import CPU, MEMORY
 from numalign.model.words import few_of
 from numalign.render.text.amounts import amount_text, listed, nodes_text
+from numalign.render.text.chosen import apart_text, unused_text
+from numalign.render.text.device_ids import MAX_IDS_NAMED, devices_text, part_text
 
 if TYPE_CHECKING:
     from numalign.analysis import Verdict
     from numalign.analysis.alignment import Alignment, Nearby, Part, TooLarge
-    from numalign.analysis.apart import Apart, Chosen, Tied, Wanted
     from numalign.analysis.floating import Cause, Lack
     from numalign.model.pod import QoS
     from numalign.render.page.document import Line
     from numalign.results.admit import ContainerResult, PodResult
-
-MAX_IDS_NAMED = 4
-"""How many ids of devices that do not count up are named; of more their number is told."""
 
 WORDS: Mapping[Verdict, str] = {
     "aligned": "yes",
@@ -110,14 +107,15 @@ def reason_of(container: ContainerResult, qos: QoS, newcomers: Sequence[str] = (
         parts.append(f"{', '.join([*_remote(container), *_with_cpus(container)])}{because}")
     elif judged.verdict == "spread":
         if judged.least_with_reserved:
-            enough = f"though {_nodes(judged.least)} would do by the kubelet's count, which includes reserved CPUs"
+            enough = f"{_nodes(judged.least)} would do by the kubelet's count, which includes reserved CPUs"
         else:
-            enough = f"though {least_text(judged)}"
-        parts.append(f"on {nodes_text(judged.nodes)}, {enough}{because}")
+            enough = least_text(judged)
+        there = f"on {nodes_text(judged.nodes)}"
+        parts += [f"{there}{because}", enough] if because else [f"{there}, though {enough}"]
     if judged.unknown and judged.verdict in ("unknown", "spread", "incomplete", "floating"):
         parts.append(f"nobody knows the NUMA node of {', '.join(map(part_text, judged.unknown))}")
     if parts and because:
-        parts += _unused(container.apart) if container.apart else ()
+        parts += unused_text(container.apart) if container.apart else ()
     if parts:
         parts += map(_nearest_text, judged.nearby) if judged.remote else nearby_texts(judged)
     return "; ".join(dict.fromkeys(parts))
@@ -169,7 +167,7 @@ def _some_text(container: ContainerResult, resource: str, some: Sequence[str]) -
     """Name some of its devices, or memory; how many of all, where there are more."""
     every = len(container.devices.get(resource, ()))
     of = f" ({len(some)} of its {every})" if 0 < len(some) < every else ""
-    return f"{_ids_of(resource, some)}{of}"
+    return f"{devices_text(resource, some)}{of}"
 
 
 def _with_cpus(container: ContainerResult) -> Iterator[str]:
@@ -184,74 +182,6 @@ def _with_cpus(container: ContainerResult) -> Iterator[str]:
         if name in apart and rest:
             there.setdefault(judged.places[name] & judged.places[CPU], []).append(_some_text(container, name, rest))
     yield from _placed(judged, [CPU, *(name for name in judged.places if name not in {CPU, *apart})], there)
-
-
-def apart_text(container: ContainerResult, newcomers: Sequence[str] = ()) -> str:
-    """Go on about a container that is spread: which nodes were chosen for it, and why; empty: that is not known."""
-    found = container.apart
-    if found is None:
-        return ""
-    if found.nodes is None:
-        return ", as policy none chooses no nodes" if found.policy == "none" else ", as no nodes were chosen"
-    several = found.nodes & (found.nodes - 1)
-    whom = " for the whole pod" * found.whole_pod
-    large = f", which asks for {_amounts(found.why.large)}," if found.why.large else ""
-    why = "; ".join(_why_chosen(found.why, container.alignment.least))
-    text = f", as {nodes_text(found.nodes)} {'were' if several else 'was'} chosen{whom}{large}{f' ({why})' * bool(why)}"
-    if found.outside:
-        text += f" and {'have' if several else 'has'} too little {listed(found.outside)} free"
-        text += f" once {few_of(newcomers, MAX_IDS_NAMED)} {'is' if len(newcomers) == 1 else 'are'} there" * bool(
-            newcomers
-        )
-    elif found.first:
-        text = f"{text.removesuffix(',')}, and {'; '.join(_first(found.first))}"
-    if found.by_socket:
-        return f"{text.removesuffix(',')}, and option align-by-socket takes CPUs of the whole socket"
-    inside = several and container.alignment.remote and not (found.outside or found.first)
-    return f"{text} and each resource may come from any of them" if inside else text.removesuffix(",")
-
-
-def _first(every: Sequence[Tied]) -> Iterator[str]:
-    """Say what comes from elsewhere, as init containers left it there."""
-    there: dict[tuple[str, ...], dict[str, int]] = {}
-    for one in every:
-        nodes = there.setdefault(one.containers, {})
-        nodes[one.resource] = nodes.get(one.resource, 0) | one.nodes
-    for containers, places in there.items():
-        what = listed([f"{name} on {nodes_text(nodes)}" for name, nodes in places.items()])
-        yield f"what {listed(containers)} left of {what} is handed out first"
-
-
-def _unused(found: Apart) -> Iterator[str]:
-    """Say of what init containers left, and the container has none of, why it need not have it."""
-    there: dict[tuple[int, tuple[str, ...]], list[str]] = {}
-    for one in found.unused:
-        there.setdefault((one.nodes, one.containers), []).append(one.resource)
-    for (nodes, containers), names in there.items():
-        among = not nodes & ~(found.nodes or 0)
-        these = "these nodes were not all" if nodes & (nodes - 1) else "that node was not"
-        why = ": it only has to lie on the chosen nodes" if among else f", as {these} chosen"
-        yield f"what {listed(containers)} left of {listed(names)} on {nodes_text(nodes)} is not used{why}"
-
-
-def _why_chosen(why: Chosen, least: int) -> Iterator[str]:
-    """Say why no fewer nodes were chosen."""
-    few = "no node alone" if least == 1 else f"no {least} nodes"
-    left: dict[tuple[int, tuple[str, ...]], list[str]] = {}
-    for one in why.tied:
-        left.setdefault((one.nodes, one.containers), []).append(one.resource)
-    for (nodes, containers), names in left.items():
-        yield f"{listed(containers)} left it {listed(names)} on {nodes_text(nodes)}, to be used first"
-    if why.scarce:
-        yield f"{few} had {_amounts(why.scarce)} free"
-    if why.grouped:
-        yield f"pods hold {listed(why.grouped)} of nodes together, and these are used only so"
-    if why.clash:
-        yield f"{few} had all of it free"
-
-
-def _amounts(every: Sequence[Wanted]) -> str:
-    return listed([f"{amount_text(one.resource, one.requested)} {one.resource}" for one in every])
 
 
 def _placed(judged: Alignment, resources: Iterable[str], rest: Mapping[int, Sequence[str]] = {}) -> Iterator[str]:
@@ -323,45 +253,8 @@ def _too_large(memory: Sequence[TooLarge], nodes: int) -> str:
 
 def least_text(judged: Alignment) -> str:
     """Say how few nodes its widest resource takes, which are not always those that another one can be had from."""
-    return f"none of it takes more than {_nodes(judged.least)} of an empty machine"
+    return f"on an empty machine none of it takes more than {_nodes(judged.least)}"
 
 
 def _nodes(count: int) -> str:
     return f"{count} node{'s' * (count != 1)}"
-
-
-def part_text(part: Part | Nearby) -> str:
-    """Name devices or memory: `nvidia.com/gpu gpu4–7`, `nvidia.com/gpu gpu0 and gpu1`, `memory`."""
-    return _ids_of(part.resource, part.ids)
-
-
-def _ids_of(resource: str, some: Sequence[str]) -> str:
-    if len(some) == 2:
-        return f"{resource} {listed(some)}"
-    return f"{resource} {ids_text(some)}" if some else resource
-
-
-def ids_text(ids: Sequence[str], most: int = MAX_IDS_NAMED) -> str:
-    """Write ids of devices, those that count up as a range: `gpu0–3,gpu6`; of more than `most` others their number."""
-    pieces = [
-        f"{prefix}{first}" + (f"–{last}" if first and last > int(first) else "") for prefix, first, last in _runs(ids)
-    ]
-    if len(pieces) > most:
-        return f"{ids[0]} and {len(ids) - 1} more"
-    return ",".join(pieces)
-
-
-def _runs(ids: Iterable[str]) -> list[tuple[str, str, int]]:
-    """Join ids that count up into (prefix, first, last); an id without a number is a prefix alone."""
-    runs: list[tuple[str, str, int]] = []
-    for each in ids:
-        match = re.fullmatch(r"(.*?)(0|[1-9][0-9]{0,8})", each)
-        if match is None:
-            runs.append((each, "", 0))
-            continue
-        prefix, number = match[1], int(match[2])
-        if runs and runs[-1][1] and runs[-1][0] == prefix and runs[-1][2] == number - 1:
-            runs[-1] = (prefix, runs[-1][1], number)
-        else:
-            runs.append((prefix, match[2], number))
-    return runs

@@ -9,8 +9,9 @@ from numalign.model.quantity import NANO, with_decimals
 from numalign.model.resources import CPU
 from numalign.model.words import few_of
 from numalign.render.page.document import Line, Table
-from numalign.render.text.alignment import MAX_IDS_NAMED, cause_text
+from numalign.render.text.alignment import cause_text
 from numalign.render.text.amounts import listed, nodes_text
+from numalign.render.text.device_ids import MAX_IDS_NAMED
 from numalign.render.text.matrix import matrix_notes, matrix_table
 from numalign.render.text.refusal.fit import taken_text
 

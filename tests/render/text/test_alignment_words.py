@@ -64,10 +64,58 @@ THIRD = FIGURE._replace(
             [
                 (
                     "not aligned: i0: memory on nodes 0-1, CPUs on nodes 1-2, as nodes 0-1 were chosen for the whole "
-                    "pod (no node alone had 8 cpu free) and have too little cpu free once p5 is there"
+                    "pod (no node alone had 8 cpu free) and have too little cpu free once p5 is there, so the rest "
+                    "comes from node 2"
                 )
             ],
             id="what is too little only for a pod that is admitted besides says so",
+        ),
+        pytest.param(
+            "lifecycle-d-00305",
+            7,
+            [
+                (
+                    "not aligned: c1: hugepages-1Gi, hugepages-2Mi and memory on nodes 2-4, CPUs on node 4, as nodes "
+                    "2-4 were chosen (no 2 nodes that may be combined had 1026Mi hugepages-2Mi free: memory is held "
+                    "already on node 1 alone) and each resource may come from any of them"
+                )
+            ],
+            id="nodes that have enough and may not be combined are named, as their memory is held",
+        ),
+        pytest.param(
+            "lifecycle-d-00355",
+            0,
+            [
+                (
+                    "not aligned: c1: memory on nodes 3-4, CPUs on node 4, as nodes 3-4 were chosen (memory is held "
+                    "already on nodes 3-4 together, so these are used only together) and each resource may come from "
+                    "any of them"
+                )
+            ],
+            id="nodes that are used only together are named",
+        ),
+        pytest.param(
+            "e2e-d-02998",
+            0,
+            [
+                (
+                    "not aligned: i0: on nodes 0-2, as nodes 0-1 were chosen and have too little cpu free, so the rest "
+                    "comes from node 2; on an empty machine none of it takes more than 2 nodes; nobody knows the NUMA "
+                    "node of example.com/notopo notopo0"
+                )
+            ],
+            id="chosen nodes with too few CPUs are the reason, not the option that takes whole sockets",
+        ),
+        pytest.param(
+            "e2e-d-01200",
+            2,
+            [
+                (
+                    "not aligned: s0, c0: memory on nodes 1-2, CPUs on node 0, as nodes 1-2 were chosen, and option "
+                    "align-by-socket takes CPUs of the whole socket"
+                )
+            ],
+            id="CPUs left on nodes that were not chosen are no reason for the choice",
         ),
     ],
 )

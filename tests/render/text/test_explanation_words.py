@@ -270,8 +270,8 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
             1,
             [
                 (
-                    "not aligned: xilinx.com/fpga fpga0 and fpga1 on node 0, CPUs on node 1, as node 0 was chosen for "
-                    "the whole pod and has too little cpu free"
+                    "not aligned: xilinx.com/fpga fpga0 and fpga1 on node 0, CPUs on node 1, as node 0 was chosen "
+                    "for the whole pod and has too little cpu free, so it comes from node 1"
                 )
             ],
             id="two devices are named one by one",
@@ -329,8 +329,8 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
             0,
             [
                 (
-                    "not aligned: c0: nvidia.com/gpu gpu3 on node 1, CPUs and intel.com/sriov on node 0, as node 0 was "
-                    "chosen and has too little nvidia.com/gpu free"
+                    "not aligned: c0: nvidia.com/gpu gpu3 on node 1, CPUs and intel.com/sriov on node 0, as node 0 "
+                    "was chosen and has too little nvidia.com/gpu free, so it comes from node 1"
                 ),
                 "2. Two changes together; it is NOT aligned then",
                 (
@@ -527,7 +527,8 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
                 (
                     "not aligned: c0: memory, amd.com/gpu gpu0–2 (3 of its 6) and intel.com/sriov sriov2 on node 0, "
                     "CPUs and amd.com/gpu gpu3–5 (3 of its 6) on node 1, as node 0 was chosen and has too little cpu "
-                    "and amd.com/gpu free; what i0 left of memory on node 1 is not used, as that node was not chosen"
+                    "and amd.com/gpu free, so the rest comes from node 1; what i0 left of memory on node 1 is not "
+                    "used, as that node was not chosen"
                 ),
                 "aligned: i0 on node 1",
             ],
@@ -597,8 +598,8 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
             1,
             [
                 (
-                    "not aligned: on nodes 2-3, though none of it takes more than 1 node of an empty machine, as "
-                    "policy none chooses no nodes"
+                    "not aligned: on nodes 2-3, as policy none chooses no nodes; on an empty machine none of it "
+                    "takes more than 1 node"
                 )
             ],
             id="what is wider than it need be says why: nobody chose",
@@ -608,8 +609,8 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
             4,
             [
                 (
-                    "not aligned: c1: memory on nodes 0-1, CPUs on node 0, as nodes 0-1 were chosen (i0 left "
-                    "it cpu on nodes 0-1, to be used first) and each resource may come from any of them"
+                    "not aligned: c1: memory on nodes 0-1, CPUs on node 0, as nodes 0-1 were chosen (it takes over "
+                    "cpu that i0 left on nodes 0-1) and each resource may come from any of them"
                 )
             ],
             id="what is wider than it need be says why: an init container left some",
@@ -619,8 +620,8 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
             2,
             [
                 (
-                    "not aligned: c1: on nodes 0-1, though none of it takes more than 1 node of an empty machine, as "
-                    "nodes 0-1 were chosen for the whole pod, which asks for 19 cpu"
+                    "not aligned: c1: on nodes 0-1, as nodes 0-1 were chosen for the whole pod, which asks for 19 "
+                    "cpu; on an empty machine none of it takes more than 1 node"
                 )
             ],
             id="what is wider than it need be says why: the whole pod asks for more",
@@ -631,8 +632,8 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
             [
                 (
                     "not aligned: hugepages-1Gi, hugepages-2Mi and memory on nodes 1-3, CPUs on node 1, as nodes 1-2 "
-                    "were "
-                    "chosen (no node alone had all of it free) and have too little hugepages-1Gi and hugepages-2Mi free"
+                    "were chosen (no node alone had all of it free) and have too little hugepages-1Gi and "
+                    "hugepages-2Mi free, so the rest comes from node 3"
                 )
             ],
             id="what is wider than it need be says why: memory resources go together, and no pod holds any",
@@ -642,8 +643,9 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
             0,
             [
                 (
-                    "not aligned: c0: hugepages-1Gi and memory on nodes 0,3, CPUs on node 0, amd.com/gpu between nodes "
-                    "0-1, as node 0 was chosen and has too little hugepages-1Gi free"
+                    "not aligned: c0: hugepages-1Gi and memory on nodes 0,3, CPUs on node 0, amd.com/gpu between "
+                    "nodes 0-1, as node 0 was chosen and has too little hugepages-1Gi free, so the rest comes from "
+                    "node 3"
                 )
             ],
             id="memory that goes where huge pages are is not short itself",
