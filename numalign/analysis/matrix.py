@@ -15,6 +15,7 @@ from numalign.analysis.alignment import memory_width
 from numalign.analysis.handed import Handed, handed_on
 from numalign.analysis.loose import Loose, loose
 from numalign.kubelet.demand import PodDemand
+from numalign.kubelet.device.state import Resource
 from numalign.kubelet.node import Decision, Node, NodeState
 from numalign.kubelet.topology.hints import CANNOT_FIT, NO_PREFERENCE, HintFamily, HintList, Hints
 from numalign.model.resources import is_memory
@@ -36,6 +37,8 @@ class Cell(NamedTuple):
     """What the pod's init containers hand on there, beside what is free; memory only where it lies on no other node."""
     group: int = 0
     """Of memory: the mask of nodes that are used together only, with this one; 0: it may be used alone."""
+    barred: int = 0
+    """What is there beside `total` and the kubelet counts, too, when it looks how few nodes are enough."""
 
 
 class Bound(NamedTuple):
@@ -184,7 +187,10 @@ def _row(node: Node, state: NodeState, name: str, amount: int, hints: Hints, ids
             verdicts.append("together")
         else:
             verdicts.append("no")
-    cells = tuple(Cell(free, total, verdict) for (free, total), verdict in zip(amounts, verdicts, strict=True))
+    cells = tuple(
+        Cell(free, total, verdict, barred=_barred(node, name, numa))
+        for (free, total), verdict, numa in zip(amounts, verdicts, ids, strict=True)
+    )
     everywhere = sum(cell.free for cell in cells)
     width, devices = 0, None
     if name in node.device.resources:
@@ -223,15 +229,28 @@ def available(node: Node, state: NodeState, name: str, numa: int) -> tuple[int, 
         return (assignable & state.cpu.default).bit_count(), assignable.bit_count()
     if name in node.device.resources:
         resource = node.device.resources[name]
-        there = resource.on_node[numa] if numa < len(resource.on_node) else 0
-        for bit, span in resource.spanning:
-            there |= bit if span >> numa & 1 else 0
-        healthy = there & resource.healthy
+        healthy = _there(resource, numa) & resource.healthy
         return (healthy & ~state.device.allocated.get(name, 0)).bit_count(), healthy.bit_count()
     place = node.memory.places.get(name)
     if place is None:
         return 0, 0
     return state.memory.free[place][numa], node.memory.allocatable[place][numa]
+
+
+def _barred(node: Node, name: str, numa: int) -> int:
+    """Count the reserved CPUs of one NUMA node, or its devices that are not healthy."""
+    if name == "cpu":
+        return (node.cpu.reserved & next(one.cpus for one in node.machine.numa_nodes if one.id == numa)).bit_count()
+    resource = node.device.resources.get(name)
+    return (_there(resource, numa) & ~resource.healthy).bit_count() if resource is not None else 0
+
+
+def _there(resource: Resource, numa: int) -> int:
+    """Return the devices of one NUMA node, those of several nodes included."""
+    there = resource.on_node[numa] if numa < len(resource.on_node) else 0
+    for bit, span in resource.spanning:
+        there |= bit if span >> numa & 1 else 0
+    return there
 
 
 def on_the_machine(node: Node, state: NodeState, name: str) -> tuple[int, int]:

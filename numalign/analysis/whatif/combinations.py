@@ -62,9 +62,14 @@ def two_settings(situation: Situation, outcome: Outcome) -> Iterator[WayOut]:
         for one, other in subsets(_settings(situation), 2)
         if not one.keys() & other.keys() and MORE_THAN_OPTIONS & {*one, *other}
     )
+    found: list[Flags] = []
     for flags, session in _elsewhere(situation, outcome, pairs):
+        beside = {flag: text for flag, text in flags.items() if flag != POLICY}
+        if POLICY in flags and beside in found:
+            continue  # with a stricter policy it does, too
         tried = admit(session, outcome.pod)
         if tried.admit:
+            found += [beside] if POLICY in flags else []
             cost = COMBINED_COST + 2 * SETTING_COST + 2 * (POLICY in flags)
             yield WayOut("combination", cost, aligned(tried), flags=flags, tried=tried)
 

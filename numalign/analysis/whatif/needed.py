@@ -123,7 +123,7 @@ def besides(situation: Situation, outcome: Outcome, ways: Iterable[WayOut]) -> I
         if part.amounts != each.amounts and found.around.sums:
             continue  # a sum with what is cut elsewhere is nobody's
         some = {(found.at, name) for name in found.resources}
-        if not told.issuperset(some):
+        if not told.issuperset(some) or (found.odd_cores and not now.odd_cores):
             told.update(some)
             yield found.for_ever()
 

@@ -171,9 +171,21 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
     sick = (Device("a", (0,)), Device("b", (0,), healthy=False), Device("c", (0,), healthy=False))
     on = FIGURE._replace(devices={GPU: (*sick, Device("d", (1,)), Device("e", (1,)))})
     assert explained(config("restricted"), pod("p", 1, gpu=3), on=on)[1] == (
-        f"{GPU}: 3 asked; counting devices that are not healthy, as the kubelet does, one node is enough, and policy "
-        "restricted allows no more nodes; but pods never get more than 2 there; free now: node 0: 1 of 1, "
-        "node 1: 2 of 2"
+        f"{GPU}: 3 asked; as the kubelet counts devices that are not healthy (2 on node 0), too, one node is enough, "
+        "and policy restricted allows no more nodes; but one node never has more than 2 for pods; free now: node 0: "
+        "1 of 1, node 1: 2 of 2"
+    )
+
+
+def test_what_stays_in_the_way_when_sick_devices_are_mended_is_named() -> None:
+    assert recorded("e2e-d-02818", 4)[2] == (
+        "memory: fits one node, and policy restricted wants xilinx.com/fpga on as many, which takes 2 nodes at least"
+    )
+
+
+def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> None:
+    assert "besides: cpu: 1 asked by c0, but full-pcpus-only gives out whole cores of 2 threads: ask for 2" in recorded(
+        "e2e-d-00596", 2
     )
 
 
@@ -448,9 +460,9 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
             4,
             [
                 (
-                    "cpu: 4 asked; counting reserved CPUs, as the kubelet does, one node is enough, and policy "
-                    "restricted allows no more nodes; but pods never get more than 3 there; free now: most on node "
-                    "2: 3 of 3"
+                    "cpu: 4 asked; as the kubelet counts reserved CPUs (15 on nodes 0-7), too, one node is enough, "
+                    "and policy restricted allows no more nodes; but one node never has more than 3 for pods; free "
+                    "now: most on node 2: 3 of 3"
                 )
             ],
             id="a node that is enough only with its reserved CPUs is not told as enough",

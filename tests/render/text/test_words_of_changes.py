@@ -487,13 +487,10 @@ from tests.render.text.test_explanation_words import explained, recorded
             [
                 "Each of these admits it (tried, what depends on another pod last):",
                 "1. ask for at most 1 intel.com/sriov instead of 2; it is aligned then, on node 0",
-                *[
-                    (
-                        "only if p0, refused so far, is started before this pod: it is admitted then, and holds 18 cpu "
-                        "(2 on node 0, 16 on node 1)"
-                    )
-                ]
-                * 2,
+                (
+                    "only if p0, refused so far, is started before this pod: it is admitted then, and holds 18 cpu "
+                    "(2 on node 0, 16 on node 1)"
+                ),
             ],
             id="a setting that helps only as another pod comes first says so",
         ),

@@ -15,7 +15,7 @@ from numalign.render.text.refusal.nodes import alone_somewhere
 from numalign.render.text.refusal.odd import no_whole_bytes, whole_cores
 from numalign.render.text.refusal.own import beside, sums, taken_over
 from numalign.render.text.refusal.short import too_little
-from numalign.render.text.refusal.width import differ_in_width, never_meet, too_wide
+from numalign.render.text.refusal.width import differ_in_width, never_meet, on_fewer_nodes, too_wide
 
 if TYPE_CHECKING:
     from numalign.analysis.matrix import Matrix
@@ -109,6 +109,7 @@ def _first(refusal: Refusal, *, brief: bool = False) -> Iterator[str]:
         yield from _also(refusal, table)
     elif refusal.stage == "policy":
         yield too_wide(rows[0], table, refusal.policy, around)
+        yield from on_fewer_nodes(rows[0], refusal)
         yield from _also(refusal, table)
     elif refusal.stage == "merge" or (len(rows) > 1 and around.chosen is None and all(map(alone_somewhere, rows))):
         yield from never_meet(rows, table, around)

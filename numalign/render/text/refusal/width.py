@@ -55,9 +55,9 @@ def too_wide(row: Row, table: Matrix, policy: str, around: Circumstances) -> str
     many, enough = ("one node", "is enough") if row.width == 1 else (f"{row.width} nodes", "are enough")
     most = _most_for_pods(row)
     if most < row.requested:
-        count = f"counting {_counted_too(row)}, as the kubelet does, {many} {enough}"
-        short = f"and policy {policy} allows no more nodes; but pods never get more than {say(most)} there"
-        return f"{asked}; {count}, {short}{must}{now}"
+        count = f"as the kubelet counts {_counted_too(row, table)}, too, {many} {enough}"
+        short = f"and policy {policy} allows no more nodes; but {many} never {'has' if row.width == 1 else 'have'}"
+        return f"{asked}; {count}, {short} more than {say(most)} for pods{must}{now}"
     empty = "while nothing is held" if around.when == "then" else "on an empty machine"
     whole = _used_together(row, around)
     if must:
@@ -89,9 +89,18 @@ def _most_for_pods(row: Row) -> int:
     return sum(sorted((cell.total for cell in row.cells), reverse=True)[: row.width])
 
 
-def _counted_too(row: Row) -> str:
+def _counted_too(row: Row, table: Matrix) -> str:
     """Name what the kubelet counts when it looks how few nodes are enough, and never gives to pods; memory has none."""
-    return "reserved CPUs" if row.resource == CPU else "devices that are not healthy"
+    places = [place for place, cell in enumerate(row.cells) if cell.barred]
+    counts = [row.cells[place].barred for place in places]
+    where = nodes_text(mask_of(table, places))
+    if len(counts) > 1 and len(set(counts)) == 1:
+        told = f"{counts[0]} on each of {where}"
+    elif len(counts) > MAX_NODES_NAMED:
+        told = f"{sum(counts)} on {where}"
+    else:
+        told = ", ".join(f"{row.cells[place].barred} on node {table.nodes[place]}" for place in places)
+    return f"{'reserved CPUs' if row.resource == CPU else 'devices that are not healthy'} ({told})"
 
 
 def _must_use(row: Row, around: Circumstances) -> str:
@@ -139,6 +148,18 @@ def as_few_nodes(refusal: Refusal) -> Iterator[str]:
         if row.width == 1 and row.resource not in named:
             reduced = " as reduced" * (row.resource in refusal.around.reduced)
             yield f"{row.resource}: {amount_text(row.resource, row.requested)} asked{reduced}: fits one node, too"
+
+
+def on_fewer_nodes(row: Row, refusal: Refusal) -> Iterator[str]:
+    """Name what fits one node beside the one thing in the way, which takes several: mended, it is in the way, too."""
+    fitting = [other for other in (refusal.matrix.rows if refusal.matrix else ()) if other.width == 1]
+    if refusal.policy == "restricted" and refusal.around.joint is None and row.width > 1 and fitting:
+        names = listed([other.resource for other in fitting])
+        verb = "fits" if len(fitting) == 1 else "fit"
+        yield (
+            f"{names}: {verb} one node, and policy restricted wants {row.resource} on as many, which takes "
+            f"{row.width} nodes at least"
+        )
 
 
 def _take_together(rows: Sequence[Row], table: Matrix, width: int, around: Circumstances) -> Iterator[str]:
