@@ -13,6 +13,7 @@ from numalign.analysis.untied import Untied, untied
 from numalign.analysis.whatif.change import Hardware, WayOut
 from numalign.analysis.whatif.changes import Machines, changes
 from numalign.analysis.whatif.needed import besides
+from numalign.analysis.whatif.plugin import Repair, repair
 from numalign.analysis.whatif.situation import Situation
 from numalign.analysis.whole_node import whole_node
 from numalign.kubelet.admission import Outcome
@@ -39,6 +40,8 @@ class Explanation(NamedTuple):
     """Of a refused pod: what else refuses it, for ever or as the node as a whole lacks it now."""
     untied: tuple[Untied, ...] = ()
     """Of a refused pod: what it asks for that no decision counts."""
+    repair: Repair | None = None
+    """Of a refused pod: what becomes of it with device plugins that name no node where they name one that is none."""
 
 
 def explain_outcome(
@@ -82,4 +85,5 @@ def explain_outcome(
         placements=(),
         besides=(*for_ever, *whole_node(outcome, told, for_ever)),
         untied=tuple(untied(outcome, matrices)),
+        repair=repair(situation, outcome, told),
     )

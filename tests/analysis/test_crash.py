@@ -87,7 +87,7 @@ def test_a_crash_is_told_as_one_with_what_to_do_first_and_what_would_refuse_the_
         (f"{RDMA}: 6 asked (c0 2 + c1 2 + c2 2), the whole machine never has more than 1 (on no known node: 1)"),
         (
             f"{RDMA}: the plugin puts them on NUMA node -1, which this machine does not have, so policy "
-            "single-numa-node takes none of them; if it told no node, all would count"
+            "single-numa-node takes none of them"
         ),
         (
             "the kubelet's last words, in the middle of it: "

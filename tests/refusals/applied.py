@@ -26,8 +26,7 @@ def with_change(data: dict[str, Any], index: int, change: WayOut) -> tuple[dict[
     """Write a change into a scenario; returns it and where the pod now comes up."""
     data = marshal.loads(marshal.dumps(data))  # many times quicker than `copy`
     del data["steps"][index + 1 :]
-    if change.pods:
-        data["steps"][index:index] = [{"op": "remove", "pod": pod.name} for pod in change.pods]
+    data["steps"][index:index] = [{"op": "remove", "pod": pod.name} for pod in (*change.pods, *change.kept_out)]
     for flag, text in change.flags.items():
         value: Any = text
         if "=" in text:

@@ -60,6 +60,9 @@ class WayOut(NamedTuple):
     needs_newcomers: bool = False
     """Of a change of settings: the pod is admitted only if pods refused before are admitted first then."""
 
+    kept_out: tuple[Pod, ...] = ()
+    """Of a change of settings: pods refused before that would be admitted first then; only without them is it."""
+
     cores: int = 1
     """CPUs are given out in multiples of so many."""
 

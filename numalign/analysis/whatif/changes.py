@@ -17,12 +17,11 @@ from numalign.analysis.whatif.settings import (
     SCOPE,
     STRICTEST_FIRST,
     Flags,
-    apply,
     other_settings,
 )
 from numalign.analysis.whatif.shares import shared
 from numalign.analysis.whatif.situation import Situation, with_amounts
-from numalign.analysis.whatif.tries import needs_newcomers
+from numalign.analysis.whatif.tries import Tries, beside, needs_newcomers
 from numalign.errors import StartError
 from numalign.kubelet.admission import Outcome, Session, admit, forecast
 from numalign.model.quantity import NANO
@@ -42,6 +41,9 @@ MAX_BUNDLED = 1
 
 MORE_HARDWARE = 40.0
 """What it costs to put something into the machine: more than any cut."""
+
+KEEPING_OUT = 1.0
+"""What it costs beside a setting to keep other pods away."""
 
 FOREIGN_MACHINE = 50.0
 """What it costs to need another machine: more than any cut."""
@@ -226,20 +228,29 @@ def _requests(outcome: Outcome) -> Iterator[WayOut]:
 
 
 def _settings(situation: Situation, outcome: Outcome) -> Iterator[WayOut]:
-    """Try other settings on the same past. All pods that are there now have to be admitted then, too."""
-    policy_found = False
+    """Try other settings on the same past. All pods that are there now have to be admitted then, too.
+
+    Pods refused so far may be admitted first under them, and be in the way.
+    """
+    policy_found = rival_found = False
     if forecast(outcome.before, outcome.pod) is False:
         return
+    tries = Tries(situation, outcome, {})
     for flags in other_settings(situation.setup):
         if POLICY in flags and policy_found:
             continue
-        config = apply(situation.setup.config, flags)
-        tried = _tried(situation._replace(setup=situation.setup._replace(config=config)), outcome)
-        if tried is not None:
-            change = WayOut("setting", _cost(flags), aligned(tried), flags=flags, tried=tried)
-            change = change._replace(needs_newcomers=needs_newcomers(situation, outcome, change))
-            policy_found = policy_found or (POLICY in flags and not change.needs_newcomers)
-            yield change
+        change = WayOut("setting", _cost(flags), None, flags=flags)
+        session = tries.session(change)
+        found = beside(session, outcome) if session is not None else None
+        if found is None or (POLICY in flags and found[1] and rival_found):
+            continue
+        tried, kept_out = found
+        cost = change.cost + KEEPING_OUT * bool(kept_out)
+        change = change._replace(cost=cost, aligned=aligned(tried), tried=tried, kept_out=kept_out)
+        change = change._replace(needs_newcomers=needs_newcomers(situation, outcome, change))
+        if POLICY in flags and not change.needs_newcomers:
+            policy_found, rival_found = not kept_out, True
+        yield change
 
 
 def _cost(flags: Flags) -> float:

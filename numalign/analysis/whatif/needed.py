@@ -13,11 +13,10 @@ from numalign.analysis.matrix import on_the_machine
 from numalign.analysis.refusal import Refusal, taken_apart
 from numalign.analysis.whatif.change import Part, WayOut
 from numalign.analysis.whatif.cuts import steps
-from numalign.analysis.whatif.moving import without
 from numalign.analysis.whatif.past import anew, held_by
 from numalign.analysis.whatif.settings import CPU_POLICY_OPTIONS, GATES, TOPOLOGY_POLICY_OPTIONS
 from numalign.analysis.whatif.situation import Situation
-from numalign.analysis.whatif.tries import Tries, needs_newcomers
+from numalign.analysis.whatif.tries import Tries, gone, needs_newcomers
 from numalign.kubelet.admission import Outcome
 from numalign.kubelet.demand import of_node
 from numalign.kubelet.fit.check import Shortage, check
@@ -91,7 +90,7 @@ def covers(change: WayOut, other: WayOut) -> bool:
         return False
     return (
         other.flags.items() <= change.flags.items()
-        and {pod.uid for pod in other.pods} <= {pod.uid for pod in change.pods}
+        and {pod.uid for pod in gone(other)} <= {pod.uid for pod in gone(change)}
         and all(
             key in change.amounts and (nano - change.asked[key]) * (change.amounts[key] - nano) >= 0
             for key, nano in other.amounts.items()
@@ -105,7 +104,7 @@ def besides(situation: Situation, outcome: Outcome, ways: Iterable[WayOut]) -> I
     The kubelet tells what it meets first. So all of the nearest change on this machine is done but what is about one
     resource, or about one setting.
     """
-    nearest = next((one for one in ways if not one.machine and not one.hardware), None)
+    nearest = next((one for one in ways if not (one.machine or one.hardware or one.kept_out)), None)
     if nearest is None or len(nearest.parts) < 2:
         return
     now = taken_apart(outcome)
@@ -155,7 +154,7 @@ def reasons(situation: Situation, outcome: Outcome, changes: Iterable[WayOut]) -
         yield told._replace(
             parts=tuple([_reason(tries, told, part) for part in _parts(told)]),
             needs_newcomers=needs_newcomers(situation, outcome, change),
-            anew=anew(outcome.before, without(session, change.pods)) if session else None,
+            anew=anew(outcome.before, session, change.pods, change.kept_out) if session else None,
         )
 
 

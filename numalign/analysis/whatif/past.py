@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import reduce
 from operator import or_
 
+from numalign.analysis.whatif.moving import without
 from numalign.kubelet.admission import Session
 from numalign.kubelet.demand import of_node
 from numalign.kubelet.device.state import Resource
@@ -39,14 +40,24 @@ class Anew(NamedTuple):
     """Pods that were refused before, and are admitted under the other settings."""
     moved: tuple[str, ...]
     """Names of pods that get other CPUs, other devices or memory of other nodes."""
+    rivals: tuple[Held, ...] = ()
+    """Pods that were refused before and must not come first: the refused one is admitted only without them."""
 
 
-def anew(now: Session, then: Session) -> Anew:
-    """Compare what pods hold with what they would hold."""
+def anew(now: Session, after: Session, gone: Sequence[Pod] = (), kept_out: Sequence[Pod] = ()) -> Anew:
+    """Compare what pods hold with what they would hold.
+
+    Args:
+        now: the node as it is.
+        after: the node under other settings, all pods on it that are admitted there.
+        gone: pods that are moved away.
+        kept_out: pods that must not come first.
+    """
+    then = without(after, (*gone, *kept_out))
     there = {pod.uid for pod in now.pods}
     newcomers = held_by(then, [pod for pod in then.pods if pod.uid not in there])
     moved = [pod.name for pod in then.pods if pod.uid in there and _differs(now, then, pod)]
-    return Anew(newcomers, tuple(moved))
+    return Anew(newcomers, tuple(moved), held_by(after, kept_out))
 
 
 def held_by(session: Session, pods: Sequence[Pod]) -> tuple[Held, ...]:

@@ -7,7 +7,8 @@ from numalign.analysis.whatif.moving import without
 from numalign.analysis.whatif.settings import apply
 from numalign.analysis.whatif.situation import Situation, with_amounts
 from numalign.errors import CrashError, StartError
-from numalign.kubelet.admission import Outcome, Session, admit, forecast
+from numalign.kubelet.admission import Outcome, Session, admit, admits, forecast
+from numalign.model.pod import Pod
 from numalign.values import NamedTuple
 
 
@@ -18,6 +19,33 @@ def needs_newcomers(situation: Situation, outcome: Outcome, change: WayOut) -> b
     new = {pod.uid for pod in change.tried.before.pods} - {pod.uid for pod in outcome.before.pods}
     past = tuple([event for event in situation.past if event.pod.uid not in new])
     return bool(new) and Tries(situation._replace(past=past, replays=None), outcome, {}).admitted(change) is None
+
+
+def gone(change: WayOut) -> tuple[Pod, ...]:
+    """List the pods that are not there with a change: those to move away, and those that must not come first."""
+    return (*change.pods, *change.kept_out)
+
+
+def beside(session: Session, outcome: Outcome) -> tuple[Outcome, tuple[Pod, ...]] | None:
+    """Admit a pod under other settings, if need be without pods refused before that are admitted first there.
+
+    Returns:
+        the admission, and the pods that must not be there, as few as it takes; None: the pod is refused without them,
+        too, or a pod that is there now is refused.
+    """
+    uids, kept = {pod.uid for pod in session.pods}, {pod.uid for pod in outcome.before.pods}
+    if not kept <= uids:
+        return None
+    newcomers = [pod for pod in session.pods if pod.uid not in kept]
+    if admits(session, outcome.pod):
+        return admit(session, outcome.pod), ()
+    if not newcomers or not admits(without(session, newcomers), outcome.pod):
+        return None
+    for one in newcomers[::-1]:
+        fewer = [pod for pod in newcomers if pod is not one]
+        if admits(without(session, fewer), outcome.pod):
+            newcomers = fewer
+    return admit(without(session, newcomers), outcome.pod), tuple(newcomers)
 
 
 class Tries(NamedTuple):
@@ -34,14 +62,14 @@ class Tries(NamedTuple):
         session = self.session(change)
         if session is None:
             return None
-        return admit(without(session, change.pods), with_amounts(self.outcome.pod, change.amounts))
+        return admit(without(session, gone(change)), with_amounts(self.outcome.pod, change.amounts))
 
     def admitted(self, change: WayOut) -> Outcome | None:
         """Try a change; None: the pod is refused with it. Quicker than `attempt` where it is too large for the node."""
         session = self.session(change)
         if session is None:
             return None
-        there, pod = without(session, change.pods), with_amounts(self.outcome.pod, change.amounts)
+        there, pod = without(session, gone(change)), with_amounts(self.outcome.pod, change.amounts)
         tried = None if forecast(there, pod) is False else admit(there, pod)
         return tried if tried is not None and tried.admit else None
 

@@ -171,7 +171,7 @@ def _command(change: WayOut, pod: str, asked: Asked) -> str:
     if asked.several and asked.what_if.pod is None:
         more.append(("pod", pod))
     more += change.hardware
-    more += [("without", one.name) for one in change.pods]
+    more += [("without", one.name) for one in (*change.pods, *change.kept_out)]
     more += [("set", f"{key}={quantity_text(nano)}") for key, nano in amounts.items()]
     here = (change.machine,) if change.machine else asked.machines[:1]
     return command_line("explain", asked.pods, here, asked.kubelet, settings=change.flags, more=more)

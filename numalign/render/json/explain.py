@@ -68,6 +68,12 @@ def _pod(config: KubeletConfig, told: ExplainedPod, advice: Advice) -> Data:
             {"container": one.container, "resource": one.resource, "text": untied_text(one, told.pod.qos)}
             for one in told.untied
         ],
+        "repair": told.repair
+        and {
+            "devices": [{"resource": name, "told": list(wrong)} for name, wrong in told.repair.devices],
+            "admits": told.repair.admits,
+            "keptOut": list(told.repair.kept_out),
+        },
         "next": None if told.refusal is None else (*advice.changes, advice.otherwise)[0],
     }
 
@@ -245,6 +251,7 @@ def _anew(change: WayOut) -> dict[str, object] | None:
     return change.anew and {
         "admitted": [_held(one) for one in change.anew.newcomers],
         "admittedFirst": change.needs_newcomers,
+        "keptOut": [_held(one) for one in change.anew.rivals],
         "elsewhere": list(change.anew.moved),
     }
 

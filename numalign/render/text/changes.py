@@ -198,6 +198,9 @@ def _unknown(names: Sequence[str], tables: Iterable[Matrix]) -> str:
     texts = []
     for name in names:
         loose = rows.get(name)
+        if loose is not None and loose.misplaced:
+            texts.append(f"the plugin of {name} names no NUMA node of this machine")
+            continue
         if loose is None or not loose.nowhere[1] < loose.total:
             texts.append(f"no plugin tells the NUMA node of {name}")
             continue

@@ -15,6 +15,7 @@ from numalign.render.text.because import next_in_the_way
 from numalign.render.text.changes import Advice, changes_lines
 from numalign.render.text.details import alternatives_lines, details
 from numalign.render.text.hardware import CLOSENESS
+from numalign.render.text.plugins import plugins_to_mend
 from numalign.render.text.refusal.crash import first_of_all
 from numalign.render.text.refusal.short import rest_text
 from numalign.render.text.refusal.why import lines, why
@@ -106,6 +107,7 @@ def explanation(
         *(Line(f"  {text}") for text in (rest_text(told.refusal),) if text),
         *tables(told),
         *changes_lines(config, told, advice),
+        *(Line(f"  {text}") for text in plugins_to_mend(told)),
     ]
 
 

@@ -142,6 +142,7 @@ def _with_places(one: HeldAmount) -> str:
     if not known or len(known) > MAX_PLACES:
         return text
     parts = [f"{amount_text(one.resource, amount)} on {nodes_text(mask)}" for mask, amount in known]
+    parts += [f"{amount_text(one.resource, amount)} on no known node" for mask, amount in one.places if not mask]
     return f"{text} ({', '.join(parts)})"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from numalign.analysis.whatif.settings import (
@@ -19,6 +19,7 @@ from numalign.render.text.held import held_places
 
 if TYPE_CHECKING:
     from numalign.analysis.whatif.change import WayOut
+    from numalign.analysis.whatif.past import Held
     from numalign.kubelet.config import KubeletConfig
     from numalign.results.explain import ExplainedPod
 
@@ -95,20 +96,28 @@ def admitted_anew(change: WayOut, told: ExplainedPod) -> Iterator[str]:
     if change.anew is None:
         return
     asked = {row.resource for table in told.matrices for row in table.rows}
+    short = set(told.refusal.resources) if told.refusal is not None else set()
+    for one in change.anew.rivals:
+        first = f"only while {one.name}, refused so far, stays away: if it were started before this pod, it would be"
+        yield f"{first} admitted{_hold(one, short & {each.resource for each in one.amounts} or asked, 'hold')}"
     for one in change.anew.newcomers:
-        held = [each for each in one.amounts if each.resource in asked]
-        places = held_places(held) if held else ""
         if change.needs_newcomers:
-            hold = f", and holds {places}" if held else ""
-            yield f"only if {one.name}, refused so far, is started before this pod: it is admitted then{hold}"
+            first = f"only if {one.name}, refused so far, is started before this pod: it is admitted then"
+            yield f"{first}{_hold(one, asked, 'holds')}"
             continue
-        hold = f", and hold {places}" if held else ""
+        hold = _hold(one, asked, "hold")
         yield f"after the restart {one.name}, refused so far, would be admitted if it is started before this pod{hold}"
     if change.anew.moved:
         names = change.anew.moved[:MAX_PODS_NAMED]
         more = len(change.anew.moved) - len(names)
         who = listed([*names, *([f"{more} more"] if more else [])])
         yield f"{who} {'get' if len(change.anew.moved) > 1 else 'gets'} {ELSEWHERE}"
+
+
+def _hold(one: Held, asked: Collection[str], verb: str) -> str:
+    """Say what a pod would hold of what the refused one asks for: `, and hold 1 nvidia.com/gpu on node 0`."""
+    held = [each for each in one.amounts if each.resource in asked]
+    return f", and {verb} {held_places(held)}" if held else ""
 
 
 def for_the_whole_node(changes: Sequence[WayOut], config: KubeletConfig) -> Iterator[str]:

@@ -64,6 +64,16 @@ def test_a_setting_that_helps_only_as_others_come_first_is_left_out_where_someth
     assert not any(way.needs_newcomers or way.flags == uncounted.flags for way in ways)
 
 
+def test_a_setting_is_not_offered_with_another_that_only_refuses_a_rival() -> None:
+    """Under `best-effort` p0 is admitted first and takes the only device; `full-pcpus-only` would refuse p0."""
+    setting, cut = recorded("e2e-d-01827", 1)
+    assert setting.flags == {"topology-manager-policy": "best-effort"}
+    assert [pod.name for pod in setting.kept_out] == ["p0"]
+    assert setting.anew is not None
+    assert [one.name for one in setting.anew.rivals] == ["p0"]
+    assert not cut.flags
+
+
 def test_cuts_that_keep_the_policy_stand_beside_settings_that_give_up_alignment() -> None:
     """Eight CPUs of one container and the memory of another fit no node: only policy `none` admits it as it is."""
     cut, loose = recorded("e2e-d-01875", 0)

@@ -439,7 +439,7 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
                 "amd.com/gpu: 2 asked, the whole machine never has more than 1 (on no known node: 1 of 1)",
                 (
                     "amd.com/gpu: the plugin puts them on NUMA node -1, which this machine does not have, so policy "
-                    "restricted takes none of them; if it told no node, all would count"
+                    "restricted takes none of them"
                 ),
             ],
             id="why one device of no known node would not do either",

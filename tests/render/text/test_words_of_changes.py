@@ -618,6 +618,31 @@ from tests.render.text.test_explanation_words import explained, recorded
             ["1. ask for 26214Mi or 26215Mi memory instead of 25.6Gi in container i0; it is aligned then"],
             id="an amount that can be read does not look like the one that cannot",
         ),
+        pytest.param(
+            "e2e-d-01827",
+            1,
+            [
+                (
+                    "1. policy best-effort instead of restricted; aligned or not, nobody knows then, as the plugin of "
+                    "intel.com/sriov names no NUMA node of this machine"
+                ),
+                "why: it takes the nodes that the kubelet ranks first, and refuses nothing for being apart",
+                (
+                    "only while p0, refused so far, stays away: if it were started before this pod, it would be "
+                    "admitted, and hold 1 intel.com/sriov"
+                ),
+                "2. leave out intel.com/sriov; it is aligned then, on node 0",
+                (
+                    "Or mend the device plugin of intel.com/sriov: it names NUMA node -1, which this machine does not "
+                    "have;"
+                ),
+                (
+                    "if it named no node at all, this pod would be admitted as it is, unless p0, refused so far, comes "
+                    "first (tried)"
+                ),
+            ],
+            id="a setting that helps unless another pod comes first says so",
+        ),
     ],
 )
 def test_a_recorded_change_says(name: str, step: int, expected: list[str]) -> None:

@@ -178,7 +178,7 @@ def _only_placed(row: Row, loose: Loose, policy: str) -> Iterator[str]:
     ids = f"NUMA node{'s' * (len(loose.told) > 1)} {', '.join(map(str, loose.told))}"
     if loose.misplaced:
         which = f"the plugin puts them on {ids}, which this machine does not have"
-        yield f"{row.resource}: {which}, so policy {policy} takes none of them; if it told no node, all would count"
+        yield f"{row.resource}: {which}, so policy {policy} takes none of them"
         return
     which = f"{free} are free, but their" if free > 1 else "1 is free, but its"
     wrong = f" (the plugin names {ids}, which this machine does not have)" if loose.told else ""
