@@ -78,6 +78,7 @@ def changes(
     ]
     # What admits the pod only as others come first again is no way to rely on.
     found, leaning = [one for one in found if not one.needs_newcomers], [one for one in found if one.needs_newcomers]
+    found = _without_rivals(found)
     if not any(change.keeps_devices for change in found):
         found += _combinations(situation, outcome, found)
     elif not any(change.amounts for change in found if change.keeps_devices and all(change.amounts.values())):
@@ -100,6 +101,12 @@ def changes(
     if len(here) == 1 or all(change.kind == "combination" for change in here):
         nearest = _nearest(situation, outcome, spare, nearest, most=len(nearest) + 1)
     return tuple(sorted(reasons(situation, outcome, nearest), key=lambda change: change.needs_newcomers))
+
+
+def _without_rivals(found: Sequence[WayOut]) -> list[WayOut]:
+    """Drop what helps only as other pods stay away, where anything else keeps all devices."""
+    sure = [change for change in found if not change.kept_out]
+    return sure if any(change.keeps_devices for change in sure) else list(found)
 
 
 def _nearest(
