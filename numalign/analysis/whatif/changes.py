@@ -36,6 +36,9 @@ MAX_OF_A_KIND = 2
 MAX_PARTS_BESIDE = 3
 """How many parts a combination may have that is told beside single changes of settings."""
 
+MANY_PARTS = 5
+"""Of changes of so many parts only the shortest is told."""
+
 MAX_BUNDLED = 1
 """How many machines are named that nobody asked about."""
 
@@ -100,7 +103,8 @@ def changes(
     here = [change for change in nearest if not change.machine and not change.hardware]
     if len(here) == 1 or all(change.kind == "combination" for change in here):
         nearest = _nearest(situation, outcome, spare, nearest, most=len(nearest) + 1)
-    return tuple(sorted(reasons(situation, outcome, nearest), key=lambda change: change.needs_newcomers))
+    told = sorted(reasons(situation, outcome, nearest), key=lambda change: change.needs_newcomers)
+    return tuple(_without_long_ones(told))
 
 
 def _without_rivals(found: Sequence[WayOut]) -> list[WayOut]:
@@ -126,6 +130,21 @@ def _nearest(
             if len(kept) == most:
                 break
     return kept
+
+
+def _without_long_ones(told: Sequence[WayOut]) -> Iterator[WayOut]:
+    """Where every change of this machine has very many parts, tell only the shortest: another machine is better."""
+    here = [change for change in told if not change.machine and not change.hardware]
+    shortest = min(here, key=_length, default=None)
+    many = shortest is not None and _length(shortest) >= MANY_PARTS
+    yield from (change for change in told if not many or change is shortest or change not in here)
+
+
+def _length(change: WayOut) -> int:
+    """Count of how many parts a change is; containers that are to ask for the same of a resource count once."""
+    shared = {key for keys in change.together for key in keys}
+    alone = {(key[1], nano, change.asked[key]) for key, nano in change.amounts.items() if key not in shared}
+    return len(change.flags) + bool(change.pods) + len(change.together) + len(alone)
 
 
 def _worth_telling(change: WayOut, others: Iterable[WayOut]) -> bool:

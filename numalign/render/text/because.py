@@ -16,6 +16,7 @@ from numalign.render.text.refusal.short import HINT, UNKNOWN_NODE
 from numalign.render.text.refusal.why import in_short, why
 from numalign.render.text.settings import effects
 from numalign.render.text.steps import bare
+from numalign.render.text.where_it_goes import limit_there
 
 if TYPE_CHECKING:
     from numalign.analysis.refusal import Refusal
@@ -48,7 +49,7 @@ def because(
     holding = list(held_by_them(part, found or refusal, after))
     if found is None:
         return [*holding, *effects(change, config), *_whole_cores_only(part, refusal)]
-    sentences = (change.pods and after and room(found, after)) or in_short(found)
+    sentences = (change.pods and after and room(found, after)) or limit_there(part, found, after) or in_short(found)
     if found.around.cores and any(key[1] == CPU and nano % NANO for key, nano in change.amounts.items()):
         sentences = [sentence.partition(": ask for ")[0] for sentence in sentences]  # the advice is another one
     head = list(why(refusal)) if refusal else []

@@ -123,7 +123,6 @@ from tests.render.text.test_explanation_words import explained, recorded
             4,
             [
                 "- ask for at most 2Gi hugepages-1Gi instead of 3Gi in container i1",
-                "- ask for at most 2Gi hugepages-1Gi instead of 3Gi in container i1",
             ],
             id="no request is cut by more than it takes",
         ),
@@ -642,6 +641,31 @@ from tests.render.text.test_explanation_words import explained, recorded
                 ),
             ],
             id="a setting that helps unless another pod comes first says so",
+        ),
+        pytest.param(
+            "e2e-d-00114",
+            3,
+            [
+                "This admits it (tried):",
+                "why no more: memory: 1996Mi asked, and node 7, where it goes, has 1995Mi",
+                "nodes 0-3,5 have enough of it, but no nvidia.com/gpu free (1 asked)",
+                "why no more: hugepages-2Mi: 258Mi asked, and node 7, where it goes, has 256Mi",
+                "node 6 has enough of it, but too little memory (1995Mi asked as reduced)",
+                "why no more: memory: 1996Mi asked, and node 7, where it goes, has 1995Mi, left by i0",
+                "2 CPUs that i0 left are there for it, so it cannot go elsewhere",
+                "why no more: hugepages-2Mi: 258Mi asked, and node 7, where it goes, has 256Mi, left by i0",
+                "2 CPUs that i0 left are there for it, so it cannot go elsewhere",
+            ],
+            id="a limit is that of the node where the container goes, of the resource asked about",
+        ),
+        pytest.param(
+            "e2e-d-00492",
+            6,
+            [
+                "why no more: memory: 7288Mi asked, and node 2, where it goes, has 7287Mi",
+                "nodes 0-1,3 have enough of it, but no intel.com/sriov free (1 asked)",
+            ],
+            id="a limit is told in the unit in which it is asked for, rounded down",
         ),
     ],
 )
