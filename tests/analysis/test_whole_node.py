@@ -22,8 +22,8 @@ from tests.render.text.test_explanation_words import recorded
             [
                 "besides: cpu: 34 asked (s0 2 + c0 32), and the node has 31, of which other pods ask for 13",
                 (
-                    "memory: 11.12Gi asked (s0 40Mi + c0 11.08Gi), 13.70Gi of the node's 14.62Gi taken by "
-                    "other pods, which leaves 0.92Gi"
+                    "memory: 11.1Gi asked (s0 40Mi + c0 11.1Gi), 13.7Gi of the node's 14.6Gi taken by other pods, "
+                    "which leaves 0.9Gi"
                 ),
             ],
             id="less is left of the node than its NUMA nodes have free",
@@ -35,8 +35,8 @@ from tests.render.text.test_explanation_words import recorded
                 "besides, container c1: cpu: 33 asked, the whole machine never has more than 30",
                 "besides: cpu: 45 asked (c0 12 + c1 33), and the node has 30.3, of which other pods ask for 20",
                 (
-                    "memory: 12.8Gi asked (c0 5.6Gi + c1 7.2Gi), 6.4Gi of the node's 15.5Gi taken by other "
-                    "pods, which leaves 9.1Gi"
+                    "memory: 12.8Gi asked (c0 5.6Gi + c1 7.2Gi), 6.4Gi of the node's 15.5Gi taken by other pods, "
+                    "which leaves 9.1Gi"
                 ),
                 "nvidia.com/gpu: 4 asked (c0 3 + c1 1), 2 of the node's 4 taken by other pods, which leaves 2",
             ],

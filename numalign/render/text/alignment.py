@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from numalign.model.resources import CPU, MEMORY
 from numalign.model.words import few_of
-from numalign.render.text.amounts import amount_text, listed, nodes_text
+from numalign.render.text.amounts import listed, nodes_text
 from numalign.render.text.chosen import apart_text, unused_text
 from numalign.render.text.device_ids import MAX_IDS_NAMED, devices_text, part_text
+from numalign.render.text.written import written
 
 if TYPE_CHECKING:
     from numalign.analysis import Verdict
@@ -245,7 +246,8 @@ def _too_large(memory: Sequence[TooLarge], nodes: int) -> str:
     those, has = ("that node", "has") if nodes.bit_count() == 1 else ("those nodes", "have")
     texts = []
     for one in memory:
-        asked, there = (amount_text(one.resource, amount) for amount in (one.asked, one.there))
+        say = written(one.resource, [one.there], [one.asked])
+        asked, there = say(one.asked), say(one.there)
         counted = ", reserved memory included" * (one.resource == MEMORY and one.there > 0)
         texts.append(f"its {asked} {one.resource} is more than {those} {has} ({there}{counted})")
     return f"it is on {nodes_text(nodes)}, but {' and '.join(texts)}, so part comes from elsewhere"

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from numalign.model.quantity import NANO, of_thousandths
 from numalign.model.resources import CPU
-from numalign.render.text.amounts import amount_text, listed, nodes_text, quantity_text, written
+from numalign.render.text.amounts import amount_text, listed, nodes_text, quantity_text
 from numalign.render.text.refusal.fit import MILLI_OF_CPU
 from numalign.render.text.refusal.why import in_short
+from numalign.render.text.written import written
 
 if TYPE_CHECKING:
     from numalign.analysis.matrix import Matrix, Row
@@ -153,7 +154,7 @@ def room(found: Refusal, after: PodResult) -> list[str]:
         return []
     texts = []
     for row, (free, left) in short.items():
-        say = written(row.resource, [row.requested, free, left])
+        say = written(row.resource, [free, left], [row.requested])
         texts.append(f"{say(row.requested)} {row.resource} asked, {say(free)}{f' + {say(left)}' * bool(left)} free")
     where = f"this pod goes to {nodes_text(node)} then, which" if node else "the machine"
     return [f"{where} has too little free now: {'; '.join(texts)}"]

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from numalign.model.resources import is_bytes, is_memory
 from numalign.render.page.document import Cell, Style, Styled, Table
-from numalign.render.text.amounts import Written, amount_text, listed, nodes_text, written
+from numalign.render.text.amounts import amount_text, listed, nodes_text
 from numalign.render.text.refusal.nodes import each_device
+from numalign.render.text.written import Written, written
 
 if TYPE_CHECKING:
     from numalign.analysis.loose import Loose
@@ -59,7 +60,7 @@ def _amounts_of(row: Row) -> Written:
     """Write all amounts of a row in one unit."""
     there = [amount for cell in row.cells for amount in (cell.free, cell.handed, cell.total)]
     pairs = {pair for cell in row.cells for pair in ((row.requested, cell.free), (cell.free, cell.total))}
-    return written(row.resource, [row.requested, *there], pairs=pairs)
+    return written(row.resource, there, [row.requested], pairs=pairs)
 
 
 def _requested(row: Row, say: Written) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from numalign.model.quantity import MEBI
 from numalign.model.resources import CPU, is_bytes
-from numalign.render.text.amounts import amount_text, listed, nodes_text, written
+from numalign.render.text.amounts import amount_text, listed, nodes_text
 from numalign.render.text.matrix import mask_of
 from numalign.render.text.refusal.nodes import asked_text, held_text
+from numalign.render.text.written import written
 
 if TYPE_CHECKING:
     from numalign.analysis.matrix import Cell, Matrix, Row
@@ -52,11 +52,9 @@ def _has(cell: Cell) -> int:
 
 
 def _there(row: Row, cell: Cell, numa: int, found: Refusal) -> str:
-    """Say what the node has; memory in whole MiB, rounded down, where that is how it is asked for."""
+    """Say what the node has."""
     there = _has(cell)
-    if is_bytes(row.resource) and not row.requested % MEBI:
-        there -= there % MEBI
-    say = written(row.resource, [row.requested, there])
+    say = written(row.resource, [there], [row.requested])
     by = f", left by {_leavers(row.resource, found)}" if cell.handed > cell.free else ""
     return f"{_asked(row, say(row.requested), found)}, and node {numa}, where it goes, has {say(there)}{by}"
 

@@ -10,8 +10,8 @@ from numalign.analysis.refusal import refusal
 from numalign.kubelet.config import KubeletConfig
 from numalign.model.machine import Device, Machine
 from numalign.model.pod import Pod
-from numalign.render.text.amounts import written
 from numalign.render.text.refusal.why import why
+from numalign.render.text.written import written
 from tests.analysis.support import GPU, NIC, STATIC, config, limits, machine, outcome, pod, pod_of
 from tests.refusals.survey import named, refusals
 
@@ -298,13 +298,13 @@ def test_a_node_that_is_too_small_names_who_asks_for_how_much() -> None:
         ((7582 << 20, 35 << 30), ["7.4Gi", "35Gi"]),
         ((514 << 20, 256 << 20), ["514Mi", "256Mi"]),
         ((200 << 20, 16 << 30, 0), ["200Mi", "16Gi", "0"]),
-        (((15 << 30) + (1 << 16), 15 << 30, 0), ["15360.1Mi", "15360Mi", "0"]),
+        (((15 << 30) + (1 << 16), 15 << 30, 0), ["15360.06Mi", "15360Mi", "0"]),
         ((15 << 30, (15 << 30) + (1 << 20)), ["15360Mi", "15361Mi"]),
-        ((15 << 30, (15 << 30) + (1 << 16)), ["15360Mi", "15360.1Mi"]),
-        ((15 << 30, (15 << 30) + (1 << 10)), ["15360Mi", "15360.001Mi"]),
+        ((15 << 30, (15 << 30) + (1 << 16)), ["15360Mi", "15360.06Mi"]),
+        ((15 << 30, (15 << 30) + (1 << 10)), ["15728640Ki", "15728641Ki"]),
         ((1028 << 20, 2 << 30), ["1028Mi", "2048Mi"]),
-        ((711 << 20, 3700 << 20, 88 << 30), ["0.7Gi", "3.6Gi", "88Gi"]),
-        (((14 << 30) + (350 << 20) + 1, (14 << 30) + (323 << 20)), ["14.34Gi", "14.32Gi"]),
+        ((711 << 20, 3700 << 20, 88 << 30), ["0.69Gi", "3.61Gi", "88Gi"]),
+        (((14 << 30) + (350 << 20) + 1, (14 << 30) + (323 << 20)), ["14.34Gi", "14.31Gi"]),
         ((15 << 30, (15 << 30) + 1), [f"{15 << 30} bytes", f"{(15 << 30) + 1} bytes"]),
     ],
 )
@@ -322,14 +322,50 @@ def test_amounts_beside_each_other_can_be_compared(amounts: tuple[int, ...], exp
     ],
 )
 def test_parts_add_up_to_their_sum_as_it_is_written(parts: tuple[int, ...], expected: str) -> None:
-    say = written("memory", (), parts)
+    say = written("memory", (), parts=parts)
     assert f"{say(sum(parts))} = {' + '.join(map(say, parts))}" == expected
+
+
+@pytest.mark.parametrize(
+    ("there", "asked", "sums", "expected"),
+    [
+        pytest.param(
+            (16582636, 3556864, 13025772),
+            12721 << 10,
+            {3556864: (16582636, -13025772)},
+            ["16193Mi", "3473Mi", "12720Mi", "12721Mi"],
+            id="what is taken and what is left are all there is",
+        ),
+        pytest.param(
+            (13752 << 10, 10830 << 10, 2922 << 10),
+            36044 << 10,
+            {13752 << 10: (10830 << 10, 2922 << 10)},
+            ["13.42Gi", "10.57Gi", "2.85Gi", "35.20Gi"],
+            id="what nodes have adds up to what there is in all",
+        ),
+        pytest.param((32092156,), 31340 << 10, {}, ["31339Mi", "31340Mi"], id="what there is is rounded down"),
+        pytest.param((4 << 20, 4249604), 512 << 10, {}, ["4.0Gi", "4.0Gi", "0.5Gi"], id="what looks the same is alike"),
+        pytest.param((15624704,), 15624960, {}, ["15258.5Mi", "15258.8Mi"], id="less than one Mi apart"),
+    ],
+)
+def test_what_there_is_is_rounded_down_and_adds_up(
+    there: tuple[int, ...], asked: int, sums: dict[int, tuple[int, ...]], expected: list[str]
+) -> None:
+    added = {key << 10: [one << 10 for one in terms] for key, terms in sums.items()}
+    amounts = [one << 10 for one in (*there, asked)]
+    assert list(map(written("memory", amounts[:-1], amounts[-1:], sums=added), amounts)) == expected
+
+
+@given(st.lists(st.integers(1, 1 << 42), min_size=1, max_size=4), st.integers(1, 1 << 42))
+def test_enough_looks_like_enough(there: list[int], asked: int) -> None:
+    say = written("memory", there, [asked])
+    assert all((say(amount) == say(asked)) <= (amount >= asked) for amount in there)
 
 
 def test_only_amounts_that_are_compared_have_to_look_different() -> None:
     nodes = [(63 << 30) + (one << 20) for one in (0, 3, 6)]
-    say = written("memory", [9 << 30, *nodes], pairs=[(9 << 30, one) for one in nodes])
-    assert list(map(say, nodes)) == ["63Gi", "63.0Gi", "63.0Gi"]
+    say = written("memory", nodes, [9 << 30], pairs=[(9 << 30, one) for one in nodes])
+    assert list(map(say, nodes)) == ["63.0Gi", "63.0Gi", "63.0Gi"]
 
 
 @given(st.lists(st.integers(1, 1 << 42), min_size=1, max_size=6))

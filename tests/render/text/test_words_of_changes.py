@@ -24,7 +24,7 @@ from tests.render.text.test_explanation_words import explained, recorded
             2,
             [
                 "cpu: 10 asked: takes 2 nodes, as one has 8 at most",
-                "memory: 11.1Gi asked: 2 empty nodes have enough only without node 0",
+                "memory: 11.14Gi asked: 2 empty nodes have enough only without node 0",
                 "hugepages-1Gi: 3Gi asked: 2 empty nodes have enough only with node 0",
                 ("memory and hugepages-1Gi: both have to come from the same nodes, so together they take 3 nodes"),
                 "policy restricted wants each on as few nodes as it could do with, and all of them on the same nodes",
@@ -136,7 +136,7 @@ from tests.render.text.test_explanation_words import explained, recorded
                 ),
                 (
                     "why no more: memory: 35688.3Mi asked (s0 3267.3Mi + c0 32421Mi), the whole machine has "
-                    "35688.0Mi free (node 0: 35688.0Mi of 65096.0Mi)"
+                    "35687.9Mi free (node 0: 35687.9Mi of 65095.9Mi)"
                 ),
             ],
             id="a sum and its parts have one unit",
@@ -190,9 +190,8 @@ from tests.render.text.test_explanation_words import explained, recorded
             4,
             [
                 (
-                    "memory: i0 leaves 11.2Gi on nodes 0-1 to the containers "
-                    "after "
-                    "it, to be used only with free memory of nodes 0-1: 2 nodes, where it takes one"
+                    "memory: i0 leaves 11.1Gi on nodes 0-1 to the containers after it, to be used only with free "
+                    "memory of nodes 0-1: 2 nodes, where it takes one"
                 )
             ],
             id="what is left on several nodes is no help to who takes one",
@@ -263,7 +262,7 @@ from tests.render.text.test_explanation_words import explained, recorded
             "e2e-d-00413",
             1,
             [
-                "besides: memory: 15.2Gi asked, 4Gi of the node's 16.0Gi taken by other pods, which leaves 12.0Gi",
+                "besides: memory: 15.2Gi asked, 4Gi of the node's 15.9Gi taken by other pods, which leaves 11.9Gi",
                 "1. move 1 pod away: p0; it is NOT aligned then",
                 "- ask for at most 6 cpu instead of 7",
                 "- ask for at most 12257Mi memory instead of 16300M (15545Mi)",

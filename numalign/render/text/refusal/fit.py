@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from numalign.kubelet.fit.check import Shortage
 from numalign.model.quantity import NANO, of_thousandths
 from numalign.model.resources import CPU
-from numalign.render.text.amounts import Written, written
 from numalign.render.text.refusal.short import how_to_add
+from numalign.render.text.written import Written, written
 
 if TYPE_CHECKING:
     from numalign.analysis.circumstances import Circumstances
@@ -41,7 +41,10 @@ def shortage_text(short: Shortage, shares: Shares | None = None) -> str:
     left = max(short.capacity - short.used, 0)
     say: Written = of_thousandths
     if short.resource != CPU:
-        say = written(short.resource, [short.requested, short.used, short.capacity, left], each)
+        sums = {short.used: (short.capacity, -left)} if max(short.requested, short.used) <= short.capacity else {}
+        pairs = [(short.requested, short.capacity), (short.requested, left)]
+        amounts = [short.used, short.capacity, left]
+        say = written(short.resource, amounts, [short.requested], parts=each, pairs=pairs, sums=sums)
     asked, used, there = say(short.requested), say(short.used), say(short.capacity)
     asked += " asked"
     if parts:
@@ -62,5 +65,5 @@ def taken_text(one: Amount) -> str:
     if one.resource == CPU:
         return " of ".join(of_thousandths(nano * MILLI_OF_CPU // NANO) for nano in (one.used, one.capacity))
     used, there = one.used // NANO, one.capacity // NANO
-    say = written(one.resource, [used, there])
+    say = written(one.resource, [there], [used])
     return f"{say(used)} of {say(there)}"

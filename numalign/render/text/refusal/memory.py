@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from numalign.model.resources import is_bytes
-from numalign.render.text.amounts import Written, listed, nodes_text, written
+from numalign.render.text.amounts import listed, nodes_text
 from numalign.render.text.refusal.nodes import MAX_NODES_NAMED, names_text
+from numalign.render.text.written import Written, written
 
 if TYPE_CHECKING:
     from numalign.analysis.circumstances import Circumstances
@@ -32,9 +33,7 @@ def memory_apart(refusal: Refusal) -> Iterator[str]:
         yield f"memory is held already on {_groups(around)}, so {_rule(groups)}"
     sets = [(mask, [_sum(row, table, mask) for row in rows]) for mask in around.joined]
     sets.sort(key=lambda one: (-one[1][0], one[0]))
-    says = [
-        written(row.resource, [row.requested, *(free[place] for _, free in sets)]) for place, row in enumerate(rows)
-    ]
+    says = [written(row.resource, [free[place] for _, free in sets], [row.requested]) for place, row in enumerate(rows)]
     places = [
         f"{nodes_text(mask)} ({', '.join(map(_amount_of, rows, says, free))} free)"
         for mask, free in sets[:MAX_NODES_NAMED]
@@ -89,7 +88,7 @@ def second_look(wider: Wider) -> Iterator[str]:
     """Say why a container does not get its memory although nodes were chosen for it."""
     where, several = nodes_text(wider.chosen), wider.chosen & (wider.chosen - 1)
     for resource, asked, free, own in wider.short:
-        say = written(resource, [asked, free, *(amount for _, amount in own)])
+        say = written(resource, [free, *(amount for _, amount in own)], [asked])
         held = [f"{name} holds {say(amount)}" for name, amount in own]
         yield (
             f"{resource}: container {wider.container} asks for {say(asked)}, and {where}, chosen for it, "

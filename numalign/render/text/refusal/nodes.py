@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from numalign.render.text.amounts import Written, listed, nodes_text, written
+from numalign.render.text.amounts import listed, nodes_text
+from numalign.render.text.written import Written, written
 
 if TYPE_CHECKING:
     from numalign.analysis.circumstances import Circumstances
@@ -35,7 +36,12 @@ def amounts_of(row: Row, around: Circumstances) -> Written:
     left = sum(one.amount for one in around.handed if one.resource == row.resource)
     split = _split(row, around)
     parts = [amount for _, amount in split.parts] if split else []
-    return written(row.resource, [row.requested, row.free, total, most, left, *cells], parts)
+    there = [row.free, total, most, left, row.free + left, *cells]
+    pairs = [(row.requested, amount) for amount in there]
+    pairs += [(cell.free, cell.total) for cell in row.cells] if cells else [(row.free, total)]
+    sums = {row.free: [cell.free for cell in row.cells], total: [cell.total for cell in row.cells]}
+    added = {key: terms for key, terms in sums.items() if cells and sum(terms) == key}
+    return written(row.resource, there, [row.requested], parts=parts, pairs=pairs, sums=added)
 
 
 def _split(row: Row, around: Circumstances) -> Sum | None:
@@ -63,7 +69,7 @@ def told_with(one: Sum, row: Row) -> bool:
 
 def sum_text(one: Sum) -> Written:
     """Write a sum, its parts and what there could be, so that they add up."""
-    return written(one.resource, [one.capacity], [amount for _, amount in one.parts])
+    return written(one.resource, [one.capacity], parts=[amount for _, amount in one.parts])
 
 
 def parts_text(one: Sum) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from numalign.model.resources import CPU, is_bytes
-from numalign.render.text.amounts import nodes_text, written
+from numalign.render.text.amounts import nodes_text
 from numalign.render.text.refusal.memory import told_by_groups
 from numalign.render.text.refusal.nodes import (
     all_devices,
@@ -17,6 +17,7 @@ from numalign.render.text.refusal.nodes import (
     told_with,
 )
 from numalign.render.text.refusal.width import as_few_nodes, tied_to
+from numalign.render.text.written import written
 
 if TYPE_CHECKING:
     from numalign.analysis.handed import Handed
@@ -72,7 +73,9 @@ def _told_already(left: Handed, row: Row, refusal: Refusal) -> bool:
 def _left(one: Handed, row: Row, several: bool, refusal: Refusal) -> str:
     """Say what init containers leave of one resource, and what follows; the sum, where it does not do."""
     free = _short_with(one, row)
-    say = written(one.resource, [one.amount, row.requested], [] if free is None else [free, one.amount])
+    both = {} if free is None else {free + one.amount: (free, one.amount)}
+    amounts = [one.amount, *both, *(() if free is None else (free,))]
+    say = written(one.resource, amounts, [row.requested], sums=both)
     there = f" on {nodes_text(one.nodes)}" if one.nodes and several else ""
     text = f"{one.resource}: {left_text(one, say(one.amount))}{there} to the containers after it"
     if is_bytes(one.resource):

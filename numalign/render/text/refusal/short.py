@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from numalign.model.quantity import parse, value
 from numalign.model.resources import NATIVE, is_hugepages, page_size
-from numalign.render.text.amounts import Written, nodes_text
+from numalign.render.text.amounts import nodes_text
 from numalign.render.text.refusal.nodes import (
     MAX_NODES_NAMED,
     all_devices,
@@ -19,6 +19,7 @@ from numalign.render.text.refusal.nodes import (
     names_text,
     verb_text,
 )
+from numalign.render.text.written import Written
 
 if TYPE_CHECKING:
     from numalign.analysis.loose import Loose
