@@ -272,7 +272,7 @@ class ExplainedPod(_ExplainedPod):
 
     @property
     def advice(self) -> tuple[str, ...]:
-        """Each of `changes` in words, the nearest first; each was tried."""
+        """Each of `changes` in words, what keeps all devices first; each was tried."""
         from numalign.render.text.changes import change_text
 
         tried = zip(self.changes, self.after, strict=True)

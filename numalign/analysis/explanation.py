@@ -31,7 +31,7 @@ class Explanation(NamedTuple):
     """One for each decision."""
     refusal: Refusal | None
     changes: tuple[WayOut, ...]
-    """Of a refused pod: what would admit it, the nearest first."""
+    """Of a refused pod: what would admit it, in the order in which it is told."""
     placements: tuple[Placement, ...]
     """Of an admitted pod: where its containers are."""
     unpinned: tuple[Unpinned, ...] = ()

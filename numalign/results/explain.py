@@ -32,7 +32,7 @@ class ExplainedPod(NamedTuple):
     """One for each decision, container by container or for the whole pod, up to a refusal."""
     refusal: Refusal | None
     changes: tuple[WayOut, ...]
-    """Of a refused pod: what would admit it, the nearest first."""
+    """Of a refused pod: what would admit it, in the order in which it is told."""
     after: tuple[PodResult | None, ...]
     """For each change, what the pod would get."""
     placements: tuple[Placement, ...]

@@ -63,7 +63,7 @@ def changes(
     known: Machines = (),
     altered: Iterable[tuple[Hardware, Situation]] = (),
 ) -> tuple[WayOut, ...]:
-    """Find the nearest changes that admit a refused pod, the nearest first.
+    """Find the nearest changes that admit a refused pod, in the order in which they are told (see `_order`).
 
     Args:
         situation: what the pod met; `situation.past` ends right before it came up.
@@ -103,7 +103,7 @@ def changes(
     here = [change for change in nearest if not change.machine and not change.hardware]
     if len(here) == 1 or all(change.kind == "combination" for change in here):
         nearest = _nearest(situation, outcome, spare, nearest, most=len(nearest) + 1)
-    told = sorted(reasons(situation, outcome, nearest), key=lambda change: change.needs_newcomers)
+    told = sorted(reasons(situation, outcome, nearest), key=_order)
     return tuple(_without_long_ones(told))
 
 
@@ -130,6 +130,18 @@ def _nearest(
             if len(kept) == most:
                 break
     return kept
+
+
+def _order(change: WayOut) -> tuple[bool | float, ...]:
+    """Give what changes are told by: what keeps the devices first, pods before settings of the node, the aligned ones.
+
+    Machines that somebody asked about come before all that, others after.
+    """
+    elsewhere = bool(change.hardware or change.example)
+    here = not change.machine or elsewhere
+    none_left = not all(change.amounts.values())
+    settings = (bool(change.flags), change.aligned is False, change.cost)
+    return (change.needs_newcomers, elsewhere, here, not change.keeps_devices, none_left, *settings)
 
 
 def _without_long_ones(told: Sequence[WayOut]) -> Iterator[WayOut]:

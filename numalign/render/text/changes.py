@@ -79,11 +79,17 @@ def _how_ordered(changes: Sequence[WayOut]) -> str:
     if len(changes) < 2:
         return "This admits it (tried)"
     if len({change.needs_newcomers for change in changes}) > 1:
-        return "Each of these admits it (tried, what depends on another pod last)"
+        return "Each of these admits it (tried; last what depends on another pod)"
     here = [change for change in changes if not change.machine and not change.hardware]  # other machines come last
-    if len({change.keeps_devices for change in here}) > 1:
-        return "Each of these admits it (tried; devices kept first, then what gives up least)"
-    return "Each of these admits it (tried, what gives up least first)"
+    devices = len({change.keeps_devices for change in here}) > 1
+    groups = ([bool(change.flags) for change in here if change.keeps_devices == kept] for kept in (True, False))
+    settings = any(len(set(group)) > 1 for group in groups)
+    if devices:
+        first = f"what keeps all devices{', pods before settings of the node' * settings}"
+    else:
+        first = "what changes pods, then settings of the node" if settings else "what gives up least"
+    machine = any(change.machine and not change.example for change in changes)
+    return f"Each of these admits it (tried; first {'the other machine, then ' * machine}{first})"
 
 
 def _steps(change: WayOut, after: PodResult | None, config: KubeletConfig, told: ExplainedPod) -> list[Step]:

@@ -57,18 +57,15 @@ ELSEWHERE = "other CPUs, devices or nodes then: the table shows today's places"
 
 
 def settings_text(change: WayOut, config: KubeletConfig) -> Iterator[str]:
-    """Say what to set."""
-    flags = dict(change.flags)
-    policy, scope = flags.pop(POLICY, None), flags.pop(SCOPE, None)
-    if policy is not None:
-        yield f"policy {policy} instead of {config.topology_manager_policy}"
-    if scope is not None:
-        yield f"scope {scope} instead of {config.topology_manager_scope}"
-    for flag in (CPU_POLICY_OPTIONS, TOPOLOGY_POLICY_OPTIONS):
-        for name, value in _switched(flag, flags.pop(flag, ""), config):
-            yield f"turn option {name} {'on' if value == 'true' else 'off'} (--{flag})"
-    if flags:
-        yield "set " + " ".join(f"--{flag} {value}" for flag, value in flags.items())
+    """Say what to set, each by the kubelet's own flag, and what is set now."""
+    for flag, text in change.flags.items():
+        if flag in (CPU_POLICY_OPTIONS, TOPOLOGY_POLICY_OPTIONS):
+            for name, value in _switched(flag, text, config):
+                yield f"set {name}={value} in --{flag}"
+            continue
+        now = {POLICY: config.topology_manager_policy, SCOPE: config.topology_manager_scope}
+        now[MEMORY_POLICY] = config.memory_manager_policy
+        yield f"set --{flag} {text}" + (f" (now {now[flag]})" if flag in now else "")
 
 
 def effects(change: WayOut, config: KubeletConfig) -> list[str]:

@@ -83,7 +83,7 @@ def test_cuts_that_keep_the_policy_stand_beside_settings_that_give_up_alignment(
 
 def test_cuts_stand_beside_settings_even_if_these_keep_the_alignment() -> None:
     """Who runs a pod may have no say in the kubelet's policy."""
-    setting, cut, *_ = recorded("lifecycle-d-00029", 9)
+    *_, cut, setting = recorded("lifecycle-d-00029", 9)
     assert (setting.flags, setting.aligned) == ({"topology-manager-policy": "restricted"}, True)
     assert (set(cut.amounts), cut.flags, cut.aligned) == ({("c0", "cpu"), ("c0", "memory")}, {}, True)
 

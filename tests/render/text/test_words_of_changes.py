@@ -164,7 +164,7 @@ from tests.render.text.test_explanation_words import explained, recorded
             [
                 "- ask for at most 15167Mi (14.8Gi) memory instead of 16406250Ki (15.6Gi)",
                 "- ask for at most 1024Mi hugepages-2Mi instead of 1026Mi",
-                "2. set --memory-manager-policy None; it is NOT aligned then",
+                "2. set --memory-manager-policy None (now Static); it is NOT aligned then",
             ],
             id="smaller requests stand beside a setting that aligns no better",
         ),
@@ -273,14 +273,15 @@ from tests.render.text.test_explanation_words import explained, recorded
             "e2e-d-00158",
             1,
             [
+                (
+                    "1. ask for at most 2 nvidia.com/gpu in c0 and c1 together, for example 1 instead of 4 in c0 and "
+                    "1 instead of 4 in c1; it is aligned then, on node 1"
+                ),
+                "- set --topology-manager-scope container (now pod)",
                 "- ask for at most 2 nvidia.com/gpu instead of 4 in each of c0 and c1",
                 (
                     "why no more: nvidia.com/gpu: the pod's containers together ask for 5 (c0 3 + c1 2), and the "
                     "machine never has more than 4"
-                ),
-                (
-                    "2. ask for at most 2 nvidia.com/gpu in c0 and c1 together, for example 1 instead of 4 in c0 and "
-                    "1 instead of 4 in c1; it is aligned then, on node 1"
                 ),
             ],
             id="devices are cut alike, or shared",
@@ -425,8 +426,8 @@ from tests.render.text.test_explanation_words import explained, recorded
                 "and the pod may get that one"
                 for change in (
                     "1. ask for 4 cpu instead of 3",
-                    "2. turn option full-pcpus-only off (--cpu-manager-policy-options)",
-                    "3. ask for 2 cpu instead of 3",
+                    "2. ask for 2 cpu instead of 3",
+                    "3. set full-pcpus-only=false in --cpu-manager-policy-options",
                 )
             ],
             id="how many devices have no known node is told where others have one",
@@ -446,7 +447,7 @@ from tests.render.text.test_explanation_words import explained, recorded
         pytest.param(
             "lifecycle-d-00153",
             5,
-            ["2. ask for more: 15 cpu instead of 4 in container c0 (a core has 1 thread here); it is NOT aligned then"],
+            ["1. ask for more: 15 cpu instead of 4 in container c0 (a core has 1 thread here); it is NOT aligned then"],
             id="to ask for more is said, and that an odd number is whole cores",
         ),
         pytest.param(
@@ -471,7 +472,7 @@ from tests.render.text.test_explanation_words import explained, recorded
             "e2e-d-01279",
             3,
             [
-                "1. policy best-effort instead of restricted; it is NOT aligned then",
+                "2. set --topology-manager-policy best-effort (now restricted); it is NOT aligned then",
                 (
                     "after the restart p0, refused so far, would be admitted if it is started before this pod, and "
                     "hold 4 cpu on node 0 and 25.5Gi memory on nodes 0-2"
@@ -483,7 +484,7 @@ from tests.render.text.test_explanation_words import explained, recorded
             "e2e-d-01253",
             4,
             [
-                "Each of these admits it (tried, what depends on another pod last):",
+                "Each of these admits it (tried; last what depends on another pod):",
                 "1. ask for at most 1 intel.com/sriov instead of 2; it is aligned then, on node 0",
                 (
                     "only if p0, refused so far, is started before this pod: it is admitted then, and holds 18 cpu "
@@ -530,7 +531,7 @@ from tests.render.text.test_explanation_words import explained, recorded
             1,
             [
                 "- ask for 2 cpu instead of 1 in each of c0 and c1",
-                "- turn option full-pcpus-only off (--cpu-manager-policy-options)",
+                "- set full-pcpus-only=false in --cpu-manager-policy-options",
             ],
             id="of two changes that lose the same the pod's own comes before a setting of the node",
         ),
@@ -538,7 +539,7 @@ from tests.render.text.test_explanation_words import explained, recorded
             "e2e-d-01826",
             3,
             [
-                "Each of these admits it (tried; devices kept first, then what gives up least):",
+                "Each of these admits it (tried; first what keeps all devices):",
                 "1. move 1 pod away: p0; it is NOT aligned then",
                 "2. leave out amd.com/gpu in container c1; it is aligned then, on node 3",
             ],
@@ -548,7 +549,7 @@ from tests.render.text.test_explanation_words import explained, recorded
             "e2e-d-01120",
             2,
             [
-                "Each of these admits it (tried, what gives up least first):",
+                "Each of these admits it (tried; first what gives up least):",
                 (
                     "1. ask for at most 2Gi hugepages-1Gi in c0 and c1 together, for example 1Gi instead of 2Gi in c0 "
                     "and 1Gi instead of 3Gi in c1; it is aligned then, on node 0"
@@ -561,13 +562,13 @@ from tests.render.text.test_explanation_words import explained, recorded
             "e2e-d-00362",
             0,
             [
-                "1. leave out example.com/notopo in container c0; it is NOT aligned then",
                 (
-                    "2. ask for at most 2 example.com/notopo in s0 and c0 together, for example 1 instead of 2 in s0 "
+                    "1. ask for at most 2 example.com/notopo in s0 and c0 together, for example 1 instead of 2 in s0 "
                     "and 1 instead of 4 in c0; it is NOT aligned then"
                 ),
+                "2. leave out example.com/notopo in container c0; it is NOT aligned then",
             ],
-            id="containers may share a few devices, too",
+            id="a resource is left out only after what keeps some of it",
         ),
         pytest.param(
             "e2e-d-02238",
@@ -621,8 +622,8 @@ from tests.render.text.test_explanation_words import explained, recorded
             1,
             [
                 (
-                    "1. policy best-effort instead of restricted; aligned or not, nobody knows then, as the plugin of "
-                    "intel.com/sriov names no NUMA node of this machine"
+                    "1. set --topology-manager-policy best-effort (now restricted); aligned or not, nobody knows then, "
+                    "as the plugin of intel.com/sriov names no NUMA node of this machine"
                 ),
                 "why: it takes the nodes that the kubelet ranks first, and refuses nothing for being apart",
                 (
