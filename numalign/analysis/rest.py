@@ -7,6 +7,7 @@ init containers leave (docs/rules/device-manager.md 6.3); a message about the re
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from numalign.kubelet.admission import Outcome
 from numalign.model.resources import CPU
@@ -25,8 +26,10 @@ class Rest(NamedTuple):
     """What was still to be found: the number in the message."""
     nodes: int
     """Of CPUs: the mask of the nodes that the others came from; 0: init containers leave them."""
-    by_socket: bool = False
-    """They came from the whole sockets of these nodes."""
+    sockets: int = 0
+    """They came from so many sockets, of which these nodes are parts; 0: from these nodes."""
+    taken: tuple[tuple[str, int], ...] = ()
+    """Where nothing was found before: (container, amount) of what the pod's earlier containers had taken by then."""
 
 
 def rest(outcome: Outcome) -> Rest | None:
@@ -39,6 +42,28 @@ def rest(outcome: Outcome) -> Rest | None:
     requested, left = {CPU: asked.cpus, **dict(asked.devices)}.get(name, 0), int(found[1] or found[3])
     hint = outcome.result.hints.get(asked.name)
     nodes = (hint.numa_affinity or 0) if hint and name == CPU else 0
-    by_socket = bool(nodes) and outcome.before.node.cpu.options.align_by_socket
-    told = Rest(asked.name, name, requested=requested, left=left, nodes=nodes, by_socket=by_socket)
-    return told if left < requested else None
+    told = Rest(asked.name, name, requested=requested, left=left, nodes=nodes)
+    if left < requested:
+        return told._replace(sockets=_sockets(outcome, nodes))
+    taken = tuple(_taken(outcome, name)) if outcome.before.node.scope == "pod" else ()
+    return told._replace(taken=taken) if taken else None
+
+
+def _sockets(outcome: Outcome, nodes: int) -> int:
+    """Count the sockets that CPUs come from, where the option for it makes them more than those of the nodes."""
+    if not outcome.before.node.cpu.options.align_by_socket:
+        return 0
+    machine = outcome.before.node.machine
+    cpus = sum(numa.cpus for numa in machine.numa_nodes if numa.id >= 0 and nodes >> numa.id & 1)
+    touched = [one for one in machine.sockets if one.cpus & cpus]
+    return len(touched) if any(one.cpus & ~cpus for one in touched) else 0
+
+
+def _taken(outcome: Outcome, name: str) -> Iterator[tuple[str, int]]:
+    """List what earlier containers of the pod that go on running hold of CPUs or of devices."""
+    uid, after = outcome.demand.uid, outcome.after
+    devices = after.device.holdings.get(uid, {})
+    for one in outcome.demand.containers:
+        held = after.cpu.assigned(uid, one.name) if name == CPU else devices.get(one.name, {}).get(name)
+        if held and one.kind != "init" and one.name != outcome.result.container:
+            yield one.name, held.bit_count()

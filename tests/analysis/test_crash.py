@@ -84,7 +84,10 @@ def test_a_crash_is_told_as_one_with_what_to_do_first_and_what_would_refuse_the_
             "besides: cpu: 3 asked by c0, but full-pcpus-only gives out whole cores of 2 threads: ask for 2 or 4; "
             "the same goes for the 1 of c2 (ask for 2)"
         ),
-        (f"{RDMA}: 6 asked (c0 2 + c1 2 + c2 2), the whole machine never has more than 1 (on no known node: 1)"),
+        (
+            f"{RDMA}: 6 asked (c0 2 + c1 2 + c2 2), the whole machine never has more than 1 (the plugin puts it on "
+            "no NUMA node of this machine)"
+        ),
         (
             f"{RDMA}: the plugin puts them on NUMA node -1, which this machine does not have, so policy "
             "single-numa-node takes none of them"

@@ -136,8 +136,8 @@ def _nearest_text(one: Nearby) -> str:
 
 
 def _where(nodes: int) -> str:
-    """Say where a device lies: on a node, or between several."""
-    return f"{'on' if _one(nodes) else 'between'} {nodes_text(nodes)}"
+    """Say where a device lies: on a node, or on several at once."""
+    return f"on {nodes_text(nodes)}{'' if _one(nodes) else ' at once'}"
 
 
 def _why_anywhere(container: ContainerResult, qos: QoS) -> str:
@@ -196,12 +196,12 @@ def _placed(judged: Alignment, resources: Iterable[str], rest: Mapping[int, Sequ
     there: dict[tuple[str, int], list[str]] = {}
     for resource in resources:
         nodes, between = judged.places[resource], judged.between.get(resource, 0)
-        where = ("between", between) if between and not nodes & ~between else ("on", nodes)
+        where = (" at once", between) if between and not nodes & ~between else ("", nodes)
         there.setdefault(where, []).append("CPUs" if resource == CPU else resource)
     for nodes, texts in rest.items():
-        there.setdefault(("on", nodes), []).extend(texts)
-    for (word, nodes), names in there.items():
-        yield f"{listed(names)} {word} {nodes_text(nodes)}"
+        there.setdefault(("", nodes), []).extend(texts)
+    for (how, nodes), names in there.items():
+        yield f"{listed(names)} on {nodes_text(nodes)}{how}"
 
 
 def aligned_where(judged: Alignment) -> str:

@@ -120,7 +120,7 @@ def _without_hint(sentence: str, head: Sequence[str]) -> str:
 
 def _without_rule(sentence: str, head: Sequence[str]) -> str:
     """Shorten why devices of no known node do not count, where the refusal tells it of the same."""
-    if UNKNOWN_NODE not in sentence or sentence not in head:
+    if UNKNOWN_NODE not in sentence or sentence not in map(bare, head):
         return sentence
     return f"{sentence.partition(': ')[0]}: those of no known node do not count, as told above"
 
@@ -178,7 +178,7 @@ def _raised(part: Part, refusal: Refusal | None) -> list[str]:
 def _limit(sentence: str) -> str:
     """Cut a sentence down to the resource and what there is of it: who knows that needs no other amount asked."""
     sentence = bare(sentence)
-    places = re.search(r" \((?:node|between|on|most|each) .*\)", sentence)
+    places = re.search(r" \((?:nodes?|on|most|each|the plugin|\d+ of) .*\)", sentence)
     if places:
         return f"{sentence.split()[0]}{places[0]}"
     sentence = re.sub(r"; the same goes for .*", "", sentence)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from numalign.model.resources import is_bytes, is_memory
 from numalign.render.page.document import Cell, Style, Styled, Table
 from numalign.render.text.amounts import amount_text, listed, nodes_text
-from numalign.render.text.refusal.nodes import each_device
+from numalign.render.text.refusal.nodes import each_device, how_many
 from numalign.render.text.written import Written, written
 
 if TYPE_CHECKING:
@@ -146,11 +146,7 @@ def _counted(devices: Loose) -> Iterator[str]:
         yield f"a device of several nodes counts on each of them: {each_device(devices._replace(nowhere=(0, 0)))}"
     free, total = devices.nowhere
     if total:
-        yield f"a device whose NUMA node is not known counts on no node: {free} of {total} of these {_are(free)} free"
-
-
-def _are(count: int) -> str:
-    return "is" if count == 1 else "are"
+        yield f"a device whose NUMA node is not known counts on no node: {how_many(free, total)}"
 
 
 def _unused(row: Row, cell: MatrixCell) -> bool:

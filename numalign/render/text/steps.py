@@ -101,8 +101,9 @@ def _of_each(sentence: str, part: Part) -> str:
     return re.sub(_by(part), " by each", sentence)
 
 
+_WHEN = r"^(?:once that is corrected|as the node is now|(?:even )?on an empty machine|container \S+)"
+
+
 def bare(sentence: str) -> str:
     """Leave out of a sentence when and for which container it holds."""
-    return re.sub(
-        r"^(?:once that is corrected|(?:even )?on an empty machine|container \S+)(?:, container \S+)?: ", "", sentence
-    )
+    return re.sub(rf"{_WHEN}(?:, container \S+)?: ", "", sentence)

@@ -34,13 +34,13 @@ THIRD = FIGURE._replace(
             [
                 (
                     "not aligned: c0: intel.com/sriov sriov1 (1 of its 4) on node 1, intel.com/sriov sriov2 (1 of "
-                    "its 4) between nodes 1-2, CPUs, hugepages-1Gi, memory and intel.com/sriov sriov0 and sriov3 (2 "
-                    "of its 4) on node 0, as policy none chooses no nodes; node 2 has no CPUs, the nearest with CPUs "
-                    "are nodes 0-1"
+                    "its 4) on nodes 1-2 at once, CPUs, hugepages-1Gi, memory and intel.com/sriov sriov0 and sriov3 "
+                    "(2 of its 4) on node 0, as policy none chooses no nodes; node 2 has no CPUs, the nearest with "
+                    "CPUs are nodes 0-1"
                 ),
                 (
-                    "c0: intel.com/sriov sriov2 lies between nodes 1-2; node 2 has no CPUs, the nearest with CPUs are "
-                    "nodes 0-1"
+                    "c0: intel.com/sriov sriov2 lies on nodes 1-2 at once; node 2 has no CPUs, the nearest with CPUs "
+                    "are nodes 0-1"
                 ),
             ],
             id="a device by a node without CPUs: apart, and as aligned",
@@ -174,7 +174,22 @@ def test_admit_says_of_a_device_by_a_node_without_cpus_where_it_counts() -> None
             "knows the NUMA node of example.com/notopo notopo0",
             id="who asks for no CPUs is told so, not the pod's class",
         ),
+        pytest.param(
+            "e2e-d-02082", 0, "by then c0 of this pod had taken 1", id="why fewer are available than are free in all"
+        ),
+        pytest.param(
+            "e2e-d-01585",
+            2,
+            "besides, as the node is now: memory: 30.4Gi asked, 22.4Gi of the node's 30.7Gi taken by other pods, which "
+            "leaves 8.3Gi",
+            id="what refuses only now a pod that is never admitted",
+        ),
     ],
 )
 def test_a_refusal_says(name: str, step: int, expected: str) -> None:
     assert expected in (text := recorded(name, step)), "\n".join(text)
+
+
+def test_what_holds_at_any_time_stands_first_where_a_pod_is_never_admitted() -> None:
+    text = recorded("e2e-d-02536", 5)
+    assert [line.partition(": nvidia")[0] for line in text[1:3]] == ["even on an empty machine", "as the node is now"]

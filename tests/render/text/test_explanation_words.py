@@ -66,7 +66,7 @@ def recorded(name: str, step: int) -> list[str]:
         pytest.param(
             lambda: explained(config("best-effort"), pod("p", 2, gpu=2), pod("a", 1, gpu=1), on=LOOSE),
             [
-                f"{GPU}: 2 asked, the whole machine has 1 free (on no known node: 1 of 2)",
+                f"{GPU}: 2 asked, the whole machine has 1 free (1 of 2; the plugin names no NUMA node for them)",
                 f"{GPU} | 2 | - | - | nothing",
                 "all of it |  | no ✗ | no ✗ | ",
                 (
@@ -133,7 +133,7 @@ def test_a_text_says(found: Callable[[], list[str]], expected: list[str]) -> Non
             [
                 f"{GPU} | 3 | 1 of 1 ~ | 2 of 2 ~ | nothing",
                 "~ is some, but less than what is asked",
-                f"{GPU}: a device of several nodes counts on each of them: node 1: 1 of 1, between nodes 0-1: 1 of 1",
+                f"{GPU}: a device of several nodes counts on each of them: node 1: 1 of 1, nodes 0-1 at once: 1 of 1",
             ],
         ),
         (
@@ -141,7 +141,7 @@ def test_a_text_says(found: Callable[[], list[str]], expected: list[str]) -> Non
             [
                 f"{GPU} | 3 | 1 of 1 ~ | 0 of 0 ✗ | nothing",
                 "~ is some, but less than what is asked",
-                f"{GPU}: a device whose NUMA node is not known counts on no node: 1 of 1 of these is free",
+                f"{GPU}: a device whose NUMA node is not known counts on no node: there is 1, and it is free",
             ],
         ),
     ],
@@ -207,7 +207,7 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             "e2e-d-01964",
             2,
             [
-                "even on an empty machine: cpu: just so",
+                "even on an empty machine: the same goes for cpu",
                 (
                     "memory | 819Mi | 5.2Gi + 163Mi of 5.4Gi ✓ | 5.7Gi of 5.7Gi ✓ | 7Gi of 7Gi ✓ | 6.6Gi of 6.6Gi ✓ "
                     "| any node"
@@ -305,7 +305,7 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             [
                 "memory: 7537Mi asked by c0 after the reduction: fits one node, which has 7537Mi at most",
                 (
-                    "not aligned: i0, c0: memory on node 3, CPUs on node 2, xilinx.com/fpga between nodes 2-3, as "
+                    "not aligned: i0, c0: memory on node 3, CPUs on node 2, xilinx.com/fpga on nodes 2-3 at once, as "
                     "node 3 was chosen for the whole pod, and option align-by-socket takes CPUs of the whole socket"
                 ),
             ],
@@ -436,7 +436,10 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             "e2e-d-01050",
             6,
             [
-                "amd.com/gpu: 2 asked, the whole machine never has more than 1 (on no known node: 1 of 1)",
+                (
+                    "amd.com/gpu: 2 asked, the whole machine never has more than 1 (the plugin puts it on no NUMA "
+                    "node of this machine)"
+                ),
                 (
                     "amd.com/gpu: the plugin puts them on NUMA node -1, which this machine does not have, so policy "
                     "restricted takes none of them"
@@ -484,7 +487,7 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             [
                 (
                     "mellanox.com/rdma: 4 asked by c0, the whole machine never has more than 3, and has 0 free now "
-                    "(node 0: 0 of 1, between nodes 0-1: 0 of 2)"
+                    "(node 0: 0 of 1, nodes 0-1 at once: 0 of 2)"
                 ),
                 (
                     "the kubelet says, while it handed out what was chosen, at container i0, the first of the pod for "
@@ -549,23 +552,13 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
         pytest.param(
             "e2e-d-02759",
             6,
-            [
-                (
-                    "its numbers are those of the rest: of 7 amd.com/gpu that container c0 asks for, init "
-                    "containers give 2 first, which leaves 5"
-                )
-            ],
+            ["its 5 is the rest of the 7 amd.com/gpu that container c0 asks for: init containers give 2 first"],
             id="numbers of the kubelet's message: what init containers leave is had before",
         ),
         pytest.param(
             "e2e-d-01909",
             0,
-            [
-                (
-                    "its numbers are those of the rest: of 34 cpu that container c1 asks for, node 0, "
-                    "chosen for it, gives 4 first, which leaves 30"
-                )
-            ],
+            [("its 30 is the rest of the 34 cpu that container c1 asks for: node 0, chosen for it, gives 4 first")],
             id="numbers of the kubelet's message: CPUs of the chosen nodes are had before",
         ),
         pytest.param(
@@ -655,8 +648,8 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             0,
             [
                 (
-                    "not aligned: c0: hugepages-1Gi and memory on nodes 0,3, CPUs on node 0, amd.com/gpu between "
-                    "nodes 0-1, as node 0 was chosen and has too little hugepages-1Gi free, so the rest comes from "
+                    "not aligned: c0: hugepages-1Gi and memory on nodes 0,3, CPUs on node 0, amd.com/gpu on nodes "
+                    "0-1 at once, as node 0 was chosen and has too little hugepages-1Gi free, so the rest comes from "
                     "node 3"
                 )
             ],
@@ -691,7 +684,7 @@ def test_what_the_machine_never_has_is_not_told_again_of_an_empty_one() -> None:
             id="what is aligned and needs fewer nodes is said to lie on fewer",
         ),
         pytest.param(
-            "e2e-d-01665", 0, "mellanox.com/rdma between nodes 0,3, CPUs anywhere", id="a device of two nodes"
+            "e2e-d-01665", 0, "mellanox.com/rdma on nodes 0,3 at once, CPUs anywhere", id="a device of two nodes"
         ),
         pytest.param(
             "e2e-d-01826", 3, "c0: memory on nodes 0-1, CPUs and amd.com/gpu on node 0, as", id="what is not remote"

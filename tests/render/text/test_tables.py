@@ -108,7 +108,7 @@ def test_a_node_that_has_not_all_of_it_is_not_told_as_a_second_reason() -> None:
             "e2e-d-02238", 1, "so it does not matter which node; 5 free in all, 7 asked", id="no node of any is known"
         ),
         pytest.param(
-            "e2e-d-00007", 7, "counts on no node: 2 of 2 of these are free", id="the nodes of some are not known"
+            "e2e-d-00007", 7, "counts on no node: there are 2, all free", id="the nodes of some are not known"
         ),
     ],
 )

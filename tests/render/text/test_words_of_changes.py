@@ -27,7 +27,7 @@ from tests.render.text.test_explanation_words import explained, recorded
                 "memory: 11.14Gi asked: 2 empty nodes have enough only without node 0",
                 "hugepages-1Gi: 3Gi asked: 2 empty nodes have enough only with node 0",
                 ("memory and hugepages-1Gi: both have to come from the same nodes, so together they take 3 nodes"),
-                "policy restricted wants each on as few nodes as it could do with, and all of them on the same nodes",
+                "policy restricted wants each on as few nodes as it can do with, and all of them on the same nodes",
                 "why: memory and hugepages-1Gi then take 2 nodes together (nodes 1-2), as the rest of the pod does",
             ],
             id="memory and pages that take more nodes together than each alone",
@@ -42,11 +42,11 @@ from tests.render.text.test_explanation_words import explained, recorded
                 ),
                 (
                     "why: nvidia.com/gpu: the pod's containers together ask for 2 (c0 1 + c1 1), and the machine "
-                    "never has more than 1 (between nodes 2-3: 1)"
+                    "never has more than 1 (nodes 2-3 at once: 1)"
                 ),
                 (
                     "why: nvidia.com/gpu: the pod's containers together ask for 2 (c0 1 + c1 1), and the machine "
-                    "never has more than 1 (between nodes 2-3: 1)"
+                    "never has more than 1 (nodes 2-3 at once: 1)"
                 ),
                 (
                     "why no more: xilinx.com/fpga: 3 asked, and policy restricted takes it from one node, which is "

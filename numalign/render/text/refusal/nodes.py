@@ -108,27 +108,42 @@ def _of(cell: Cell, say: Written) -> str:
 def each_device(loose: Loose) -> str:
     """List where the devices are, each once."""
     places = sorted((one for one in loose.places if one[2]), key=lambda one: -one[1])
-    texts = [
-        f"{'between ' * bool(mask & (mask - 1))}{nodes_text(mask)}: {free} of {total}"
-        for mask, free, total in sorted(places[:MAX_NODES_NAMED])
-    ]
+    texts = [f"{places_text(mask)}: {free} of {total}" for mask, free, total in sorted(places[:MAX_NODES_NAMED])]
     if len(places) > MAX_NODES_NAMED:
         texts.append("…")
-    if loose.nowhere[1]:
-        texts.append(f"on no known node: {loose.nowhere[0]} of {loose.nowhere[1]}")
-    return ", ".join(texts)
+    free, total = loose.nowhere
+    if total and not places:
+        return f"{free} of {total}; {_nowhere(loose)}" if free < total else _nowhere(loose)
+    return ", ".join([*texts, *[f"on no known node: {free} of {total}"] * bool(total)])
 
 
 def all_devices(loose: Loose) -> str:
     """List how many devices there are where, each once."""
-    texts = [
-        f"{'between ' * bool(mask & (mask - 1))}{nodes_text(mask)}: {total}"
-        for mask, _, total in sorted(loose.places)
-        if total
-    ]
-    if loose.nowhere[1]:
-        texts.append(f"on no known node: {loose.nowhere[1]}")
-    return ", ".join(texts)
+    texts = [f"{places_text(mask)}: {total}" for mask, _, total in sorted(loose.places) if total]
+    if loose.nowhere[1] and not texts:
+        return _nowhere(loose)
+    return ", ".join([*texts, *[f"on no known node: {loose.nowhere[1]}"] * bool(loose.nowhere[1])])
+
+
+def places_text(nodes: int) -> str:
+    """Write where a device lies, which may be of several nodes: `node 0`, `nodes 0-1 at once`."""
+    return f"{nodes_text(nodes)}{' at once' * bool(nodes & (nodes - 1))}"
+
+
+def _nowhere(loose: Loose) -> str:
+    """Say what the plugin tells of devices of which none lies on a node of the machine."""
+    them = "it" if loose.nowhere[1] == 1 else "them"
+    if loose.told:
+        return f"the plugin puts {them} on no NUMA node of this machine"
+    return f"the plugin names no NUMA node for {them}"
+
+
+def how_many(free: int, total: int) -> str:
+    """Say how many there are, and how many of them are free."""
+    if total < 2:
+        return f"there is 1, {'and it is free' if free else 'which is not free'}" if total else "there are none"
+    some = "all" if free == total else f"{free} of them" if free else "none of them"
+    return f"there are {total}, {some} free"
 
 
 def left_text(one: Handed, amount: str = "") -> str:

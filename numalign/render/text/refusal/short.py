@@ -16,6 +16,7 @@ from numalign.render.text.refusal.nodes import (
     each_node,
     held_by_own,
     held_text,
+    how_many,
     names_text,
     verb_text,
 )
@@ -77,7 +78,7 @@ def too_little(row: Row, table: Matrix, refusal: Refusal, *, brief: bool = False
 def _asked_first(row: Row, refusal: Refusal, total: int) -> str:
     """Name an init container that alone asks for too much, too, where the sentence is about the containers after it."""
     one = refusal.rest
-    if one is None or one.resource != row.resource or not total < one.requested < row.requested:
+    if one is None or one.taken or one.resource != row.resource or not total < one.requested < row.requested:
         return ""
     return f", {one.requested} by {one.container} before" if refusal.at is None else ""
 
@@ -117,7 +118,7 @@ HINT = " (to have them, "
 """How it begins to be told how a node gets huge pages."""
 
 
-UNKNOWN_NODE = "NUMA node is not known"
+UNKNOWN_NODE = "no known NUMA node"
 """How it is told that free devices do not count."""
 
 
@@ -148,14 +149,14 @@ def rest_text(refusal: Refusal) -> str:
     found = refusal.rest
     if found is None:
         return ""
-    sockets = "the sockets of " * found.by_socket
-    first = f"{sockets}{nodes_text(found.nodes)}, chosen for it," if found.nodes else "init containers"
-    gave = "gives" if found.nodes and not sockets and not found.nodes & (found.nodes - 1) else "give"
-    asked = f"of {found.requested} {found.resource} that container {found.container} asks for,"
-    return (
-        f"its numbers are those of the rest: {asked} {first} {gave} {found.requested - found.left} first, "
-        f"which leaves {found.left}"
-    )
+    if found.taken:
+        return f"by then {' and '.join(f'{name} of this pod had taken {amount}' for name, amount in found.taken)}"
+    several = found.nodes & (found.nodes - 1)
+    whose = f"the socket{'s' * (found.sockets > 1)} of " * bool(found.sockets)
+    first = f"{whose}{nodes_text(found.nodes)}, chosen for it," if found.nodes else "init containers"
+    gave = "gives" if found.sockets == 1 or (found.nodes and not found.sockets and not several) else "give"
+    asked = f"{found.requested} {found.resource} that container {found.container} asks for"
+    return f"its {found.left} is the rest of the {asked}: {first} {gave} {found.requested - found.left} first"
 
 
 def _no_others_count(row: Row, loose: Loose, refusal: Refusal) -> bool:
@@ -181,8 +182,7 @@ def _only_placed(row: Row, loose: Loose, policy: str) -> Iterator[str]:
         which = f"the plugin puts them on {ids}, which this machine does not have"
         yield f"{row.resource}: {which}, so policy {policy} takes none of them"
         return
-    which = f"{free} are free, but their" if free > 1 else "1 is free, but its"
     wrong = f" (the plugin names {ids}, which this machine does not have)" if loose.told else ""
-    others = f"{loose.placed} of {loose.total - every} {'is' if loose.placed == 1 else 'are'} free"
-    only = f"as the plugin does tell it for others, policy {policy} takes only those, of which {others}"
-    yield f"{row.resource}: {which} {UNKNOWN_NODE}{wrong}; {only}"
+    have = f"{free} of the free ones {'has' if free == 1 else 'have'} {UNKNOWN_NODE}{wrong}"
+    there = how_many(loose.placed, loose.total - every)
+    yield f"{row.resource}: {have}; policy {policy} takes only devices whose node is known: {there}"

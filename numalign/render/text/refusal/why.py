@@ -22,23 +22,46 @@ if TYPE_CHECKING:
     from numalign.analysis.refusal import Refusal
 
 
+EMPTY, NOW = "even on an empty machine", "as the node is now"
+"""How it is told in which state of the machine a sentence holds."""
+
+SAME = "the same goes for"
+
+WHEN = rf"(?:once that is corrected|besides|(?:besides, )?{NOW}|{EMPTY})(?:, container \S+)?: "
+"""How sentences begin that do not hold of the refusal as such."""
+
+
 def why(refusal: Refusal, besides: Iterable[Refusal] = ()) -> Iterator[str]:
-    """Say why, a sentence a line; last what else refuses the pod, whatever is done about that."""
+    """Say why, a sentence a line; last what else refuses the pod, whatever is done about that.
+
+    What holds at any time comes first where the pod is never admitted.
+    """
     besides = list(besides)
     now = [_without_the_same(one) if _told_besides(refusal, besides) else one for one in _why(refusal)]
-    yield from now
-    others = [(refusal.mended, "once that is corrected"), (refusal.empty, "even on an empty machine")]
-    for other, when in (*others, *((one, "besides") for one in besides)):
-        if other is not None and not _same_goes(other, refusal):
-            at = f", container {other.at}" if other.at not in (None, refusal.at) else ""
-            told = [f"{one.resource}: " for one in refusal.around.sums if one in other.around.sums]
-            said = (*now, *told, *_limits(now))
-            new = [text for text in _why(other) if not text.startswith(said) and f"{text} " not in said]
-            again = [text for text in new if not at and _as_now(text) in now]
-            yield from (f"{when}: {text.partition(': ')[0]}: just so" for text in again)
-            new = [text for text in new if text not in again]
-            yield from (f"{when}{at}: {text}" for text in new)
-            now += new
+    said = list(now)
+    corrected = list(_told_of(refusal.mended, "once that is corrected", refusal, said))
+    empty = list(_told_of(refusal.empty, EMPTY, refusal, said))
+    if any(SAME not in one for one in empty) and not refusal.lasting:
+        yield from (*empty, *(f"{NOW}: {text}" for text in now), *corrected)
+    else:
+        yield from (*now, *corrected, *empty)
+    for one in besides:
+        yield from _told_of(one, f"besides, {NOW}" if refusal.never and not one.lasting else "besides", refusal, said)
+
+
+def _told_of(other: Refusal | None, when: str, refusal: Refusal, said: list[str]) -> Iterator[str]:
+    """Say how else a pod is refused, as far as it is not said yet; what is new joins what is said."""
+    if other is None or _same_goes(other, refusal):
+        return
+    at = f", container {other.at}" if other.at not in (None, refusal.at) else ""
+    told = [f"{one.resource}: " for one in refusal.around.sums if one in other.around.sums]
+    before = (*said, *told, *_limits(said))
+    new = [text for text in _why(other) if not text.startswith(before) and f"{text} " not in before]
+    again = [text for text in new if not at and _as_now(text) in said]
+    yield from (f"{when}: {SAME} {text.partition(': ')[0]}" for text in again)
+    new = [text for text in new if text not in again]
+    yield from (f"{when}{at}: {text}" for text in new)
+    said += new
 
 
 def _told_besides(refusal: Refusal, besides: Iterable[Refusal]) -> bool:
@@ -68,7 +91,7 @@ def lines(sentences: Iterable[str]) -> Iterator[str]:
     """Write sentences a line each; what they hold for once, where several in a row hold for the same."""
     before = ""
     for one in sentences:
-        same = re.match(r"(?:once that is corrected|besides|even on an empty machine)(?:, container \S+)?: ", one)
+        same = re.match(WHEN, one)
         when = same[0] if same else ""
         yield f"  {one.removeprefix(when)}" if when and when == before else one
         before = when

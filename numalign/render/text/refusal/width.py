@@ -135,7 +135,7 @@ def differ_in_width(rows: Sequence[Row], table: Matrix, policy: str, around: Cir
     together = [row for row in rows if joint is not None and row.resource in joint.resources]
     if joint is not None:
         yield from _take_together(together, table, joint.width, around)
-    yield f"policy {policy} wants each on as few nodes as it could do with, and all of them on the same nodes"
+    yield f"policy {policy} wants each on as few nodes as it can do with, and all of them on the same nodes"
 
 
 def as_few_nodes(refusal: Refusal) -> Iterator[str]:
