@@ -9,9 +9,10 @@ from numalign.model.cpuset import ids
 from numalign.model.quantity import NANO
 from numalign.render.json import Data, head, warnings
 from numalign.render.json.admit import claims_of, pod_json, setup_json
+from numalign.render.text.aligned_then import unaligned
 from numalign.render.text.alignment import cause_text
 from numalign.render.text.amounts import quantity_text
-from numalign.render.text.because import because, unaligned
+from numalign.render.text.because import because
 from numalign.render.text.changes import Advice, change_text, what_text
 from numalign.render.text.details import alternatives_json, merging_json
 from numalign.render.text.refusal.crash import first_of_all

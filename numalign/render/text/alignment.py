@@ -210,8 +210,10 @@ def aligned_where(judged: Alignment) -> str:
     for resource, nodes in judged.places.items():
         if nodes != judged.nodes and not nodes & ~judged.nodes:
             fewer.setdefault(nodes, []).append(resource)
-    some = [f"{listed(names)} on {nodes_text(nodes)}{' alone' * _one(nodes)}" for nodes, names in fewer.items()]
-    return f"{nodes_text(judged.nodes)}{f' ({listed(some)})' if some else ''}"
+    least = 1 < judged.nodes.bit_count() <= judged.least
+    some = ["no fewer will do"] * least
+    some += [f"{listed(names)} on {nodes_text(nodes)}{' alone' * _one(nodes)}" for nodes, names in fewer.items()]
+    return nodes_text(judged.nodes) + (f" ({', '.join(some)})" if some else "")
 
 
 def _one(nodes: int) -> bool:

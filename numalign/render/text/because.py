@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from numalign.model.quantity import NANO, of_thousandths, with_decimals
 from numalign.model.resources import CPU, is_memory
-from numalign.render.text.alignment import aligned_where, nearby_texts, reason_of
 from numalign.render.text.amounts import amount_text, listed, nodes_text, quantity_text, readable_text
 from numalign.render.text.held import held_by_them, room
 from numalign.render.text.refusal.fit import MILLI_OF_CPU, taken_text
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from numalign.analysis.refusal import Refusal
     from numalign.analysis.whatif.change import Part, WayOut
     from numalign.kubelet.config import KubeletConfig
-    from numalign.results.admit import ContainerResult, PodResult
+    from numalign.results.admit import PodResult
     from numalign.results.explain import ExplainedPod
 
 
@@ -183,45 +182,6 @@ def _limit(sentence: str) -> str:
         return f"{sentence.split()[0]}{places[0]}"
     sentence = re.sub(r"; the same goes for .*", "", sentence)
     return re.sub(r": \S+ asked\b(?: as reduced)?(?: by \S+)?(?: after the reduction)?(?: \([^)]*\))?", ":", sentence)
-
-
-def unaligned(change: WayOut, after: PodResult | None) -> Iterator[str]:
-    """Say why the pod would not be aligned after a change."""
-    if change.aligned is not False or after is None:
-        return
-    told: dict[str, list[ContainerResult]] = {}
-    newcomers = [one.name for one in change.anew.newcomers] if change.anew else []
-    for container in after.containers:
-        if container.alignment.aligned is False:
-            told.setdefault(reason_of(container, after.qos, newcomers), []).append(container)
-    for reason, containers in told.items():
-        who = f"{', '.join(one.name for one in containers)}: " if len(after.containers) > 1 else ""
-        yield f"{'' if all(map(only_shares, containers)) else 'not aligned: '}{who}{reason}"
-
-
-def only_shares(container: ContainerResult) -> bool:
-    """Tell whether a container is not aligned for its shared CPUs alone, where all is on the only NUMA node."""
-    judged = container.alignment
-    return bool(judged.only_node) and judged.verdict == "floating"
-
-
-def aligned_too(change: WayOut, after: PodResult | None) -> Iterator[str]:
-    """Say where the other containers of a pod lie that would not be aligned as a whole."""
-    if change.aligned is not False or after is None:
-        return
-    there = [f"{one.name} on {aligned_where(one.alignment)}" for one in after.containers if one.aligned]
-    if there:
-        yield f"aligned: {', '.join(there)}"
-
-
-def beside_the_cpus(change: WayOut, after: PodResult | None) -> Iterator[str]:
-    """Say of devices that count as aligned where they lie, if there are no CPUs."""
-    if change.machine or after is None:
-        return
-    several = len(after.containers) > 1
-    for one in after.containers:
-        if one.aligned:
-            yield from (f"{one.name}: {text}" if several else text for text in nearby_texts(one.alignment))
 
 
 def next_in_the_way(told: ExplainedPod) -> Iterator[str]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from numalign.analysis.whatif.settings import options_on
 from numalign.model.quantity import NANO
 from numalign.model.resources import CPU
 from numalign.render.page.document import Line
-from numalign.render.text.alignment import aligned_where
+from numalign.render.text.aligned_then import aligned_then, aligned_too, beside_the_cpus, unaligned, where_then
 from numalign.render.text.amounts import (
     amount_text,
     as_asked_text,
@@ -19,20 +19,16 @@ from numalign.render.text.amounts import (
     quantity_text,
     readable_text,
 )
-from numalign.render.text.because import aligned_too, because, beside_the_cpus, only_shares, unaligned
+from numalign.render.text.because import because
 from numalign.render.text.settings import admitted_anew, for_the_whole_node, settings_text
 from numalign.render.text.steps import Step, grouped
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
-    from numalign.analysis.matrix import Matrix
     from numalign.analysis.whatif.change import Part, WayOut
     from numalign.kubelet.config import KubeletConfig
     from numalign.results.admit import PodResult
     from numalign.results.explain import ExplainedPod
-
-MAX_CONTAINERS_PLACED = 4
-"""Of how many containers the nodes are told apart; of more none are."""
 
 MANY_PARTS = 5
 """Where no fewer changes will do, a machine suits a pod badly."""
@@ -121,7 +117,7 @@ def _change(
     number: int, one: tuple[WayOut, PodResult | None, Sequence[Step]], config: KubeletConfig, told: ExplainedPod
 ) -> Iterator[Line]:
     change, after, steps = one
-    many, aligned = told.containers, _aligned(change, after, told) + _where(change, after, told)
+    many, aligned = told.containers, aligned_then(change, after, told) + where_then(change, after, told)
     count = sum(len(step.changes) for step in steps)
     if count < 2:
         only = steps[0].changes[0] if steps else change
@@ -134,23 +130,10 @@ def _change(
         yield from _reason("     " + "  " * (count > 1), step.part, step.sentences, of=len(step.changes))
     for text in admitted_anew(change, told):
         yield Line(f"     {text}")
-    for text in unaligned(change, after):
+    for text in unaligned(change, after, told.untied):
         yield Line(f"     {text}", "warn")
     for text in (*aligned_too(change, after), *beside_the_cpus(change, after)):
         yield Line(f"     {text}")
-
-
-def _where(change: WayOut, after: PodResult | None, told: ExplainedPod) -> str:
-    """Name the nodes of an aligned pod, where there are several to choose from."""
-    one_node = bool(told.matrices) and len(told.matrices[0].nodes) == 1
-    if not change.aligned or after is None or change.machine or one_node:
-        return ""
-    nodes = {one.name: aligned_where(one.alignment) for one in after.containers if one.alignment.aligned}
-    if len(set(nodes.values())) == 1:
-        return f", on {next(iter(nodes.values()))}"
-    if len(nodes) > MAX_CONTAINERS_PLACED:
-        return ""
-    return f", {', '.join(f'{name} on {where}' for name, where in nodes.items())}"
 
 
 def _reason(indent: str, part: Part, sentences: Sequence[str], of: int = 1) -> Iterator[Line]:
@@ -179,48 +162,7 @@ def _next_cores(part: Part) -> str:
 
 def change_text(change: WayOut, config: KubeletConfig, after: PodResult | None, containers: int = 1) -> str:
     """Say what to change, and whether the pod is aligned then."""
-    return f"{what_text(change, config, containers)}{_aligned(change, after)}"
-
-
-def _aligned(change: WayOut, after: PodResult | None, told: ExplainedPod | None = None) -> str:
-    """Say whether the pod is aligned after a change."""
-    containers = after.containers if after is not None else ()
-    verdicts = {one.alignment.verdict for one in containers}
-    if change.aligned is None and "unknown" in verdicts:
-        parts = (part for one in containers if one.alignment.verdict == "unknown" for part in one.alignment.unknown)
-        names = list(dict.fromkeys(part.resource for part in parts if part.ids))
-        reason = _unknown(names, () if told is None or change.machine or change.hardware else told.matrices)
-        return f"; aligned or not, nobody knows then{reason}"
-    if verdicts == {"none"}:
-        return "; it has nothing to align then"
-    if change.aligned is False and all(map(only_shares, (one for one in containers if one.aligned is False))):
-        return "; its CPUs are shared then" if containers else ALIGNED[False]
-    return ALIGNED[change.aligned]
-
-
-def _unknown(names: Sequence[str], tables: Iterable[Matrix]) -> str:
-    """Say of which devices nobody knows the NUMA node: of all that there are, or of how many."""
-    rows = {row.resource: row.loose for table in tables for row in table.rows if row.loose is not None}
-    texts = []
-    for name in names:
-        loose = rows.get(name)
-        if loose is not None and loose.misplaced:
-            texts.append(f"the plugin of {name} names no NUMA node of this machine")
-            continue
-        if loose is None or not loose.nowhere[1] < loose.total:
-            texts.append(f"no plugin tells the NUMA node of {name}")
-            continue
-        count = loose.nowhere[1]
-        has, gets = ("has", "that one") if count == 1 else ("have", "some of those")
-        texts.append(f"{count} of the {loose.total} {name} {has} no known NUMA node, and the pod may get {gets}")
-    return f", as {listed(texts)}" if texts else ""
-
-
-ALIGNED: Mapping[bool | None, str] = {
-    True: "; it is aligned then",
-    False: "; it is NOT aligned then",
-    None: "",
-}
+    return f"{what_text(change, config, containers)}{aligned_then(change, after)}"
 
 
 def what_text(change: WayOut, config: KubeletConfig, containers: int) -> str:

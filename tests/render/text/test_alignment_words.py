@@ -117,6 +117,51 @@ THIRD = FIGURE._replace(
             ],
             id="CPUs left on nodes that were not chosen are no reason for the choice",
         ),
+        pytest.param(
+            "e2e-d-00875",
+            0,
+            [
+                "1. Two changes together; its CPUs are shared in any case, so it is NOT aligned",
+                (
+                    "not aligned: c0: nvidia.com/gpu and xilinx.com/fpga on node 0, CPUs anywhere: the pod is "
+                    "Burstable, see above"
+                ),
+            ],
+            id="why CPUs are shared is said once, and that the change is not what makes them so",
+        ),
+        pytest.param(
+            "e2e-d-00900",
+            1,
+            [
+                (
+                    "2. ask for at most 1 amd.com/gpu instead of 2 in container c0; its CPUs are shared in any case, "
+                    "so it is NOT aligned"
+                )
+            ],
+            id="CPUs that are never pinned are not the fault of a change",
+        ),
+        pytest.param(
+            "e2e-d-00097",
+            4,
+            [
+                (
+                    "1. Four changes together; CPUs and memory are aligned then, but no plugin tells the NUMA node of "
+                    "mellanox.com/rdma"
+                )
+            ],
+            id="what is known to be aligned is told beside what nobody knows",
+        ),
+        pytest.param(
+            "e2e-d-01671",
+            0,
+            [
+                (
+                    "2. set --topology-manager-policy best-effort (now single-numa-node); it is aligned then, on nodes "
+                    "0-1 (no fewer will do)"
+                )
+            ],
+            id="what is aligned on several nodes takes as many",
+        ),
     ],
 )
 def test_each_piece_has_its_place_and_its_cause(name: str, step: int, expected: list[str]) -> None:

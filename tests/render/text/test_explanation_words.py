@@ -528,9 +528,8 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             0,
             [
                 (
-                    "not aligned: i0, c0: intel.com/sriov on node 0, CPUs anywhere: the pod is Burstable, as i0 has "
-                    "no memory limit and c0 has no cpu or memory limit; nobody knows the NUMA node of "
-                    "intel.com/sriov sriov1"
+                    "not aligned: i0, c0: intel.com/sriov on node 0, CPUs anywhere: the pod is Burstable, see above; "
+                    "nobody knows the NUMA node of intel.com/sriov sriov1"
                 )
             ],
             id="beside CPUs that float, devices of no known node are told, too",
@@ -680,7 +679,7 @@ def test_what_the_machine_never_has_is_not_told_again_of_an_empty_one() -> None:
         pytest.param(
             "e2e-d-00203",
             0,
-            "it is aligned then, on nodes 0-1 (nvidia.com/gpu on node 1 alone)",
+            "it is aligned then, on nodes 0-1 (no fewer will do, nvidia.com/gpu on node 1 alone)",
             id="what is aligned and needs fewer nodes is said to lie on fewer",
         ),
         pytest.param(

@@ -164,7 +164,10 @@ from tests.render.text.test_explanation_words import explained, recorded
             [
                 "- ask for at most 15167Mi (14.8Gi) memory instead of 16406250Ki (15.6Gi)",
                 "- ask for at most 1024Mi hugepages-2Mi instead of 1026Mi",
-                "2. set --memory-manager-policy None (now Static); it is NOT aligned then",
+                (
+                    "2. set --memory-manager-policy None (now Static); its CPUs are shared in any case, so it is NOT "
+                    "aligned"
+                ),
             ],
             id="smaller requests stand beside a setting that aligns no better",
         ),
@@ -201,8 +204,8 @@ from tests.render.text.test_explanation_words import explained, recorded
             5,
             [
                 (
-                    "1. move 1 pod away: p2; aligned or not, nobody knows then, as no plugin tells the NUMA node of "
-                    "example.com/notopo"
+                    "1. move 1 pod away: p2; CPUs and intel.com/sriov are aligned then, but no plugin tells the NUMA "
+                    "node of example.com/notopo"
                 ),
                 "why: p2 holds 32 cpu on node 1",
             ],
@@ -237,7 +240,7 @@ from tests.render.text.test_explanation_words import explained, recorded
             "e2e-d-02316",
             4,
             [
-                "1. ask for 10 cpu instead of 9; it is aligned then, on nodes 0-1",
+                "1. ask for 10 cpu instead of 9; it is aligned then, on nodes 0-1 (no fewer will do)",
                 "2. ask for 8 cpu instead of 9; it is aligned then, on node 1",
             ],
             id="whole cores above and below stand beside each other",
@@ -422,7 +425,7 @@ from tests.render.text.test_explanation_words import explained, recorded
             "e2e-d-01068",
             2,
             [
-                f"{change}; aligned or not, nobody knows then, as 1 of the 3 xilinx.com/fpga has no known NUMA node, "
+                f"{change}; CPUs and memory are aligned then, but 1 of the 3 xilinx.com/fpga has no known NUMA node, "
                 "and the pod may get that one"
                 for change in (
                     "1. ask for 4 cpu instead of 3",
@@ -564,9 +567,12 @@ from tests.render.text.test_explanation_words import explained, recorded
             [
                 (
                     "1. ask for at most 2 example.com/notopo in s0 and c0 together, for example 1 instead of 2 in s0 "
-                    "and 1 instead of 4 in c0; it is NOT aligned then"
+                    "and 1 instead of 4 in c0; its CPUs are shared in any case, so it is NOT aligned"
                 ),
-                "2. leave out example.com/notopo in container c0; it is NOT aligned then",
+                (
+                    "2. leave out example.com/notopo in container c0; its CPUs are shared in any case, so it is NOT "
+                    "aligned"
+                ),
             ],
             id="a resource is left out only after what keeps some of it",
         ),
@@ -574,7 +580,10 @@ from tests.render.text.test_explanation_words import explained, recorded
             "e2e-d-02238",
             1,
             [
-                "1. ask for at most 5 example.com/notopo instead of 7; it is NOT aligned then",
+                (
+                    "1. ask for at most 5 example.com/notopo instead of 7; its CPUs are shared in any case, so it is "
+                    "NOT aligned"
+                ),
                 "- ask for at most 6 example.com/notopo instead of 7",
                 "- move 1 pod away: p0",
             ],
@@ -593,7 +602,12 @@ from tests.render.text.test_explanation_words import explained, recorded
         pytest.param(
             "e2e-d-01138",
             0,
-            ["1. ask for 1Mi memory instead of 100500m in container c0; it is NOT aligned then"],
+            [
+                (
+                    "1. ask for 1Mi memory instead of 100500m in container c0; its CPUs are shared in any case, so it "
+                    "is NOT aligned"
+                )
+            ],
             id="what is no whole number of bytes grows, however much",
         ),
         pytest.param(
@@ -622,8 +636,8 @@ from tests.render.text.test_explanation_words import explained, recorded
             1,
             [
                 (
-                    "1. set --topology-manager-policy best-effort (now restricted); aligned or not, nobody knows then, "
-                    "as the plugin of intel.com/sriov names no NUMA node of this machine"
+                    "1. set --topology-manager-policy best-effort (now restricted); CPUs and memory are aligned "
+                    "then, but the plugin of intel.com/sriov names no NUMA node of this machine"
                 ),
                 "why: it takes the nodes that the kubelet ranks first, and refuses nothing for being apart",
                 (

@@ -1,0 +1,155 @@
+"""Whether a refused pod is aligned with a change, in words: where it goes then, or why it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from numalign.model.resources import CPU
+from numalign.render.text.alignment import aligned_where, cause_text, nearby_texts, reason_of
+from numalign.render.text.amounts import listed
+from numalign.render.text.tables import untied_text
+
+if TYPE_CHECKING:
+    from numalign.analysis.matrix import Matrix
+    from numalign.analysis.untied import Untied
+    from numalign.analysis.whatif.change import WayOut
+    from numalign.model.pod import QoS
+    from numalign.results.admit import ContainerResult, PodResult
+    from numalign.results.explain import ExplainedPod
+
+MAX_CONTAINERS_PLACED = 4
+"""Of how many containers the nodes are told apart; of more none are."""
+
+ALIGNED: Mapping[bool | None, str] = {
+    True: "; it is aligned then",
+    False: "; it is NOT aligned then",
+    None: "",
+}
+
+
+def aligned_then(change: WayOut, after: PodResult | None, told: ExplainedPod | None = None) -> str:
+    """Say whether the pod is aligned after a change."""
+    containers = after.containers if after is not None else ()
+    verdicts = {one.alignment.verdict for one in containers}
+    if change.aligned is None and "unknown" in verdicts:
+        return _not_known(containers, () if told is None or change.machine or change.hardware else told.matrices)
+    if verdicts == {"none"}:
+        return "; it has nothing to align then"
+    apart = [one for one in containers if one.aligned is False]
+    if change.aligned is not False or not all(one.alignment.cpus_float for one in apart):
+        return ALIGNED[change.aligned]
+    if not apart:
+        return ALIGNED[False]
+    if all(map(_only_shares, apart)):
+        return "; its CPUs are shared then"
+    anyhow = after is not None and told is not None and all(_shared_already(one, told.untied) for one in apart)
+    return f"; its CPUs are shared {'in any case' if anyhow else 'then'}, so it is NOT aligned"
+
+
+def _shared_already(container: ContainerResult, untied: Iterable[Untied]) -> bool:
+    """Tell whether CPUs of a container are not pinned for the reason for which they are not as things are."""
+    cause = container.cause
+    if cause is None or not cause.asks:
+        return cause is not None
+    alike = (one for one in untied if one.resource == CPU and one.cause == cause)
+    return any(cause.kind != "fraction" or one.container == container.name for one in alike)
+
+
+def _not_known(containers: Iterable[ContainerResult], tables: Iterable[Matrix]) -> str:
+    """Say what is aligned, and of which devices nobody knows whether they are."""
+    judged = [one.alignment for one in containers]
+    parts = (part for one in judged if one.verdict == "unknown" for part in one.unknown)
+    names = list(dict.fromkeys(part.resource for part in parts if part.ids))
+    reason = listed(list(_unknown(names, tables)))
+    places = (name for one in judged for name in one.places if name not in names)
+    known = ["CPUs" if name == CPU else name for name in dict.fromkeys(places)]
+    if not known or not names:
+        return f"; aligned or not, nobody knows then{f', as {reason}' * bool(reason)}"
+    are = "are" if known != ["memory"] else "is"
+    return f"; {listed(known)} {are} aligned then, but {reason}"
+
+
+def _unknown(names: Sequence[str], tables: Iterable[Matrix]) -> Iterator[str]:
+    """Say of which devices nobody knows the NUMA node: of all that there are, or of how many."""
+    rows = {row.resource: row.loose for table in tables for row in table.rows if row.loose is not None}
+    for name in names:
+        loose = rows.get(name)
+        if loose is not None and loose.misplaced:
+            yield f"the plugin of {name} names no NUMA node of this machine"
+        elif loose is None or not loose.nowhere[1] < loose.total:
+            yield f"no plugin tells the NUMA node of {name}"
+        else:
+            count = loose.nowhere[1]
+            has, gets = ("has", "that one") if count == 1 else ("have", "some of those")
+            yield f"{count} of the {loose.total} {name} {has} no known NUMA node, and the pod may get {gets}"
+
+
+def where_then(change: WayOut, after: PodResult | None, told: ExplainedPod) -> str:
+    """Name the nodes of an aligned pod, where there are several to choose from."""
+    one_node = bool(told.matrices) and len(told.matrices[0].nodes) == 1
+    if not change.aligned or after is None or change.machine or one_node:
+        return ""
+    nodes = {one.name: aligned_where(one.alignment) for one in after.containers if one.alignment.aligned}
+    if len(set(nodes.values())) == 1:
+        return f", on {next(iter(nodes.values()))}"
+    if len(nodes) > MAX_CONTAINERS_PLACED:
+        return ""
+    return f", {', '.join(f'{name} on {where}' for name, where in nodes.items())}"
+
+
+def unaligned(change: WayOut, after: PodResult | None, untied: Iterable[Untied] = ()) -> Iterator[str]:
+    """Say why the pod would not be aligned after a change; why CPUs are not pinned only once.
+
+    Args:
+        change: the change.
+        after: what the pod gets with it.
+        untied: what is told already of what no table counts.
+    """
+    if change.aligned is not False or after is None:
+        return
+    told: dict[str, list[ContainerResult]] = {}
+    newcomers = [one.name for one in change.anew.newcomers] if change.anew else []
+    for container in after.containers:
+        if container.alignment.aligned is False:
+            told.setdefault(reason_of(container, after.qos, newcomers), []).append(container)
+    said = {untied_text(one, after.qos) for one in untied}
+    for reason, containers in told.items():
+        who = f"{', '.join(one.name for one in containers)}: " if len(after.containers) > 1 else ""
+        text = _said_once(reason, containers[0], after.qos, said)
+        yield f"{'' if all(map(_only_shares, containers)) else 'not aligned: '}{who}{text}"
+
+
+def _said_once(reason: str, container: ContainerResult, qos: QoS, said: set[str]) -> str:
+    """Leave out what makes a pod Burstable where that is said above."""
+    cause = cause_text(container.cause, qos)
+    short = cause.partition(", as ")[0]
+    if cause in said and short != cause:
+        return reason.replace(cause, f"{short}, see above")
+    said.add(cause)
+    return reason
+
+
+def _only_shares(container: ContainerResult) -> bool:
+    """Tell whether a container is not aligned for its shared CPUs alone, where all is on the only NUMA node."""
+    judged = container.alignment
+    return bool(judged.only_node) and judged.verdict == "floating"
+
+
+def aligned_too(change: WayOut, after: PodResult | None) -> Iterator[str]:
+    """Say where the other containers of a pod lie that would not be aligned as a whole."""
+    if change.aligned is not False or after is None:
+        return
+    there = [f"{one.name} on {aligned_where(one.alignment)}" for one in after.containers if one.aligned]
+    if there:
+        yield f"aligned: {', '.join(there)}"
+
+
+def beside_the_cpus(change: WayOut, after: PodResult | None) -> Iterator[str]:
+    """Say of devices that count as aligned where they lie, if there are no CPUs."""
+    if change.machine or after is None:
+        return
+    several = len(after.containers) > 1
+    for one in after.containers:
+        if one.aligned:
+            yield from (f"{one.name}: {text}" if several else text for text in nearby_texts(one.alignment))
