@@ -27,10 +27,14 @@ else:
             return cls(*values)
 
         def _replace(self, /, **changes):
-            made = _new(type(self), map(changes.pop, self._fields, self))
-            if changes:
-                raise ValueError(f"Got unexpected field names: {list(changes)!r}")
-            return made
+            values, places = [*self], self._places
+            try:
+                for name in changes:
+                    values[places[name]] = changes[name]
+            except KeyError:
+                unknown = [name for name in changes if name not in places]
+                raise ValueError(f"Got unexpected field names: {unknown!r}") from None
+            return _new(self.__class__, values)
 
         def _asdict(self):
             return dict(zip(self._fields, self, strict=True))
@@ -97,6 +101,7 @@ else:
             new.__annotations__ = body.get("__annotations__", {})
             body |= {field: _tuplegetter(index, None) for index, field in enumerate(fields)}
             body |= {"__slots__": (), "__new__": new, "_fields": fields, "__match_args__": fields}
+            body["_places"] = {field: index for index, field in enumerate(fields)}
             return type(name, (_Values, *bases[1:]), {**body, "_field_defaults": defaults})
 
     class NamedTuple(metaclass=_Maker):
