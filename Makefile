@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test soak fuzz lint bench site release clean
+.PHONY: demo test soak laws fuzz lint bench site release clean
 
 demo: $(STAMP)
 	$(BIN)/numalign admit pods/announcement.yaml --machine figure-1 --policy single-numa-node || test $$? -eq 1
@@ -16,6 +16,9 @@ test: $(STAMP)
 
 soak: $(STAMP)
 	$(BIN)/python -m pytest -m soak
+
+laws: $(STAMP)
+	$(BIN)/python -m pytest -n auto --dist worksteal -m hypothesis --hypothesis-profile deep
 
 # make fuzz SECONDS_TO_RUN=600 JOBS=2 SEED=1
 SECONDS_TO_RUN ?= 60

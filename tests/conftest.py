@@ -13,6 +13,8 @@ import pytest
 from _pytest.runner import runtestprotocol
 from hypothesis import HealthCheck, settings
 
+from tests.dice import FEW, MANY
+
 VECTORS = Path(__file__).parent / "vectors"
 
 IN_MEMORY = Path("/dev/shm")
@@ -24,10 +26,14 @@ if IN_MEMORY.is_dir() and os.access(IN_MEMORY, os.W_OK) and shutil.disk_usage(IN
 
 settings.register_profile(
     "numalign",
+    max_examples=FEW,
     derandomize=True,  # a change is judged by the same cases as the one before it
     deadline=None,  # no test fails on a clock
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture],
+)
+settings.register_profile(
+    "deep", settings.get_profile("numalign"), max_examples=MANY, derandomize=False, print_blob=True
 )
 settings.load_profile("numalign")
 

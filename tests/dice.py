@@ -12,12 +12,22 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+from hypothesis import settings
 from hypothesis import strategies as st
 
 T = TypeVar("T")
 
 ODD_CHARACTERS = "\0\t\n\r\x1b\x7f\x85\xa0\u00df\u0130\u2028\u202e\ufeff\uffff\U0001f600\"'\\/:#-{}[],&*!|>%@`~0"
 ODD_FLOATS = (0.0, -0.0, 0.5, 1e16, 1e21, 1e-7, 5e-324, 1.7976931348623157e308, math.inf, -math.inf, math.nan)
+
+
+FEW, MANY = 40, 400
+"""How many cases of a law are made: by `make test`, and by `make laws`, which makes new ones each time."""
+
+
+def draws(number: int) -> settings:
+    """Make so many cases of a law of which `FEW` show too little, and as many times more of them in `make laws`."""
+    return settings(max_examples=number * settings().max_examples // FEW)
 
 
 class Form(NamedTuple):

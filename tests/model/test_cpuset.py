@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from numalign.model import cpuset
 from numalign.model.cpuset import CPUSetError
+from tests.dice import draws
 
 
 @pytest.mark.parametrize(
@@ -66,7 +67,7 @@ def test_print_and_read_come_back_to_the_same_set(members: set[int]) -> None:
     assert [member for low, high in cpuset.ranges(text) for member in range(low, high + 1)] == sorted(members)
 
 
-@settings(max_examples=300)
+@draws(120)
 @given(st.text(alphabet="0123456789,-+ a\n", max_size=30))
 def test_no_text_fails_in_another_way(text: str) -> None:
     try:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from numalign.model import quantity
 from numalign.model.quantity import Quantity, QuantityError
+from tests.dice import draws
 
 SHAPE = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 SUFFIX = "unable to parse quantity's suffix"
@@ -139,7 +140,7 @@ def test_a_sum_has_the_format_of_its_first_addend_that_is_not_zero() -> None:
     assert total == Quantity((2**30 + 1) * 10**9, "BinarySI", 2**30 + 1)
 
 
-@settings(max_examples=500)
+@draws(200)
 @given(st.text(alphabet="0123456789.+-eEinumkKMGTP ", max_size=24))
 def test_reading_never_fails_in_another_way_and_canonical_texts_stay(text: str) -> None:
     """A canonical text reads as the same amount (below the lost suffixes), and is its own canonical text."""
@@ -155,7 +156,7 @@ def test_reading_never_fails_in_another_way_and_canonical_texts_stay(text: str) 
         assert again.nano == read.nano
 
 
-@settings(max_examples=300)
+@draws(120)
 @given(st.integers(0, 10**20), st.sampled_from(["", "m", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"]))
 def test_the_short_way_gives_what_the_general_one_gives(number: int, suffix: str) -> None:
     text = f"{number}{suffix}"
@@ -163,7 +164,7 @@ def test_the_short_way_gives_what_the_general_one_gives(number: int, suffix: str
     assert quantity.parse(text) == quantity._parse_any(text)
 
 
-@settings(max_examples=300)
+@draws(120)
 @given(st.text(alphabet="0123456789.-eimkKMGTP", max_size=20))
 def test_the_quick_delivery_gives_what_rewriting_gives(text: str) -> None:
     try:

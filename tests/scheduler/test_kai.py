@@ -5,13 +5,13 @@ from __future__ import annotations
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from numalign.scheduler.kai import evaluate, records, topology
 from numalign.scheduler.kai.topology import KaiZone
 from tests.conformance.sched import amounts
-from tests.dice import Dice, rolled
+from tests.dice import Dice, draws, rolled
 from tests.scheduler.make import cpus, object_of, zone
 
 
@@ -33,7 +33,7 @@ def some_free(dice: Dice) -> list[dict[str, int]]:
 
 
 @given(rolled(some_free, 40), st.integers(1, 9), st.integers(1, 9))
-@settings(max_examples=300)
+@draws(120)
 def test_restricted_takes_the_first_set_of_its_width(zones: list[dict[str, int]], cpu: int, gpu: int) -> None:
     machine = topology.of_zones([KaiZone(f"node-{n}", one, one) for n, one in enumerate(zones)], "restricted", "pod")
     wanted = {name: amount for name, amount in (("cpu", cpu), ("gpu", gpu)) if name in machine.aware}

@@ -5,13 +5,13 @@ from __future__ import annotations
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from numalign.scheduler import least_numa_nodes
 from numalign.scheduler.nrt.value import UNKNOWN_COST, NodeResourceTopology, NUMAZone, TopologyManagerConfig
 from numalign.scheduler.score import Strategy, score
-from tests.dice import Dice, rolled
+from tests.dice import Dice, draws, rolled
 from tests.scheduler.make import cpus, object_of, zone
 
 A = object_of(zone(0, cpu="10", memory="10Gi"), zone(1, cpu="20", memory="10Gi"))
@@ -74,7 +74,7 @@ def machine(dice: Dice) -> tuple[NUMAZone, ...]:
 
 
 @given(rolled(machine, 130), st.integers(0, 12), st.integers(0, 12))
-@settings(max_examples=400)
+@draws(160)
 def test_the_smallest_set_is_that_of_plain_enumeration(zones: tuple[NUMAZone, ...], cpu: int, gpu: int) -> None:
     items = (("cpu", cpu), ("gpu", gpu))
     found = least_numa_nodes.smallest_set(zones, items, guaranteed=True)

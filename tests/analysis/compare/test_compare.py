@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from numalign.analysis.compare import table as compare
@@ -217,7 +217,6 @@ class TestLeft:
         ]
 
 
-@settings(max_examples=60)
 @given(
     cpus=st.integers(1, 9),
     gpus=st.integers(0, 3),

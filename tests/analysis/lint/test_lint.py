@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from numalign.analysis.lint.check import CLAIM_CODES, CODES, RULES, lint
@@ -21,6 +21,7 @@ from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.pod import Pod
 from numalign.sources.machine.file import load_machine
 from tests.analysis.support import STATIC
+from tests.dice import draws
 
 ROOT = Path(__file__).parents[3]
 FULL = {"cpu_manager_policy_options": {"full-pcpus-only": "true"}}
@@ -232,7 +233,7 @@ def test_a_pod_beyond_the_machine_is_impossible() -> None:
     assert "8" in found[0].message
 
 
-@settings(max_examples=150)
+@draws(60)
 @given(
     machine=st.sampled_from(["figure-1", "xeon-2s-snc4", "dgx-1", "hgx-h100"]),
     scope=st.sampled_from(["container", "pod"]),

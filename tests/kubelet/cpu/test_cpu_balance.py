@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 
 from numalign.kubelet.cpu.balance import Balance, best_balance, plan, score, stable
 from numalign.kubelet.errors import KubeletHangError
-from tests.dice import Dice, rolled
+from tests.dice import Dice, draws, rolled
 
 
 class EndlessError(Exception):
@@ -93,7 +93,7 @@ def search(dice: Dice) -> tuple[list[int], int, int, int]:
     return free, n, group, dice.between(1, len(free))
 
 
-@settings(max_examples=600)
+@draws(240)
 @given(rolled(search, 32))
 @example(([3, 3, 3, 3, 5], 10, 1, 4))
 @example(([5, 5, 5, 5], 14, 2, 4))
@@ -110,7 +110,7 @@ def test_the_search_finds_what_the_rule_finds(case: tuple[list[int], int, int, i
     assert best_balance(plan(free, range(len(free)), n, group, k)) == expected
 
 
-@settings(max_examples=500)
+@draws(200)
 @given(rolled(lambda dice: dice.several(lambda each: each.below(301), 1, 32), 80))
 def test_the_score_is_that_of_floating_point(numbers: list[int]) -> None:
     exact = score(sum(number * number for number in numbers), sum(numbers), len(numbers))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from numalign.kubelet.cpu import (
@@ -23,6 +23,7 @@ from numalign.kubelet.errors import AllocationError, KubeletHangError
 from numalign.kubelet.topology.hints import CANNOT_FIT, HintFamily, TopologyHint
 from numalign.model.cpuset import format_set, ids, parse
 from numalign.model.machine import Machine, NUMANode, Unit
+from tests.dice import draws
 from tests.kubelet.cpu.support import (
     DISTNUMA,
     FULL,
@@ -54,7 +55,7 @@ option_sets = st.sampled_from(
 stories = st.lists(st.tuples(st.integers(1, 12), st.one_of(st.none(), st.integers(1, 15)), st.booleans()), max_size=8)
 
 
-@settings(max_examples=200)
+@draws(80)
 @given(machines, option_sets, stories)
 def test_cpus_are_partitioned(
     machine: Machine, options: tuple[str, ...], story: list[tuple[int, int | None, bool]]
@@ -85,7 +86,7 @@ def test_cpus_are_partitioned(
         assert union == started.all_cpus
 
 
-@settings(max_examples=150)
+@draws(60)
 @given(machines, st.integers(1, 40), st.integers(0, 2**32 - 1))
 def test_hints_are_the_sets_of_nodes_with_enough_free(machine: Machine, n: int, used: int) -> None:
     """docs/rules/cpu-manager.md 6.3, done literally."""
@@ -107,7 +108,6 @@ def test_hints_are_the_sets_of_nodes_with_enough_free(machine: Machine, n: int, 
         assert hints == CANNOT_FIT
 
 
-@settings(max_examples=100)
 @given(machines, st.integers(0, 2**64 - 1))
 def test_free_cpus_of_all_cores_are_counted_at_once(machine: Machine, free: int) -> None:
     topology = build(machine)

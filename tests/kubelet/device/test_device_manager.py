@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from numalign.kubelet import device
@@ -26,7 +26,7 @@ from numalign.kubelet.topology.merge.lists import numa_info
 from numalign.kubelet.topology.policy import explicit, merge
 from numalign.model.machine import Device, Machine, NUMANode
 from numalign.model.pod import ContainerKind
-from tests.dice import Dice, rolled
+from tests.dice import Dice, draws, rolled
 from tests.kubelet.hint_text import hints, show
 
 GPU = "v/gpu"
@@ -587,7 +587,7 @@ pods_asking = rolled(lambda dice: dice.several(a_pod_asking, 1, 8), 80)
 class TestLaws:
     """Whatever is asked in whatever order."""
 
-    @settings(max_examples=200)
+    @draws(80)
     @given(fleets, pods_asking)
     def test_allocation_and_removal(self, fleet: list[Device], asking: list[Asking]) -> None:
         """Each container gets what it asks, pods share nothing, and a removal gives back exactly what was taken."""
@@ -621,7 +621,7 @@ class TestLaws:
             del alive[uid]
             assert state.allocated.get(GPU, 0) == sum(alive.values())
 
-    @settings(max_examples=200)
+    @draws(80)
     @given(fleets, st.integers(0, 255), st.integers(0, 255), st.integers(0, 5))
     def test_hints_are_the_masks_of_the_rule(self, fleet: list[Device], busy: int, reuse: int, amount: int) -> None:
         """Rule 4.1 mask by mask, as written there."""
@@ -638,7 +638,7 @@ class TestLaws:
         else:
             assert answer == NO_PREFERENCE
 
-    @settings(max_examples=200)
+    @draws(80)
     @given(fleets, st.integers(0, 255), st.integers(0, 5))
     def test_hints_since_136_are_those_on_nodes_with_devices(self, fleet: list[Device], busy: int, amount: int) -> None:
         """docs/rules/kubelet-versions.md 7.1: the masks that hold a node without devices are gone, no other."""

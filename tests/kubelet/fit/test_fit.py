@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from numalign.kubelet.config import KubeletConfig
@@ -16,7 +16,7 @@ from numalign.model import quantity
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.machine import Device, NodeObject, Taint
 from numalign.model.pod import Pod
-from tests.dice import Dice, rolled
+from tests.dice import Dice, draws, rolled
 from tests.kubelet.regular import GI, regular
 
 GPU = "nvidia.com/gpu"
@@ -326,7 +326,7 @@ def _case(dice: Dice) -> tuple[Pod, list[Pod], NodeView, dict[str, int], dict[st
     return wanted, others, of_node, most, {name: dice.below(many + 1) for name, many in most.items()}, dice.flag()
 
 
-@settings(max_examples=400)
+@draws(160)
 @given(rolled(_case, 80))
 def test_a_forecast_is_never_wrong(
     case: tuple[Pod, list[Pod], NodeView, dict[str, int], dict[str, int], bool],

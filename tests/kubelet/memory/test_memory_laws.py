@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from numalign.kubelet.config import MemoryReservation
@@ -19,7 +19,7 @@ from numalign.kubelet.topology.hints import HintList, TopologyHint, masks_by_wid
 from numalign.model import quantity
 from numalign.model.cpuset import ids
 from numalign.model.machine import Machine, NUMANode
-from tests.dice import Dice, rolled
+from tests.dice import Dice, draws, rolled
 from tests.kubelet.memory.nodes import GI, listed, pod_of, started
 
 WORD = 1 << 64
@@ -118,7 +118,7 @@ def by_the_rule(
     return HintList(TopologyHint(mask, mask.bit_count() == best) for mask in found), best
 
 
-@settings(max_examples=250)
+@draws(100)
 @given(HISTORIES)
 def test_hints_are_those_of_the_rule(history: History) -> None:
     """The few sets of a family are exactly the masks that the rule's walk lets through, in its order."""
@@ -134,7 +134,7 @@ def test_hints_are_those_of_the_rule(history: History) -> None:
                     assert narrowest(manager, request) == best
 
 
-@settings(max_examples=150)
+@draws(60)
 @given(HISTORIES, st.integers(0, 127))
 def test_best_hint_is_that_of_the_list(history: History, required: int) -> None:
     """Preferred, then fewer nodes, then the smaller mask, among those that contain what is required (rule 37)."""
@@ -149,7 +149,7 @@ def test_best_hint_is_that_of_the_list(history: History, required: int) -> None:
             assert best_hint(hints, wanted) == (ranked[0] if ranked else None)
 
 
-@settings(max_examples=200)
+@draws(80)
 @given(HISTORIES)
 def test_nothing_is_lost_or_made(history: History) -> None:
     """On every node free and reserved add up to allocatable; counts are the blocks that lie on the node."""
@@ -165,7 +165,7 @@ def test_nothing_is_lost_or_made(history: History) -> None:
             assert state.counts[node] or state.groups[node] == 1 << node
 
 
-@settings(max_examples=150)
+@draws(60)
 @given(HISTORIES)
 def test_taking_and_giving_back_keeps_all_sums(
     history: History,
@@ -185,7 +185,6 @@ def test_taking_and_giving_back_keeps_all_sums(
                 assert sum(table[node] for node in members) == sum(before[node] for node in members)
 
 
-@settings(max_examples=100)
 @given(HISTORIES)
 def test_when_all_pods_are_gone_no_node_is_in_use(
     history: History,

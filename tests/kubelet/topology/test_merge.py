@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from numalign.kubelet.errors import KubeletPanicError
@@ -13,7 +13,7 @@ from numalign.kubelet.topology.hints import CANNOT_FIT, NO_PREFERENCE, HintList,
 from numalign.kubelet.topology.merge.lists import ands_by_counting, merge_lists, numa_info, target_width
 from numalign.kubelet.topology.merge.walk import merge_by_walking
 from numalign.kubelet.topology.policy import DO_NOT_CARE, IMPOSSIBLE, explicit, filter_answers, merge
-from tests.dice import Dice, rolled
+from tests.dice import Dice, draws, rolled
 from tests.kubelet.hint_text import hint, hints, show
 
 POLICIES = ("best-effort", "restricted", "single-numa-node")
@@ -410,7 +410,7 @@ def some_masks(dice: Dice, least: int, most: int, fewest: int, many: int) -> lis
 LISTS_OF_FEW = rolled(lambda dice: some_masks(dice, 1, 63, 0, 5), 12)
 
 
-@settings(max_examples=200)
+@draws(80)
 @given(
     rolled(lambda dice: dice.several(lambda one: set(some_masks(one, 0, 127, 0, 60)), 1, 4), 500), st.integers(0, 127)
 )
@@ -423,7 +423,6 @@ def test_ands_by_counting_are_the_ands_of_all_combinations(offers: list[set[int]
     assert ands_by_counting(offers, full) == masks
 
 
-@settings(max_examples=100)
 @given(*[rolled(lambda dice: some_masks(dice, 1, 63, 20, 60), 122)] * 2, LISTS_OF_FEW, st.booleans())
 def test_long_lists_merge_as_walked(one: list[int], other: list[int], short: list[int], ahead: bool) -> None:
     """Two lists so long that pairs are not tried one by one; a short one before or after them."""

@@ -6,13 +6,13 @@ import contextlib
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from numalign.errors import InputError
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.gotext import number_text
 from numalign.model.quantity import canonical
-from tests.dice import Form, rolled
+from tests.dice import Form, draws, rolled
 
 
 def pod(*resources: dict[str, Any], **spec: Any) -> dict[str, Any]:
@@ -143,7 +143,7 @@ KEYS = (
 PLAIN = rolled(lambda dice: dice.data(Form(("1", "2Gi"), KEYS)))
 
 
-@settings(max_examples=500)
+@draws(200)
 @given(PLAIN)
 def test_whatever_the_manifest_nothing_but_an_input_error_is_raised(manifest: Any) -> None:
     for candidate in (manifest, {"spec": manifest}, {"spec": {"containers": manifest}}, pod({"limits": manifest})):

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from numalign.model.apiserver.validation import validate
+from tests.dice import draws
 from tests.model.apiserver.test_apiserver import PLAIN, pod
 
 FIRST = "spec.containers[0].resources"
@@ -194,7 +195,7 @@ def test_all_problems_are_collected() -> None:
     assert len(problems(manifest)) == 3
 
 
-@settings(max_examples=500)
+@draws(200)
 @given(PLAIN)
 def test_whatever_the_manifest_it_is_judged(manifest: Any) -> None:
     for candidate in (manifest, {"spec": manifest}, {"spec": {"containers": manifest}}, pod({"limits": manifest})):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from numalign.errors import NumalignError
@@ -12,6 +12,7 @@ from numalign.render.picture.machine import draw
 from numalign.sources.host.discovery import discover
 from numalign.sources.host.text import cpu_list, cpu_map, page_name, size_bytes
 from numalign.sources.machine.dump import to_json
+from tests.dice import draws
 from tests.sources.host.fake_tree import CPU, NODE, FakeTree, Files, two_cpus
 
 JUNK = st.sampled_from(
@@ -42,7 +43,7 @@ PATHS = [
 
 
 @given(st.dictionaries(st.sampled_from(PATHS), JUNK, max_size=6))
-@settings(max_examples=400)
+@draws(160)
 def test_junk_is_answered_with_a_machine_or_a_sentence(changes: dict[str, str]) -> None:
     files: Files = {**two_cpus(), **changes}
     try:

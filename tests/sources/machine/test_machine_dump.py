@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from numalign.errors import InputError
 from numalign.model.machine import Machine
@@ -15,7 +15,7 @@ from numalign.sources.machine import bundled
 from numalign.sources.machine.dump import dump, to_json, to_yaml
 from numalign.sources.machine.file import from_data, load_machine, machine_from_scenario
 from numalign.sources.text.yaml import load_documents
-from tests.dice import Dice, Form, rolled
+from tests.dice import Dice, Form, draws, rolled
 
 FULL: dict[str, Any] = {
     "apiVersion": "numalign/v1",
@@ -172,7 +172,7 @@ def mutated(dice: Dice) -> dict[str, Any]:
 MUTATED = rolled(mutated)
 
 
-@settings(max_examples=500)
+@draws(200)
 @given(MUTATED)
 def test_whatever_is_in_a_file_it_is_a_machine_that_round_trips_or_refused(data: dict[str, Any]) -> None:
     try:
@@ -187,7 +187,7 @@ def test_whatever_is_in_a_file_it_is_a_machine_that_round_trips_or_refused(data:
     assert "\n" not in refusal
 
 
-@settings(max_examples=200)
+@draws(80)
 @given(MUTATED, VALUES, VALUES)
 def test_whatever_is_in_a_scenario_it_is_a_machine_or_refused(
     data: dict[str, Any], devices: Any, preferred: Any

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from numalign.errors import InputError
 from numalign.sources.pods.beside import read_beside
 from numalign.sources.pods.manifest import Copies, PodInput, read
+from tests.dice import draws
 from tests.model.apiserver.test_apiserver import PLAIN
 
 PODS = Path(__file__).parents[3] / "pods"
@@ -279,7 +280,7 @@ def test_the_example_pods_are_all_valid_and_named_by_what_they_show() -> None:
     assert (classes["burstable"], classes["besteffort-gpu"]) == ("Burstable", "BestEffort")
 
 
-@settings(max_examples=300)
+@draws(120)
 @given(PLAIN)
 def test_whatever_a_document_holds_nothing_but_an_input_error_is_raised(tmp_path: Path, data: Any) -> None:
     for document in (

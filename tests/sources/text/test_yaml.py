@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 import yaml as pyyaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from numalign.errors import InputError
 from numalign.sources.text import json, yaml_events
 from numalign.sources.text import yaml as loader
 from numalign.sources.text.yaml import iter_documents, load_documents, load_file, load_one
+from tests.dice import draws
 
 
 def load(text: str | bytes) -> list[Any]:
@@ -240,7 +241,7 @@ def test_one_document_is_one(tmp_path: Path) -> None:
         load_one(path)
 
 
-@settings(max_examples=400)
+@draws(160)
 @given(st.text(alphabet=st.sampled_from("ab01:-?[]{},&*!|>'\"#%@ \n\t<.~\\u\x00é")), st.sampled_from(["f", "f.json"]))
 def test_no_text_fails_in_another_way(text: str, name: str) -> None:
     with contextlib.suppress(InputError):
@@ -248,14 +249,13 @@ def test_no_text_fails_in_another_way(text: str, name: str) -> None:
             assert document.line("a.b[0]") >= 1
 
 
-@settings(max_examples=200)
+@draws(80)
 @given(st.binary(max_size=40))
 def test_no_bytes_fail_in_another_way(data: bytes) -> None:
     with contextlib.suppress(InputError):
         load_documents(data, "f")
 
 
-@settings(max_examples=100)
 @given(st.integers(0, len(YAML_TEXT)), st.integers(0, len(JSON_TEXT)))
 def test_half_a_file_is_read_or_refused(yaml_end: int, json_end: int) -> None:
     for text in (YAML_TEXT[:yaml_end], JSON_TEXT[:json_end]):

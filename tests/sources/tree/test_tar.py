@@ -15,7 +15,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from numalign.errors import InputError
@@ -165,7 +165,6 @@ def test_signed_checksums_of_old_writers_count() -> None:
 FORMATS = {"ustar": tarfile.USTAR_FORMAT, "gnu": tarfile.GNU_FORMAT, "pax": tarfile.PAX_FORMAT}
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
 @given(
     st.lists(
         st.tuples(
