@@ -189,7 +189,10 @@ def refusal_document(group: RefusedAlike) -> Document:
     if told.message:
         document.append(Line(f"  {told.message}"))
     if told.matrix is not None and told.matrix.rows:
-        document += [matrix_table(told.matrix), *(Line(f"  {text}") for text in matrix_notes(told.matrix))]
+        document += [
+            matrix_table(told.matrix, whole_cores=told.odd_cores),
+            *(Line(f"  {text}") for text in matrix_notes(told.matrix)),
+        ]
     return [*document, *(Line(f"  {text}") for text in lines(why(told)))]
 
 

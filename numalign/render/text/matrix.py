@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING
 
-from numalign.model.resources import is_bytes, is_memory
-from numalign.render.page.document import Cell, Style, Styled, Table
+from numalign.model.resources import CPU, is_bytes, is_memory
+from numalign.render.page.document import Cell, Style, Styled, Table, text_of
+from numalign.render.page.layout import GAP
 from numalign.render.text.amounts import amount_text, listed, nodes_text
 from numalign.render.text.refusal.nodes import each_device, how_many
 from numalign.render.text.written import Written, written
@@ -26,34 +27,88 @@ GIB = 1 << 30
 MAX_GROUPS_NAMED = 2
 """How many sets of nodes that are used only together stand in a cell."""
 MAX_COLUMNS_APART = 4
-"""How many NUMA nodes have a column each; more share one where they are alike."""
+"""How many NUMA nodes have a column each; of more, those that show the same share one."""
+
+MAX_WIDTH = 78
+"""How wide a table may be, without breaking what is in a cell, that has a column a node; else nodes are its rows."""
+
+MAX_LAST = 19
+"""How wide its last column may be: more breaks there, and nowhere else."""
+
+ASKED, COULD_USE = "(asked)", "(could use)"
+"""The rows beside those of the nodes."""
 
 
-def matrix_table(table: Matrix, *, verdict: bool = False) -> Table:
-    """Lay the matrix out; of many nodes those that do not differ share a column.
+def matrix_table(table: Matrix, *, verdict: bool = False, whole_cores: bool = False) -> Table:
+    """Lay the matrix out: a row a resource, a column a NUMA node; of many nodes those that do not differ share one.
 
     Args:
         table: the matrix.
-        verdict: add a row that says of each node whether it has everything.
+        verdict: say of each node whether it has everything.
+        whole_cores: the container was refused for a number of CPUs that is no whole cores: no node could give them.
     """
-    columns = alike(table)
-    rows: list[tuple[Cell, ...]] = []
-    for row in table.rows:
-        cells: list[Cell] = []
-        say = _amounts_of(row)
-        for places in columns:
-            cell = row.cells[places[0]]
-            sign, style = SIGNS.get(cell.verdict, ("", "")) if _counts(table, row) else ("", "")
-            if row.unplaced:
-                cells.append("-")
-                continue
-            handed = f" + {say(cell.handed)}" if cell.handed else ""
-            cells.append(Styled(f"{say(cell.free)}{handed} of {say(cell.total)} {sign}".rstrip(), style))
-        rows.append((row.resource, _requested(row, say), *cells, could_use(table, row)))
-    if verdict and table.policy != "none":
-        rows.append(("all of it", "", *(_verdict(table, places[0]) for places in columns), ""))
-    titles = (f"{nodes_text(mask_of(table, places)).upper()} FREE{' EACH' * (len(places) > 1)}" for places in columns)
-    return Table(("RESOURCE", "REQUESTED", *titles, "COULD USE"), tuple(rows), right=frozenset({"REQUESTED"}), indent=2)
+    says = [_amounts_of(row) for row in table.rows]
+    counted = [_counts(table, row) and not (whole_cores and row.resource == CPU) for row in table.rows]
+    judged = verdict and table.policy != "none" and not whole_cores
+    shown: list[tuple[Cell, ...]] = []
+    for place in range(len(table.nodes)):
+        rows = zip(table.rows, says, counted, strict=True)
+        shown.append(tuple(_cell(row, place, say, signed) for row, say, signed in rows))
+        shown[-1] += (_verdict(table, place),) * judged
+    columns = _alike(shown)
+    asked = [_requested(row, say) for row, say in zip(table.rows, says, strict=True)]
+    uses = [_use(table, row, whole_cores=whole_cores) for row in table.rows]
+    names = [row.resource for row in table.rows]
+    if judged:
+        names, asked, uses = [*names, "all of it"], [*asked, ""], [*uses, ""]
+    cells = [shown[places[0]] for places in columns]
+    titles = ("RESOURCE", "REQUESTED", *(_where(table, one, " free").upper() for one in columns), "COULD USE")
+    by_resource = _table(titles, zip(names, asked, *cells, uses, strict=True))
+    if len(columns) <= MAX_COLUMNS_APART and _width(by_resource) <= MAX_WIDTH:
+        return by_resource
+    nodes = (_where(table, places) for places in columns)
+    titles = ("FREE ON", *(name.upper() if name == "all of it" else name for name in names))
+    by_node = ((node, *each) for node, each in zip(nodes, cells, strict=True))
+    return _table(titles, [(ASKED, *asked), *by_node, (COULD_USE, *uses)])
+
+
+def _table(titles: tuple[str, ...], rows: Iterable[tuple[Cell, ...]]) -> Table:
+    return Table(titles, tuple(rows), right=frozenset({"REQUESTED"}), indent=2)
+
+
+def _width(table: Table) -> int:
+    """Return how wide a table is at least whose titles break at blanks, and a long last column, too."""
+    columns = zip(table.columns, *([text_of(cell) for cell in row] for row in table.rows), strict=True)
+    wide = [max(*map(len, title.split()), *map(len, cells)) for title, *cells in columns]
+    return sum(wide[:-1]) + min(wide[-1], MAX_LAST) + GAP * (len(wide) - 1)
+
+
+def _where(table: Matrix, places: Sequence[int], what: str = "") -> str:
+    return f"{nodes_text(mask_of(table, places))}{what}{' each' * (len(places) > 1)}"
+
+
+def _cell(row: Row, place: int, say: Written, signed: bool) -> Cell:
+    """Write what a node has of a resource."""
+    cell = row.cells[place]
+    sign, style = SIGNS.get(cell.verdict, ("", "")) if signed else ("", "")
+    if row.unplaced:
+        return "-"
+    handed = f" + {say(cell.handed)}" if cell.handed else ""
+    return Styled(f"{say(cell.free)}{handed} of {say(cell.total)} {sign}".rstrip(), style)
+
+
+def _use(table: Matrix, row: Row, *, whole_cores: bool) -> str:
+    return "whole cores only" if whole_cores and row.resource == CPU else could_use(table, row)
+
+
+def _alike(shown: Sequence[tuple[Cell, ...]]) -> list[list[int]]:
+    """Group the places of nodes that show the same; a few nodes stay apart."""
+    if len(shown) <= MAX_COLUMNS_APART:
+        return [[place] for place in range(len(shown))]
+    groups: dict[tuple[Cell, ...], list[int]] = {}
+    for place, cells in enumerate(shown):
+        groups.setdefault(cells, []).append(place)
+    return list(groups.values())
 
 
 def _amounts_of(row: Row) -> Written:
@@ -154,16 +209,6 @@ def _unused(row: Row, cell: MatrixCell) -> bool:
     return cell.verdict == "no" and cell.free >= row.requested
 
 
-def alike(table: Matrix) -> list[list[int]]:
-    """Group the places of nodes that have the same of everything; a few nodes stay apart."""
-    if len(table.nodes) <= MAX_COLUMNS_APART:
-        return [[place] for place in range(len(table.nodes))]
-    groups: dict[tuple[MatrixCell, ...], list[int]] = {}
-    for place in range(len(table.nodes)):
-        groups.setdefault(tuple(row.cells[place] for row in table.rows), []).append(place)
-    return list(groups.values())
-
-
 def mask_of(table: Matrix, places: Iterable[int]) -> int:
     """Return the mask of the nodes in some columns."""
     return sum(1 << table.nodes[place] for place in places)
@@ -181,7 +226,7 @@ def could_use(table: Matrix, row: Row) -> str:
         return "nothing"
     alone = [place for place, cell in enumerate(row.cells) if cell.verdict in ("enough", "any")]
     if row.cells and len(alone) == len(row.cells):
-        return "any node"
+        return "any node" if len(alone) > 1 else nodes_text(mask_of(table, alone))
     if alone:
         one = ("one of " if len(alone) > 1 else "") + nodes_text(mask_of(table, alone))
         return " or ".join([one, *_wholes(table, row)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from numalign.model.quantity import NANO, with_decimals
@@ -39,22 +40,38 @@ def tables(told: ExplainedPod) -> Iterator[Line | Table]:
         lacks = f"lacks {listed(refusal.resources)}" if refusal.resources else "refuses the pod"
         yield Line(f"  no table: the machine as a whole {lacks}; {NO_NODES}")
         return
-    for table in told.matrices:
-        yield Line()
-        if not table.rows:
-            yield Line(f"  {_whom(table.container)}: the kubelet ties nothing that it asks for to NUMA nodes")
-            continue
-        yield Line(f"  {_whom(table.container)}")
-        yield matrix_table(table, verdict=True)
-        yield from (Line(f"  {text}") for text in matrix_notes(table))
-        if (refusal is None or table is not told.matrices[-1]) and _on_no_node(table):
-            whom = "the pod" if table.container is None else "this container"
-            yield Line(f"  no ✗ is about one NUMA node alone: {whom} is admitted all the same")
+    for tied, some in groupby(told.matrices, key=lambda table: bool(table.rows)):
+        if tied:
+            for table in some:
+                yield from _one_table(table, told)
+        else:
+            yield Line()
+            yield Line(f"  {_nothing_tied([table.container for table in some])}")
     yield from (Line(f"  {text}") for text in _no_columns(told.matrices))
     if refusal is not None:
         yield from (Line(f"  {text}") for text in (*_not_reached(told), *_not_counted(told)))
     if refusal is not None and told.matrices and told.matrices[-1].rows:
-        yield from (Line(f"  {text}") for text in (*_in_spite(told, refusal), *_requests(told, refusal)))
+        yield from (Line(f"  {text}") for text in _requests(told, refusal))
+
+
+def _one_table(table: Matrix, told: ExplainedPod) -> Iterator[Line | Table]:
+    refusal = told.refusal if table is told.matrices[-1] else None
+    yield Line()
+    yield Line(f"  {_whom(table.container)}")
+    yield matrix_table(table, verdict=True, whole_cores=refusal is not None and refusal.odd_cores)
+    yield from (Line(f"  {text}") for text in (_in_spite(told, refusal) if refusal is not None else ()))
+    yield from (Line(f"  {text}") for text in matrix_notes(table))
+    if refusal is None and _on_no_node(table):
+        whom = "the pod" if table.container is None else "this container"
+        yield Line(f"  no ✗ is about one NUMA node alone: {whom} is admitted all the same")
+
+
+def _nothing_tied(containers: Sequence[str | None]) -> str:
+    """Say so of the whole pod or of containers of which no decision counts anything."""
+    if len(containers) > 1:
+        names = few_of([name for name in containers if name is not None], MAX_IDS_NAMED)
+        return f"containers {names}: the kubelet ties nothing that they ask for to NUMA nodes"
+    return f"{_whom(containers[0])}: the kubelet ties nothing that it asks for to NUMA nodes"
 
 
 def _on_no_node(table: Matrix) -> bool:
@@ -75,7 +92,7 @@ def _no_columns(tables: Sequence[Matrix]) -> Iterator[str]:
     told = next((table.nodes for table in tables if table.rows), ())
     missing = sum(1 << numa for numa in range(max(told, default=0)) if numa not in told)
     if missing:
-        yield f"no column for {nodes_text(missing)}: this machine has no NUMA node of that number"
+        yield f"this machine has no {nodes_text(missing)}"
 
 
 def _not_counted(told: ExplainedPod) -> Iterator[str]:
@@ -93,7 +110,10 @@ def _not_counted(told: ExplainedPod) -> Iterator[str]:
             yield f"{what} counts without {few_of(some, MAX_IDS_NAMED)}: {why}"
         else:
             of = f" of {few_of(some, MAX_IDS_NAMED)}" if len(some) < told.containers else ""
-            yield f"{'no row for ' * any(table.rows for table in told.matrices)}{what}{of}: {why}"
+            out = f" {'is' if len(set(resources)) == 1 else 'are'} not counted" * any(
+                table.rows for table in told.matrices
+            )
+            yield f"{what}{of}{out}: {why}"
 
 
 def untied_text(one: Untied, qos: QoS) -> str:
@@ -122,6 +142,9 @@ def _in_spite(told: ExplainedPod, refusal: Refusal) -> Iterator[str]:
     """Say why a node that has everything did not help."""
     last = told.matrices[-1]
     yield from _enough_alone(last, refusal)
+    if refusal.odd_cores:
+        yield "cpu counts single CPUs; full-pcpus-only gives out whole cores only"
+        return
     if refusal.around.cores is None and _counts_single_cpus(told, last):
         yield "cpu ✓ counts single CPUs; full-pcpus-only gives out whole cores only"
     if not any(map(last.fits, range(len(last.nodes)))):

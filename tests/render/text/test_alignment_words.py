@@ -209,7 +209,7 @@ def test_admit_says_of_a_device_by_a_node_without_cpus_where_it_counts() -> None
         pytest.param(
             "lifecycle-d-00359",
             2,
-            "cpu | 8 | 1 of 6 ~ | 0 + 6 of 6 ~ | 7 of 7 ~ | 8 of 8 ✗ | no node alone",
+            "node 1 | 0 + 6 of 6 ~ | 5.7Gi + 1.5Gi of 7.3Gi ✓ | 2 + 2 of 4 ~ | no ✗",
             id="some of what is asked, all of it left by init containers",
         ),
         pytest.param(

@@ -118,3 +118,31 @@ def test_devices_are_counted_where_they_are(name: str, step: int, text: str) -> 
 
 def test_devices_of_several_nodes_that_nobody_can_have_are_not_counted() -> None:
     assert not [line for line in recorded("e2e-d-02602", 1) if "a device of several nodes" in line]
+
+
+def test_nodes_are_rows_where_a_column_each_would_be_too_wide() -> None:
+    text = recorded("lifecycle-d-00305", 7)
+    at = text.index("container c1")
+    assert text[at + 1 : at + 4] == [
+        "(asked) | 8 | 163.8Mi | 2Gi | 1026Mi | ",
+        "node 0 | 5 of 30 ~ | 1.6Gi of 12.1Gi ✓ | 2Gi of 2Gi ✓ | 256Mi of 256Mi ~ | no ✗",
+        "node 1 | 24 of 32 ✓ | 10.3Gi of 12.3Gi ✓ | 0 of 1Gi ✗ | 1022Mi of 1024Mi ~ | no ✗",
+    ]
+    assert text[at + 10] == "(could use) | one of nodes 1-7 | any node | one of nodes 0,2 | no node alone | "
+
+
+def test_the_only_node_is_named() -> None:
+    assert "memory | 326Mi | 9.3Gi of 15.6Gi ✓ | node 0" in recorded("lifecycle-d-00070", 7)
+
+
+def test_containers_of_which_nothing_is_tied_are_told_together_with_the_reason() -> None:
+    text = recorded("lifecycle-d-00067", 0)
+    place = text.index("containers s0, c0: the kubelet ties nothing that they ask for to NUMA nodes")
+    assert text[place + 1].startswith("cpu, memory and hugepages-2Mi: the pod is Burstable, as s0 requests less cpu ")
+
+
+def test_no_node_is_said_to_fit_a_number_of_cpus_that_is_no_whole_cores() -> None:
+    text = recorded("e2e-d-02916", 0)
+    assert "cpu counts single CPUs; full-pcpus-only gives out whole cores only" in text
+    assert "(could use) | whole cores only | any node" in text
+    assert not [line for line in text if "yes ✓" in line]
