@@ -40,6 +40,8 @@ class Form(NamedTuple):
     bits: int = 64
     """Of the largest number."""
     floats: bool = True
+    finite: bool = False
+    """Leave out floats that no file can hold: infinities, and what is no number."""
 
 
 class Dice:
@@ -118,7 +120,8 @@ class Dice:
         if kind == 2:
             return self.whole(form.bits)
         if kind == 3 and form.floats:
-            return self.fraction()
+            number = self.fraction()
+            return 0.5 if form.finite and not math.isfinite(number) else number
         return self.pick(form.texts) if kind == 4 and form.texts else self.text(8)
 
     def several(self, make: Callable[[Dice], T], least: int, most: int) -> list[T]:

@@ -138,7 +138,7 @@ def test_json_has_bytes_and_yaml_sizes_that_people_read() -> None:
 
 
 TEXTS = ("0-3", "0-1048576", "2Mi", "1Gi", "9E", "1n", "v/gpu", "hugepages-2Mi", "numaNodes", "-1")
-FORM = Form(TEXTS, bits=63)  # larger numbers are floats when they come from a file
+FORM = Form(TEXTS, bits=63, finite=True)  # larger numbers are floats when they come from a file
 VALUES = rolled(lambda dice: dice.data(FORM))
 
 
