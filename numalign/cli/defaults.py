@@ -51,6 +51,8 @@ def find_defaults() -> Defaults | None:
 
 
 def _text(path: str) -> bytes | None:
+    if not os.access(path, os.R_OK):  # hardly ever there, and quicker to ask than to fail
+        return None
     try:
         with open(path, "rb") as file:
             return file.read()

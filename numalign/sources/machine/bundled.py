@@ -6,6 +6,7 @@ Found by this file's own place, without pathlib and importlib.resources, which w
 from __future__ import annotations
 
 import os
+from functools import cache
 
 from numalign.errors import InputError
 from numalign.sources.text import fields
@@ -50,6 +51,7 @@ def nearest(name: str) -> str:
     return f"did you mean {meant}?" if meant else "numalign machines lists those"
 
 
+@cache
 def _folder() -> str:
     """Find the files: inside an installed package, else beside the package in a checkout."""
     package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
