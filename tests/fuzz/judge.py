@@ -47,14 +47,12 @@ class Verdict(NamedTuple):
 
 def run(case: Case, folder: Path) -> Verdict:
     """Run a case in a fresh folder and judge it."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    below = folder / "working" / "folder"  # so that a file name like `../..` does not mean what lies on this machine
+    _make_fresh(folder, below)
     case.lay_out(folder)
     before = {name: fingerprint(folder / name) for name in case.kept}
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     started = time.process_time()
-    below = folder / "working" / "folder"
-    below.mkdir(parents=True)  # so that a file name like `../..` does not mean what happens to lie on this machine
     with _alarm(), contextlib.chdir(below):
         status, out, err, wrong = _called(case, folder)
     seconds = time.process_time() - started
@@ -69,6 +67,15 @@ def run(case: Case, folder: Path) -> Verdict:
         if not wrong and fingerprint(folder / name) != was:
             wrong = f"changed {name}"
     return Verdict(status, out, err, seconds, wrong)
+
+
+def _make_fresh(folder: Path, below: Path) -> None:
+    """Make an empty folder with one to work in; most cases leave it as it was made."""
+    with contextlib.suppress(OSError):
+        if [os.listdir(each) for each in (folder, below.parent, below)] == [[below.parent.name], [below.name], []]:
+            return
+    shutil.rmtree(folder, ignore_errors=True)
+    below.mkdir(parents=True)
 
 
 @contextlib.contextmanager

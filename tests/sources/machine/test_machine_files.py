@@ -11,20 +11,17 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
-import numalign
 from numalign.errors import InputError
 from numalign.model.cpuset import format_set
 from numalign.sources.machine import bundled
 from numalign.sources.machine.dump import dump
 from numalign.sources.machine.file import load_machine
 from numalign.sources.text.yaml import load_file
+from tests.schemas import validator
 
 ROOT = Path(__file__).parents[3]
-SCHEMA = json.loads((Path(numalign.__file__).parent / "schemas/machine.schema.json").read_text(encoding="utf-8"))
-VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 MACHINE = """\
 # a comment
@@ -218,9 +215,8 @@ class TestBundled:
 class TestSchema:
     @pytest.mark.parametrize("name", bundled.names())
     def test_bundled_machines_obey_it_as_written_and_as_dumped(self, name: str) -> None:
-        VALIDATOR.check_schema(SCHEMA)
-        VALIDATOR.validate(load_file(bundled.path(name))[0].data)
-        VALIDATOR.validate(dump(load_machine(name).machine))
+        validator("machine").validate(load_file(bundled.path(name))[0].data)
+        validator("machine").validate(dump(load_machine(name).machine))
 
     @pytest.mark.parametrize(
         "broken",
@@ -251,7 +247,7 @@ class TestSchema:
     )
     def test_broken_machines_do_not(self, broken: Any, tmp_path: Path) -> None:
         """What the schema refuses the loader refuses too."""
-        assert not VALIDATOR.is_valid(broken)
+        assert not validator("machine").is_valid(broken)
 
         file = tmp_path / "broken.json"
         file.write_text(json.dumps(broken), encoding="utf-8")
