@@ -10,7 +10,16 @@ from typing import Literal
 
 from numalign.analysis.handed import Handed, handed_on
 from numalign.analysis.matrix import Row
-from numalign.analysis.memory_together import Group, Joint, Wider, held_groups, joined, joint_memory, wider_nodes
+from numalign.analysis.memory_together import (
+    Group,
+    Joint,
+    Wider,
+    held_groups,
+    joined,
+    joint_memory,
+    short_where_chosen,
+    wider_nodes,
+)
 from numalign.analysis.odd_numbers import Cores, Unreadable, counted_cores, unreadable_amounts
 from numalign.analysis.own_containers import (
     Own,
@@ -47,6 +56,8 @@ class Circumstances(NamedTuple):
     """The bytes of memory and huge pages that the whole pod asks for at the same time."""
     joint: Joint | None = None
     wider: Wider | None = None
+    lacking: tuple[str, ...] = ()
+    """Memory resources of which the `chosen` nodes have too little, where no more nodes help."""
     when: Literal["now", "then", "ever"] = "now"
     """What is free is counted on the node as it is, or as it would be: empty, or after a change. `ever`: it is not
     told, as what is said holds at any time."""
@@ -86,6 +97,7 @@ def circumstances(outcome: Outcome, rows: tuple[Sequence[Row], Sequence[Row]], *
         need=outcome.demand.memory or (),
         joint=joint_memory(node, rows[0]),
         wider=wider_nodes(outcome),
+        lacking=short_where_chosen(outcome),
         cores=cores,
         unreadable=unreadable_amounts(outcome),
     )

@@ -21,6 +21,10 @@ WIDER_MESSAGES = tuple(
 """How the kubelet says that nodes would do for memory, but are more than the container's own request needs."""
 
 
+EXTEND_MESSAGE = "failed to find NUMA nodes to extend the current topology hint, which is unexpected"
+"""How the kubelet says that the nodes chosen have too little memory, and none with these among them have enough."""
+
+
 class Group(NamedTuple):
     """NUMA nodes whose memory pods hold together: others may use them only as this whole."""
 
@@ -111,6 +115,15 @@ def wider_nodes(outcome: Outcome) -> Wider | None:
         return None
     short = tuple(_short(outcome, chosen, container.memory)) if chosen else ()
     return Wider(container.name, narrowest(manager, container.memory), chosen, best.numa_affinity, short)
+
+
+def short_where_chosen(outcome: Outcome) -> tuple[str, ...]:
+    """Name the memory resources of which the nodes chosen have too little, where no more nodes help (rule 34)."""
+    container = next((one for one in outcome.demand.containers if one.name == outcome.result.container), None)
+    hint = outcome.result.hints.get(container.name) if container is not None else None
+    if container is None or not container.memory or not outcome.message.endswith(EXTEND_MESSAGE):
+        return ()
+    return tuple(one.resource for one in _short(outcome, (hint and hint.numa_affinity) or 0, container.memory))
 
 
 def _short(outcome: Outcome, chosen: int, request: ResourcePairs) -> Iterator[Short]:

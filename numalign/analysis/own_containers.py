@@ -35,6 +35,8 @@ class Sum(NamedTuple):
     capacity: int
     parts: tuple[tuple[str, int], ...]
     """(container, amount) pairs: CPUs, devices or bytes."""
+    lasting: bool = True
+    """These containers run at the same time for good; else the last one is an init container."""
 
 
 class Shares(NamedTuple):
@@ -88,7 +90,7 @@ def asked_at_init(outcome: Outcome) -> Iterator[Sum]:
             elif container.kind == "init" and amount:
                 parts = {**sidecars.get(name, {}), container.name: amount}
                 _, total = on_the_machine(outcome.before.node, outcome.before.state, name)
-                yield Sum(name, sum(parts.values()), total, tuple(parts.items()))
+                yield Sum(name, sum(parts.values()), total, tuple(parts.items()), lasting=False)
 
 
 def shares_of_node(pod: Pod, failures: Iterable[object]) -> Iterator[Shares]:

@@ -85,8 +85,8 @@ def test_a_crash_is_told_as_one_with_what_to_do_first_and_what_would_refuse_the_
             "the same goes for the 1 of c2 (ask for 2)"
         ),
         (
-            f"{RDMA}: 6 asked (c0 2 + c1 2 + c2 2), the whole machine never has more than 1 (the plugin puts it on "
-            "no NUMA node of this machine)"
+            f"{RDMA}: 6 asked (c0 2 + c1 2 + c2 2), 2 by i0 before, the whole machine never has more than 1 (the "
+            "plugin puts it on no NUMA node of this machine)"
         ),
         (
             f"{RDMA}: the plugin puts them on NUMA node -1, which this machine does not have, so policy "

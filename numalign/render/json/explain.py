@@ -16,7 +16,7 @@ from numalign.render.text.because import because
 from numalign.render.text.changes import Advice, change_text, what_text
 from numalign.render.text.details import alternatives_json, merging_json
 from numalign.render.text.refusal.crash import first_of_all
-from numalign.render.text.refusal.short import rest_text
+from numalign.render.text.refusal.quote import numbers_text
 from numalign.render.text.refusal.why import why
 from numalign.render.text.settings import stale_files
 from numalign.render.text.tables import untied_text
@@ -154,7 +154,7 @@ def _refusal(refusal: Refusal, besides: Sequence[Refusal]) -> Data:
         "stage": refusal.stage,
         "reason": refusal.reason,
         "message": refusal.message,
-        "messageCounts": rest_text(refusal) or None,
+        "messageCounts": numbers_text(refusal) or None,
         "container": refusal.container,
         "resources": list(refusal.resources),
         "amounts": [_amount(one) for one in refusal.amounts],

@@ -57,10 +57,10 @@ def with_point(number: int, decimals: int) -> str:
     return f"{'-' * (number < 0)}{whole}{f'.{rest:0{decimals}d}' * bool(decimals)}"
 
 
-def _in_unit(amount: int, unit: int, decimals: int) -> str:
-    """Write an amount in a unit, rounded."""
-    sign = -1 if amount < 0 else 1
-    return with_point(sign * divided(abs(amount) * 10**decimals, unit), decimals)
+def _in_unit(amount: int, unit: int, decimals: int, *, down: bool = False) -> str:
+    """Write an amount in a unit, rounded to the nearest, or down."""
+    sign, number = -1 if amount < 0 else 1, abs(amount) * 10**decimals
+    return with_point(sign * (number >> 10 * unit if down else divided(number, unit)), decimals)
 
 
 def nodes_text(mask: int | None) -> str:
@@ -108,8 +108,14 @@ def like_asked(resource: str, nano: int, asked: int) -> tuple[str, str]:
     return own[0], f"{same} ({unit[0]})" if alike else f"{unit[0]} ({same})"
 
 
-def readable_text(resource: str, nano: int) -> str:
-    """Write what a manifest asks for; beside a long number of bytes the same in a unit that can be taken in."""
+def readable_text(resource: str, nano: int, *, down: bool = False) -> str:
+    """Write what a manifest asks for; beside a long number of bytes the same in a unit that can be taken in.
+
+    Args:
+        resource: what it is of.
+        nano: how much, in billionths.
+        down: round down, as what there is.
+    """
     text = as_asked_text(resource, nano)
     amount = nano // NANO
     if not is_bytes(resource) or nano % NANO or amount < LONG:
@@ -117,6 +123,10 @@ def readable_text(resource: str, nano: int) -> str:
     if text[-1] in "kMGTPE":
         unit = unit_of(amount)
         decimals = int(amount >> 10 * unit < _HUNDRED)
-        return f"{text} ({_in_unit(amount, unit, decimals)}{UNITS[unit]})"
+        return f"{text} ({_in_unit(amount, unit, decimals, down=down)}{UNITS[unit]})"
     digits = re.match(r"\d+", text)
-    return text if digits is None or int(digits[0]) < LONG else f"{text} ({bytes_text(amount).replace('.0', '')})"
+    if digits is None or int(digits[0]) < LONG:
+        return text
+    unit = unit_of(amount)
+    rounded = f"{_in_unit(amount, unit, 1, down=True)}{UNITS[unit]}" if down else bytes_text(amount)
+    return f"{text} ({rounded.replace('.0', '')})"

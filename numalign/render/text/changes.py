@@ -219,7 +219,8 @@ def _requests(change: WayOut, containers: int, config: KubeletConfig) -> Iterato
         other = [f"{say(resource, one)} or " for (name, _), one in change.or_else.items() if name in names]
         whole = " whole" * (resource == CPU and nano < asked and not (pinned or nano % NANO or asked % NANO))
         now, old = like_asked(resource, nano, asked)
-        now, old = now or say(resource, nano), old or readable_text(resource, asked)
+        now = now or (as_asked_text(resource, nano) if asked % NANO else readable_text(resource, nano, down=True))
+        old = old or readable_text(resource, asked)
         more = "more: " * (nano > asked and not asked % (change.cores * NANO))
         ask = f"{more}{''.join(other[:1])}{now}{whole} {resource}{own}"
         odd = " (a core has 1 thread here)" * (single and resource == CPU and nano // NANO % 2 and not nano % NANO)
@@ -233,11 +234,11 @@ def _requests(change: WayOut, containers: int, config: KubeletConfig) -> Iterato
 def _in_all(change: WayOut, keys: Sequence[tuple[str, str]]) -> str:
     """Say what containers may ask for together, and one way to share it."""
     resource, names = keys[0][1], [name for name, _ in keys]
-    total = readable_text(resource, sum(map(change.ask, keys)))
+    total = readable_text(resource, sum(map(change.ask, keys)), down=True)
     shares = []
     for key in keys:
         instead = f"instead of {readable_text(resource, change.asked[key])}" if key in change.amounts else "as it is"
-        shares.append(f"{readable_text(resource, change.ask(key))} {instead} in {key[0]}")
+        shares.append(f"{readable_text(resource, change.ask(key), down=True)} {instead} in {key[0]}")
     return f"at most {total} {resource} in {listed(names)} together, for example {listed(shares)}"
 
 

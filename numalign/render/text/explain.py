@@ -17,7 +17,7 @@ from numalign.render.text.details import alternatives_lines, details
 from numalign.render.text.hardware import CLOSENESS
 from numalign.render.text.plugins import plugins_to_mend
 from numalign.render.text.refusal.crash import first_of_all
-from numalign.render.text.refusal.short import rest_text
+from numalign.render.text.refusal.quote import meant
 from numalign.render.text.refusal.why import lines, why
 from numalign.render.text.tables import tables
 
@@ -104,7 +104,7 @@ def explanation(
         *(Line(f"  {text}", "bold") for text in lines(why(told.refusal, told.besides))),
         *(Line(f"  {text}", "bold") for text in next_in_the_way(told)),
         Line(f"  {_kubelet_says(told.refusal, several=told.containers > 1)}"),
-        *(Line(f"  {text}") for text in (rest_text(told.refusal),) if text),
+        *(Line(f"  {text}") for text in (meant(told.refusal),) if text),
         *tables(told),
         *changes_lines(config, told, advice),
         *(Line(f"  {text}") for text in plugins_to_mend(told)),

@@ -220,6 +220,33 @@ def test_admit_says_of_a_device_by_a_node_without_cpus_where_it_counts() -> None
             id="who asks for no CPUs is told so, not the pod's class",
         ),
         pytest.param(
+            "e2e-d-00565",
+            1,
+            (
+                "cpu: 49 asked (c0 17 + c1 32), 49 by i0 before, but no NUMA node ever has more than 32 (node 1), "
+                "and policy single-numa-node takes all of it from one node"
+            ),
+            id="an init container that asks for too much for one node, too",
+        ),
+        pytest.param(
+            "e2e-d-00614",
+            5,
+            (
+                "that is: node 1, chosen for it, has too little memory free, and combining it with other nodes does "
+                "not help"
+            ),
+            id="what a message about a topology hint means",
+        ),
+        pytest.param(
+            "e2e-d-02916",
+            0,
+            (
+                "cpu: 1 asked, but full-pcpus-only gives out whole cores of 2 threads: ask for 2; the same goes for "
+                "the 1 of c1"
+            ),
+            id="another container with the same fault is named",
+        ),
+        pytest.param(
             "e2e-d-02082", 0, "by then c0 of this pod had taken 1", id="why fewer are available than are free in all"
         ),
         pytest.param(

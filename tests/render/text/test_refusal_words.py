@@ -383,7 +383,10 @@ def test_a_sum_that_is_told_of_what_is_next_in_the_way_is_not_told_again() -> No
     [found] = [refused for step, _, refused in refusals(named("e2e-d-00181")) if step == 0]
     assert list(why(refusal(found))) == [
         "amd.com/gpu: 4 asked (s0 2 + c2 2), the whole machine never has more than 1 (node 0: 1 of 1)",
-        "xilinx.com/fpga: 3 asked (s0 1 + c0 1 + c2 1), the whole machine never has more than 1 (node 0: 1 of 1)",
+        (
+            "xilinx.com/fpga: 3 asked (s0 1 + c0 1 + c2 1), 2 by i1 before, the whole machine never has more than 1 "
+            "(node 0: 1 of 1)"
+        ),
     ]
 
 

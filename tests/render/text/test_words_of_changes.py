@@ -467,7 +467,10 @@ from tests.render.text.test_explanation_words import explained, recorded
             "e2e-d-02227",
             5,
             [
-                "cpu: 1 asked, but full-pcpus-only gives out whole cores of 2 threads: ask for 2",
+                (
+                    "cpu: 1 asked, but full-pcpus-only gives out whole cores of 2 threads: ask for 2; the same goes "
+                    "for the 3 of c1 (ask for 2 or 4)"
+                ),
             ],
             id="what is told of another container besides is not told twice",
         ),

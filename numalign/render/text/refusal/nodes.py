@@ -62,6 +62,19 @@ def asked_text(row: Row, around: Circumstances) -> str:
     return f"{row.resource}: {say(row.requested)} asked{' as reduced' * reduced}{parts}"
 
 
+def asked_besides(row: Row, around: Circumstances, limit: int) -> str:
+    """Go on about containers that run before or after those that a sentence is about, and ask for too much, too."""
+    split, say = _split(row, around), amounts_of(row, around)
+    rows = [one for one in around.together if one.resource == row.resource]
+    lasting = next((one for one in rows if one.lasting), None)
+    texts = []
+    for one in rows:
+        if one is not split and limit < one.requested:
+            when = " after" if one.lasting else " before" * (split is lasting)
+            texts.append(f", {say(one.requested)} by {names_text([name for name, _ in one.parts])}{when}")
+    return "".join(texts) if split is not None else ""
+
+
 def told_with(one: Sum, row: Row) -> bool:
     """Tell whether a row asks for the sum of what the pod's containers ask for."""
     return (one.resource, one.requested) == (row.resource, row.requested)

@@ -12,6 +12,7 @@ from numalign.render.text.refusal.nodes import (
     MAX_NODES_NAMED,
     all_devices,
     amounts_of,
+    asked_besides,
     asked_text,
     each_node,
     held_by_own,
@@ -41,7 +42,7 @@ def too_little(row: Row, table: Matrix, refusal: Refusal, *, brief: bool = False
     loose = row.loose
     total = max(sum(cell.total for cell in row.cells), row.free) if loose is None else loose.total
     if total:
-        asked += _asked_first(row, refusal, total)
+        asked += asked_besides(row, refusal.around, total)
     if brief and loose is not None and total >= row.requested and _no_others_count(row, loose, refusal):
         yield f"{asked}, {_placed_text(loose)}; policy {refusal.policy} counts no others"
         return
@@ -73,14 +74,6 @@ def too_little(row: Row, table: Matrix, refusal: Refusal, *, brief: bool = False
     yield f"{asked}, {although}{has} ({each})"
     if loose is not None and refusal.stage == "hints" and not brief:
         yield from _only_placed(row, loose, refusal.policy)
-
-
-def _asked_first(row: Row, refusal: Refusal, total: int) -> str:
-    """Name an init container that alone asks for too much, too, where the sentence is about the containers after it."""
-    one = refusal.rest
-    if one is None or one.taken or one.resource != row.resource or not total < one.requested < row.requested:
-        return ""
-    return f", {one.requested} by {one.container} before" if refusal.at is None else ""
 
 
 def _where_ever(row: Row, table: Matrix, say: Written) -> str:
@@ -142,21 +135,6 @@ def _cannot_be_used(row: Row, refusal: Refusal) -> Iterator[str]:
         yield f"{row.resource}: but it has to come from {nodes}, chosen for what else the pod asks for"
     else:
         yield f"{row.resource}: but it is not free on the nodes where the container's other resources have to be"
-
-
-def rest_text(refusal: Refusal) -> str:
-    """Say what the numbers in the kubelet's message are, where they are not those of the request; empty: they are."""
-    found = refusal.rest
-    if found is None:
-        return ""
-    if found.taken:
-        return f"by then {' and '.join(f'{name} of this pod had taken {amount}' for name, amount in found.taken)}"
-    several = found.nodes & (found.nodes - 1)
-    whose = f"the socket{'s' * (found.sockets > 1)} of " * bool(found.sockets)
-    first = f"{whose}{nodes_text(found.nodes)}, chosen for it," if found.nodes else "init containers"
-    gave = "gives" if found.sockets == 1 or (found.nodes and not found.sockets and not several) else "give"
-    asked = f"{found.requested} {found.resource} that container {found.container} asks for"
-    return f"its {found.left} is the rest of the {asked}: {first} {gave} {found.requested - found.left} first"
 
 
 def _no_others_count(row: Row, loose: Loose, refusal: Refusal) -> bool:

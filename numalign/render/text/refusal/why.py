@@ -67,7 +67,8 @@ def _told_of(other: Refusal | None, when: str, refusal: Refusal, said: list[str]
 def _told_besides(refusal: Refusal, besides: Iterable[Refusal]) -> bool:
     """Tell whether it is told besides of all other containers that they ask for no whole number of cores."""
     cores = refusal.around.cores
-    return cores is not None and {name for name, _ in cores.others} <= {one.at for one in besides if one.around.cores}
+    told = {one.at for one in besides if one.around.cores and not _same_goes(one, refusal)}
+    return cores is not None and {name for name, _ in cores.others} <= told
 
 
 def _without_the_same(sentence: str) -> str:

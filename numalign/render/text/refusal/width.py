@@ -15,6 +15,7 @@ from numalign.render.text.matrix import mask_of
 from numalign.render.text.refusal.nodes import (
     MAX_NODES_NAMED,
     amounts_of,
+    asked_besides,
     asked_text,
     each_node,
     held_text,
@@ -43,7 +44,7 @@ def too_wide(row: Row, table: Matrix, policy: str, around: Circumstances) -> str
     if policy == "single-numa-node":
         if most < row.requested:
             return (
-                f"{asked}, but no NUMA node ever has more than {say(most)} "
+                f"{asked}{asked_besides(row, around, most)}, but no NUMA node ever has more than {say(most)} "
                 f"({nodes_text(mask_of(table, places))}), and policy single-numa-node takes all of it from one node"
             )
         if row.width > 1:

@@ -1,0 +1,44 @@
+"""What the kubelet's own words about a refusal mean: its numbers, and what its managers did not find."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from numalign.render.text.amounts import listed, nodes_text
+
+if TYPE_CHECKING:
+    from numalign.analysis.refusal import Refusal
+
+
+def meant(refusal: Refusal) -> str:
+    """Say what a message means whose numbers are not those of the request, or that names no resource; else nothing."""
+    numbers = numbers_text(refusal)
+    if numbers or refusal.stage != "allocation":
+        return numbers
+    chosen, lacking = refusal.around.chosen or 0, refusal.around.lacking
+    several = chosen & (chosen - 1)
+    only = refusal.matrix is not None and len(refusal.matrix.nodes) == 1
+    if chosen and lacking:
+        where = nodes_text(chosen) + ", chosen for it," * (not only)
+        there = f"{where} {'have' if several else 'has'} too little {listed(lacking)} free"
+        return f"that is: {there}{', and combining it with other nodes does not help' * (not only)}"
+    if "failed to get the default NUMA affinity" in refusal.message and not only:
+        return "that is: no node has all the memory that it asks for free, nor have nodes that may be combined"
+    if several and "violates NUMA node allocation" in refusal.message:
+        return f"that is: {nodes_text(chosen)}, chosen for it, may not be combined, as memory of them is held already"
+    return ""
+
+
+def numbers_text(refusal: Refusal) -> str:
+    """Say what the numbers in the kubelet's message are, where they are not those of the request; empty: they are."""
+    found = refusal.rest
+    if found is None:
+        return ""
+    if found.taken:
+        return f"by then {' and '.join(f'{name} of this pod had taken {amount}' for name, amount in found.taken)}"
+    several = found.nodes & (found.nodes - 1)
+    whose = f"the socket{'s' * (found.sockets > 1)} of " * bool(found.sockets)
+    first = f"{whose}{nodes_text(found.nodes)}, chosen for it," if found.nodes else "init containers"
+    gave = "gives" if found.sockets == 1 or (found.nodes and not found.sockets and not several) else "give"
+    asked = f"{found.requested} {found.resource} that container {found.container} asks for"
+    return f"its {found.left} is the rest of the {asked}: {first} {gave} {found.requested - found.left} first"
