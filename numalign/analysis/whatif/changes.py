@@ -42,6 +42,9 @@ MANY_PARTS = 5
 MAX_BUNDLED = 1
 """How many machines are named that nobody asked about."""
 
+NOT_ALIGNED = 4.0
+"""What it costs to be admitted without being aligned: about one request."""
+
 MORE_HARDWARE = 40.0
 """What it costs to put something into the machine: more than any cut."""
 
@@ -133,14 +136,14 @@ def _nearest(
 
 
 def _order(change: WayOut) -> tuple[bool | float, ...]:
-    """Give what changes are told by: what keeps the devices first, pods before settings of the node, the aligned ones.
+    """Give what changes are told by: what keeps the devices first, pods before settings of the node, what costs least.
 
     Machines that somebody asked about come before all that, others after.
     """
     elsewhere = bool(change.hardware or change.example)
     here = not change.machine or elsewhere
     none_left = not all(change.amounts.values())
-    settings = (bool(change.flags), change.aligned is False, change.cost)
+    settings = (bool(change.flags), change.cost + NOT_ALIGNED * (change.aligned is False))
     return (change.needs_newcomers, elsewhere, here, not change.keeps_devices, none_left, *settings)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from numalign.analysis.alignment import aligned
 from numalign.analysis.whatif.change import WayOut
-from numalign.analysis.whatif.cuts import Key, steps
+from numalign.analysis.whatif.cuts import Key, is_device, steps
 from numalign.analysis.whatif.needed import given_back, without_needless
 from numalign.analysis.whatif.situation import Situation
 from numalign.analysis.whatif.tries import Tries
@@ -79,10 +79,15 @@ def _cut_together(pod: Pod, change: WayOut) -> Iterator[dict[Key, int]]:
 
 
 def _mostly_to(first: Key, asked: Mapping[Key, int], total: int, step: int) -> dict[Key, int]:
-    """Split a sum so that one has as much as it asks for, and the others what is left, in whole steps."""
-    others = {key: nano for key, nano in asked.items() if key != first}
-    most = min(asked[first] // step * step, total - step * len(others))
-    return {first: most, **_in_proportion(others, total - most, step)}
+    """Split a sum so that one has as much as it asks for, and the others what is left, in whole steps.
+
+    A container can do without a device at all, so that its share may be none.
+    """
+    least = 0 if is_device(first[1]) else step
+    split: dict[Key, int] = {}
+    for place, key in enumerate((first, *(one for one in asked if one != first)), start=1):
+        split[key] = min(asked[key] // step * step, total - sum(split.values()) - least * (len(asked) - place))
+    return {key: split[key] for key in asked}
 
 
 def _sparing_little(asked: Mapping[Key, int], total: int, step: int) -> dict[Key, int]:

@@ -45,7 +45,7 @@ def because(
         nearer = list(_together_again(change, refusal, after))
         if nearer:
             return nearer
-    holding = list(held_by_them(part, found or refusal, after))
+    holding = list(held_by_them(part, found or refusal, after, {name for _, name in whole.amounts}))
     if found is None:
         return [*holding, *effects(change, config), *_whole_cores_only(part, refusal)]
     sentences = (change.pods and after and room(found, after)) or limit_there(part, found, after) or in_short(found)

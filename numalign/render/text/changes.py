@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from numalign.analysis.whatif.settings import options_on
@@ -140,13 +141,19 @@ def _reason(indent: str, part: Part, sentences: Sequence[str], of: int = 1) -> I
     """Write why a part, or so many of them, are needed."""
     whose = {1: "", 2: "both"}.get(of, f"all {of}")
     head = f"why{f' {whose}' * (of > 1)}{_next_cores(part)}: "
-    if part.larger and not all(part.change.amounts.values()):
+    if part.larger and (not all(part.change.amounts.values()) or _to_a_share(part)):
         [(_, resource)] = part.change.amounts
         head = f"why not even {amount_text(resource, part.larger // NANO)}{f' of {whose}' * (of > 1)}: "
     elif part.larger:
         head = f"why no more{f' of {whose}' * (of > 1)}{_next_cores(part)}: "
     for place, text in enumerate(sentences):
         yield Line(f"{indent}{'     ' if place else head}{text}")
+
+
+def _to_a_share(part: Part) -> bool:
+    """Tell whether a part asks for a share of a CPU instead of whole ones."""
+    amounts, asked = part.change.amounts, part.change.asked
+    return any(key[1] == CPU and nano % NANO and not asked[key] % NANO for key, nano in amounts.items())
 
 
 def _next_cores(part: Part) -> str:
@@ -212,19 +219,20 @@ def _requests(change: WayOut, containers: int, config: KubeletConfig) -> Iterato
         if not nano:
             left_out.append(f"{resource}{where}")
             continue
-        share = resource == CPU and nano % NANO and not asked % NANO
-        most = "only " if share else "at most " * (nano < asked and not (resource == CPU and change.cores > 1))
-        own = ", without CPUs of its own," if share else ""
-        say = as_asked_text if asked % NANO else readable_text  # 26214Mi (25.6Gi) is no change of 25.6Gi to look at
+        most = "at most " * (nano < asked and not (resource == CPU and change.cores > 1))
+        named, own = f" {resource}", ""
+        if resource == CPU and nano % NANO and not asked % NANO:
+            most, named, own = "less than 1 cpu, such as ", ",", " (no CPUs of its own then)"
+        # 26214Mi (25.6Gi) is no change of 25.6Gi to look at
+        say = as_asked_text if asked % NANO else partial(readable_text, down=True)
         other = [f"{say(resource, one)} or " for (name, _), one in change.or_else.items() if name in names]
         whole = " whole" * (resource == CPU and nano < asked and not (pinned or nano % NANO or asked % NANO))
         now, old = like_asked(resource, nano, asked)
-        now = now or (as_asked_text(resource, nano) if asked % NANO else readable_text(resource, nano, down=True))
-        old = old or readable_text(resource, asked)
+        now, old = now or say(resource, nano), old or readable_text(resource, asked)
         more = "more: " * (nano > asked and not asked % (change.cores * NANO))
-        ask = f"{more}{''.join(other[:1])}{now}{whole} {resource}{own}"
+        ask = f"{more}{''.join(other[:1])}{now}{whole}{named}"
         odd = " (a core has 1 thread here)" * (single and resource == CPU and nano // NANO % 2 and not nano % NANO)
-        less.append(f"{most}{ask} instead of {old}{where}{odd}")
+        less.append(f"{most}{ask} instead of {old}{where}{odd}{own}")
     if less:
         yield "ask for " + " and ".join(less)
     if left_out:

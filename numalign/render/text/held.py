@@ -31,13 +31,16 @@ MAX_PLACES = 4
 """How many NUMA nodes are named on which a pod holds something."""
 
 
-def held_by_them(part: Part, refusal: Refusal | None, after: PodResult | None) -> Iterator[str]:
+def held_by_them(
+    part: Part, refusal: Refusal | None, after: PodResult | None, cut: Collection[str] = ()
+) -> Iterator[str]:
     """Say what each pod to move holds of what is in the way, a sentence a pod.
 
     Args:
         part: the pods to move.
         refusal: how the pod is refused as long as they stay.
         after: what the pod would get.
+        cut: the resources of which less is asked at once; of them it counts, too, what is held where the pod goes.
     """
     if not part.held:
         return
@@ -53,7 +56,13 @@ def held_by_them(part: Part, refusal: Refusal | None, after: PodResult | None) -
             if asks:
                 yield f"{one.name} asks for {listed(asks)}"
             continue
-        held = [each for each in one.amounts if each.resource in names] or one.amounts
+        held = [each for each in one.amounts if each.resource in names]
+        held += [
+            each
+            for each in one.amounts
+            if held and each.resource in cut and each not in held and any(mask & goes for mask, _ in each.places)
+        ]
+        held = held or list(one.amounts)
         if held:
             elsewhere = part.staying and all(mask and not mask & goes for each in held for mask, _ in each.places)
             stays = in_short(part.staying[place])[:MAX_SENTENCES] if goes and elsewhere else []

@@ -37,6 +37,12 @@ def test_amounts_that_have_to_lie_on_nodes_are_no_sum() -> None:
     assert not any(way.together for way in ways)
 
 
+def test_devices_that_one_container_alone_may_not_have_all_of_are_no_sum() -> None:
+    """One on each node: who reads of two together would give both to the one that wants six."""
+    [(situation, outcome)] = [(met, refused) for index, met, refused in refusals(named("e2e-d-01747")) if index == 2]
+    assert not any(way.together for way in changes(situation, outcome))
+
+
 def test_changes_that_differ_in_the_split_alone_are_told_once() -> None:
     data = named("e2e-d-01919")
     [(situation, outcome)] = [(met, refused) for index, met, refused in refusals(data) if index == 0]

@@ -386,9 +386,9 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             "lifecycle-d-00030",
             0,
             [
-                "- ask for only 100m cpu, without CPUs of its own, instead of 6 in container c0",
+                "- ask for less than 1 cpu, such as 100m, instead of 6 in container c0 (no CPUs of its own then)",
                 (
-                    "why no more (the next whole core makes 2): cpu: the pod's containers together ask for 6 "
+                    "why not even 2: cpu: the pod's containers together ask for 6 "
                     "(c0 2 + c1 2 + c2 2), and the machine never has more than 5"
                 ),
                 (

@@ -500,6 +500,18 @@ from tests.render.text.test_explanation_words import explained, recorded
             id="a setting that helps only as another pod comes first says so",
         ),
         pytest.param(
+            "e2e-d-01747",
+            2,
+            ["why: p1 holds 4 intel.com/sriov (2 on node 0, 2 on node 1) and 6 cpu (4 on node 0, 2 on node 1)"],
+            id="a pod to move holds what is asked for in part, too",
+        ),
+        pytest.param(
+            "e2e-d-01352",
+            8,
+            ["1. move 1 pod away: p1; it is NOT aligned then"],
+            id="what takes nearly all from a pod is not told first",
+        ),
+        pytest.param(
             "e2e-d-02763",
             4,
             [
