@@ -97,9 +97,7 @@ def test_a_crash_is_told_as_one_with_what_to_do_first_and_what_would_refuse_the_
             '"runtime error: invalid memory address or nil pointer dereference"'
         ),
     ]
-    assert (
-        found[len(head) + 1] == "Each of these admits it (tried; first what changes pods, then settings of the node):"
-    )
+    assert found[len(head) + 1] == "This admits it (tried):"
 
 
 def test_the_nodes_that_have_such_pages_are_named() -> None:

@@ -21,6 +21,10 @@ Hardware = tuple[tuple[str, str], ...]
 """(flag, text) pairs that change the machine: `device`, `nvidia.com/gpu@0=2`; `hugepages`, `1Gi@0=4294967296`."""
 
 
+MANY_PARTS = 5
+"""A change of so many parts is a long one."""
+
+
 class WayOut(NamedTuple):
     """One change after which the pod is admitted. Which fields are filled depends on `kind`."""
 
@@ -76,6 +80,23 @@ class WayOut(NamedTuple):
         return not any(
             is_device(name) and nano < self.asked[key] for key, nano in self.amounts.items() for name in key[1:]
         )
+
+    @property
+    def leaves_out(self) -> bool:
+        """Tell whether a container gets nothing at all of a resource that it asks for."""
+        return not all(self.amounts.values())
+
+    @property
+    def length(self) -> int:
+        """Count of how much it consists; containers that are to ask for the same of a resource count once."""
+        shared = {key for keys in self.together for key in keys}
+        alone = {(key[1], nano, self.asked[key]) for key, nano in self.amounts.items() if key not in shared}
+        return len(self.flags) + bool(self.pods) + len(self.together) + len(alone)
+
+    @property
+    def long(self) -> bool:
+        """Tell whether it consists of very much: another machine is better."""
+        return self.length >= MANY_PARTS
 
 
 class Part(NamedTuple):

@@ -33,11 +33,8 @@ MAX_OF_A_KIND = 2
 """How many of them may be of one kind."""
 
 
-MAX_PARTS_BESIDE = 3
-"""How many parts a combination may have that is told beside single changes of settings."""
-
-MANY_PARTS = 5
-"""Of changes of so many parts only the shortest is told."""
+MAX_PARTS_BESIDE = 4
+"""How many parts a combination may have that is told beside pods to move."""
 
 MAX_BUNDLED = 1
 """How many machines are named that nobody asked about."""
@@ -121,7 +118,9 @@ def _nearest(
 ) -> list[WayOut]:
     """Add the first ones to those kept, few of a kind; of those of several parts only the parts that are needed."""
     for change in found:
-        if sum(1 for other in kept if other.kind == change.kind) >= MAX_OF_A_KIND:
+        alike = [other for other in kept if other.kind == change.kind]
+        # Who has no say in settings finds one of those cuts that need none.
+        if len(alike) >= MAX_OF_A_KIND or (_cut_beside(change) and any(map(_cut_beside, alike))):
             continue
         needed = given_back(situation, outcome, without_needless(situation, outcome, change))
         needed = without_needless(situation, outcome, needed)  # with more of one thing another may do as it is
@@ -142,31 +141,34 @@ def _order(change: WayOut) -> tuple[bool | float, ...]:
     """
     elsewhere = bool(change.hardware or change.example)
     here = not change.machine or elsewhere
-    none_left = not all(change.amounts.values())
+    kept = (not change.keeps_devices, change.leaves_out)
     settings = (bool(change.flags), change.cost + NOT_ALIGNED * (change.aligned is False))
-    return (change.needs_newcomers, elsewhere, here, not change.keeps_devices, none_left, *settings)
+    return (change.needs_newcomers, elsewhere, here, *kept, change.long, *settings)
+
+
+def _cut_beside(change: WayOut) -> bool:
+    """Tell whether requests are cut under another setting."""
+    return bool(change.flags and change.amounts)
 
 
 def _without_long_ones(told: Sequence[WayOut]) -> Iterator[WayOut]:
-    """Where every change of this machine has very many parts, tell only the shortest: another machine is better."""
+    """Drop changes of very many parts but the shortest one where all are, or where all others need a setting."""
     here = [change for change in told if not change.machine and not change.hardware]
-    shortest = min(here, key=_length, default=None)
-    many = shortest is not None and _length(shortest) >= MANY_PARTS
-    yield from (change for change in told if not many or change is shortest or change not in here)
-
-
-def _length(change: WayOut) -> int:
-    """Count of how many parts a change is; containers that are to ask for the same of a resource count once."""
-    shared = {key for keys in change.together for key in keys}
-    alone = {(key[1], nano, change.asked[key]) for key, nano in change.amounts.items() if key not in shared}
-    return len(change.flags) + bool(change.pods) + len(change.together) + len(alone)
+    short = [change for change in here if not change.long]
+    needed = [change for change in here if not change.flags] if short else here
+    kept = min(needed, key=lambda change: change.length, default=None)
+    yield from (change for change in told if not change.long or change is kept)
 
 
 def _worth_telling(change: WayOut, others: Iterable[WayOut]) -> bool:
-    """Tell whether a combination beside settings and moves is not too much: few parts, nothing left out, no worse."""
+    """Tell whether a combination beside settings and moves is not too much: few parts, nothing left out, no worse.
+
+    Where there are settings alone it may have many: who runs a pod may have no say in them.
+    """
     parts = len(change.amounts) + bool(change.pods)
     as_good = change.aligned is not False or not any(other.aligned for other in others)
-    return as_good and parts <= MAX_PARTS_BESIDE and all(change.amounts.values())
+    few = parts <= MAX_PARTS_BESIDE or all(other.flags for other in others)
+    return as_good and few and all(change.amounts.values())
 
 
 def _without_large_raises(found: list[WayOut]) -> list[WayOut]:

@@ -12,7 +12,17 @@ from numalign.analysis.alignment import aligned
 from numalign.analysis.whatif.change import WayOut
 from numalign.analysis.whatif.cuts import Cut, cuts
 from numalign.analysis.whatif.moving import moved, without
-from numalign.analysis.whatif.settings import MEMORY_POLICY, POLICY, SCOPE, Flags, apply, other_settings
+from numalign.analysis.whatif.settings import (
+    MEMORY_POLICY,
+    POLICY,
+    SCOPE,
+    Flags,
+    apply,
+    options_of,
+    options_on,
+    other_settings,
+    with_option,
+)
 from numalign.analysis.whatif.situation import ContainerAmounts, Situation, with_amounts
 from numalign.errors import StartError
 from numalign.kubelet.admission import Outcome, Session, admit, forecast
@@ -75,8 +85,12 @@ def two_settings(situation: Situation, outcome: Outcome) -> Iterator[WayOut]:
 
 
 def setting_and_cut(situation: Situation, outcome: Outcome) -> Iterator[WayOut]:
-    """Change one setting and cut requests under it."""
-    for flags, session in _elsewhere(situation, outcome, _settings(situation), ADMISSIONS_OF_CUTS):
+    """Change one setting and cut requests under it; options that would only be turned on help least."""
+    setup = situation.setup
+    off = [name for name in options_of(setup.kubelet) if name not in options_on(setup.config)]
+    last = [with_option(setup, name, True) for name in off]
+    settings = [*(flags for flags in _settings(situation) if flags not in last), *last]
+    for flags, session in _elsewhere(situation, outcome, settings, ADMISSIONS_OF_CUTS):
         for cut in _best(cuts(session, outcome.pod, thorough=False)):
             found = _change(session, outcome.pod, cut)
             yield found._replace(flags=flags, cost=found.cost + SETTING_COST + 2 * (POLICY in flags))

@@ -104,7 +104,12 @@ def besides(situation: Situation, outcome: Outcome, ways: Iterable[WayOut]) -> I
     The kubelet tells what it meets first. So all of the nearest change on this machine is done but what is about one
     resource, or about one setting.
     """
-    nearest = next((one for one in ways if not (one.machine or one.hardware or one.kept_out)), None)
+    here = [one for one in ways if not (one.machine or one.hardware or one.kept_out)]
+    nearest = next(iter(here), None)
+    if nearest is not None and nearest.flags and len(nearest.parts) < 2:
+        # What a setting alone mends at once may be several things as it is set.
+        as_set = [one for one in here if not one.flags]
+        nearest = min(as_set, key=lambda one: len(one.parts), default=None)
     if nearest is None or len(nearest.parts) < 2:
         return
     now = taken_apart(outcome)

@@ -237,7 +237,7 @@ def _rivals(refusal: Refusal, told: ExplainedPod) -> Iterator[str]:
             continue
         where = {name: next((number for number, each in loser.items() if each == [name]), None) for name in names}
         see = ", ".join(f"{name}: see {number}." for name, number in where.items() if number)
-        only = "the only" if one.capacity == 1 else f"of the {one.capacity}"
+        only = "the only" if one.capacity == 1 else f"of the {amount_text(one.resource, one.capacity)}"
         without = "do without it" if one.capacity == 1 else "do with less"
         both = "both want" if len(names) == 2 else "want"
         yield f"{listed(names)} {both} {only} {one.resource}: one of them has to {without} ({see})"

@@ -78,15 +78,22 @@ def _how_ordered(changes: Sequence[WayOut]) -> str:
     if len({change.needs_newcomers for change in changes}) > 1:
         return "Each of these admits it (tried; last what depends on another pod)"
     here = [change for change in changes if not change.machine and not change.hardware]  # other machines come last
-    devices = len({change.keeps_devices for change in here}) > 1
-    groups = ([bool(change.flags) for change in here if change.keeps_devices == kept] for kept in (True, False))
-    settings = any(len(set(group)) > 1 for group in groups)
-    if devices:
-        first = f"what keeps all devices{', pods before settings of the node' * settings}"
-    else:
-        first = "what changes pods, then settings of the node" if settings else "what gives up least"
     machine = any(change.machine and not change.example for change in changes)
-    return f"Each of these admits it (tried; first {'the other machine, then ' * machine}{first})"
+    return f"Each of these admits it (tried; first {'the other machine, then ' * machine}{_first(here)})"
+
+
+def _first(here: Sequence[WayOut]) -> str:
+    """Say what comes first of changes that are told in the order of `numalign.analysis.whatif.changes`."""
+    groups: dict[tuple[bool, ...], set[bool]] = {}
+    for change in here:
+        key = (not change.keeps_devices, change.leaves_out, change.long)
+        groups.setdefault(key, set()).add(bool(change.flags))
+    settings = any(len(each) > 1 for each in groups.values())
+    names = ("what keeps all devices", "what leaves nothing out", "what takes few changes")
+    for name, values in zip(names, zip(*groups, strict=True), strict=False):
+        if len(set(values)) > 1:
+            return f"{name}{', pods before settings of the node' * settings}"
+    return "what changes pods, then settings of the node" if settings else "what gives up least"
 
 
 def _steps(change: WayOut, after: PodResult | None, config: KubeletConfig, told: ExplainedPod) -> list[Step]:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from numalign.model.resources import CPU, is_bytes
 from numalign.render.text.amounts import amount_text, listed, nodes_text
 from numalign.render.text.matrix import mask_of
-from numalign.render.text.refusal.nodes import asked_text, held_text
-from numalign.render.text.written import written
+from numalign.render.text.refusal.nodes import asked_text, beside, held_text
 
 if TYPE_CHECKING:
     from numalign.analysis.matrix import Cell, Matrix, Row
@@ -52,21 +51,10 @@ def _has(cell: Cell) -> int:
 
 
 def _there(row: Row, cell: Cell, numa: int, found: Refusal) -> str:
-    """Say what the node has."""
     there = _has(cell)
-    say = written(row.resource, [there], [row.requested])
+    say = beside(row, found.around, there)
     by = f", left by {_leavers(row.resource, found)}" if cell.handed > cell.free else ""
-    return f"{_asked(row, say(row.requested), found)}, and node {numa}, where it goes, has {say(there)}{by}"
-
-
-def _asked(row: Row, amount: str, found: Refusal) -> str:
-    """Write what is asked and by whom, the amount in the unit of what it is compared with."""
-    text = asked_text(row, found.around)
-    return text if not is_bytes(row.resource) or "(" in text else f"{row.resource}: {amount} asked{_by(text)}"
-
-
-def _by(text: str) -> str:
-    return text.partition(" asked")[2]
+    return f"{asked_text(row, found.around, say)}, and node {numa}, where it goes, has {say(there)}{by}"
 
 
 def _others(row: Row, place: int, table: Matrix, found: Refusal) -> list[str] | None:

@@ -512,8 +512,8 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             id="huge pages that only init containers ask for are missed on the nodes chosen without them",
         ),
         pytest.param(
-            "e2e-d-00741",
-            8,
+            "e2e-d-01387",
+            3,
             ["why: cpu: 1 asked, but full-pcpus-only gives out whole cores of 2 threads"],
             id="who is told to ask for a share is not told to ask for a whole core",
         ),

@@ -49,9 +49,22 @@ def _split(row: Row, around: Circumstances) -> Sum | None:
     return next((one for one in around.together if told_with(one, row)), None)
 
 
-def asked_text(row: Row, around: Circumstances) -> str:
-    """Say what is asked: `cpu: 9 asked (one 5 + two 4)` or `by one` of a whole pod, `as reduced` by a change."""
-    say, split = amounts_of(row, around), _split(row, around)
+def beside(row: Row, around: Circumstances, there: int) -> Written:
+    """Write what is asked, and of which parts, beside the one amount that it is compared with."""
+    split = _split(row, around)
+    parts = [amount for _, amount in split.parts] if split else []
+    return written(row.resource, [there], [row.requested], parts=parts)
+
+
+def asked_text(row: Row, around: Circumstances, say: Written | None = None) -> str:
+    """Say what is asked: `cpu: 9 asked (one 5 + two 4)` or `by one` of a whole pod, `as reduced` by a change.
+
+    Args:
+        row: the resource.
+        around: who asks for it.
+        say: how amounts are written; None: in the unit of all amounts of the row.
+    """
+    say, split = say or amounts_of(row, around), _split(row, around)
     parts = ""
     if split is not None:
         each = " + ".join(f"{name} {say(amount)}" for name, amount in split.parts)
