@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import reduce
 from operator import or_
 
-from numalign.analysis.alignment import nodes_of_cpus
+from numalign.analysis.holding import nodes_of_cpus
 from numalign.kubelet import device
 from numalign.kubelet.demand import PodDemand
 from numalign.kubelet.node import Node, NodeState

@@ -11,8 +11,8 @@ from functools import reduce
 from operator import or_
 from typing import Literal
 
-from numalign.analysis.alignment import memory_width
 from numalign.analysis.handed import Handed, handed_on
+from numalign.analysis.holding import memory_width
 from numalign.analysis.loose import Loose, loose
 from numalign.kubelet.demand import PodDemand
 from numalign.kubelet.device.state import Resource

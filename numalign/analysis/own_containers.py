@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from numalign.analysis.alignment import nodes_of_cpus
-from numalign.analysis.holding import holding
+from numalign.analysis.holding import holding, nodes_of_cpus
 from numalign.analysis.matrix import on_the_machine
 from numalign.kubelet.admission import Outcome
 from numalign.kubelet.demand import ContainerDemand

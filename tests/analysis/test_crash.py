@@ -19,7 +19,7 @@ from numalign.sources.recorded import scenario
 from numalign.tasks.explain import explain_one
 from tests.analysis.support import STATIC, config, machine, outcome, pod_of
 from tests.refusals.survey import named, refusals
-from tests.render.text.test_explanation_words import lines, recorded
+from tests.render.text.support import lines, recorded
 from tests.schemas import strictly
 
 RDMA = "mellanox.com/rdma"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.render.text.test_explanation_words import recorded
+from tests.render.text.support import recorded
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,7 @@ from numalign.model.cpuset import format_set, ids
 from numalign.render.json import Data, head, warnings
 
 if TYPE_CHECKING:
-    from numalign.analysis.alignment import Nearby
-    from numalign.analysis.holding import Holding
+    from numalign.analysis.holding import Holding, Nearby
     from numalign.errors import Notice
     from numalign.kubelet.config import KubeletConfig
     from numalign.kubelet.memory.state import Block

@@ -142,10 +142,11 @@ class _Form(NamedTuple):
         return less == more or less_shown < more_shown or (enough and less_shown == more_shown)
 
     def _blurred(self, one: int, other: int) -> bool:
-        """Tell whether an amount that is asked, and rounded, differs from another by less than can be written."""
-        asked = [amount for amount in (one, other) if amount not in self.down and not self.exact(amount)]
-        apart = abs(one - other) * self._scale
-        return one != other and any(apart < 1 << 10 * self._unit_of(amount) for amount in asked)
+        """Tell whether what is asked, rounded, differs from what there is by less than can be written."""
+        asked = [amount for amount in (one, other) if amount not in self.down]
+        if len(asked) != 1 or self.exact(asked[0]):
+            return False
+        return abs(one - other) * self._scale < 1 << 10 * self._unit_of(asked[0])
 
     def _adds_up(self, amount: int, terms: Sequence[int]) -> bool:
         """Tell whether a sum as it is written is that of its terms, and not far from what it is."""

@@ -11,7 +11,7 @@ from numalign.render.page.document import Line
 from numalign.render.text.admit import admit_document
 from numalign.tasks.admit import admit
 from tests.analysis.support import GPU, config, machine, pod
-from tests.render.text.test_explanation_words import recorded
+from tests.render.text.support import recorded
 
 FIGURE = machine("figure-1")
 CLOSER = [(10, 20, 30), (20, 10, 40), (30, 40, 10)]
@@ -161,6 +161,145 @@ THIRD = FIGURE._replace(
                 )
             ],
             id="what is aligned on several nodes takes as many",
+        ),
+        pytest.param(
+            "e2e-d-01170",
+            0,
+            [
+                (
+                    "not aligned: c0: memory on nodes 0-1, CPUs on node 0, as nodes 0-1 were chosen and each resource "
+                    "may come from any of them; what i0 left of cpu on node 1 is not used: it only has to lie on the "
+                    "chosen nodes"
+                )
+            ],
+            id="what an init container leaves and the next one does not take says why",
+        ),
+        pytest.param(
+            "e2e-d-01857",
+            1,
+            [
+                (
+                    "not aligned: xilinx.com/fpga fpga0 and fpga1 on node 0, CPUs on node 1, as node 0 was chosen "
+                    "for the whole pod and has too little cpu free, so it comes from node 1"
+                )
+            ],
+            id="two devices are named one by one",
+        ),
+        pytest.param(
+            "lifecycle-d-00397",
+            2,
+            [
+                "memory: 7537Mi asked by c0 after the reduction: fits one node, which has 7537Mi at most",
+                (
+                    "not aligned: i0, c0: memory on node 3, CPUs on node 2, xilinx.com/fpga on nodes 2-3 at once, as "
+                    "node 3 was chosen for the whole pod, and option align-by-socket takes CPUs of the whole socket"
+                ),
+            ],
+            id="parts that lie apart by an option say so",
+        ),
+        pytest.param(
+            "e2e-d-00760",
+            0,
+            [
+                (
+                    "not aligned: c0: nvidia.com/gpu gpu3 on node 1, CPUs and intel.com/sriov on node 0, as node 0 "
+                    "was chosen and has too little nvidia.com/gpu free, so it comes from node 1"
+                ),
+                "2. Two changes together; it is NOT aligned then",
+                (
+                    "why: cpu: 1 asked, but full-pcpus-only gives out whole cores of 2 threads: ask for 2; the same "
+                    "goes for the 3 of i0 (ask for 2 or 4)"
+                ),
+            ],
+            id="what is surely not aligned is no unknown, and what lies off the chosen node says why",
+        ),
+        pytest.param(
+            "e2e-d-00492",
+            1,
+            ["not aligned: i0: memory on node 1, CPUs on nodes 0,2-3, as policy none chooses no nodes"],
+            id="policy none is the reason where it chose nothing",
+        ),
+        pytest.param(
+            "e2e-d-02902",
+            0,
+            [
+                (
+                    "not aligned: i0, c0: intel.com/sriov on node 0, CPUs anywhere: the pod is Burstable, see above; "
+                    "nobody knows the NUMA node of intel.com/sriov sriov1"
+                )
+            ],
+            id="beside CPUs that float, devices of no known node are told, too",
+        ),
+        pytest.param(
+            "e2e-d-02759",
+            6,
+            [
+                (
+                    "not aligned: c0: memory, amd.com/gpu gpu0–2 (3 of its 6) and intel.com/sriov sriov2 on node 0, "
+                    "CPUs and amd.com/gpu gpu3–5 (3 of its 6) on node 1, as node 0 was chosen and has too little cpu "
+                    "and amd.com/gpu free, so the rest comes from node 1; what i0 left of memory on node 1 is not "
+                    "used, as that node was not chosen"
+                ),
+                "aligned: i0 on node 1",
+            ],
+            id="of devices that lie apart it is told how many, and of the other containers where they are",
+        ),
+        pytest.param(
+            "e2e-d-00413",
+            1,
+            [
+                (
+                    "not aligned: on nodes 2-3, as policy none chooses no nodes; on an empty machine none of it "
+                    "takes more than 1 node"
+                )
+            ],
+            id="what is wider than it need be says why: nobody chose",
+        ),
+        pytest.param(
+            "e2e-d-00598",
+            4,
+            [
+                (
+                    "not aligned: c1: memory on nodes 0-1, CPUs on node 0, as nodes 0-1 were chosen (it takes over "
+                    "cpu that i0 left on nodes 0-1) and each resource may come from any of them"
+                )
+            ],
+            id="what is wider than it need be says why: an init container left some",
+        ),
+        pytest.param(
+            "e2e-d-01483",
+            2,
+            [
+                (
+                    "not aligned: c1: on nodes 0-1, as nodes 0-1 were chosen for the whole pod, which asks for 19 "
+                    "cpu; on an empty machine none of it takes more than 1 node"
+                )
+            ],
+            id="what is wider than it need be says why: the whole pod asks for more",
+        ),
+        pytest.param(
+            "e2e-d-00004",
+            2,
+            [
+                (
+                    "not aligned: hugepages-1Gi, hugepages-2Mi and memory on nodes 1-3, CPUs on node 1, as nodes 1-2 "
+                    "were chosen (no node alone had all of it free) and have too little hugepages-1Gi and "
+                    "hugepages-2Mi free, so the rest comes from node 3"
+                )
+            ],
+            id="what is wider than it need be says why: memory resources go together, and no pod holds any",
+        ),
+        pytest.param(
+            "lifecycle-d-00275",
+            0,
+            [
+                (
+                    "not aligned: c0: hugepages-1Gi and memory on nodes 0,3, CPUs on node 0, amd.com/gpu on nodes "
+                    "0-1 at once, as node 0 was chosen and has too little hugepages-1Gi free, so the rest comes from "
+                    "node 3"
+                )
+            ],
+            id="memory that goes where huge pages are is not short itself",
         ),
     ],
 )

@@ -2,52 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 
 import pytest
 
-from numalign.analysis.whatif.situation import Situation, arrivals
-from numalign.kubelet.config import KubeletConfig
-from numalign.kubelet.setup import Setup
-from numalign.model.machine import Device, Machine
-from numalign.model.pod import Pod
-from numalign.render.page.document import Line, text_of
-from numalign.render.text.changes import Advice
-from numalign.render.text.explain import explanation
-from numalign.sources.recorded import scenario
-from numalign.tasks.explain import explain_one
+from numalign.model.machine import Device
 from tests.analysis.support import GPU, NIC, config, limits, machine, pod, pod_of
-from tests.refusals.survey import named, refusals
+from tests.render.text.support import FIGURE, explained, recorded
 
-FIGURE, HYPER = machine("figure-1"), machine("hgx-h100")
+HYPER = machine("hgx-h100")
 LOOSE = FIGURE._replace(devices={GPU: (Device("a"), Device("b")), NIC: FIGURE.devices[NIC]})
 SINGLE, POD = config("single-numa-node"), config("restricted", topology_manager_scope="pod")
 FULL = config("restricted", cpu_manager_policy_options={"full-pcpus-only": "true"})
-
-
-def lines(situation: Situation, asked: Pod) -> list[str]:
-    """Write an explanation; cells of a row stand beside each other with ` | ` between."""
-    told = explain_one(situation, asked)
-    assert told.refusal is not None
-    found = []
-    for part in explanation(situation.setup.config, told, Advice([""] * len(told.changes), "")):
-        if isinstance(part, Line):
-            found.append(part.text.strip())
-        else:
-            found += [" | ".join(map(text_of, row)) for row in part.rows]
-    return [text for text in found if text]
-
-
-def explained(settings: KubeletConfig, asked: Pod, *before: Pod, on: Machine = FIGURE) -> list[str]:
-    return lines(Situation(Setup(on, settings, "ideal"), past=arrivals(before)), asked)
-
-
-def recorded(name: str, step: int) -> list[str]:
-    """Explain a recorded refusal."""
-    data = named(name)
-    situation = next(found for index, found, _ in refusals(data) if index == step)
-    return lines(situation, scenario.read(json.dumps(data).encode()).steps[step].pod)
 
 
 @pytest.mark.parametrize(
@@ -207,37 +173,10 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             id="pods are moved away for all that they hold",
         ),
         pytest.param(
-            "e2e-d-01964",
-            2,
-            [
-                "even on an empty machine: the same goes for cpu",
-                "node 0 | 3 + 3 of 6 ~ | 5.2Gi + 163Mi of 5.4Gi ✓ | no ✗",
-            ],
-            id="what an empty machine refuses with the same numbers is not told again",
-        ),
-        pytest.param(
-            "e2e-d-01170",
-            0,
-            [
-                (
-                    "not aligned: c0: memory on nodes 0-1, CPUs on node 0, as nodes 0-1 were chosen and each resource "
-                    "may come from any of them; what i0 left of cpu on node 1 is not used: it only has to lie on the "
-                    "chosen nodes"
-                )
-            ],
-            id="what an init container leaves and the next one does not take says why",
-        ),
-        pytest.param(
             "e2e-d-02968",
             3,
             ["no table for the container after c0: the kubelet goes no further"],
             id="a container that the kubelet did not come to has no table, and a line says so",
-        ),
-        pytest.param(
-            "e2e-d-02234",
-            0,
-            ["this machine has no nodes 0-1"],
-            id="numbers that no NUMA node has are named",
         ),
         pytest.param(
             "e2e-d-00051",
@@ -252,43 +191,6 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             id="all that fits one node is named where what does not is in the way",
         ),
         pytest.param(
-            "e2e-d-01337",
-            1,
-            [
-                (
-                    "even on an empty machine, container c1: memory: 17.5Gi asked, and policy restricted takes it "
-                    "from one node, which is enough while nothing is held; but nodes 0-1 can only be used together, "
-                    "as this pod's own c0 holds memory of them together; left after c0: node 0: 0 of 31.6Gi, node 1: "
-                    "28.6Gi of 32Gi"
-                ),
-                "memory | 35Gi | 8.7Gi of 31.6Gi ~ | 32Gi of 32Gi ~ | nothing",
-                "memory: 40.7Gi free in all, but node 0 (held alone) is combined with no other",
-            ],
-            id="memory that is held on other sets of nodes than it takes is no choice",
-        ),
-        pytest.param(
-            "e2e-d-02159",
-            3,
-            [
-                (
-                    "memory is not counted: 6.4Gi of s0 is no whole number of bytes, so what the whole pod asks for is "
-                    "not counted"
-                )
-            ],
-            id="a part of a byte keeps the memory of the whole pod from being counted",
-        ),
-        pytest.param(
-            "e2e-d-01857",
-            1,
-            [
-                (
-                    "not aligned: xilinx.com/fpga fpga0 and fpga1 on node 0, CPUs on node 1, as node 0 was chosen "
-                    "for the whole pod and has too little cpu free, so it comes from node 1"
-                )
-            ],
-            id="two devices are named one by one",
-        ),
-        pytest.param(
             "e2e-d-00170",
             4,
             [
@@ -298,18 +200,6 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
                 )
             ],
             id="the node that a pod goes to is named with all that is short there",
-        ),
-        pytest.param(
-            "lifecycle-d-00397",
-            2,
-            [
-                "memory: 7537Mi asked by c0 after the reduction: fits one node, which has 7537Mi at most",
-                (
-                    "not aligned: i0, c0: memory on node 3, CPUs on node 2, xilinx.com/fpga on nodes 2-3 at once, as "
-                    "node 3 was chosen for the whole pod, and option align-by-socket takes CPUs of the whole socket"
-                ),
-            ],
-            id="parts that lie apart by an option say so",
         ),
         pytest.param(
             "e2e-d-01373",
@@ -337,22 +227,6 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             id="what is refused once an odd number is mended is told at once",
         ),
         pytest.param(
-            "e2e-d-00760",
-            0,
-            [
-                (
-                    "not aligned: c0: nvidia.com/gpu gpu3 on node 1, CPUs and intel.com/sriov on node 0, as node 0 "
-                    "was chosen and has too little nvidia.com/gpu free, so it comes from node 1"
-                ),
-                "2. Two changes together; it is NOT aligned then",
-                (
-                    "why: cpu: 1 asked, but full-pcpus-only gives out whole cores of 2 threads: ask for 2; the same "
-                    "goes for the 3 of i0 (ask for 2 or 4)"
-                ),
-            ],
-            id="what is surely not aligned is no unknown, and what lies off the chosen node says why",
-        ),
-        pytest.param(
             "e2e-d-02138",
             7,
             [
@@ -375,12 +249,6 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
                 ),
             ],
             id="a reason that is about another container names it",
-        ),
-        pytest.param(
-            "e2e-d-00492",
-            1,
-            ["not aligned: i0: memory on node 1, CPUs on nodes 0,2-3, as policy none chooses no nodes"],
-            id="policy none is the reason where it chose nothing",
         ),
         pytest.param(
             "lifecycle-d-00030",
@@ -459,18 +327,6 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             id="signs of a table that need words have them",
         ),
         pytest.param(
-            "lifecycle-d-00243",
-            4,
-            [
-                (
-                    "cpu: 4 asked; as the kubelet counts reserved CPUs (15 on nodes 0-7), too, one node is enough, "
-                    "and policy restricted allows no more nodes; but one node never has more than 3 for pods; free "
-                    "now: most on node 2: 3 of 3"
-                )
-            ],
-            id="a node that is enough only with its reserved CPUs is not told as enough",
-        ),
-        pytest.param(
             "lifecycle-d-00329",
             9,
             [
@@ -524,31 +380,6 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             id="more is asked where the amount is no whole number of bytes",
         ),
         pytest.param(
-            "e2e-d-02902",
-            0,
-            [
-                (
-                    "not aligned: i0, c0: intel.com/sriov on node 0, CPUs anywhere: the pod is Burstable, see above; "
-                    "nobody knows the NUMA node of intel.com/sriov sriov1"
-                )
-            ],
-            id="beside CPUs that float, devices of no known node are told, too",
-        ),
-        pytest.param(
-            "e2e-d-02759",
-            6,
-            [
-                (
-                    "not aligned: c0: memory, amd.com/gpu gpu0–2 (3 of its 6) and intel.com/sriov sriov2 on node 0, "
-                    "CPUs and amd.com/gpu gpu3–5 (3 of its 6) on node 1, as node 0 was chosen and has too little cpu "
-                    "and amd.com/gpu free, so the rest comes from node 1; what i0 left of memory on node 1 is not "
-                    "used, as that node was not chosen"
-                ),
-                "aligned: i0 on node 1",
-            ],
-            id="of devices that lie apart it is told how many, and of the other containers where they are",
-        ),
-        pytest.param(
             "e2e-d-02759",
             6,
             ["its 5 is the rest of the 7 amd.com/gpu that container c0 asks for: init containers give 2 first"],
@@ -570,89 +401,6 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
                 )
             ],
             id="what an empty machine lacks is lacking now, too",
-        ),
-        pytest.param(
-            "e2e-d-02421",
-            1,
-            [
-                "cpu is not counted: the pod is Burstable, as c0 has no cpu or memory limit",
-                "hugepages-1Gi is not counted: memoryManagerPolicy is None",
-            ],
-            id="what no table counts says why: the pod's class, a manager",
-        ),
-        pytest.param(
-            "e2e-d-00741",
-            8,
-            [
-                (
-                    "hugepages-2Mi of i0, i1 is not counted: only init containers ask for it, which does not count for "
-                    "a whole pod"
-                )
-            ],
-            id="what no table counts says why: only init containers ask for it",
-        ),
-        pytest.param(
-            "e2e-d-00201",
-            1,
-            ["cpu counts without c0: the container asks for no whole number of CPUs"],
-            id="what a row does not count says why: a share of a CPU",
-        ),
-        pytest.param(
-            "e2e-d-00413",
-            1,
-            [
-                (
-                    "not aligned: on nodes 2-3, as policy none chooses no nodes; on an empty machine none of it "
-                    "takes more than 1 node"
-                )
-            ],
-            id="what is wider than it need be says why: nobody chose",
-        ),
-        pytest.param(
-            "e2e-d-00598",
-            4,
-            [
-                (
-                    "not aligned: c1: memory on nodes 0-1, CPUs on node 0, as nodes 0-1 were chosen (it takes over "
-                    "cpu that i0 left on nodes 0-1) and each resource may come from any of them"
-                )
-            ],
-            id="what is wider than it need be says why: an init container left some",
-        ),
-        pytest.param(
-            "e2e-d-01483",
-            2,
-            [
-                (
-                    "not aligned: c1: on nodes 0-1, as nodes 0-1 were chosen for the whole pod, which asks for 19 "
-                    "cpu; on an empty machine none of it takes more than 1 node"
-                )
-            ],
-            id="what is wider than it need be says why: the whole pod asks for more",
-        ),
-        pytest.param(
-            "e2e-d-00004",
-            2,
-            [
-                (
-                    "not aligned: hugepages-1Gi, hugepages-2Mi and memory on nodes 1-3, CPUs on node 1, as nodes 1-2 "
-                    "were chosen (no node alone had all of it free) and have too little hugepages-1Gi and "
-                    "hugepages-2Mi free, so the rest comes from node 3"
-                )
-            ],
-            id="what is wider than it need be says why: memory resources go together, and no pod holds any",
-        ),
-        pytest.param(
-            "lifecycle-d-00275",
-            0,
-            [
-                (
-                    "not aligned: c0: hugepages-1Gi and memory on nodes 0,3, CPUs on node 0, amd.com/gpu on nodes "
-                    "0-1 at once, as node 0 was chosen and has too little hugepages-1Gi free, so the rest comes from "
-                    "node 3"
-                )
-            ],
-            id="memory that goes where huge pages are is not short itself",
         ),
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.analysis.support import config, machine, pod
-from tests.render.text.test_explanation_words import explained, recorded
+from tests.render.text.support import explained, recorded
 
 HYPER = machine("hgx-h100")
 
@@ -146,3 +146,92 @@ def test_no_node_is_said_to_fit_a_number_of_cpus_that_is_no_whole_cores() -> Non
     assert "cpu counts single CPUs; full-pcpus-only gives out whole cores only" in text
     assert "(could use) | whole cores only | any node" in text
     assert not [line for line in text if "yes ✓" in line]
+
+
+@pytest.mark.parametrize(
+    ("name", "step", "expected"),
+    [
+        pytest.param(
+            "e2e-d-01964",
+            2,
+            [
+                "even on an empty machine: the same goes for cpu",
+                "node 0 | 3 + 3 of 6 ~ | 5.2Gi + 163Mi of 5.4Gi ✓ | no ✗",
+            ],
+            id="what an empty machine refuses with the same numbers is not told again",
+        ),
+        pytest.param(
+            "e2e-d-02234",
+            0,
+            ["this machine has no nodes 0-1"],
+            id="numbers that no NUMA node has are named",
+        ),
+        pytest.param(
+            "e2e-d-01337",
+            1,
+            [
+                (
+                    "even on an empty machine, container c1: memory: 17.5Gi asked, and policy restricted takes it "
+                    "from one node, which is enough while nothing is held; but nodes 0-1 can only be used together, "
+                    "as this pod's own c0 holds memory of them together; left after c0: node 0: 0 of 31.6Gi, node 1: "
+                    "28.6Gi of 32Gi"
+                ),
+                "memory | 35Gi | 8.7Gi of 31.6Gi ~ | 32Gi of 32Gi ~ | nothing",
+                "memory: 40.7Gi free in all, but node 0 (held alone) is combined with no other",
+            ],
+            id="memory that is held on other sets of nodes than it takes is no choice",
+        ),
+        pytest.param(
+            "e2e-d-02159",
+            3,
+            [
+                (
+                    "memory is not counted: 6.4Gi of s0 is no whole number of bytes, so what the whole pod asks for is "
+                    "not counted"
+                )
+            ],
+            id="a part of a byte keeps the memory of the whole pod from being counted",
+        ),
+        pytest.param(
+            "lifecycle-d-00243",
+            4,
+            [
+                (
+                    "cpu: 4 asked; as the kubelet counts reserved CPUs (15 on nodes 0-7), too, one node is enough, "
+                    "and policy restricted allows no more nodes; but one node never has more than 3 for pods; free "
+                    "now: most on node 2: 3 of 3"
+                )
+            ],
+            id="a node that is enough only with its reserved CPUs is not told as enough",
+        ),
+        pytest.param(
+            "e2e-d-02421",
+            1,
+            [
+                "cpu is not counted: the pod is Burstable, as c0 has no cpu or memory limit",
+                "hugepages-1Gi is not counted: memoryManagerPolicy is None",
+            ],
+            id="what no table counts says why: the pod's class, a manager",
+        ),
+        pytest.param(
+            "e2e-d-00741",
+            8,
+            [
+                (
+                    "hugepages-2Mi of i0, i1 is not counted: only init containers ask for it, which does not count for "
+                    "a whole pod"
+                )
+            ],
+            id="what no table counts says why: only init containers ask for it",
+        ),
+        pytest.param(
+            "e2e-d-00201",
+            1,
+            ["cpu counts without c0: the container asks for no whole number of CPUs"],
+            id="what a row does not count says why: a share of a CPU",
+        ),
+    ],
+)
+def test_a_recorded_table_says(name: str, step: int, expected: list[str]) -> None:
+    text = recorded(name, step)
+    assert [line for line in dict.fromkeys(text) if line in expected] == expected, "\n".join(text)

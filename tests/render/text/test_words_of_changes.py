@@ -13,7 +13,7 @@ from numalign.sources.recorded import scenario
 from numalign.tasks.explain import explain_one
 from tests.analysis.support import config, pod
 from tests.refusals.survey import named, refusals
-from tests.render.text.test_explanation_words import explained, recorded
+from tests.render.text.support import explained, recorded
 
 
 @pytest.mark.parametrize(

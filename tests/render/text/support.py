@@ -1,0 +1,44 @@
+"""The whole text of a refused pod, a line each, for the tests of its words."""
+
+from __future__ import annotations
+
+import json
+
+from numalign.analysis.whatif.situation import Situation, arrivals
+from numalign.kubelet.config import KubeletConfig
+from numalign.kubelet.setup import Setup
+from numalign.model.machine import Machine
+from numalign.model.pod import Pod
+from numalign.render.page.document import Line, text_of
+from numalign.render.text.changes import Advice
+from numalign.render.text.explain import explanation
+from numalign.sources.recorded import scenario
+from numalign.tasks.explain import explain_one
+from tests.analysis.support import machine
+from tests.refusals.survey import named, refusals
+
+FIGURE = machine("figure-1")
+
+
+def lines(situation: Situation, asked: Pod) -> list[str]:
+    """Write an explanation; cells of a row stand beside each other with ` | ` between."""
+    told = explain_one(situation, asked)
+    assert told.refusal is not None
+    found = []
+    for part in explanation(situation.setup.config, told, Advice([""] * len(told.changes), "")):
+        if isinstance(part, Line):
+            found.append(part.text.strip())
+        else:
+            found += [" | ".join(map(text_of, row)) for row in part.rows]
+    return [text for text in found if text]
+
+
+def explained(settings: KubeletConfig, asked: Pod, *before: Pod, on: Machine = FIGURE) -> list[str]:
+    return lines(Situation(Setup(on, settings, "ideal"), past=arrivals(before)), asked)
+
+
+def recorded(name: str, step: int) -> list[str]:
+    """Explain a recorded refusal."""
+    data = named(name)
+    situation = next(found for index, found, _ in refusals(data) if index == step)
+    return lines(situation, scenario.read(json.dumps(data).encode()).steps[step].pod)
