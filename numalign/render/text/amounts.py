@@ -78,10 +78,12 @@ def listed(names: Sequence[str]) -> str:
 
 
 def quantity_text(nano: int) -> str:
-    """Write an amount as a manifest would."""
+    """Write an amount as a manifest would: `24G`, which is no round number of binary units, not `23437500Ki`."""
     whole = nano // NANO
     binary = nano % NANO == 0 and whole >= 1 << 20 and whole % 1024 == 0
-    return canonical(Quantity(nano, "BinarySI" if binary else "DecimalSI", None))
+    decimal = canonical(Quantity(nano, "DecimalSI", None))
+    text = canonical(Quantity(nano, "BinarySI", None)) if binary else decimal
+    return decimal if text.endswith("Ki") and decimal[-1] in "MGTPE" else text
 
 
 def as_asked_text(resource: str, nano: int) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from numalign.model.quantity import NANO, of_thousandths
 from numalign.model.resources import CPU
-from numalign.render.text.amounts import amount_text, listed, nodes_text, quantity_text
+from numalign.render.text.amounts import amount_text, listed, nodes_text
 from numalign.render.text.refusal.fit import MILLI_OF_CPU
 from numalign.render.text.refusal.why import in_short
 from numalign.render.text.written import written
@@ -93,7 +93,7 @@ def _asks_too(part: Part, one: Held, held: Sequence[HeldAmount]) -> str:
         f"{_in_all(nano)} {name} in all" if name in holds else f"{_asks_text(name, nano)} {name}" for name, nano in more
     ]
     left = list(_left(part, {name for name, _ in more}))
-    return f" and asks for {listed(asks)}{f', so that {listed(left)}' * (len(part.held) == 1)}"
+    return f" and asks for {listed(asks)}{f'; without it {listed(left)}' * (len(part.held) == 1)}"
 
 
 def _in_all(nano: int) -> str:
@@ -115,7 +115,9 @@ def _left(part: Part, names: Collection[str]) -> Iterator[str]:
         gone = sum(nano for each in part.held for name, nano in each.asks if name == one.resource)
         left = one.capacity - one.used + gone // unit
         say = of_thousandths if one.resource == CPU else written(one.resource, [left, one.capacity])
-        yield f"{say(left)} of the node's {say(one.capacity)} {one.resource} are left"
+        all_of_it = f"all {say(left)} {one.resource} of the node"
+        some = f"{say(left)} of the node's {say(one.capacity)} {one.resource}"
+        yield f"{all_of_it if left == one.capacity else some} are left"
 
 
 def _all_together(every: Sequence[Held], names: Collection[str], *, fit: bool) -> Iterator[str]:
@@ -132,7 +134,7 @@ def _all_together(every: Sequence[Held], names: Collection[str], *, fit: bool) -
 
 
 def _asks_text(name: str, nano: int) -> str:
-    return quantity_text(nano) if nano % NANO else amount_text(name, nano // NANO)
+    return _in_all(nano) if name == CPU else amount_text(name, -(-nano // NANO))
 
 
 def held_places(held: Sequence[HeldAmount]) -> str:
@@ -165,8 +167,12 @@ def room(found: Refusal, after: PodResult) -> list[str]:
     for row, (free, left) in short.items():
         say = written(row.resource, [free, left], [row.requested])
         texts.append(f"{say(row.requested)} {row.resource} asked, {say(free)}{f' + {say(left)}' * bool(left)} free")
-    where = f"this pod goes to {nodes_text(node)} then, which" if node else "the machine"
-    return [f"{where} has too little free now: {'; '.join(texts)}"]
+    table = found.matrix
+    one = table.container if table is not None and len(after.containers) > 1 else None
+    where = f"{one or 'this pod'} goes to {nodes_text(node)} then, which" if node else "the machine"
+    there = [each.container for each in found.around.own if each.kind != "init" and (not node or each.nodes & node)]
+    beside = f", with {listed(list(dict.fromkeys(there)))} there" if there else ""
+    return [f"{where} has too little free now{beside}: {'; '.join(texts)}"]
 
 
 def _short(found: Refusal, after: PodResult | None) -> tuple[dict[Row, tuple[int, int]], int]:

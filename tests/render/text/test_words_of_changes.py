@@ -156,7 +156,7 @@ from tests.render.text.support import explained, recorded
             "lifecycle-d-00121",
             11,
             [
-                "- ask for at most 15167Mi (14.8Gi) memory instead of 16406250Ki (15.6Gi)",
+                "- ask for at most 15167Mi memory instead of 16800M (16022Mi)",
                 "- ask for at most 1024Mi hugepages-2Mi instead of 1026Mi",
                 (
                     "2. set --memory-manager-policy None (now Static); its CPUs are shared in any case, so it is NOT "
@@ -400,7 +400,7 @@ from tests.render.text.support import explained, recorded
         pytest.param(
             "e2e-d-02042",
             4,
-            ["why: p2 holds 4 cpu on node 3 and asks for 4.5 cpu in all, so that 7 of the node's 30 cpu are left"],
+            ["why: p2 holds 4 cpu on node 3 and asks for 4.5 cpu in all; without it 7 of the node's 30 cpu are left"],
             id="a pod to move frees more of the node than it holds",
         ),
         pytest.param(
@@ -409,7 +409,7 @@ from tests.render.text.support import explained, recorded
             [
                 "why: p0 holds 3 example.com/notopo and asks for 11 cpu",
                 "p3 holds 1 example.com/notopo and asks for 2 cpu",
-                "without them 14 of the node's 14 cpu are left",
+                "without them all 14 cpu of the node are left",
             ],
             id="pods to move free what the node as a whole lacks, too",
         ),
@@ -508,8 +508,8 @@ from tests.render.text.support import explained, recorded
             4,
             [
                 (
-                    "why: p1 holds 1 nvidia.com/gpu and 1842Mi memory on node 0 and asks for 10 cpu, so that 12 of the "
-                    "node's 14 cpu are left"
+                    "why: p1 holds 1 nvidia.com/gpu and 1842Mi memory on node 0 and asks for 10 cpu; without it 12 of "
+                    "the node's 14 cpu are left"
                 ),
                 "- ask for at most 718Mi memory instead of 858M (818Mi) in container s0",
             ],
@@ -719,10 +719,34 @@ from tests.render.text.support import explained, recorded
             5,
             [
                 "1. move 1 pod away: p1; it is NOT aligned then",
-                "- ask for at most 1398Mi memory instead of 6640625Ki (6.3Gi) in container i0",
+                "- ask for at most 1398Mi memory instead of 6800M (6485Mi) in container i0",
                 "- ask for at most 4 cpu instead of 5 in container c0",
             ],
             id="less memory stands beside a pod to move",
+        ),
+        pytest.param(
+            "e2e-d-00063",
+            3,
+            [
+                "without them all 14 cpu of the node are left",
+                (
+                    "c1 goes to node 1 then, which has too little free now, with c0 there: 7 cpu asked, 1 free; 31.5Gi "
+                    "memory asked, 2.8Gi free"
+                ),
+            ],
+            id="the container that goes to a node is named, and what of the pod is there now",
+        ),
+        pytest.param(
+            "e2e-d-01345",
+            4,
+            ["- ask for at most 12395Mi memory instead of 24G (22888Mi)"],
+            id="a round decimal number is not told in Ki",
+        ),
+        pytest.param(
+            "e2e-d-01863",
+            2,
+            ["why: p1 holds 15.9Gi memory on node 0 and asks for 2.5 cpu; without it all 5.8 cpu of the node are left"],
+            id="CPUs are counted alike, and all of them are called all",
         ),
     ],
 )
