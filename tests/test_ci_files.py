@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+
+from tests import documents
 
 ROOT = Path(__file__).parent.parent
 POD = "pods/guaranteed-4cpu-1gpu.yaml"
 
 
 def read(name: str) -> Any:
-    return yaml.safe_load((ROOT / name).read_text(encoding="utf-8"))
+    return documents.one((ROOT / name).read_text(encoding="utf-8"))
 
 
 def action(tmp_path: Path, **inputs: str) -> subprocess.CompletedProcess[str]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from numalign.cli.commands.serve import command as serve
 from numalign.server.app import VERBS
+from tests import documents
 from tests.api_server import structural_faults, validator
 from tests.cli.running import ROOT, in_process
 
@@ -17,8 +18,9 @@ DEPLOY = ROOT / "deploy"
 OBJECTS = sorted((ROOT / "tests/sources/cluster/objects").glob("*.yaml"))
 
 
+@cache
 def definition() -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load((DEPLOY / "crd.yaml").read_text())
+    found: dict[str, Any] = documents.one((DEPLOY / "crd.yaml").read_text())
     return found
 
 
@@ -77,7 +79,7 @@ def test_the_definition_is_one_that_an_api_server_takes() -> None:
 )
 def test_every_export_is_valid(machine: str, more: tuple[str, ...]) -> None:
     done = in_process("nrt", "export", "--machine", machine, "--policy", "restricted", *more)
-    assert refusals("v1alpha2", yaml.safe_load(done.out)) == []
+    assert refusals("v1alpha2", documents.one(done.out)) == []
 
 
 @pytest.mark.parametrize("source", ["cluster.yaml", "reserved.yaml"])
@@ -90,7 +92,7 @@ def test_every_export_of_a_cluster_is_valid(source: str, like: str) -> None:
 
 @pytest.mark.parametrize("file", OBJECTS, ids=lambda path: path.name)
 def test_public_objects_are_valid(file: Path) -> None:
-    document = yaml.safe_load(file.read_text())
+    document = documents.one(file.read_text())
     for one in document["items"] if document["kind"] == "List" else [document]:
         version = one["apiVersion"].partition("/")[2]
         assert refusals(version if version == "v1alpha1" else "v1alpha2", one) == []
@@ -144,7 +146,7 @@ def test_the_older_version_wants_the_old_list_of_policies() -> None:
 
 
 def test_the_exporter_runs_a_command_that_exists_with_flags_that_exist() -> None:
-    daemon_set = yaml.safe_load((DEPLOY / "daemonset.yaml").read_text())
+    daemon_set = documents.one((DEPLOY / "daemonset.yaml").read_text())
     container = daemon_set["spec"]["template"]["spec"]["containers"][0]
     assert container["command"] == ["numalign"]
     flags = [one.partition("=")[0] for one in container["args"][2:]]
@@ -153,8 +155,8 @@ def test_the_exporter_runs_a_command_that_exists_with_flags_that_exist() -> None
 
 
 def test_the_exporter_may_do_what_server_side_apply_needs() -> None:
-    documents = list(yaml.safe_load_all((DEPLOY / "rbac.yaml").read_text()))
-    role = next(one for one in documents if one["kind"] == "ClusterRole")
+    objects = documents.each((DEPLOY / "rbac.yaml").read_text())
+    role = next(one for one in objects if one["kind"] == "ClusterRole")
     assert role["rules"] == [
         {
             "apiGroups": ["topology.node.k8s.io"],
@@ -166,7 +168,7 @@ def test_the_exporter_may_do_what_server_side_apply_needs() -> None:
 
 def test_the_scheduler_asks_the_extender_only_what_it_answers() -> None:
     """E-10: no bind verb. E-4, E-5: `ignorable`, so that pods are scheduled where the extender fails or is late."""
-    (one,) = yaml.safe_load((DEPLOY / "extender/scheduler.yaml").read_text())["extenders"]
+    (one,) = documents.one((DEPLOY / "extender/scheduler.yaml").read_text())["extenders"]
 
     assert {key: one[key] for key in one if key.endswith("Verb")} == {f"{verb}Verb": verb for verb in VERBS}
     assert one["ignorable"]
@@ -177,7 +179,7 @@ def test_the_scheduler_asks_the_extender_only_what_it_answers() -> None:
 
 
 def test_the_extender_is_deployed_with_flags_it_knows_where_the_scheduler_calls_it() -> None:
-    deployment, service = yaml.safe_load_all((DEPLOY / "extender/deployment.yaml").read_text())
+    deployment, service = documents.each((DEPLOY / "extender/deployment.yaml").read_text())
     pod = deployment["spec"]["template"]["spec"]
     (container,) = pod["containers"]
     verb, *flags = container["args"]

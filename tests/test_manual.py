@@ -11,11 +11,11 @@ from pathlib import Path
 
 import click
 import pytest
-import yaml
 
 from manual import links, man, markdown
 from manual.pages import Page, kubectl, numalign, walk
 from numalign.cli.root import COMMANDS
+from tests import documents
 from tests.cli.running import ROOT
 
 PAGES = [*walk(numalign()), *walk(kubectl())]
@@ -106,7 +106,7 @@ def test_every_page_of_the_docs_is_reached_from_the_site_s_menu() -> None:
         values = entry.values() if isinstance(entry, dict) else entry if isinstance(entry, list) else ()
         return {name for value in values for name in named(value)}
 
-    menu = named(yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"])
+    menu = named(documents.one((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"])
     pages = {str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md")}
 
     assert pages | {"commands.md"} == menu

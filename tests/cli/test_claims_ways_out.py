@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+from tests import documents
 from tests.cli.running import ROOT, in_process
 
 EXAMPLES = ROOT / "docs" / "examples" / "dra"
-DUMP = yaml.safe_load((EXAMPLES / "cluster.yaml").read_text(encoding="utf-8"))
+DUMP = documents.one((EXAMPLES / "cluster.yaml").read_text(encoding="utf-8"))
 HERE = ("-m", "hgx-h100", "--node-name", "hgx-1")
 
 
 def example(name: str) -> list[dict[str, Any]]:
-    return list(yaml.safe_load_all((EXAMPLES / f"{name}.yaml").read_text(encoding="utf-8")))
+    return documents.each((EXAMPLES / f"{name}.yaml").read_text(encoding="utf-8"))
 
 
 def admitted(folder: Path, pods: list[dict[str, Any]], dump: dict[str, Any], *more: str) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def with_claim(objects: list[dict[str, Any]], text: str) -> list[dict[str, Any]]
     changed = deepcopy(objects)
     [template] = [one for one in changed if one["kind"] == "ResourceClaimTemplate"]
     devices = template["spec"]["spec"]["devices"]
-    given = yaml.safe_load(text)
+    given = documents.one(text)
     there = {request["name"]: request for request in devices["requests"]}
     for request in given["requests"]:
         if request["name"] in there:
@@ -59,7 +59,7 @@ def with_plugin(objects: list[dict[str, Any]], text: str) -> list[dict[str, Any]
     [pod] = [deepcopy(one) for one in objects if one["kind"] == "Pod"]
     resources = pod["spec"]["containers"][0]["resources"]
     del resources["claims"], pod["spec"]["resourceClaims"]
-    resources["limits"] |= yaml.safe_load(text)["resources"]["limits"]
+    resources["limits"] |= documents.one(text)["resources"]["limits"]
     return [pod]
 
 

@@ -11,8 +11,8 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-import yaml
 
+from tests import documents
 from tests.cli.running import ENVIRONMENT, ROOT, command, in_process
 from tests.schemas import strictly
 
@@ -192,7 +192,7 @@ def test_copies_whose_devices_lie_nobody_knows_where_are_not_called_aligned(tmp_
     devices = {"example.com/gpu": [{"id": name, "numaNodes": None} for name in ("g0", "g1")]}
     regular = {"sockets": 2, "coresPerNumaNode": 4, "memoryPerNumaNode": "8Gi"}
     machine.write_text(json.dumps({"name": "m", "regular": regular, "devices": devices}))
-    pod = yaml.safe_load((ROOT / FORWARDER).read_text())
+    pod = documents.one((ROOT / FORWARDER).read_text())
     pod["spec"]["containers"][0]["resources"]["limits"] = {"cpu": "1", "memory": "1Gi", "example.com/gpu": "1"}
     file = tmp_path / "pod.json"
     file.write_text(json.dumps(pod))
@@ -211,7 +211,7 @@ def test_nodes_that_differ_in_their_labels_share_work_and_keep_their_answers(tmp
         labels = {"kubernetes.io/hostname": name, **({"pool": "a"} if name == "broad-1" else {})}
         metadata = {"name": name, "labels": labels}
         items.append({"kind": "Node", "metadata": metadata, "status": {"allocatable": total, "capacity": total}})
-    pod = yaml.safe_load((ROOT / FORWARDER).read_text())
+    pod = documents.one((ROOT / FORWARDER).read_text())
     pod["spec"]["nodeSelector"] = {"pool": "a"}
     dump, file = tmp_path / "dump.json", tmp_path / "pod.json"
     dump.write_text(json.dumps({"kind": "List", "items": items}))
@@ -231,7 +231,7 @@ def test_what_is_there_leaves_less_room(tmp_path: Path) -> None:
 
 def test_a_mix_is_counted_in_rounds_over_all_nodes(tmp_path: Path) -> None:
     """A forwarder of 5 CPUs fits a broad node only, the small pod of 4 a narrow one as well; both in one round."""
-    small = yaml.safe_load((ROOT / FORWARDER).read_text())
+    small = documents.one((ROOT / FORWARDER).read_text())
     small["metadata"]["name"] = "small"
     small["spec"]["containers"][0]["resources"]["limits"]["cpu"] = "4"
     file = tmp_path / "small.json"
@@ -255,7 +255,7 @@ def test_the_right_size_is_the_largest_of_which_so_many_are_aligned(tmp_path: Pa
     assert found == {"replicas": 4, "container": "fwd", "cpus": 6, "memory": found["memory"]} or found["cpus"] == 5
 
     def fits(cpus: int, memory: int) -> int:
-        pod = yaml.safe_load((ROOT / FORWARDER).read_text())
+        pod = documents.one((ROOT / FORWARDER).read_text())
         pod["spec"]["containers"][0]["resources"]["limits"] = {"cpu": str(cpus), "memory": str(memory)}
         file = tmp_path / "pod.json"
         file.write_text(json.dumps(pod))
@@ -313,7 +313,7 @@ def test_an_exported_object_is_true_until_a_pod_comes(tmp_path: Path) -> None:
 
 
 def test_export_of_a_cluster_is_a_list_that_reads_back() -> None:
-    exported = yaml.safe_load(in_process("nrt", "export", *CLUSTER).out)
+    exported = documents.one(in_process("nrt", "export", *CLUSTER).out)
     assert [one["metadata"]["name"] for one in exported["items"]] == ["narrow-0", "narrow-1", "broad-0", "broad-1"]
 
 

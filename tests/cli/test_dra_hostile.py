@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+from tests import documents
 from tests.cli.running import ROOT, in_process
 
 EXAMPLES = ROOT / "docs" / "examples" / "dra"
-CLUSTER = yaml.safe_load((EXAMPLES / "cluster.yaml").read_text(encoding="utf-8"))
-CLAIMS = list(yaml.safe_load_all((EXAMPLES / "gpu-nic.yaml").read_text(encoding="utf-8")))
+CLUSTER = documents.one((EXAMPLES / "cluster.yaml").read_text(encoding="utf-8"))
+CLAIMS = documents.each((EXAMPLES / "gpu-nic.yaml").read_text(encoding="utf-8"))
 PIECES: list[Any] = [
     None, True, 0, -3, 10**6, 2**63, 1.5, "", "x", "\x00", "-5Gi", "1n", "9" * 5000, [], {}, [[]], {"a": {}},
     "All", "gpu-0", "cpudevnumaX", "hgx-1", "dra.net/numaNode", "true", "(((", "size(device.attributes) > 0",

@@ -12,6 +12,7 @@ import yaml
 from numalign.kubelet.cpu import checkpoint as cpu_file
 from numalign.kubelet.device import checkpoint as device_file
 from numalign.model.cpuset import parse
+from tests import documents
 from tests.cli.running import Done, in_process, one_line
 from tests.cli.test_node_flag import NODE, machine
 from tests.cli.test_state_commands import pod_file
@@ -294,7 +295,7 @@ def test_wide_says_what_to_do(machine: str, kubelet: Path) -> None:
 
 def test_a_pod_that_a_newer_kubelet_pins_nothing_for_is_named(machine: str, kubelet: Path, tmp_path: Path) -> None:
     """docs/rules/kubelet-versions.md 6.3."""
-    pods = list(yaml.safe_load_all((NODE / "pods.yaml").read_text()))
+    pods = documents.each((NODE / "pods.yaml").read_text())
     for pod in pods:
         own = {"cpu": "64", "memory": "64Gi"}
         pod["spec"]["resources"] = {"limits": own, "requests": own}

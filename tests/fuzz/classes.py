@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from tests import documents
 from tests.cli.running import MACHINES, PODS, ROOT
 from tests.fuzz.archives import LINKS, TREE, archive
 from tests.fuzz.case import Case
@@ -33,19 +34,19 @@ POLICIES = ("none", "best-effort", "restricted", "single-numa-node")
 @cache
 def loaded(text: bytes) -> list[Any]:
     """Return the documents of a good text, read once."""
-    return [one for one in yaml.load_all(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader)) if one]
+    return [one for one in documents.each(text) if one]
 
 
 @cache
 def good_pods() -> list[Any]:
     """Return every pod of the folder of examples."""
-    return [one for path in sorted(PODS.glob("*.yaml")) for one in yaml.safe_load_all(path.read_text()) if one]
+    return [one for path in sorted(PODS.glob("*.yaml")) for one in documents.each(path.read_text()) if one]
 
 
 @cache
 def good_machines() -> list[Any]:
     """Return the bundled machines that are not large."""
-    return [yaml.safe_load(path.read_text()) for path in sorted(MACHINES.glob("*.yaml")) if path.stat().st_size < 4000]
+    return [documents.one(path.read_text()) for path in sorted(MACHINES.glob("*.yaml")) if path.stat().st_size < 4000]
 
 
 KUBELET: dict[str, Any] = {
@@ -82,7 +83,7 @@ SCENARIO: dict[str, Any] = {
     "devices": {"example.com/dev": [{"id": "a", "numaNodes": [0]}, {"id": "b", "numaNodes": None, "unhealthy": True}]},
     "preferredAllocation": {"example.com/dev": [["a"]]},
     "steps": [
-        {"op": "admit", "pod": yaml.safe_load((PODS / "guaranteed-4cpu-1gpu.yaml").read_text())},
+        {"op": "admit", "pod": documents.one((PODS / "guaranteed-4cpu-1gpu.yaml").read_text())},
         {"op": "start", "pod": "numa-aligned-1"},
         {"op": "remove", "pod": "numa-aligned-1"},
     ],

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+from tests import documents
 from tests.cli.running import PODS
 from tests.fuzz.archives import LINKS, TREE
 from tests.fuzz.case import Case
@@ -267,22 +267,20 @@ def device_rules() -> Iterator[Case]:
 
 @other
 def claims_and_slices() -> Iterator[Case]:
-    slices = list(yaml.safe_load_all((EXAMPLES / "dra" / "cluster.yaml").read_text()))
-    gpu = list(yaml.safe_load_all((EXAMPLES / "dra" / "gpu.yaml").read_text()))
+    slices = documents.each((EXAMPLES / "dra" / "cluster.yaml").read_text())
+    gpu = documents.each((EXAMPLES / "dra" / "gpu.yaml").read_text())
     for output in ("table", "json", "name"):
         for _, data in islice(spoilt(gpu), 0, None, 1 if output == "table" else 3):
-            documents = b"\n---\n".join(map(text, data))
-            yield Case(
-                ("dra", "check", "-", "--slices", str(EXAMPLES / "dra" / "cluster.yaml"), "-o", output), documents
-            )
+            joined = b"\n---\n".join(map(text, data))
+            yield Case(("dra", "check", "-", "--slices", str(EXAMPLES / "dra" / "cluster.yaml"), "-o", output), joined)
         for _, data in islice(spoilt(slices), 0, None, 25):
-            documents = b"\n---\n".join(map(text, data))
-            yield Case(("dra", "check", str(EXAMPLES / "dra" / "gpu.yaml"), "--slices", "-", "-o", output), documents)
+            joined = b"\n---\n".join(map(text, data))
+            yield Case(("dra", "check", str(EXAMPLES / "dra" / "gpu.yaml"), "--slices", "-", "-o", output), joined)
 
 
 @other
 def cluster_files() -> Iterator[Case]:
-    cluster = yaml.safe_load((EXAMPLES / "cluster.yaml").read_text())
+    cluster = documents.one((EXAMPLES / "cluster.yaml").read_text())
     for command in ("schedule", "capacity"):
         for output in ("table", "json", "csv"):
             for _, data in spoilt(cluster):

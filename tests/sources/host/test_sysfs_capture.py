@@ -22,6 +22,8 @@ from tests.fuzz.case import Case
 from tests.sources.host import snapshots
 
 ALL = snapshots.names()
+PACKED = ("gcp-vm-2c", "worker-32c-2n", "xeon-96c-4n")
+"""Snapshots of these are compressed: to do it for all would show no more, and takes as long as to write them."""
 
 
 def captured(root: str | Tree, target: Path) -> Discovery:
@@ -53,7 +55,7 @@ def nameless(found: Discovery) -> Discovery:
 
 @pytest.mark.parametrize("name", snapshots.each(name for name in ALL if name != "gen-uv-1792c-32n"))
 def test_a_snapshot_reads_back_to_the_same_machine(name: str, tmp_path: Path) -> None:
-    target = tmp_path / "m.tar.gz"
+    target = tmp_path / ("m.tar.gz" if name in PACKED else "m.tar")
     found = captured(snapshots.tree(name), target)
 
     assert found == snapshots.discovered(name)
