@@ -97,9 +97,10 @@ class Refusal(NamedTuple):
     def for_ever(self) -> Refusal:
         """Keep of a lasting refusal what holds at any time, for where nobody knows the state it was found in."""
         always = self._replace(around=self.around._replace(when="ever", groups=(), wider=None))
-        rows = tuple(filter(self.too_large, self.culprits))
-        if not rows or (self.stage == "policy" and len(self.culprits) > 1):
+        if self.odd_cores or self.around.unreadable or (self.stage == "policy" and len(self.culprits) > 1):
             return always
+        summed = {one.resource for one in self.around.sums}
+        rows = tuple(row for row in self.culprits if row.resource in summed or self.too_large(row))
         return always._replace(culprits=rows, also=tuple(filter(self.too_large, self.also)))
 
     @property

@@ -126,10 +126,11 @@ def besides(situation: Situation, outcome: Outcome, ways: Iterable[WayOut]) -> I
             continue  # what a change only brings about is told where it stands
         if part.amounts != each.amounts and found.around.sums:
             continue  # a sum with what is cut elsewhere is nobody's
-        some = {(found.at, name) for name in found.resources}
+        ever = found.for_ever()
+        some = {(found.at, name) for name in ever.resources}
         if not told.issuperset(some) or (found.odd_cores and not now.odd_cores):
             told.update(some)
-            yield found.for_ever()
+            yield ever
 
 
 def _not_told(part: WayOut, told: Collection[tuple[str | None, str]]) -> WayOut:

@@ -52,7 +52,7 @@ def written(
     if pairs is None:
         compared = product(wanted, down) if wanted else combinations(sorted(down), 2)
         pairs = [*compared, *combinations(sorted(wanted), 2)]
-    found = next((form for form in _forms(every) if form.exact_for(every)), None)
+    found = next((form for form in _exact(every) if form.exact_for(every)), None)
     if found is None:
         totals = {key: terms for key, terms in (sums or {}).items() if key not in map(abs, terms)}
         sure = (form._replace(down=frozenset(down - wanted), totals=totals) for form in _rounded(every))
@@ -62,7 +62,7 @@ def written(
     return found._replace(alike=frozenset(found.alike_of(every))).text
 
 
-def _forms(every: Collection[int]) -> Iterator[_Form]:
+def _exact(every: Collection[int]) -> Iterator[_Form]:
     """List the forms that may be exact, the best first."""
     most = max(map(abs, every), default=0)
     unit = unit_of(most)

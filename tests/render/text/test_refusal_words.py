@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +16,7 @@ from numalign.render.text.refusal.why import why
 from numalign.render.text.written import written
 from tests.analysis.support import GPU, NIC, STATIC, config, limits, machine, outcome, pod, pod_of
 from tests.refusals.survey import named, refusals
+from tests.render.text.support import recorded
 
 FULL = {"cpu_manager_policy_options": {"full-pcpus-only": "true"}}
 FIGURE, HYPER = machine("figure-1"), machine("hgx-h100")
@@ -397,3 +400,17 @@ def test_what_nodes_never_have_without_reserved_cpus_is_not_told_again_of_an_emp
         "cpu: 10 asked; as the kubelet counts reserved CPUs (1 on each of nodes 0-3), too, 3 nodes are enough, and"
     )
     assert not [one for one in sentences[1:] if one.partition(": ")[0].endswith("cpu")]
+
+
+@pytest.mark.parametrize(
+    ("name", "step"),
+    [
+        pytest.param("lifecycle-d-00402", 12, id="other pods hold it"),
+        pytest.param("e2e-d-02364", 4, id="a sidecar of the pod holds some"),
+        pytest.param("e2e-d-00234", 11, id="its plugin puts it on no node"),
+    ],
+)
+def test_what_is_enough_on_the_whole_machine_is_not_told_as_never_enough(name: str, step: int) -> None:
+    for line in recorded(name, step):
+        found = re.search(r": (\d+) asked\b.*? never has more than (\d+)\b", line)
+        assert found is None or int(found[1]) > int(found[2]), line

@@ -50,6 +50,8 @@ def too_little(row: Row, table: Matrix, refusal: Refusal, *, brief: bool = False
         most = max(row.requested, dict(refusal.around.need).get(row.resource, 0))
         yield f"{asked}, and this machine has none to give on any node{how_to_add(row.resource, most)}"
         return
+    if refusal.around.when == "ever" and total >= row.requested:
+        return  # what the containers ask for together is told by itself
     if refusal.around.when == "ever":
         yield f"{asked}, the whole machine never has more than {say(total)}{_where_ever(row, table, say)}"
         if loose is not None and loose.misplaced and refusal.stage == "hints":
