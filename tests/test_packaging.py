@@ -14,30 +14,22 @@ import pytest
 
 from numalign import __version__
 from numalign.sources.machine import bundled
+from tests import packages
 
 ROOT = Path(__file__).parent.parent
 
-
-def build(what: str, source: Path, target: Path) -> Path:
-    """Build a `wheel` or `sdist` of a source folder."""
-    command = [sys.executable, "-m", "hatchling", "build", "-t", what, "-d", str(target)]
-    done = subprocess.run(command, cwd=source, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    (path,) = target.iterdir()
-    return path
+pytestmark = packages.TOGETHER
 
 
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     """Wheels by what they were built from."""
     folder = tmp_path_factory.mktemp("packages")
-    with tarfile.open(build("sdist", ROOT, folder / "sdist")) as archive:
+    wheel, packed = packages.of_checkout()
+    with tarfile.open(packed) as archive:
         archive.extractall(folder, filter="data")
-    unpacked = folder / f"numalign-{__version__}"
-    return {
-        "checkout": build("wheel", ROOT, folder / "from-checkout"),
-        "source distribution": build("wheel", unpacked, folder / "from-sdist"),
-    }
+    (again,) = packages.build(folder / f"numalign-{__version__}", folder / "again", "wheel")
+    return {"checkout": wheel, "source distribution": again}
 
 
 def machines(package: Path, cwd: Path) -> str:
