@@ -111,7 +111,7 @@ class Part(NamedTuple):
     held: tuple[Held, ...] = ()
     """What each of the pods to move holds."""
     short: tuple[Shortage, ...] = ()
-    """Of pods to move: CPU and memory of which the node as a whole has too little as long as they all stay."""
+    """Of pods to move: what the node as a whole has too little of as long as they all stay, but for devices."""
     staying: tuple[Refusal, ...] = ()
     """Of few pods to move, for each of them how the pod is refused if that one alone stays."""
     whole: Amount | None = None

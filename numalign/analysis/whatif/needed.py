@@ -12,7 +12,7 @@ from numalign.analysis.in_the_way import Amount
 from numalign.analysis.matrix import on_the_machine
 from numalign.analysis.refusal import Refusal, taken_apart
 from numalign.analysis.whatif.change import Part, WayOut
-from numalign.analysis.whatif.cuts import steps
+from numalign.analysis.whatif.cuts import is_device, steps
 from numalign.analysis.whatif.past import anew, held_by
 from numalign.analysis.whatif.settings import CPU_POLICY_OPTIONS, GATES, TOPOLOGY_POLICY_OPTIONS
 from numalign.analysis.whatif.situation import Situation
@@ -227,10 +227,10 @@ def _whole(change: WayOut, part: WayOut) -> Amount | None:
 
 
 def _short_as_a_whole(tried: Outcome) -> tuple[Shortage, ...]:
-    """Name the CPU or memory of which the node as a whole has too little, also where the kubelet looked no further."""
+    """Name what the node as a whole has too little of, but for devices, also where the kubelet looked no further."""
     view = tried.before.view
     failures = check(tried.pod, tried.before.pods, view).failures if view else ()
-    return tuple([one for one in failures if isinstance(one, Shortage) and one.resource in (CPU, MEMORY)])
+    return tuple([one for one in failures if isinstance(one, Shortage) and not is_device(one.resource)])
 
 
 def _staying(tries: Tries, change: WayOut, part: WayOut) -> tuple[Refusal, ...]:

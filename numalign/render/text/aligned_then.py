@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from numalign.analysis.whatif.settings import MEMORY_POLICY
 from numalign.model.resources import CPU
 from numalign.render.text.alignment import aligned_where, cause_text, nearby_texts, reason_of
 from numalign.render.text.amounts import listed
@@ -36,6 +37,8 @@ def aligned_then(change: WayOut, after: PodResult | None, told: ExplainedPod | N
         return _not_known(containers, () if told is None or change.machine or change.hardware else told.matrices)
     if verdicts == {"none"}:
         return "; it has nothing to align then"
+    if change.aligned and change.flags.get(MEMORY_POLICY) == "None":
+        return f"; its {_named(containers)} are aligned then"  # its memory may come from anywhere
     apart = [one for one in containers if one.aligned is False]
     if change.aligned is not False or not all(one.alignment.cpus_float for one in apart):
         return ALIGNED[change.aligned]
@@ -62,12 +65,17 @@ def _not_known(containers: Iterable[ContainerResult], tables: Iterable[Matrix]) 
     parts = (part for one in judged if one.verdict == "unknown" for part in one.unknown)
     names = list(dict.fromkeys(part.resource for part in parts if part.ids))
     reason = listed(list(_unknown(names, tables)))
-    places = (name for one in judged for name in one.places if name not in names)
-    known = ["CPUs" if name == CPU else name for name in dict.fromkeys(places)]
+    known = _named(containers, names)
     if not known or not names:
         return f"; aligned or not, nobody knows then{f', as {reason}' * bool(reason)}"
-    are = "are" if known != ["memory"] else "is"
-    return f"; {listed(known)} {are} aligned then, but {reason}"
+    are = "are" if known != "memory" else "is"
+    return f"; {known} {are} aligned then, but {reason}"
+
+
+def _named(containers: Iterable[ContainerResult], unknown: Sequence[str] = ()) -> str:
+    """Name what containers get on known nodes."""
+    places = (name for one in containers for name in one.alignment.places if name not in unknown)
+    return listed(["CPUs" if name == CPU else name for name in dict.fromkeys(places)])
 
 
 def _unknown(names: Sequence[str], tables: Iterable[Matrix]) -> Iterator[str]:

@@ -82,8 +82,8 @@ from tests.render.text.support import explained, recorded
             [
                 "besides: cpu: 5 asked, but full-pcpus-only gives out whole cores of 2 threads: ask for 4 or 6",
                 (
-                    "why not even 1: nvidia.com/gpu: 1 asked, the whole machine has 0 free (node 0: 0 of 0, node 1: 0 "
-                    "of 0, node 2: 0 of 1, node 3: 0 of 0)"
+                    "why not even 1: nvidia.com/gpu: 1 asked, the whole machine has 0 free then (node 0: 0 of 0, node "
+                    "1: 0 of 0, node 2: 0 of 1, node 3: 0 of 0)"
                 ),
                 (
                     "after the restart p1, refused so far, would be admitted if it is started before this pod, and "
@@ -496,6 +496,22 @@ from tests.render.text.support import explained, recorded
             2,
             ["why: p1 holds 4 intel.com/sriov (2 on node 0, 2 on node 1) and 6 cpu (4 on node 0, 2 on node 1)"],
             id="a pod to move holds what is asked for in part, too",
+        ),
+        pytest.param(
+            "e2e-d-01702",
+            7,
+            [
+                "why: hugepages-1Gi: 2Gi asked, 2Gi free in all then (node 0: 1Gi of 1Gi, node 1: 1Gi of 1Gi)",
+                "why: p0 asks for 2Gi hugepages-1Gi",
+                "without them all 2Gi hugepages-1Gi of the node are left",
+            ],
+            id="a pod to move that holds nothing says what it asks for",
+        ),
+        pytest.param(
+            "e2e-d-02885",
+            2,
+            ["2. set --memory-manager-policy None (now Static); its CPUs are aligned then, on node 0"],
+            id="memory that is kept on no node any more is not aligned",
         ),
         pytest.param(
             "e2e-d-01352",

@@ -36,7 +36,7 @@ def too_little(row: Row, table: Matrix, refusal: Refusal, *, brief: bool = False
         row: what there is too little of.
         table: the decision.
         refusal: what it is about.
-        brief: the rule about devices of no known node is told elsewhere.
+        brief: it is told in a change: the rule about devices of no known node stands elsewhere, the time with each.
     """
     say, asked = amounts_of(row, refusal.around), asked_text(row, refusal.around)
     loose = row.loose
@@ -57,9 +57,9 @@ def too_little(row: Row, table: Matrix, refusal: Refusal, *, brief: bool = False
         if loose is not None and loose.misplaced and refusal.stage == "hints":
             yield from _only_placed(row, loose, refusal.policy)
         return
-    each = each_node(row, table, refusal.around)
+    each, then = each_node(row, table, refusal.around), " then" * (brief and refusal.around.when == "then")
     if row.free >= row.requested:
-        yield f"{asked}, {say(row.free)} free in all ({each})"
+        yield f"{asked}, {say(row.free)} free in all{then} ({each})"
         yield from _cannot_be_used(row, refusal)
         return
     left = sum(one.amount for one in refusal.around.handed if one.resource == row.resource)
@@ -67,7 +67,7 @@ def too_little(row: Row, table: Matrix, refusal: Refusal, *, brief: bool = False
     if 0 < left < row.requested - row.free:
         free = f"{say(row.free + left)} for it"
         each = each_node(row._replace(cells=tuple(map(_with_left, row.cells))), table, refusal.around)
-    has = f"the whole machine has {free}{_by_the_pod(row, refusal, total)}"
+    has = f"the whole machine has {free}{then}{_by_the_pod(row, refusal, total)}"
     if total < row.requested:
         now = f", and has {free} {refusal.around.when}{_by_the_pod(row, refusal, total)}"
         now *= total not in (row.free, row.free + left)
