@@ -186,6 +186,6 @@ def _requests(told: ExplainedPod, refusal: Refusal) -> Iterator[str]:
         one = short.get(row.resource)
         if one is not None and one.capacity - one.used < row.free * NANO:
             yield (
-                f"{row.resource}: FREE is what no pod holds as its own; pods or containers that hold none of their "
-                f"own ask for some, too: with that, {taken_text(one)} are taken"
+                f"{row.resource}: other pods ask for {taken_text(one)} in all; "
+                "FREE leaves out only what they hold as their own"
             )

@@ -17,12 +17,14 @@ def meant(refusal: Refusal) -> str:
         return numbers
     chosen, lacking = refusal.around.chosen or 0, refusal.around.lacking
     several = chosen & (chosen - 1)
-    only = refusal.matrix is not None and len(refusal.matrix.nodes) == 1
+    nodes = refusal.matrix.nodes if refusal.matrix is not None else ()
     if chosen and lacking:
-        where = nodes_text(chosen) + ", chosen for it," * (not only)
+        more = chosen.bit_count() < len(nodes)
+        where = nodes_text(chosen) + ", chosen for it," * more
         there = f"{where} {'have' if several else 'has'} too little {listed(lacking)} free"
-        return f"that is: {there}{', and combining it with other nodes does not help' * (not only)}"
-    if "failed to get the default NUMA affinity" in refusal.message and not only:
+        them = "these" if several else "it"
+        return f"that is: {there}{f', and combining {them} with other nodes does not help' * more}"
+    if "failed to get the default NUMA affinity" in refusal.message and len(nodes) > 1:
         return "that is: no node has all the memory that it asks for free, nor have nodes that may be combined"
     if several and "violates NUMA node allocation" in refusal.message:
         return f"that is: {nodes_text(chosen)}, chosen for it, may not be combined, as memory of them is held already"
