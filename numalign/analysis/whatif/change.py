@@ -69,6 +69,8 @@ class WayOut(NamedTuple):
 
     cores: int = 1
     """CPUs are given out in multiples of so many."""
+    own_cpus: bool = True
+    """The pod may have CPUs of its own, if the CPU Manager gives any."""
 
     def ask(self, key: tuple[str, str]) -> int:
         """Give what a (container, resource) asks for after the change, in billionths; of `together` some stay."""

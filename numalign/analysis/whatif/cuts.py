@@ -13,7 +13,7 @@ from numalign.analysis.whatif.situation import ContainerAmounts, with_amounts
 from numalign.kubelet.admission import Session, admits
 from numalign.model.pod import Pod
 from numalign.model.quantity import MEBI, NANO, parse, value
-from numalign.model.resources import MEMORY, is_hugepages, is_memory, page_size
+from numalign.model.resources import CPU, MEMORY, is_hugepages, is_memory, page_size
 from numalign.values import NamedTuple
 
 LEAST_MEMORY = 16 * MEBI
@@ -27,6 +27,9 @@ DEVICE_WEIGHT = 2.0
 
 GROWTH_WEIGHT = 0.2
 """How much it is to ask for more, so that it can be handed out at all."""
+
+SHARE = NANO // 10
+"""In which steps a share of a CPU is asked for, in billionths."""
 
 CUT_STEPS = 64
 """In how many parts a resource is cut where several containers are cut in proportion."""
@@ -106,11 +109,18 @@ def cuts(session: Session, pod: Pod, *, thorough: bool = True) -> Iterator[Cut]:
         yield request.cut(request.wanted)
         return
     yield from _in_proportion(request)
-    for least in _floors(request):
+    pinned = session.node.cpu.static and pod.qos == "Guaranteed"
+    for least, with_shares in zip(_floors(request), (sizes, sizes if pinned else _in_shares(sizes)), strict=True):
         if request.admits(least):
+            request = request._replace(steps=with_shares)
             for kind in _kinds(thorough=thorough):
                 yield from _from_both_ends(request, least, kind)
             return
+
+
+def _in_shares(steps: Mapping[Key, int]) -> dict[Key, int]:
+    """Count CPUs in shares of one."""
+    return {key: SHARE if key[1] == CPU else step for key, step in steps.items()}
 
 
 def is_device(resource: str) -> bool:
@@ -148,7 +158,7 @@ def _floors(request: _Request) -> Iterator[dict[Key, int]]:
         least = {}
         for key, amount in request.wanted.items():
             if key[1] == "cpu":
-                least[key] = min(amount, NANO // 10 if share else request.steps[key])
+                least[key] = min(amount, SHARE if share else request.steps[key])
             elif key[1] == MEMORY:
                 least[key] = min(amount, LEAST_MEMORY * NANO)
             else:

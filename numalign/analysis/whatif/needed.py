@@ -12,7 +12,7 @@ from numalign.analysis.in_the_way import Amount
 from numalign.analysis.matrix import on_the_machine
 from numalign.analysis.refusal import Refusal, taken_apart
 from numalign.analysis.whatif.change import Part, WayOut
-from numalign.analysis.whatif.cuts import is_device, steps
+from numalign.analysis.whatif.cuts import SHARE, is_device, steps
 from numalign.analysis.whatif.past import anew, held_by
 from numalign.analysis.whatif.settings import CPU_POLICY_OPTIONS, GATES, TOPOLOGY_POLICY_OPTIONS
 from numalign.analysis.whatif.situation import Situation
@@ -156,7 +156,9 @@ def reasons(situation: Situation, outcome: Outcome, changes: Iterable[WayOut]) -
     for change in changes:
         tries = Tries(situation, outcome, {})
         session = tries.session(change) if change.flags else None
-        told = change._replace(or_else=_or_else(tries, change), cores=_cores(tries, change))
+        told = change._replace(
+            or_else=_or_else(tries, change), cores=_cores(tries, change), own_cpus=outcome.pod.qos == "Guaranteed"
+        )
         yield told._replace(
             parts=tuple([_reason(tries, told, part) for part in _parts(told)]),
             needs_newcomers=needs_newcomers(situation, outcome, change),
@@ -267,7 +269,8 @@ def _with_more(tries: Tries, change: WayOut, part: WayOut) -> WayOut | None:
         asked = part.asked[key]
         step = steps(session, {key: asked})[key]
         if nano % NANO and key[1] == CPU and not asked % NANO:
-            step -= nano  # from a share of a CPU to the first whole ones
+            # from a share of a CPU to the first whole ones, which are others; where nobody pins any they are not
+            step = step - nano if change.own_cpus and session.node.cpu.static else SHARE
         any_there = nano or on_the_machine(session.node, session.state, key[1])[1]
         if any_there and nano + step < asked:
             return change._replace(amounts={**change.amounts, key: nano + step})
@@ -276,7 +279,7 @@ def _with_more(tries: Tries, change: WayOut, part: WayOut) -> WayOut | None:
 
 def _parts(change: WayOut) -> list[WayOut]:
     """Take a change apart: the machine, each setting, each request, the pods."""
-    nothing = WayOut(change.kind, change.cost, change.aligned, cores=change.cores)
+    nothing = WayOut(change.kind, change.cost, change.aligned, cores=change.cores, own_cpus=change.own_cpus)
     found = []
     if change.machine or change.hardware:
         found.append(

@@ -6,12 +6,14 @@ from collections.abc import Iterator, Mapping
 
 from numalign.analysis.alignment import aligned
 from numalign.analysis.whatif.change import WayOut
-from numalign.analysis.whatif.cuts import Key, is_device, steps
+from numalign.analysis.whatif.cuts import SHARE, Key, is_device, steps
 from numalign.analysis.whatif.needed import given_back, without_needless
 from numalign.analysis.whatif.situation import Situation
 from numalign.analysis.whatif.tries import Tries
 from numalign.kubelet.admission import Outcome
 from numalign.model.pod import Pod
+from numalign.model.quantity import NANO
+from numalign.model.resources import CPU
 
 VERY_LITTLE = 4
 """Less than one part in so many of what is asked."""
@@ -29,10 +31,12 @@ def shared(situation: Situation, outcome: Outcome, change: WayOut) -> WayOut:
     if session is None:
         return change
     for asked in _cut_together(outcome.pod, change):
-        step, total = (
-            max(steps(session, asked).values()),
-            sum(change.amounts.get(key, nano) for key, nano in asked.items()),
-        )
+        total = sum(change.amounts.get(key, nano) for key, nano in asked.items())
+        step = max(steps(session, asked).values())
+        if any(key[1] == CPU and change.amounts.get(key, 0) % NANO for key in asked):
+            if session.node.cpu.static and outcome.pod.qos == "Guaranteed":
+                continue  # a split with a whole number of CPUs asks for CPUs of its own
+            step = SHARE
         splits = [_sparing_little(asked, total, step), *(_mostly_to(key, asked, total, step) for key in asked)]
         others = [_with_split(change, asked, split) for split in splits]
         found = [_as_good(tries, other) for other in others]

@@ -148,7 +148,7 @@ def _reason(indent: str, part: Part, sentences: Sequence[str], of: int = 1) -> I
     """Write why a part, or so many of them, are needed."""
     whose = {1: "", 2: "both"}.get(of, f"all {of}")
     head = f"why{f' {whose}' * (of > 1)}{_next_cores(part)}: "
-    if part.larger and (not all(part.change.amounts.values()) or _to_a_share(part)):
+    if part.larger and (not all(part.change.amounts.values()) or _to_whole_ones(part)):
         [(_, resource)] = part.change.amounts
         head = f"why not even {amount_text(resource, part.larger // NANO)}{f' of {whose}' * (of > 1)}: "
     elif part.larger:
@@ -157,10 +157,10 @@ def _reason(indent: str, part: Part, sentences: Sequence[str], of: int = 1) -> I
         yield Line(f"{indent}{'     ' if place else head}{text}")
 
 
-def _to_a_share(part: Part) -> bool:
-    """Tell whether a part asks for a share of a CPU instead of whole ones."""
-    amounts, asked = part.change.amounts, part.change.asked
-    return any(key[1] == CPU and nano % NANO and not asked[key] % NANO for key, nano in amounts.items())
+def _to_whole_ones(part: Part) -> bool:
+    """Tell whether a part asks for a share of a CPU, and more would be whole ones."""
+    shares = any(key[1] == CPU and nano % NANO for key, nano in part.change.amounts.items())
+    return shares and not part.larger % NANO and len(part.change.amounts) == 1 and part.change.own_cpus
 
 
 def _next_cores(part: Part) -> str:
@@ -169,6 +169,8 @@ def _next_cores(part: Part) -> str:
     if len(keys) != 1 or keys[0][1] != CPU or cores < 2:
         return ""
     nano, asked = part.change.amounts[keys[0]], part.change.asked[keys[0]]
+    if nano % NANO:
+        return ""
     if not part.larger and asked - nano != cores * NANO:
         return ""
     return f" (the next whole core makes {quantity_text(part.larger or asked)})"
@@ -226,9 +228,10 @@ def _requests(change: WayOut, containers: int, config: KubeletConfig) -> Iterato
         if not nano:
             left_out.append(f"{resource}{where}")
             continue
-        most = "at most " * (nano < asked and not (resource == CPU and change.cores > 1))
+        share = bool(resource == CPU and nano % NANO and not asked % NANO)
+        most = "at most " * (nano < asked and (share or not (resource == CPU and change.cores > 1)))
         named, own = f" {resource}", ""
-        if resource == CPU and nano % NANO and not asked % NANO:
+        if share and pinned and change.own_cpus:
             most, named, own = "less than 1 cpu, such as ", ",", " (no CPUs of its own then)"
         # 26214Mi (25.6Gi) is no change of 25.6Gi to look at
         say = as_asked_text if asked % NANO else partial(readable_text, down=True)

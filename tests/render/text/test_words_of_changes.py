@@ -764,6 +764,21 @@ from tests.render.text.support import explained, recorded
             ["why: p1 holds 15.9Gi memory on node 0 and asks for 2.5 cpu; without it all 5.8 cpu of the node are left"],
             id="CPUs are counted alike, and all of them are called all",
         ),
+        pytest.param(
+            "e2e-d-01907",
+            6,
+            [
+                (
+                    "- ask for at most 1 cpu in c0 and c1 together, for example 500m instead of 2 in c0 and 500m "
+                    "instead of 2 in c1"
+                ),
+                (
+                    "why no more: cpu: 1.1 asked (c0 0.6 + c1 0.5), 13 of the node's 14 taken by other pods, which "
+                    "leaves 1"
+                ),
+            ],
+            id="CPUs that nobody pins are shared out by tenths",
+        ),
     ],
 )
 def test_a_recorded_change_says(name: str, step: int, expected: list[str]) -> None:
