@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests import files
+
 HERE = "{here}"
 """Stands in arguments for the folder with the case's files."""
 
@@ -31,9 +33,7 @@ class Case(NamedTuple):
     def lay_out(self, folder: Path) -> None:
         """Make the files, links and pipes."""
         for name, content in self.files.items():
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
+            files.write(f"{folder}/{name}", content)
         for name, target in self.links.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from numalign.model.cpuset import format_set, ids, parse
+from tests import files
 
 RUNTIMES = ("containerd", "cri-o", "cri-o with crun", "cri-dockerd")
 DRIVERS = ("systemd", "cgroupfs")
@@ -70,9 +71,7 @@ class FakeRoot:
         self._groups = f"{base}/docker/{'a' * 64}/kubelet.slice" if layout.kind else base
 
     def write(self, path: str, text: str) -> None:
-        place = self.root / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(text)
+        files.write(f"{self.root}/{path}", text.encode())
 
     def _machine(self, nodes: Mapping[int, str]) -> None:
         cpu, node = "sys/devices/system/cpu", "sys/devices/system/node"
