@@ -51,9 +51,9 @@ Case = dict[str, Any]
 Decide = Callable[[Case], Any]
 
 
-def cases(path: Path, every: int = 1) -> Iterator[Case]:
-    """Yield the cases of a file of recorded decisions, plain or gzip; or every Nth of them."""
-    return map(json.loads, islice(_lines(path), 0, None, every))
+def cases(path: Path, every: int = 1, first: int = 0) -> Iterator[Case]:
+    """Yield the cases of a file of recorded decisions, plain or gzip; or every Nth of them, from the `first` on."""
+    return map(json.loads, islice(_lines(path), first, None, every))
 
 
 def find(name: str, *paths: Path) -> Case:

@@ -5,10 +5,7 @@ The fit check is on, as in `explain`, so that some pods are refused here that th
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from typing import Any, NamedTuple
 
 from numalign.analysis.culprits import decisions
@@ -25,7 +22,7 @@ from numalign.model.pod import Pod
 from numalign.render.text.refusal.why import why
 from numalign.sources.recorded import scenario
 from numalign.tasks.hardware import with_what_lacks
-from tests.conformance import find
+from tests.conformance import cases, find
 from tests.conftest import VECTORS
 from tests.refusals.applied import with_change
 
@@ -61,9 +58,7 @@ class Judged(NamedTuple):
 
 def scenarios(every: int = 1, first: int = 0) -> Iterator[dict[str, Any]]:
     for family in FAMILIES:
-        with gzip.open(VECTORS / f"{family}.jsonl.gz", "rt", encoding="utf-8") as lines:
-            for line in islice(lines, first, None, every):
-                yield json.loads(line)
+        yield from cases(VECTORS / f"{family}.jsonl.gz", every, first)
 
 
 def named(name: str) -> dict[str, Any]:
