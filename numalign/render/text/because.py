@@ -64,7 +64,7 @@ def because(
         sentences = [f"container {at}: {sentences[0]}", *sentences[1:]]
     if not part.larger or not all(change.amounts.values()):
         sentences = [_still_together(one, whole, found) for one in sentences]
-    shares = _counts_as_a_whole(part, after)
+    shares = _counts_as_a_whole(part, after) if whole.own_cpus else ()
     return [*holding, *_elsewhere(part, found, after), *sentences, *_nothing_left(part, found), *shares]
 
 
@@ -92,10 +92,11 @@ def _still_together(sentence: str, whole: WayOut, found: Refusal) -> str:
 def _counts_as_a_whole(part: Part, after: PodResult | None) -> Iterator[str]:
     """Say why a share of a CPU fits where whole ones do not."""
     if part.whole is not None and after is not None and after.qos == "Guaranteed":
-        asked = of_thousandths(part.whole.requested * MILLI_OF_CPU // NANO)
+        one = part.whole
+        asked, left = (of_thousandths(nano * MILLI_OF_CPU // NANO) for nano in (one.requested, one.capacity - one.used))
         yield (
-            "less than a whole CPU counts only against the node as a whole, not against the free CPUs: "
-            f"{asked} asked, {taken_text(part.whole)} taken by other pods"
+            "a share counts only against the node as a whole, not against the CPUs that are free: "
+            f"{taken_text(one)} taken by other pods, which leaves {left} for this pod, {asked} asked"
         )
 
 

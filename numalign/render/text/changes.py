@@ -232,7 +232,7 @@ def _requests(change: WayOut, containers: int, config: KubeletConfig) -> Iterato
         most = "at most " * (nano < asked and (share or not (resource == CPU and change.cores > 1)))
         named, own = f" {resource}", ""
         if share and pinned and change.own_cpus:
-            most, named, own = "less than 1 cpu, such as ", ",", " (no CPUs of its own then)"
+            most, named, own = "a share of a cpu, such as ", ",", " (no CPUs of its own then)"
         # 26214Mi (25.6Gi) is no change of 25.6Gi to look at
         say = as_asked_text if asked % NANO else partial(readable_text, down=True)
         other = [f"{say(resource, one)} or " for (name, _), one in change.or_else.items() if name in names]

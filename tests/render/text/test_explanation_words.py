@@ -254,14 +254,14 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             "lifecycle-d-00030",
             0,
             [
-                "- ask for less than 1 cpu, such as 100m, instead of 6 in container c0 (no CPUs of its own then)",
+                "- ask for a share of a cpu, such as 100m, instead of 6 in container c0 (no CPUs of its own then)",
                 (
                     "why not even 2: cpu: the pod's containers together ask for 6 "
                     "(c0 2 + c1 2 + c2 2), and the machine never has more than 5"
                 ),
                 (
-                    "less than a whole CPU counts only against the node as a whole, not against the free CPUs: 4.1 "
-                    "asked, 0 of 5.8 taken by other pods"
+                    "a share counts only against the node as a whole, not against the CPUs that are free: 0 of 5.8 "
+                    "taken by other pods, which leaves 5.8 for this pod, 4.1 asked"
                 ),
             ],
             id="a share of a CPU is no smaller number of CPUs",
