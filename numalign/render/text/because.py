@@ -115,7 +115,7 @@ def _without_hint(sentence: str, head: Sequence[str]) -> str:
     """Leave out how to add what a machine has none of, where the refusal tells it of the same."""
     start = sentence.partition(": ")[0]
     hinted = any(bare(one).startswith(f"{start}: ") and HINT in one for one in head)
-    return re.sub(rf"{re.escape(HINT)}[^)]*\)", "", sentence) if hinted else sentence
+    return sentence.partition(HINT)[0] if hinted else sentence
 
 
 def _without_rule(sentence: str, head: Sequence[str]) -> str:

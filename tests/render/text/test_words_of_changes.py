@@ -170,8 +170,8 @@ from tests.render.text.support import explained, recorded
             2,
             [
                 (
-                    "hugepages-2Mi: 2Mi asked, and this machine has none to give on any node "
-                    "(to have them, boot it with hugepagesz=2M and hugepages=2 at least)"
+                    "hugepages-2Mi: 2Mi asked, and this machine has none to give on any node; to have them, boot it "
+                    "with hugepagesz=2M and hugepages=2 at least"
                 )
             ],
             id="pages to boot with are those of the whole pod",
@@ -288,8 +288,8 @@ from tests.render.text.support import explained, recorded
             0,
             [
                 (
-                    "hugepages-2Mi: 4Mi asked (c0 2Mi + c1 2Mi), and the node has none (to have them, boot it with "
-                    "hugepagesz=2M and hugepages=2 at least)"
+                    "hugepages-2Mi: 4Mi asked (c0 2Mi + c1 2Mi), and the node has none; to have them, boot it with "
+                    "hugepagesz=2M and hugepages=2 at least"
                 ),
                 "why: hugepages-2Mi: 2Mi asked, and the node has none",
             ],

@@ -109,7 +109,7 @@ def _by_the_pod(row: Row, refusal: Refusal, total: int) -> str:
     return held and f"{held}{others}"
 
 
-HINT = " (to have them, "
+HINT = "; to have them, "
 """How it begins to be told how a node gets huge pages."""
 
 
@@ -122,7 +122,7 @@ def how_to_add(resource: str, amount: int) -> str:
     if is_hugepages(resource):
         size = page_size(resource)
         pages = -(-amount // value(parse(size)))
-        return f"{HINT}boot it with hugepagesz={size.removesuffix('i')} and hugepages={pages} at least)"
+        return f"{HINT}boot it with hugepagesz={size.removesuffix('i')} and hugepages={pages} at least"
     return "" if resource in NATIVE else " (a device plugin has to offer healthy ones)"
 
 
