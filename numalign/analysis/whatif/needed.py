@@ -217,15 +217,16 @@ def _reason(tries: Tries, change: WayOut, part: WayOut) -> Part:
 
 
 def _whole(change: WayOut, part: WayOut) -> Amount | None:
-    """Count the CPUs of the node as a whole, where a part asks for a share of one instead of CPUs."""
+    """Count the CPUs of the node as a whole, where a part asks for a share of one instead of CPUs of its own."""
     tried = change.tried
-    share = any(
-        name == CPU and nano % NANO and not part.asked[_, name] % NANO for (_, name), nano in part.amounts.items()
-    )
-    if not share or tried is None or tried.before.view is None or CPU not in tried.before.view.allocatable:
+    view = tried.before.view if tried is not None else None
+    if tried is None or view is None or CPU not in view.allocatable or not tried.before.node.cpu.static:
+        return None
+    cut = [(nano, part.asked[key]) for key, nano in part.amounts.items() if key[1] == CPU]
+    if not any(nano % NANO and not asked % NANO for nano, asked in cut):
         return None
     used = sum(of_node(pod).get(CPU, 0) for pod in tried.before.pods)
-    return Amount(CPU, of_node(tried.pod).get(CPU, 0), used, tried.before.view.allocatable[CPU].nano)
+    return Amount(CPU, of_node(tried.pod).get(CPU, 0), used, view.allocatable[CPU].nano)
 
 
 def _short_as_a_whole(tried: Outcome) -> tuple[Shortage, ...]:
