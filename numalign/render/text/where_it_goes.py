@@ -54,7 +54,8 @@ def _there(row: Row, cell: Cell, numa: int, found: Refusal) -> str:
     there = _has(cell)
     say = beside(row, found.around, there)
     by = f", left by {_leavers(row.resource, found)}" if cell.handed > cell.free else ""
-    return f"{asked_text(row, found.around, say)}, and node {numa}, where it goes, has {say(there)}{by}"
+    has = say(there) if there else "none free"
+    return f"{asked_text(row, found.around, say)}, and node {numa}, where it goes, has {has}{by}"
 
 
 def _others(row: Row, place: int, table: Matrix, found: Refusal) -> list[str] | None:
