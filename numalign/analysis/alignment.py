@@ -47,6 +47,8 @@ class Alignment(NamedTuple):
     """The mask of all nodes it touches; a device on a node without CPUs counts as on the nearest one with CPUs."""
     least: int
     """How few nodes would do on an empty machine; 0: nothing has a place."""
+    widest: tuple[str, ...] = ()
+    """The resources that need so many."""
     least_with_reserved: bool = False
     """So few nodes have its CPUs only with the reserved ones, which the kubelet counts there."""
     cpus_float: bool = False
@@ -85,7 +87,8 @@ class Alignment(NamedTuple):
 def alignment(node: Node, held: Holding, asked: ContainerDemand) -> Alignment:
     """Judge one container of an admitted pod by what it holds and what it asked for."""
     placed = Placed(node, held, dict(asked.memory or ()), _functions(node, held) if held.devices else None)
-    found = Alignment("none", placed.places, placed.nodes, placed.least, missing=held.missing, unknown=placed.unknown)
+    found = Alignment("none", placed.places, placed.nodes, placed.least, tuple(placed.widest))
+    found = found._replace(missing=held.missing, unknown=placed.unknown)
     found = found._replace(between=placed.between) if placed.between else found
     found = found._replace(nearby=placed.nearby) if placed.nearby else found
     found = found._replace(least_with_reserved=_with_reserved(node, held.cpus or 0, placed.least))

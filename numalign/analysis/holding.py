@@ -121,6 +121,7 @@ class Placed:
         self.between: dict[str, int] = {}
         self.nodes = 0
         self.least = 0
+        self.widest: list[str] = []
         self.nearby: tuple[Nearby, ...] = ()
         self._remote: list[Part] = []
         self._unknown: list[Part] = []
@@ -147,7 +148,14 @@ class Placed:
     def _take(self, resource: str, places: int, nodes: int, width: int) -> None:
         self.places[resource] = self.places.get(resource, 0) | places
         self.nodes |= nodes
-        self.least = max(self.least, width)
+        self._need(resource, width)
+
+    def _need(self, resource: str, width: int) -> None:
+        """Note how few nodes would do for one resource; the widest ones are those that need most."""
+        if width > self.least:
+            self.least, self.widest = width, [resource]
+        elif width == self.least and width:
+            self.widest.append(resource)
 
     def _place_cpus(self, cpus: int) -> int:
         """Place the CPUs; returns their nodes, 0 where there are none or nobody can know."""
@@ -181,7 +189,7 @@ class Placed:
                 (nearby if near & self._cpus else remote).setdefault(there, []).append(device_id)
         self._place_wide(name, wide)
         if len(unknown) < len(own):
-            self.least = max(self.least, self._device_width(resource, members.bit_count()))
+            self._need(name, self._device_width(resource, members.bit_count()))
         self._remote += [Part(name, nodes, tuple(found)) for nodes, found in remote.items()]
         self.nearby += tuple(self._near_by(name, nodes, tuple(found)) for nodes, found in nearby.items())
         if unknown:

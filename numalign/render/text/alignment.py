@@ -206,15 +206,20 @@ def _placed(judged: Alignment, resources: Iterable[str], rest: Mapping[int, Sequ
 
 
 def aligned_where(judged: Alignment) -> str:
-    """Say on which nodes a container lies: `nodes 0-1 (nvidia.com/gpu on node 1 alone)`."""
+    """Say on which nodes a container lies: `nodes 0-1 (its CPUs need 2 nodes; nvidia.com/gpu on node 1)`."""
+    count = judged.nodes.bit_count()
+    if not 1 < count <= judged.least:
+        return nodes_text(judged.nodes)
     fewer: dict[int, list[str]] = {}
     for resource, nodes in judged.places.items():
         if nodes != judged.nodes and not nodes & ~judged.nodes:
-            fewer.setdefault(nodes, []).append(resource)
-    least = 1 < judged.nodes.bit_count() <= judged.least
-    some = ["no fewer will do"] * least
-    some += [f"{listed(names)} on {nodes_text(nodes)}{' alone' * _one(nodes)}" for nodes, names in fewer.items()]
-    return nodes_text(judged.nodes) + (f" ({', '.join(some)})" if some else "")
+            fewer.setdefault(nodes, []).append("CPUs" if resource == CPU else resource)
+    widest = ["CPUs" if name == CPU else name for name in judged.widest]
+    need = "needs" if len(widest) == 1 and CPU not in judged.widest else "need"
+    there = "".join(f"; {listed(names)} on {nodes_text(nodes)}" for nodes, names in fewer.items())
+    all_of_it = set(judged.places) <= set(judged.widest)
+    why = "no fewer will do" if all_of_it else f"its {listed(widest)} {need} {count} nodes"
+    return f"{nodes_text(judged.nodes)} ({why}{there})"
 
 
 def _one(nodes: int) -> bool:

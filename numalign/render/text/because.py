@@ -205,11 +205,13 @@ def next_in_the_way(told: ExplainedPod) -> Iterator[str]:
         return
     # What one change leaves alone is in the way only as long as something else stays as it is.
     sure = [key for key in others if all(key in one.amounts for one in cutting)]
+    if not sure:
+        return
     named = [key[1] for key in change.amounts if key not in others and key[1] not in besides]
     first = listed(list(dict.fromkeys(named or refusal.resources)))
     where = f" in container {refusal.at}" if _at_one(told) else ""
-    then = f"{_asked_of(sure, change, told)} would be in the way then" if sure else "the changes below say what else"
-    yield f"to change {first}{where} alone is not enough: {then}"
+    then = _asked_of(sure, change, told)
+    yield f"to change {first}{where} alone is not enough: {then} would be in the way then"
 
 
 def _at_one(told: ExplainedPod) -> bool:

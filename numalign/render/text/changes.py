@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -33,6 +34,12 @@ if TYPE_CHECKING:
 
 MANY_PARTS = 5
 """Where no fewer changes will do, a machine suits a pod badly."""
+
+FREE = re.compile(r"\bfree\b|taken by other pods|, where it goes, has ")
+"""What is told of the state of the node."""
+
+MANY_PODS = 4
+"""So many pods that are moved are not named once more."""
 
 MAX_PODS_NAMED = 12
 """How many pods to move are named."""
@@ -97,7 +104,9 @@ def _first(here: Sequence[WayOut]) -> str:
 
 
 def _steps(change: WayOut, after: PodResult | None, config: KubeletConfig, told: ExplainedPod) -> list[Step]:
-    return grouped(change, [(part, because(part, told.refusal, after, config, whole=change)) for part in change.parts])
+    """Put the parts of a change together; pods to move first, as what may be asked then is told without them."""
+    parts = sorted(change.parts, key=lambda part: not part.change.pods)
+    return grouped(change, [(part, because(part, told.refusal, after, config, whole=change)) for part in parts])
 
 
 def _badly_suited(told: ExplainedPod, counts: Sequence[int]) -> Iterator[Line]:
@@ -135,7 +144,7 @@ def _change(
     for step in steps:
         if count > 1:
             yield from (Line(f"     - {what_text(each, config, many)}") for each in step.changes)
-        yield from _reason("     " + "  " * (count > 1), step.part, step.sentences, of=len(step.changes))
+        yield from _reason("     " + "  " * (count > 1), step, change)
     for text in admitted_anew(change, told):
         yield Line(f"     {text}")
     for text in unaligned(change, after, told.untied):
@@ -144,8 +153,9 @@ def _change(
         yield Line(f"     {text}")
 
 
-def _reason(indent: str, part: Part, sentences: Sequence[str], of: int = 1) -> Iterator[Line]:
-    """Write why a part, or so many of them, are needed."""
+def _reason(indent: str, step: Step, whole: WayOut) -> Iterator[Line]:
+    """Write why a part, or so many of them, are needed; what is free is told as it is without pods that are moved."""
+    part, sentences, of = step.part, step.sentences, len(step.changes)
     whose = {1: "", 2: "both"}.get(of, f"all {of}")
     head = f"why{f' {whose}' * (of > 1)}{_next_cores(part)}: "
     if part.larger and (not all(part.change.amounts.values()) or _to_whole_ones(part)):
@@ -153,8 +163,12 @@ def _reason(indent: str, part: Part, sentences: Sequence[str], of: int = 1) -> I
         head = f"why not even {amount_text(resource, part.larger // NANO)}{f' of {whose}' * (of > 1)}: "
     elif part.larger:
         head = f"why no more{f' of {whose}' * (of > 1)}{_next_cores(part)}: "
+    if whole.pods and not part.change.pods and any(FREE.search(one) for one in sentences):
+        names = listed([pod.name for pod in whole.pods]) if len(whole.pods) < MANY_PODS else "these pods"
+        head = f"{head.removesuffix(': ')}, once {names} {'is' if len(whole.pods) == 1 else 'are'} gone: "
+    below = " below" * (len(whole.parts) > 1 and bool(part.change.pods))  # pods to move come first
     for place, text in enumerate(sentences):
-        yield Line(f"{indent}{'     ' if place else head}{text}")
+        yield Line(f"{indent}{'     ' if place else head}{text.replace(' as reduced', f' as reduced{below}')}")
 
 
 def _to_whole_ones(part: Part) -> bool:

@@ -40,6 +40,10 @@ VERDICTS = {
 }
 
 
+NEVER_ANOTHER = "never admitted with these settings: an empty machine refuses it at container"
+"""Said instead where another container than the one refused now is in the way on an empty machine."""
+
+
 def explain_document(result: ExplainResult, origin: str, advice: Sequence[Advice]) -> Document:
     """Tell all pods, under the header that names machine and settings."""
     head = header(result.setup, origin, result.reserved_cpus)
@@ -114,6 +118,9 @@ def explanation(
 def _verdict(told: ExplainedPod, refusal: Refusal) -> str:
     """Say what becomes of a pod, and whether an empty machine would do better."""
     if refusal.crash is None:
+        other = refusal.empty.at if refusal.empty is not None else None
+        if other not in (None, refusal.at) and refusal.at is not None and told.containers > 1:
+            return f"refused{_where(told)} as the node is now; {NEVER_ANOTHER} {other}"
         return f"refused{_where(told)}{VERDICTS[refusal.never]}"
     what = "crashes the kubelet" if refusal.stage == "panic" else "hangs the kubelet"
     empty = refusal.empty

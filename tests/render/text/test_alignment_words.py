@@ -157,7 +157,7 @@ THIRD = FIGURE._replace(
             [
                 (
                     "2. set --topology-manager-policy best-effort (now single-numa-node); it is aligned then, on nodes "
-                    "0-1 (no fewer will do)"
+                    "0-1 (its CPUs need 2 nodes)"
                 )
             ],
             id="what is aligned on several nodes takes as many",

@@ -284,10 +284,39 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             id="the sum of a whole pod may be that of an init container and the sidecars before it",
         ),
         pytest.param(
-            "e2e-d-02281",
-            5,
-            ["to change hugepages-2Mi alone is not enough: the changes below say what else"],
-            id="only what every change takes is in the way next",
+            "e2e-d-00962",
+            1,
+            [
+                (
+                    "p1: refused at container c0 as the node is now; never admitted with these settings: an empty "
+                    "machine refuses it at container c1"
+                )
+            ],
+            id="a container that no machine admits is told apart from the one refused now",
+        ),
+        pytest.param(
+            "lifecycle-d-00327",
+            14,
+            [
+                (
+                    "example.com/notopo: 4 asked (c0 1 + c1 3), the whole machine never has more than 3 (the plugin "
+                    "names no NUMA node for them)"
+                ),
+                "as the node is now: cpu: 4 asked (c0 2 + c1 2), the whole machine has 2 free (node 0: 2 of 7)",
+            ],
+            id="what refuses it at any time comes before what does today",
+        ),
+        pytest.param(
+            "e2e-d-00068",
+            2,
+            [
+                "hugepages-1Gi: 2Gi asked, and the node has 1Gi",
+                (
+                    "as the node is now: memory: 32Gi asked, 32Gi of the node's 62.8Gi taken by other pods, which "
+                    "leaves 30.8Gi"
+                ),
+            ],
+            id="the same of the node as a whole",
         ),
         pytest.param(
             "e2e-d-00151",
@@ -357,7 +386,7 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             "e2e-d-00741",
             8,
             [
-                "why no more (the next whole core makes 8): with 8 cpu node 3 would be chosen",
+                "why no more (the next whole core makes 8), once p4 and p5 are gone: with 8 cpu node 3 would be chosen",
                 "hugepages-2Mi: container i0 asks for 128Mi, and node 3, chosen for it, has 0 free",
                 "so nodes are looked for again, with node 3 among them",
                 (
@@ -382,13 +411,23 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
         pytest.param(
             "e2e-d-02759",
             6,
-            ["its 5 is the rest of the 7 amd.com/gpu that container c0 asks for: init containers give 2 first"],
+            [
+                (
+                    "Requested: 5 is what is still missing of the 7 amd.com/gpu that container c0 asks for: init "
+                    "containers give 2 first"
+                )
+            ],
             id="numbers of the kubelet's message: what init containers leave is had before",
         ),
         pytest.param(
             "e2e-d-01909",
             0,
-            [("its 30 is the rest of the 34 cpu that container c1 asks for: node 0, chosen for it, gives 4 first")],
+            [
+                (
+                    "requested=30 is what is still missing of the 34 cpu that container c1 asks for: node 0, chosen "
+                    "for it, gives 4 first"
+                )
+            ],
             id="numbers of the kubelet's message: CPUs of the chosen nodes are had before",
         ),
         pytest.param(
@@ -427,7 +466,7 @@ def test_what_the_machine_never_has_is_not_told_again_of_an_empty_one() -> None:
         pytest.param(
             "e2e-d-00203",
             0,
-            "it is aligned then, on nodes 0-1 (no fewer will do, nvidia.com/gpu on node 1 alone)",
+            "it is aligned then, on nodes 0-1 (its CPUs need 2 nodes; nvidia.com/gpu on node 1)",
             id="what is aligned and needs fewer nodes is said to lie on fewer",
         ),
         pytest.param(

@@ -391,8 +391,8 @@ from tests.render.text.support import explained, recorded
             11,
             [
                 (
-                    "why no more: cpu: 2 asked; full-pcpus-only counts only what is free: 1 cpu; the 1 that i0 "
-                    "leaves it does not count (cores have 1 thread here, so any number is whole)"
+                    "why no more, once p0 is gone: cpu: 2 asked; full-pcpus-only counts only what is free: 1 cpu; "
+                    "the 1 that i0 leaves it does not count (cores have 1 thread here, so any number is whole)"
                 ),
             ],
             id="what init containers leave does not count as whole cores, also where cores have one thread",
@@ -501,9 +501,12 @@ from tests.render.text.support import explained, recorded
             "e2e-d-01702",
             7,
             [
-                "why: hugepages-1Gi: 2Gi asked, 2Gi free in all then (node 0: 1Gi of 1Gi, node 1: 1Gi of 1Gi)",
                 "why: p0 asks for 2Gi hugepages-1Gi",
                 "without them all 2Gi hugepages-1Gi of the node are left",
+                (
+                    "why, once p0 and p4 are gone: hugepages-1Gi: 2Gi asked, 2Gi free in all then (node 0: 1Gi of 1Gi, "
+                    "node 1: 1Gi of 1Gi)"
+                ),
             ],
             id="a pod to move that holds nothing says what it asks for",
         ),
@@ -548,9 +551,25 @@ from tests.render.text.support import explained, recorded
             7,
             [
                 "why: p1 holds 2 nvidia.com/gpu on node 0 and asks for 4 cpu",
-                ("nvidia.com/gpu: 1 asked as reduced, 0 of 2 free on known nodes; policy restricted counts no others"),
+                (
+                    "nvidia.com/gpu: 1 asked as reduced below, 0 of 2 free on known nodes; policy restricted counts no "
+                    "others"
+                ),
             ],
             id="the rule about devices of no known node is short where it is told again",
+        ),
+        pytest.param(
+            "e2e-d-01483",
+            9,
+            [
+                "- move 2 pods away: p3, p7 (no fewer will do)",
+                "- ask for at most 1487Mi memory instead of 2816Mi in container c0",
+                (
+                    "why no more, once p3 and p7 are gone: memory: 3536Mi asked (c0 1488Mi + c1 2048Mi), 3549Mi free "
+                    "in all then (node 0: 14Mi of 3072Mi, node 1: 3535Mi of 3535Mi)"
+                ),
+            ],
+            id="pods to move come first, and what is free without them says so",
         ),
         pytest.param(
             "e2e-d-02923",
@@ -607,8 +626,8 @@ from tests.render.text.support import explained, recorded
                     "1. ask for at most 5 example.com/notopo instead of 7; its CPUs are shared in any case, so it is "
                     "NOT aligned"
                 ),
-                "- ask for at most 6 example.com/notopo instead of 7",
                 "- move 1 pod away: p0",
+                "- ask for at most 6 example.com/notopo instead of 7",
             ],
             id="with pods moved more may be kept of the only request that is cut",
         ),

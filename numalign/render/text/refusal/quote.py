@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from numalign.model.resources import CPU
 from numalign.render.text.amounts import listed, nodes_text
 
 if TYPE_CHECKING:
@@ -42,5 +43,6 @@ def numbers_text(refusal: Refusal) -> str:
     whose = f"the socket{'s' * (found.sockets > 1)} of " * bool(found.sockets)
     first = f"{whose}{nodes_text(found.nodes)}, chosen for it," if found.nodes else "init containers"
     gave = "gives" if found.sockets == 1 or (found.nodes and not found.sockets and not several) else "give"
-    asked = f"{found.requested} {found.resource} that container {found.container} asks for"
-    return f"its {found.left} is the rest of the {asked}: {first} {gave} {found.requested - found.left} first"
+    asked = f"what is still missing of the {found.requested} {found.resource} that container {found.container} asks for"
+    word = "requested=" if found.resource == CPU else "Requested: "
+    return f"{word}{found.left} is {asked}: {first} {gave} {found.requested - found.left} first"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from numalign.kubelet.cpu.allocate import SMT_ALIGNMENT_ERROR
@@ -31,6 +31,12 @@ WHEN = rf"(?:once that is corrected|besides|(?:besides, )?{NOW}|{EMPTY})(?:, con
 """How sentences begin that do not hold of the refusal as such."""
 
 
+_TODAY = re.compile(r"taken by other pods|, the whole machine has [^,()]* free\b")
+"""What is told of today's state, where it does not say that it is `_EVER` so."""
+
+_EVER = re.compile(r" never (?:has|have|get) more than |, and the node has ")
+
+
 def why(refusal: Refusal, besides: Iterable[Refusal] = ()) -> Iterator[str]:
     """Say why, a sentence a line; last what else refuses the pod, whatever is done about that.
 
@@ -44,9 +50,20 @@ def why(refusal: Refusal, besides: Iterable[Refusal] = ()) -> Iterator[str]:
     if any(SAME not in one for one in empty) and not refusal.lasting:
         yield from (*empty, *(f"{NOW}: {text}" for text in now), *corrected)
     else:
-        yield from (*now, *corrected, *empty)
+        yield from (*(_lasting_first(now) if refusal.never else now), *corrected, *empty)
     for one in besides:
         yield from _told_of(one, f"besides, {NOW}" if refusal.never and not one.lasting else "besides", refusal, said)
+
+
+def _lasting_first(sentences: Sequence[str]) -> Iterator[str]:
+    """Tell first what holds on an empty machine, too, and of the rest that it is of today; each of one resource."""
+    today = [one for one in sentences if _TODAY.search(one) and not _EVER.search(one)]
+    names = {one.partition(": ")[0] for one in sentences}
+    if len(names) < len(sentences) or not 0 < len(today) < len(sentences):
+        yield from sentences
+        return
+    yield from (one for one in sentences if one not in today)
+    yield from (f"{NOW}: {one}" for one in today)
 
 
 def _told_of(other: Refusal | None, when: str, refusal: Refusal, said: list[str]) -> Iterator[str]:
