@@ -9,6 +9,7 @@ from numalign.analysis.in_the_way import Amount
 from numalign.analysis.refusal import Refusal
 from numalign.analysis.whatif.cuts import is_device
 from numalign.analysis.whatif.past import Anew, Held
+from numalign.errors import Notice
 from numalign.kubelet.admission import Outcome
 from numalign.kubelet.fit.check import Shortage
 from numalign.model.pod import Pod
@@ -75,6 +76,11 @@ class WayOut(NamedTuple):
     def ask(self, key: tuple[str, str]) -> int:
         """Give what a (container, resource) asks for after the change, in billionths; of `together` some stay."""
         return self.amounts.get(key, self.asked[key])
+
+    @property
+    def warnings(self) -> tuple[Notice, ...]:
+        """List what is to be known of the admission it was tried by, but for what the machine does not say."""
+        return tuple([one for one in self.tried.notices if one.code != "fit"]) if self.tried is not None else ()
 
     @property
     def keeps_devices(self) -> bool:

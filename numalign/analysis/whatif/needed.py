@@ -16,7 +16,7 @@ from numalign.analysis.whatif.cuts import SHARE, is_device, steps
 from numalign.analysis.whatif.past import anew, held_by
 from numalign.analysis.whatif.settings import CPU_POLICY_OPTIONS, GATES, TOPOLOGY_POLICY_OPTIONS
 from numalign.analysis.whatif.situation import Situation
-from numalign.analysis.whatif.tries import Tries, gone, needs_newcomers
+from numalign.analysis.whatif.tries import Tries, gone, needs_newcomers, sound
 from numalign.kubelet.admission import Outcome
 from numalign.kubelet.demand import of_node
 from numalign.kubelet.fit.check import Shortage, check
@@ -79,7 +79,7 @@ def _as_good(tries: Tries, change: WayOut, key: tuple[str, str], nano: int) -> W
     """Try another amount in a change; None: the pod is refused with it, or not aligned where it was."""
     more = change._replace(amounts={**change.amounts, key: nano})
     tried = tries.admitted(more)
-    if tried is None or (change.aligned and not aligned(tried)):
+    if tried is None or not sound(tried) or (change.aligned and not aligned(tried)):
         return None
     return more._replace(tried=tried, aligned=aligned(tried))
 

@@ -8,6 +8,7 @@ from numalign.analysis.whatif.settings import apply
 from numalign.analysis.whatif.situation import Situation, with_amounts
 from numalign.errors import CrashError, StartError
 from numalign.kubelet.admission import Outcome, Session, admit, admits, forecast
+from numalign.kubelet.cpu.allocate import NOT_FREE, TOO_FEW
 from numalign.model.pod import Pod
 from numalign.values import NamedTuple
 
@@ -19,6 +20,11 @@ def needs_newcomers(situation: Situation, outcome: Outcome, change: WayOut) -> b
     new = {pod.uid for pod in change.tried.before.pods} - {pod.uid for pod in outcome.before.pods}
     past = tuple([event for event in situation.past if event.pod.uid not in new])
     return bool(new) and Tries(situation._replace(past=past, replays=None), outcome, {}).admitted(change) is None
+
+
+def sound(outcome: Outcome | None) -> bool:
+    """Tell whether the kubelet hands out as many CPUs as are asked, and none twice: on some machines it does not."""
+    return outcome is None or not any(one.code in (TOO_FEW, NOT_FREE) for one in outcome.notices)
 
 
 def gone(change: WayOut) -> tuple[Pod, ...]:

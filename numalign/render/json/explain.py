@@ -243,6 +243,7 @@ def _change(config: KubeletConfig, told: ExplainedPod, change: WayOut, after: Po
         "deleteStateFiles": stale_files(change, config),
         "machine": change.machine or None,
         "hardware": [f"--{flag} {text}" for flag, text in change.hardware],
+        "warnings": warnings(change.warnings),
         "command": command,
     }
 

@@ -151,6 +151,8 @@ def _change(
         yield Line(f"     {text}", "warn")
     for text in (*aligned_too(change, after), *beside_the_cpus(change, after)):
         yield Line(f"     {text}")
+    for notice in change.warnings:
+        yield Line(f"     warning: {notice.message}", "warn")
 
 
 def _reason(indent: str, step: Step, whole: WayOut) -> Iterator[Line]:

@@ -517,6 +517,12 @@ from tests.render.text.support import explained, recorded
             id="memory that is kept on no node any more is not aligned",
         ),
         pytest.param(
+            "e2e-d-02965",
+            7,
+            ["This admits it (tried):", "1. move 1 pod away: p2; it is aligned then, on node 1"],
+            id="what gets CPUs that another pod holds is not told where anything else does",
+        ),
+        pytest.param(
             "e2e-d-01352",
             8,
             ["1. move 1 pod away: p1; it is NOT aligned then"],
