@@ -13,10 +13,10 @@ from numalign.analysis.matrix import on_the_machine
 from numalign.analysis.refusal import Refusal, taken_apart
 from numalign.analysis.whatif.change import Part, WayOut
 from numalign.analysis.whatif.cuts import SHARE, is_device, steps
-from numalign.analysis.whatif.past import anew, held_by
+from numalign.analysis.whatif.past import anew, held_by, with_others_first
 from numalign.analysis.whatif.settings import CPU_POLICY_OPTIONS, GATES, TOPOLOGY_POLICY_OPTIONS
 from numalign.analysis.whatif.situation import Situation
-from numalign.analysis.whatif.tries import Tries, gone, needs_newcomers, sound
+from numalign.analysis.whatif.tries import Tries, gone, needs_newcomers, sound, without_newcomers
 from numalign.kubelet.admission import Outcome
 from numalign.kubelet.demand import of_node
 from numalign.kubelet.fit.check import Shortage, check
@@ -159,10 +159,13 @@ def reasons(situation: Situation, outcome: Outcome, changes: Iterable[WayOut]) -
         told = change._replace(
             or_else=_or_else(tries, change), cores=_cores(tries, change), own_cpus=outcome.pod.qos == "Guaranteed"
         )
+        leaning = needs_newcomers(situation, outcome, change)
+        fare = anew(outcome.before, session, change.pods, change.kept_out) if session else None
+        alone = without_newcomers(situation, outcome, change) if leaning else None
+        if fare is not None and alone is not None:
+            fare = with_others_first(fare, outcome.before, alone)
         yield told._replace(
-            parts=tuple([_reason(tries, told, part) for part in _parts(told)]),
-            needs_newcomers=needs_newcomers(situation, outcome, change),
-            anew=anew(outcome.before, session, change.pods, change.kept_out) if session else None,
+            parts=tuple([_reason(tries, told, part) for part in _parts(told)]), needs_newcomers=leaning, anew=fare
         )
 
 

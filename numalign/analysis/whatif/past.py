@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from functools import reduce
 from operator import or_
 
+from numalign.analysis.refusal import Refusal, taken_apart
 from numalign.analysis.whatif.moving import without
-from numalign.kubelet.admission import Session
+from numalign.kubelet.admission import Outcome, Session
 from numalign.kubelet.demand import of_node
 from numalign.kubelet.device.state import Resource
 from numalign.model.pod import Pod
@@ -42,6 +43,10 @@ class Anew(NamedTuple):
     """Names of pods that get other CPUs, other devices or memory of other nodes."""
     rivals: tuple[Held, ...] = ()
     """Pods that were refused before and must not come first: the refused one is admitted only without them."""
+    instead: tuple[Held, ...] = ()
+    """Of pods that have to be admitted first: those refused before that come first without them."""
+    otherwise: Refusal | None = None
+    """How the pod is refused then."""
 
 
 def anew(now: Session, after: Session, gone: Sequence[Pod] = (), kept_out: Sequence[Pod] = ()) -> Anew:
@@ -58,6 +63,21 @@ def anew(now: Session, after: Session, gone: Sequence[Pod] = (), kept_out: Seque
     newcomers = held_by(then, [pod for pod in then.pods if pod.uid not in there])
     moved = [pod.name for pod in then.pods if pod.uid in there and _differs(now, then, pod)]
     return Anew(newcomers, tuple(moved), held_by(after, kept_out))
+
+
+def with_others_first(found: Anew, now: Session, alone: Outcome) -> Anew:
+    """Add to pods that have to be admitted first what comes without them: another pod refused before, and a refusal.
+
+    Args:
+        found: how the pods before fare.
+        now: the node as it is.
+        alone: the pod, refused under the other settings without those pods.
+    """
+    there, first = {pod.uid for pod in now.pods}, {one.name for one in found.newcomers}
+    others = [pod for pod in alone.before.pods if pod.uid not in there and pod.name not in first]
+    refused = taken_apart(alone)
+    around = refused.around._replace(when="then")
+    return found._replace(instead=held_by(alone.before, others), otherwise=refused._replace(around=around))
 
 
 def held_by(session: Session, pods: Sequence[Pod]) -> tuple[Held, ...]:

@@ -15,11 +15,24 @@ from numalign.values import NamedTuple
 
 def needs_newcomers(situation: Situation, outcome: Outcome, change: WayOut) -> bool:
     """Tell whether other settings admit a pod only as pods that were refused before it take their place first then."""
-    if not change.flags or change.tried is None:
+    if not _newcomers(outcome, change):
         return False
-    new = {pod.uid for pod in change.tried.before.pods} - {pod.uid for pod in outcome.before.pods}
+    tried = without_newcomers(situation, outcome, change)
+    return tried is None or not tried.admit
+
+
+def without_newcomers(situation: Situation, outcome: Outcome, change: WayOut) -> Outcome | None:
+    """Try other settings without those pods; others refused before may come first then. None: no such past is told."""
+    new = _newcomers(outcome, change)
     past = tuple([event for event in situation.past if event.pod.uid not in new])
-    return bool(new) and Tries(situation._replace(past=past, replays=None), outcome, {}).admitted(change) is None
+    return Tries(situation._replace(past=past, replays=None), outcome, {}).attempt(change)
+
+
+def _newcomers(outcome: Outcome, change: WayOut) -> set[str]:
+    """List the UIDs of pods that were refused before, and are there under other settings."""
+    if not change.flags or change.tried is None:
+        return set()
+    return {pod.uid for pod in change.tried.before.pods} - {pod.uid for pod in outcome.before.pods}
 
 
 def sound(outcome: Outcome | None) -> bool:

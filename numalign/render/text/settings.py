@@ -16,10 +16,11 @@ from numalign.kubelet.cpu.checkpoint import FILE as CPU_FILE
 from numalign.kubelet.memory.checkpoint import FILE as MEMORY_FILE
 from numalign.render.text.amounts import listed
 from numalign.render.text.held import held_places
+from numalign.render.text.refusal.why import in_short
 
 if TYPE_CHECKING:
     from numalign.analysis.whatif.change import WayOut
-    from numalign.analysis.whatif.past import Held
+    from numalign.analysis.whatif.past import Anew, Held
     from numalign.kubelet.config import KubeletConfig
     from numalign.results.explain import ExplainedPod
 
@@ -104,11 +105,24 @@ def admitted_anew(change: WayOut, told: ExplainedPod) -> Iterator[str]:
             continue
         hold = _hold(one, asked, "hold")
         yield f"after the restart {one.name}, refused so far, would be admitted if it is started before this pod{hold}"
+    yield from _without_them(change.anew)
     if change.anew.moved:
         names = change.anew.moved[:MAX_PODS_NAMED]
         more = len(change.anew.moved) - len(names)
         who = listed([*names, *([f"{more} more"] if more else [])])
         yield f"{who} {'get' if len(change.anew.moved) > 1 else 'gets'} {ELSEWHERE}"
+
+
+def _without_them(fare: Anew) -> Iterator[str]:
+    """Say what comes where the pods that have to be admitted first are not there."""
+    if fare.otherwise is None:
+        return
+    without, short = f"without {listed([one.name for one in fare.newcomers])}", set(fare.otherwise.resources)
+    for one in fare.instead:
+        first = f"{without} {one.name}, refused so far, is admitted first{_hold(one, short, 'holds')}"
+        yield f"{first}: this pod is refused then"
+    if not fare.instead:
+        yield f"{without} this pod is refused: {next(iter(in_short(fare.otherwise)), fare.otherwise.reason)}"
 
 
 def _hold(one: Held, asked: Collection[str], verb: str) -> str:

@@ -488,6 +488,10 @@ from tests.render.text.support import explained, recorded
                     "only if p0, refused so far, is started before this pod: it is admitted then, and holds 18 cpu "
                     "(2 on node 0, 16 on node 1)"
                 ),
+                (
+                    "without p0 p2, refused so far, is admitted first, and holds 2 intel.com/sriov (1 on node 0, 1 on "
+                    "node 1): this pod is refused then"
+                ),
             ],
             id="a setting that helps only as another pod comes first says so",
         ),
