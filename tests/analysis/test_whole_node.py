@@ -13,7 +13,7 @@ from tests.render.text.support import recorded
         pytest.param(
             "e2e-d-02763",
             4,
-            ["besides: cpu: 7 asked (s0 3 + c0 4), 12 of the node's 14 taken by other pods, which leaves 2"],
+            ["besides: cpu: 7 asked (s0 3 + c0 4), 12 of the node's 14 requested by other pods, which leaves 2"],
             id="CPUs that the CPU Manager does not count",
         ),
         pytest.param(
@@ -22,7 +22,7 @@ from tests.render.text.support import recorded
             [
                 "besides: cpu: 34 asked (s0 2 + c0 32), and the node has 31, of which other pods ask for 13",
                 (
-                    "memory: 11.1Gi asked (s0 40Mi + c0 11.1Gi), 13.7Gi of the node's 14.6Gi taken by other pods, "
+                    "memory: 11.1Gi asked (s0 40Mi + c0 11.1Gi), 13.7Gi of the node's 14.6Gi requested by other pods, "
                     "which leaves 0.9Gi"
                 ),
             ],
@@ -35,10 +35,10 @@ from tests.render.text.support import recorded
                 "besides, container c1: cpu: 33 asked, the whole machine never has more than 30",
                 "besides: cpu: 45 asked (c0 12 + c1 33), and the node has 30.3, of which other pods ask for 20",
                 (
-                    "memory: 12.8Gi asked (c0 5.6Gi + c1 7.2Gi), 6.4Gi of the node's 15.5Gi taken by other pods, "
+                    "memory: 12.8Gi asked (c0 5.6Gi + c1 7.2Gi), 6.4Gi of the node's 15.5Gi requested by other pods, "
                     "which leaves 9.1Gi"
                 ),
-                "nvidia.com/gpu: 4 asked (c0 3 + c1 1), 2 of the node's 4 taken by other pods, which leaves 2",
+                "nvidia.com/gpu: 4 asked (c0 3 + c1 1), 2 of the node's 4 requested by other pods, which leaves 2",
             ],
             id="what several containers ask for; what never changes has no number of another state",
         ),

@@ -96,7 +96,7 @@ def _counts_as_a_whole(part: Part, after: PodResult | None) -> Iterator[str]:
         asked, left = (of_thousandths(nano * MILLI_OF_CPU // NANO) for nano in (one.requested, one.capacity - one.used))
         yield (
             "a share counts only against the node as a whole, not against the CPUs that are free: "
-            f"{taken_text(one)} taken by other pods, which leaves {left} for this pod, {asked} asked"
+            f"{taken_text(one)} requested by other pods, which leaves {left} for this pod, {asked} asked"
         )
 
 

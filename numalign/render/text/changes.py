@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 MANY_PARTS = 5
 """Where no fewer changes will do, a machine suits a pod badly."""
 
-FREE = re.compile(r"\bfree\b|taken by other pods|, where it goes, has ")
+FREE = re.compile(r"\bfree\b|requested by other pods|, where it goes, has ")
 """What is told of the state of the node."""
 
 MANY_PODS = 4

@@ -391,8 +391,8 @@ def test_admit_says_of_a_device_by_a_node_without_cpus_where_it_counts() -> None
         pytest.param(
             "e2e-d-01585",
             2,
-            "besides, as the node is now: memory: 30.4Gi asked, 22.4Gi of the node's 30.7Gi taken by other pods, which "
-            "leaves 8.3Gi",
+            "besides, as the node is now: memory: 30.4Gi asked, 22.4Gi of the node's 30.7Gi requested by other pods, "
+            "which leaves 8.3Gi",
             id="what refuses only now a pod that is never admitted",
         ),
     ],

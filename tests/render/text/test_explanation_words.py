@@ -261,7 +261,7 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
                 ),
                 (
                     "a share counts only against the node as a whole, not against the CPUs that are free: 0 of 5.8 "
-                    "taken by other pods, which leaves 5.8 for this pod, 4.1 asked"
+                    "requested by other pods, which leaves 5.8 for this pod, 4.1 asked"
                 ),
             ],
             id="a share of a CPU is no smaller number of CPUs",
@@ -312,7 +312,7 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             [
                 "hugepages-1Gi: 2Gi asked, and the node has 1Gi",
                 (
-                    "as the node is now: memory: 32Gi asked, 32Gi of the node's 62.8Gi taken by other pods, which "
+                    "as the node is now: memory: 32Gi asked, 32Gi of the node's 62.8Gi requested by other pods, which "
                     "leaves 30.8Gi"
                 ),
             ],

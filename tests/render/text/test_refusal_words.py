@@ -202,7 +202,7 @@ def test_devices_of_which_no_node_is_told_are_not_blamed_for_it() -> None:
             pod("p", 1, "20Gi"),
             (pod("a", 1, "16Gi"),),
             FIGURE,
-            ["memory: 20Gi asked, 16Gi of the node's 30Gi taken by other pods, which leaves 14Gi"],
+            ["memory: 20Gi asked, 16Gi of the node's 30Gi requested by other pods, which leaves 14Gi"],
             id="the node as a whole has it, others hold it",
         ),
     ],

@@ -48,7 +48,7 @@ def test_a_table_says_nothing_of_requests_where_pods_hold_all_that_they_ask_for(
 def test_what_the_node_as_a_whole_lacks_is_visible_in_rounded_amounts() -> None:
     found = recorded("lifecycle-d-00321", 7)
     assert (
-        "why no more: memory: 9198Mi asked, 5807Mi of the node's 15004Mi taken by other pods, which leaves 9197Mi"
+        "why no more: memory: 9198Mi asked, 5807Mi of the node's 15004Mi requested by other pods, which leaves 9197Mi"
     ) in found
 
 

@@ -125,7 +125,7 @@ from tests.render.text.support import explained, recorded
             1,
             [
                 (
-                    "why no more: cpu: 20 asked (s0 1 + c0 19), 12 of the node's 31.8 taken by other pods, which "
+                    "why no more: cpu: 20 asked (s0 1 + c0 19), 12 of the node's 31.8 requested by other pods, which "
                     "leaves 19.8: 19 whole"
                 ),
                 (
@@ -259,7 +259,7 @@ from tests.render.text.support import explained, recorded
             "e2e-d-00413",
             1,
             [
-                "besides: memory: 15.2Gi asked, 4Gi of the node's 15.9Gi taken by other pods, which leaves 11.9Gi",
+                "besides: memory: 15.2Gi asked, 4Gi of the node's 15.9Gi requested by other pods, which leaves 11.9Gi",
                 "1. move 1 pod away: p0; it is NOT aligned then",
                 "- ask for at most 6 cpu instead of 7",
                 "- ask for at most 12257Mi memory instead of 16300M (15545Mi)",
@@ -671,8 +671,8 @@ from tests.render.text.support import explained, recorded
                     "in c1"
                 ),
                 (
-                    "why no more: cpu: 4 asked (c0 3 + c1 1), 0.5 of the node's 4 taken by other pods, which leaves "
-                    "3.5: 3 whole"
+                    "why no more: cpu: 4 asked (c0 3 + c1 1), 0.5 of the node's 4 requested by other pods, which "
+                    "leaves 3.5: 3 whole"
                 ),
             ],
             id="of a sum no next whole core is told",
@@ -802,7 +802,7 @@ from tests.render.text.support import explained, recorded
                     "instead of 2 in c1"
                 ),
                 (
-                    "why no more: cpu: 1.1 asked (c0 0.6 + c1 0.5), 13 of the node's 14 taken by other pods, which "
+                    "why no more: cpu: 1.1 asked (c0 0.6 + c1 0.5), 13 of the node's 14 requested by other pods, which "
                     "leaves 1"
                 ),
             ],

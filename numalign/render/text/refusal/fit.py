@@ -57,7 +57,7 @@ def shortage_text(short: Shortage, shares: Shares | None = None) -> str:
         )
     whole = short.resource == CPU and not short.requested % MILLI_OF_CPU and left % MILLI_OF_CPU
     rest = f", which leaves {say(left)}{f': {left // MILLI_OF_CPU} whole' * bool(whole)}"
-    return f"{short.resource}: {asked}, {used} of the node's {there} taken by other pods{rest}"
+    return f"{short.resource}: {asked}, {used} of the node's {there} requested by other pods{rest}"
 
 
 def taken_text(one: Amount) -> str:

@@ -31,7 +31,7 @@ WHEN = rf"(?:once that is corrected|besides|(?:besides, )?{NOW}|{EMPTY})(?:, con
 """How sentences begin that do not hold of the refusal as such."""
 
 
-_TODAY = re.compile(r"taken by other pods|, the whole machine has [^,()]* free\b")
+_TODAY = re.compile(r"requested by other pods|, the whole machine has [^,()]* free\b")
 """What is told of today's state, where it does not say that it is `_EVER` so."""
 
 _EVER = re.compile(r" never (?:has|have|get) more than |, and the node has ")
