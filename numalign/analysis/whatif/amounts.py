@@ -121,7 +121,8 @@ def _amounts(outcome: Outcome, container: Container, resource: str) -> Sequence[
     if is_memory(resource):
         return _memory_amounts(outcome, resource, asked)
     devices = outcome.before.node.device.resources
-    if asked % NANO or resource not in ("cpu", *devices):
+    pinned = outcome.before.node.cpu.static and outcome.pod.qos == "Guaranteed"
+    if asked % NANO or resource not in (*[CPU] * pinned, *devices):
         return [left for left in (_left_on_the_node(outcome, resource, asked),) if 0 < left < asked]
     most = min(asked // NANO - 1, _in_all(outcome, resource))
     # A device can be left out; CPUs and memory cannot.

@@ -36,7 +36,7 @@ def aligned_then(change: WayOut, after: PodResult | None, told: ExplainedPod | N
     if change.aligned is None and "unknown" in verdicts:
         return _not_known(containers, () if told is None or change.machine or change.hardware else told.matrices)
     if verdicts == {"none"}:
-        return "; it has nothing to align then"
+        return ""
     if change.aligned and change.flags.get(MEMORY_POLICY) == "None":
         return f"; its {_named(containers)} are aligned then"  # its memory may come from anywhere
     apart = [one for one in containers if one.aligned is False]

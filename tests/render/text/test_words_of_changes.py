@@ -861,8 +861,15 @@ def test_on_a_machine_of_one_numa_node_shared_cpus_are_where_all_else_is() -> No
 
 
 def test_where_nobody_pins_cpus_whole_ones_are_called_so() -> None:
-    text = recorded("e2e-d-01245", 3)
-    assert [line for line in text if "ask for at most 2 whole cpu instead of 5 in container c0" in line]
+    assert "- ask for at most 1 whole cpu instead of 4 in container c1" in recorded("e2e-d-01251", 2)
+
+
+def test_where_nobody_pins_cpus_all_that_is_left_may_be_asked_for() -> None:
+    text = recorded("e2e-d-02372", 0)
+    assert text[-2:] == [
+        "1. ask for at most 5500m cpu instead of 9",
+        "why no more: cpu: 5.6 asked, and the node has 5.5",
+    ]
 
 
 def test_a_single_change_stands_in_no_order() -> None:
