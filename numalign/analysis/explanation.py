@@ -14,6 +14,8 @@ from numalign.analysis.whatif.change import Hardware, WayOut
 from numalign.analysis.whatif.changes import Machines, changes
 from numalign.analysis.whatif.needed import besides
 from numalign.analysis.whatif.plugin import Repair, repair
+from numalign.analysis.whatif.policies import NoPolicy, no_policy
+from numalign.analysis.whatif.settings import POLICY
 from numalign.analysis.whatif.situation import Situation
 from numalign.analysis.whole_node import whole_node
 from numalign.kubelet.admission import Outcome
@@ -40,6 +42,8 @@ class Explanation(NamedTuple):
     """Of a refused pod: what else refuses it, for ever or as the node as a whole lacks it now."""
     untied: tuple[Untied, ...] = ()
     """Of a refused pod: what it asks for that no decision counts."""
+    no_policy: NoPolicy | None = None
+    """Of a refused pod: no other policy admits it as it is; None: one does, or a change sets one."""
     repair: Repair | None = None
     """Of a refused pod: what becomes of it with device plugins that name no node where they name one that is none."""
 
@@ -85,5 +89,6 @@ def explain_outcome(
         placements=(),
         besides=(*for_ever, *whole_node(outcome, told, for_ever)),
         untied=tuple(untied(outcome, matrices)),
+        no_policy=None if any(POLICY in change.flags for change in found) else no_policy(situation, outcome),
         repair=repair(situation, outcome, told),
     )

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numalign.analysis.untied import Untied
     from numalign.analysis.whatif.change import WayOut
     from numalign.analysis.whatif.plugin import Repair
+    from numalign.analysis.whatif.policies import NoPolicy
     from numalign.errors import Notice
     from numalign.kubelet.setup import Setup
     from numalign.results.admit import PodResult
@@ -43,6 +44,8 @@ class ExplainedPod(NamedTuple):
     """Of a refused pod: what else refuses it for ever, each with all the rest of the nearest change done."""
     untied: tuple[Untied, ...] = ()
     """Of a refused pod: what it asks for that no decision counts."""
+    no_policy: NoPolicy | None = None
+    """Of a refused pod: no other policy admits it as it is; None: one does, or a change sets one."""
     repair: Repair | None = None
     """Of a refused pod: what becomes of it with device plugins that name no node where they name one that is none."""
     details: tuple[Merging, ...] | None = None

@@ -129,6 +129,7 @@ def _told(told: Explanation, *, details: bool, all_alternatives: bool) -> Explai
         unpinned=told.unpinned,
         besides=told.besides,
         untied=told.untied,
+        no_policy=told.no_policy,
         repair=told.repair,
         details=tuple(merging(node, decision) for decision, _ in pairs) if details else None,
         alternatives=tuple(alternatives(node, *pair) for pair in pairs) if all_alternatives else None,

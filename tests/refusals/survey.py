@@ -13,6 +13,8 @@ from numalign.analysis.matrix import matrix
 from numalign.analysis.refusal import Refusal, refusal
 from numalign.analysis.whatif.change import WayOut
 from numalign.analysis.whatif.changes import changes
+from numalign.analysis.whatif.policies import no_policy
+from numalign.analysis.whatif.settings import POLICY, STRICTEST_FIRST
 from numalign.analysis.whatif.situation import Event, Replays, Situation
 from numalign.errors import StartError
 from numalign.kubelet import node as twin
@@ -40,7 +42,7 @@ class Judged(NamedTuple):
     unsaid: bool
     """There is no sentence."""
     false: tuple[str, ...]
-    """Changes that do not admit the pod."""
+    """Changes that do not admit the pod, and policies that are said to refuse it still and do not."""
     false_never: bool
     """An empty machine would admit it although never is said, or the other way round."""
     stuck: bool
@@ -106,12 +108,34 @@ def _judge(data: dict[str, Any], index: int, situation: Situation, outcome: Outc
         found.stage,
         unnamed=not _named(outcome, found),
         unsaid=not list(why(found)),
-        false=tuple(_named_by(way) for way in ways if not _last_admitted(*with_change(data, index, way))),
+        false=(
+            *(_named_by(way) for way in ways if not _last_admitted(*with_change(data, index, way))),
+            *(_named_by(way) for way in _in_vain(situation, outcome, ways) if _admits(data, index, way, outcome)),
+        ),
         false_never=found.never == _last_admitted(alone, 0),
         stuck=not ways,
         machine=sum(bool(way.hardware) for way in ways),
         unexplained=tuple(_named_by(way) for way in ways if not _explained(way)),
     )
+
+
+def _in_vain(situation: Situation, outcome: Outcome, ways: Iterable[WayOut]) -> Iterator[WayOut]:
+    """Give the changes of which it is said that they do not do: under other policies than those that are offered."""
+    for way in ways:
+        yield from (way._replace(flags={**way.flags, POLICY: policy}) for policy in way.too_strict)
+    found = no_policy(situation, outcome)
+    if found is not None and not found.unless:
+        yield from (WayOut("setting", 0, None, flags={POLICY: policy}) for policy in STRICTEST_FIRST)
+
+
+def _admits(data: dict[str, Any], index: int, way: WayOut, outcome: Outcome) -> bool:
+    """Tell whether a pod is admitted with a change, beside all pods that are there now."""
+    try:
+        found = _last(*with_change(data, index, way))
+    except StartError:
+        return False
+    stay = {pod.name for pod in outcome.before.pods} - {pod.name for pod in way.pods}
+    return found is not None and found.admit and stay <= {pod.name for pod in found.before.pods}
 
 
 def _named_by(way: WayOut) -> str:
@@ -131,7 +155,12 @@ def _named(outcome: Outcome, found: Refusal) -> bool:
 
 
 def _last_admitted(data: dict[str, Any], place: int) -> bool:
-    """Play a scenario's text; tell whether the pod of that step is admitted."""
+    found = _last(data, place)
+    return found is not None and found.admit
+
+
+def _last(data: dict[str, Any], place: int) -> Outcome | None:
+    """Play a scenario's text; give what becomes of the pod of that step."""
     one = scenario.from_data(data)
     session: Session = open_session(Setup(one.machine, one.config, "kubelet"))
     uids: dict[str, str] = {}
@@ -145,9 +174,9 @@ def _last_admitted(data: dict[str, Any], place: int) -> bool:
             uids[step.name] = step.pod.uid
             outcome = admit(session, step.pod)
             if index == place:
-                return outcome.admit
+                return outcome
             session = outcome.then
-    return False
+    return None
 
 
 def shares(every: Iterable[Judged]) -> Iterator[str]:

@@ -14,6 +14,7 @@ from numalign.analysis.refusal import Refusal, taken_apart
 from numalign.analysis.whatif.change import Part, WayOut
 from numalign.analysis.whatif.cuts import SHARE, is_device, steps
 from numalign.analysis.whatif.past import anew, held_by, with_others_first
+from numalign.analysis.whatif.policies import too_strict
 from numalign.analysis.whatif.settings import CPU_POLICY_OPTIONS, GATES, TOPOLOGY_POLICY_OPTIONS
 from numalign.analysis.whatif.situation import Situation
 from numalign.analysis.whatif.tries import Tries, gone, needs_newcomers, sound, without_newcomers
@@ -165,7 +166,10 @@ def reasons(situation: Situation, outcome: Outcome, changes: Iterable[WayOut]) -
         if fare is not None and alone is not None:
             fare = with_others_first(fare, outcome.before, alone)
         yield told._replace(
-            parts=tuple([_reason(tries, told, part) for part in _parts(told)]), needs_newcomers=leaning, anew=fare
+            too_strict=too_strict(tries, change),
+            parts=tuple([_reason(tries, told, part) for part in _parts(told)]),
+            needs_newcomers=leaning,
+            anew=fare,
         )
 
 

@@ -216,10 +216,10 @@ def aligned_where(judged: Alignment) -> str:
             fewer.setdefault(nodes, []).append("CPUs" if resource == CPU else resource)
     widest = ["CPUs" if name == CPU else name for name in judged.widest]
     need = "needs" if len(widest) == 1 and CPU not in judged.widest else "need"
-    there = "".join(f"; {listed(names)} on {nodes_text(nodes)}" for nodes, names in fewer.items())
+    there = ", ".join(f"{listed(names)} on {nodes_text(nodes)}" for nodes, names in fewer.items())
     all_of_it = set(judged.places) <= set(judged.widest)
     why = "no fewer will do" if all_of_it else f"its {listed(widest)} {need} {count} nodes"
-    return f"{nodes_text(judged.nodes)} ({why}{there})"
+    return f"{nodes_text(judged.nodes)} ({why}{f'; {there}' * bool(there)})"
 
 
 def _one(nodes: int) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from numalign.analysis.whatif.settings import options_on
+from numalign.analysis.whatif.settings import POLICY, options_on
 from numalign.model.quantity import NANO
 from numalign.model.resources import CPU
 from numalign.render.page.document import Line
@@ -145,6 +145,9 @@ def _change(
         if count > 1:
             yield from (Line(f"     - {what_text(each, config, many)}") for each in step.changes)
         yield from _reason("     " + "  " * (count > 1), step, change)
+        if POLICY in step.part.change.flags and change.too_strict:
+            still = "still refuses" if len(change.too_strict) == 1 else "still refuse"
+            yield Line(f"     {'  ' * (count > 1)}     {listed(change.too_strict)} {still} it")
     for text in admitted_anew(change, told):
         yield Line(f"     {text}")
     for text in unaligned(change, after, told.untied):

@@ -10,7 +10,7 @@ from numalign.model.resources import CPU
 from numalign.render.page.document import Cell, Document, Line, Table
 from numalign.render.text.admit import header, machine_line
 from numalign.render.text.alignment import cause_text, least_text, nearby_texts, reason_of
-from numalign.render.text.amounts import nodes_text
+from numalign.render.text.amounts import listed, nodes_text
 from numalign.render.text.because import next_in_the_way
 from numalign.render.text.changes import Advice, changes_lines
 from numalign.render.text.details import alternatives_lines, details
@@ -107,12 +107,27 @@ def explanation(
         *(Line(f"  {first_of_all(one)}", "bad") for one in (told.refusal.crash,) if one is not None),
         *(Line(f"  {text}", "bold") for text in lines(why(told.refusal, told.besides))),
         *(Line(f"  {text}", "bold") for text in next_in_the_way(told)),
+        *(Line(f"  {text}", "bold") for text in _no_policy(told, config)),
         Line(f"  {_kubelet_says(told.refusal, several=told.containers > 1)}"),
         *(Line(f"  {text}") for text in (meant(told.refusal),) if text),
         *tables(told),
         *changes_lines(config, told, advice),
         *(Line(f"  {text}") for text in plugins_to_mend(told)),
     ]
+
+
+def _no_policy(told: ExplainedPod, config: KubeletConfig) -> Iterator[str]:
+    """Say where the policy is named as in the way that no other one does."""
+    named, found, refusal = f"policy {config.topology_manager_policy} ", told.no_policy, told.refusal
+    if found is None or refusal is None or refusal.crash is not None:
+        return
+    if not any(named in text for text in why(refusal, told.besides)):
+        return
+    if found.unless:
+        stay = "stays" if len(found.unless) == 1 else "stay"
+        yield f"policy {found.policy} would admit it only while {listed(found.unless)}, refused so far, {stay} away"
+    else:
+        yield f"no other policy admits it as it is{', with the pods that are there' * found.others}"
 
 
 def _verdict(told: ExplainedPod, refusal: Refusal) -> str:

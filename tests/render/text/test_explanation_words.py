@@ -284,6 +284,24 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             id="the sum of a whole pod may be that of an init container and the sidecars before it",
         ),
         pytest.param(
+            "e2e-d-00419",
+            3,
+            ["no other policy admits it as it is, with the pods that are there"],
+            id="where the policy is named as in the way, and no other one does, that is said",
+        ),
+        pytest.param(
+            "e2e-d-02434",
+            1,
+            ["policy best-effort would admit it only while p0, refused so far, stays away"],
+            id="a policy that does only without a pod that comes first under it says so",
+        ),
+        pytest.param(
+            "e2e-d-00330",
+            7,
+            ["no other policy admits it as it is, with the pods that are there"],
+            id="a policy under which pods that are there would be refused is none that does",
+        ),
+        pytest.param(
             "e2e-d-00962",
             1,
             [

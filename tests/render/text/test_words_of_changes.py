@@ -569,6 +569,18 @@ from tests.render.text.support import explained, recorded
             id="the rule about devices of no known node is short where it is told again",
         ),
         pytest.param(
+            "e2e-d-02277",
+            4,
+            [
+                (
+                    "2. set --topology-manager-policy best-effort (now single-numa-node); it is aligned then, on nodes "
+                    "0-1 (its CPUs need 2 nodes; nvidia.com/gpu on node 0)"
+                ),
+                "restricted still refuses it",
+            ],
+            id="a policy that is offered is the strictest that does",
+        ),
+        pytest.param(
             "e2e-d-01483",
             9,
             [

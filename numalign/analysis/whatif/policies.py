@@ -1,0 +1,81 @@
+"""Policies that do not help: those between the one that is set and one that is offered, and all others where none is.
+
+Who reads that another policy admits a pod looks for the strictest one that does, and who reads that the policy is in
+the way looks for another one.
+"""
+
+from __future__ import annotations
+
+from numalign.analysis.whatif.change import WayOut
+from numalign.analysis.whatif.moving import without
+from numalign.analysis.whatif.settings import POLICY, STRICTEST_FIRST
+from numalign.analysis.whatif.situation import Situation, with_amounts
+from numalign.analysis.whatif.tries import Tries, beside, gone
+from numalign.kubelet.admission import Outcome, admits, forecast
+from numalign.values import NamedTuple
+
+
+class NoPolicy(NamedTuple):
+    """No other policy admits a refused pod as it is beside all pods that are there."""
+
+    others: bool = False
+    """There are pods."""
+    policy: str = ""
+    """The strictest that would, if others stayed away."""
+    unless: tuple[str, ...] = ()
+    """Names of pods refused so far that would have to stay away."""
+
+
+def too_strict(tries: Tries, change: WayOut) -> tuple[str, ...]:
+    """Name the policies less strict than the one that is set, and stricter than the one of a change, that do not do.
+
+    Each is tried in place of the change's own, with all the rest of it.
+    """
+    if POLICY not in change.flags:
+        return ()
+    now = STRICTEST_FIRST.index(tries.situation.setup.config.topology_manager_policy)
+    between = STRICTEST_FIRST[now + 1 : STRICTEST_FIRST.index(change.flags[POLICY])]
+    return tuple(
+        [one for one in between if _refuses(tries, change._replace(flags={**change.flags, POLICY: one})) is True]
+    )
+
+
+def no_policy(situation: Situation, outcome: Outcome) -> NoPolicy | None:
+    """Tell that a pod that the policy may be in the way of is not admitted as it is under any other one.
+
+    None: one of them admits it, or the policy refuses nothing.
+    """
+    now = situation.setup.config.topology_manager_policy
+    if now not in ("single-numa-node", "restricted"):
+        return None
+    nothing = NoPolicy(others=bool(outcome.before.pods))
+    if forecast(outcome.before, outcome.pod) is False:
+        return nothing  # the node as a whole is too small, whatever the policy
+    tries, found = Tries(situation, outcome, {}), nothing
+    for policy in STRICTEST_FIRST:
+        change = WayOut("setting", 0, None, flags={POLICY: policy})
+        refuses = policy == now or _refuses(tries, change)
+        if refuses is not False:
+            continue
+        session = tries.session(change)
+        tried = beside(session, outcome) if session is not None else None
+        if tried is None or not tried[1]:
+            return None
+        if not found.unless:
+            found = found._replace(policy=policy, unless=tuple([pod.name for pod in tried[1]]))
+    return found
+
+
+def _refuses(tries: Tries, change: WayOut) -> bool | None:
+    """Tell whether a pod is refused after a change, whether pods refused so far come first then or not.
+
+    None: it cannot be told, as the past is not replayed to its end, or a pod that is there now would be refused.
+    """
+    session, before = tries.session(change), tries.outcome.before
+    kept = {pod.uid for pod in before.pods}
+    if session is None or not kept <= {pod.uid for pod in session.pods}:
+        return None
+    pod = with_amounts(tries.outcome.pod, change.amounts)
+    there = without(session, gone(change))
+    newcomers = [one for one in there.pods if one.uid not in kept]
+    return not admits(there, pod) and not (newcomers and admits(without(there, newcomers), pod))
