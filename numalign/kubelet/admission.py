@@ -6,7 +6,7 @@ each pod the states around its admission.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Literal
 
@@ -121,9 +121,19 @@ def admit(session: Session, pod: Pod) -> Outcome:
     return outcome._replace(then=outcome.then._replace(node=node))
 
 
-def admits(session: Session, pod: Pod) -> bool:
-    """Tell whether a pod would be admitted, as `admit` decides, without working out anything else."""
-    fits = forecast(session, pod)
+Forecast = Callable[[Pod], bool | None]
+"""What `forecast` tells of a pod in one session."""
+
+
+def admits(session: Session, pod: Pod, ahead: Forecast | None = None) -> bool:
+    """Tell whether a pod would be admitted, as `admit` decides, without working out anything else.
+
+    Args:
+        session: the node.
+        pod: the pod.
+        ahead: the session's `forecaster`, where it was made for the same pod with other amounts.
+    """
+    fits = ahead(pod) if ahead else forecast(session, pod)
     if fits is None or session.node.kubelet.choose is not None:
         return admit(session, pod).admit
     if not fits:
@@ -139,14 +149,27 @@ def forecast(session: Session, pod: Pod) -> bool | None:
     False holds under all other settings but reservations, and beside more pods. Of pods with pod-level resources,
     which the settings change, nothing is said.
     """
-    node = session.node
-    seen = node.reader.reading.see(pod)
+    seen = session.node.reader.reading.see(pod)
     if seen.level is not None:
         return None
     if session.view is None:
         return True
-    devices = {name: len(each.devices) for name, each in node.device.resources.items()}
-    return fit.forecast(seen, session.pods, session.view, devices)
+    return fit.forecast(seen, session.pods, session.view, _devices(session.node))
+
+
+def forecaster(session: Session, pod: Pod) -> Forecast:
+    """Return `forecast` in this session for the same pod with other amounts of what it asks for."""
+    see = session.node.reader.reading.see
+    seen = see(pod)
+    if session.view is None or seen.level is not None:
+        return partial(forecast, session)
+    told = fit.forecaster(seen, session.pods, session.view, _devices(session.node))
+    return lambda asked: told(see(asked))
+
+
+def _devices(node: Node) -> dict[str, int]:
+    """Count the devices of each resource."""
+    return {name: len(each.devices) for name, each in node.device.resources.items()}
 
 
 def _admit(session: Session, pod: Pod) -> Outcome:

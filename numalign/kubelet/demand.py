@@ -154,15 +154,15 @@ def effective(pod: Pod, which: Literal["requests", "limits"]) -> dict[str, int]:
     peaks: dict[str, int] = {}
     for container in pod.containers:
         amounts = container.requests if which == "requests" else container.limits
+        if container.kind == "app":
+            for name, quantity in amounts.items():
+                total[name] = total.get(name, 0) + quantity.nano
+            continue
         for name, quantity in amounts.items():
-            nano = quantity.nano
-            if container.kind == "init":
-                nano += sidecars.get(name, 0)
-            else:
-                total[name] = total.get(name, 0) + nano
-                if container.kind == "app":
-                    continue
-                nano = sidecars[name] = sidecars.get(name, 0) + nano
+            nano = quantity.nano + sidecars.get(name, 0)
+            if container.kind == "sidecar":
+                total[name] = total.get(name, 0) + quantity.nano
+                sidecars[name] = nano
             peaks[name] = max(peaks.get(name, 0), nano)
     for name, peak in peaks.items():
         total[name] = max(total.get(name, 0), peak)

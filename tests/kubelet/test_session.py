@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
+from numalign.analysis.whatif.situation import with_amounts
 from numalign.errors import StartError
-from numalign.kubelet.admission import admit, admits, forecast, odd_from_the_start, open_session
+from numalign.kubelet.admission import admit, admits, forecast, forecaster, odd_from_the_start, open_session
 from numalign.kubelet.config import IDEAL, KubeletConfig, MemoryReservation
 from numalign.kubelet.setup import Setup
 from numalign.model.machine import Machine, NUMANode
+from numalign.model.pod import Pod
 from numalign.sources.recorded import scenario
 from tests.refusals.survey import scenarios
 
@@ -37,6 +41,13 @@ def test_nothing_is_odd_on_a_plain_node() -> None:
     assert odd_from_the_start(open_session(Setup(machine, IDEAL, "ideal"))) == ()
 
 
+def _halves(pod: Pod) -> Iterator[Pod]:
+    """Give a pod with half of what each container asks for, and without it."""
+    asked = {(one.name, name): amount.nano for one in pod.containers for name, amount in one.requests.items()}
+    yield with_amounts(pod, {key: nano // 2 for key, nano in asked.items()})
+    yield with_amounts(pod, dict.fromkeys(asked, 0))
+
+
 @pytest.mark.parametrize("fit_check", [True, False], ids=["with the fit check", "managers alone"])
 def test_whether_a_pod_is_admitted_is_what_its_admission_says(fit_check: bool) -> None:
     """Every 60th recorded story, each pod on the node as it is and on an empty one."""
@@ -54,6 +65,10 @@ def test_whether_a_pod_is_admitted_is_what_its_admission_says(fit_check: bool) -
                 outcome = admit(there, step.pod)
                 fits = forecast(there, step.pod)
                 assert admits(there, step.pod) == outcome.admit
+                ahead = forecaster(there, step.pod)
+                for other in (step.pod, *_halves(step.pod)):
+                    assert ahead(other) == forecast(there, other)
+                    assert admits(there, other, ahead) == admits(there, other)
                 assert fits in (None, True) or not outcome.admit
                 seen.add((fits, outcome.admit))
             session = outcome.then

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from numalign.analysis.whatif.situation import ContainerAmounts, with_amounts
-from numalign.kubelet.admission import Session, admits
+from numalign.kubelet.admission import Forecast, Session, admits, forecaster
 from numalign.model.pod import Pod
 from numalign.model.quantity import MEBI, NANO, parse, value
 from numalign.model.resources import CPU, MEMORY, is_hugepages, is_memory, page_size
@@ -57,6 +57,8 @@ class _Request(NamedTuple):
 
     session: Session
     pod: Pod
+    ahead: Forecast
+    """What the fit check will say of the pod with other amounts."""
     asked: Mapping[Key, int]
     """What the manifest asks for."""
     wanted: Mapping[Key, int]
@@ -71,7 +73,8 @@ class _Request(NamedTuple):
         key = tuple([amounts[one] for one in self.asked])
         known = self.tried.get(key)
         if known is None:
-            known = self.tried[key] = admits(self.session, with_amounts(self.pod, self.changed(amounts)))
+            asked = with_amounts(self.pod, self.changed(amounts))
+            known = self.tried[key] = admits(self.session, asked, self.ahead)
         return known
 
     def changed(self, amounts: Mapping[Key, int]) -> dict[Key, int]:
@@ -104,7 +107,15 @@ def cuts(session: Session, pod: Pod, *, thorough: bool = True) -> Iterator[Cut]:
     if not asked:
         return
     sizes = steps(session, asked)
-    request = _Request(session=session, pod=pod, asked=asked, wanted=_wanted(asked, sizes), steps=sizes, tried={})
+    request = _Request(
+        session=session,
+        pod=pod,
+        ahead=forecaster(session, pod),
+        asked=asked,
+        wanted=_wanted(asked, sizes),
+        steps=sizes,
+        tried={},
+    )
     if request.wanted != asked and request.admits(request.wanted):
         yield request.cut(request.wanted)
         return

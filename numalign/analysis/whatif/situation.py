@@ -132,7 +132,10 @@ def with_amounts(pod: Pod, amounts: ContainerAmounts) -> Pod:
 
     An amount of 0 leaves the resource out: to name it with 0 is not the same for the kubelet.
     """
-    return pod._replace(containers=tuple(_with_amounts(container, amounts) for container in pod.containers))
+    named = {name for name, _ in amounts}
+    return pod._replace(
+        containers=tuple([_with_amounts(one, amounts) if one.name in named else one for one in pod.containers])
+    )
 
 
 def _with_amounts(container: Container, amounts: ContainerAmounts) -> Container:

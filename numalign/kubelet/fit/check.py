@@ -6,7 +6,7 @@ them, and says which checks it could not make for want of knowledge.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.demand import of_node
@@ -16,7 +16,7 @@ from numalign.kubelet.start.reservation import Reservation
 from numalign.model.machine import Machine, Taint
 from numalign.model.pod import Pod
 from numalign.model.quantity import Quantity
-from numalign.model.resources import EPHEMERAL_STORAGE, NATIVE, in_order, is_countable, is_extended, whole
+from numalign.model.resources import EPHEMERAL_STORAGE, NATIVE, in_order, is_countable, is_extended, unit_of, whole
 from numalign.values import NamedTuple
 
 
@@ -128,6 +128,36 @@ def forecast(pod: Pod, others: Sequence[Pod], node: NodeView, devices: Mapping[s
     return predicates.wrong_system(pod) is None and not _refusals(pod, others, node, notes)
 
 
+def forecaster(
+    pod: Pod, others: Sequence[Pod], node: NodeView, devices: Mapping[str, int]
+) -> Callable[[Pod], bool | None]:
+    """Return `forecast` for the same pod with other amounts, or none, of what it asks for: many times as quick.
+
+    What does not hang on the amounts is worked out once. The arguments are those of `forecast`.
+    """
+    least = pod._replace(containers=tuple([one._replace(requests={}) for one in pod.containers]))
+    if pod.overhead or not forecast(least, others, node, devices):
+        return lambda asked: forecast(asked, others, node, devices)
+    have = {resource: whole(resource, quantity.nano) for resource, quantity in node.allocatable.items()}
+    names = _requested(pod, have, node)[0]
+    used = (others if isinstance(others, ActivePods) else ActivePods(others)).used
+
+    def left(most: Mapping[str, int]) -> dict[str, int]:
+        return {name: max(most.get(name, 0) - used.get(name, 0), 0) * unit_of(name) for name in names}
+
+    free, freed = left(have), left({name: max(number, devices.get(name, 0)) for name, number in have.items()})
+    unlisted = devices.keys() - have.keys()
+
+    def told(asked: Pod) -> bool | None:
+        nano = of_node(asked)
+        short = [name for name, amount in nano.items() if name in free and amount > free[name]]
+        if short:
+            return False if any(nano[name] > freed[name] for name in short) else None
+        return None if not unlisted.isdisjoint(nano) else True
+
+    return told
+
+
 def lacks(pod: Pod, others: Sequence[Pod], node: NodeView, devices: Mapping[str, int]) -> tuple[Shortage, ...]:
     """List what the node has too little of, whatever the managers give out; nothing of a pod that evicts others.
 
@@ -187,10 +217,9 @@ def _report(pod: Pod, others: Sequence[Pod], shortages: list[Shortage], refusals
 def _requested(pod: Pod, have: Mapping[str, int], node: NodeView) -> tuple[dict[str, int], list[str]]:
     """Return the pod's request, in the order in which it is checked, and what could not be judged of it (3.1, 3.3)."""
     nano = of_node(pod)
-    for resource in sorted(nano):
-        if resource not in have and is_extended(resource):
-            # The kubelet passes over it: the pod runs without such a device, and no scheduler would send it here.
-            del nano[resource]
+    for resource in [name for name in nano if name not in have and is_extended(name)]:
+        # The kubelet passes over it: the pod runs without such a device, and no scheduler would send it here.
+        del nano[resource]
     for resource, quantity in pod.overhead.items():
         nano[resource] = nano.get(resource, 0) + quantity.nano
     notes = [

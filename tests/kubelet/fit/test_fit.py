@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.fit import allocatable
-from numalign.kubelet.fit.check import FitResult, NodeView, check, forecast, view
+from numalign.kubelet.fit.check import FitResult, NodeView, check, forecast, forecaster, view
 from numalign.kubelet.start.reservation import reserve
 from numalign.model import quantity
 from numalign.model.apiserver.defaulting import read_pod
@@ -340,3 +340,9 @@ def test_a_forecast_is_never_wrong(
     if expected is False:
         more = [*others, pod("more", {"cpu": "1", GPU: "1"})]
         assert not check(one, more, of_node, allocated=given_out, holds_devices=holds).admit
+    ahead = forecaster(one, others, of_node, most)
+    [only] = one.containers
+    for share in range(5):
+        asked = {name: quantity.parse(str(share)) for place, name in enumerate(only.requests) if share or place}
+        other = one._replace(containers=(only._replace(requests=asked),))
+        assert ahead(other) == forecast(other, others, of_node, most)
