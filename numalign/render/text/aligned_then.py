@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 MAX_CONTAINERS_PLACED = 4
 """Of how many containers the nodes are told apart; of more none are."""
 
+NOT_ALIGNED = "not aligned: "
+"""How it begins to say why not."""
+
 ALIGNED: Mapping[bool | None, str] = {
     True: "; it is aligned then",
     False: "; it is NOT aligned then",
@@ -125,7 +128,7 @@ def unaligned(change: WayOut, after: PodResult | None, untied: Iterable[Untied] 
     for reason, containers in told.items():
         who = f"{', '.join(one.name for one in containers)}: " if len(after.containers) > 1 else ""
         text = _said_once(reason, containers[0], after.qos, said)
-        yield f"{'' if all(map(_only_shares, containers)) else 'not aligned: '}{who}{text}"
+        yield f"{'' if all(map(_only_shares, containers)) else NOT_ALIGNED}{who}{text}"
 
 
 def _said_once(reason: str, container: ContainerResult, qos: QoS, said: set[str]) -> str:

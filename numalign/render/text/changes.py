@@ -2,44 +2,42 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from numalign.analysis.whatif.settings import POLICY, options_on
+from numalign.analysis.whatif.settings import options_on
 from numalign.model.quantity import NANO
 from numalign.model.resources import CPU
 from numalign.render.page.document import Line
-from numalign.render.text.aligned_then import aligned_then, aligned_too, beside_the_cpus, unaligned, where_then
+from numalign.render.text.aligned_then import (
+    NOT_ALIGNED,
+    aligned_then,
+    aligned_too,
+    beside_the_cpus,
+    unaligned,
+    where_then,
+)
 from numalign.render.text.amounts import (
-    amount_text,
     as_asked_text,
     bytes_text,
     like_asked,
     listed,
-    quantity_text,
     readable_text,
 )
-from numalign.render.text.because import because
+from numalign.render.text.reasons import every_step, long, reason_lines
 from numalign.render.text.settings import admitted_anew, for_the_whole_node, settings_text
-from numalign.render.text.steps import Step, grouped
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
-    from numalign.analysis.whatif.change import Part, WayOut
+    from numalign.analysis.whatif.change import WayOut
     from numalign.kubelet.config import KubeletConfig
+    from numalign.render.text.steps import Step
     from numalign.results.admit import PodResult
     from numalign.results.explain import ExplainedPod
 
 MANY_PARTS = 5
 """Where no fewer changes will do, a machine suits a pod badly."""
-
-FREE = re.compile(r"\bfree\b|requested by other pods|, where it goes, has ")
-"""What is told of the state of the node."""
-
-MANY_PODS = 4
-"""So many pods that are moved are not named once more."""
 
 MAX_PODS_NAMED = 12
 """How many pods to move are named."""
@@ -66,13 +64,14 @@ def changes_lines(config: KubeletConfig, told: ExplainedPod, advice: Advice) -> 
         yield Line("  To see it under every policy and scope:")
         yield Line(f"     {advice.otherwise}", "dim")
         return
-    steps = [_steps(change, after, config, told) for change, after in zip(told.changes, told.after, strict=True)]
+    steps, said = every_step(told, config), dict[tuple[str, ...], int]()
     yield from _badly_suited(told, [sum(len(step.changes) for step in each) for each in steps])
     yield Line(f"  {_how_ordered(told.changes)}:")
     for number, (change, after, command) in enumerate(
         zip(told.changes, told.after, advice.changes, strict=True), start=1
     ):
         yield from _change(number, (change, after, steps[number - 1]), config, told)
+        yield from _where(number, (change, after), told, said)
         yield Line(f"     {command}", "dim")
     for text in for_the_whole_node(told.changes, config):
         yield Line(f"  {text}")
@@ -101,12 +100,6 @@ def _first(here: Sequence[WayOut]) -> str:
         if len(set(values)) > 1:
             return f"{name}{', pods before settings of the node' * settings}"
     return "what changes pods, then settings of the node" if settings else "what gives up least"
-
-
-def _steps(change: WayOut, after: PodResult | None, config: KubeletConfig, told: ExplainedPod) -> list[Step]:
-    """Put the parts of a change together; pods to move first, as what may be asked then is told without them."""
-    parts = sorted(change.parts, key=lambda part: not part.change.pods)
-    return grouped(change, [(part, because(part, told.refusal, after, config, whole=change)) for part in parts])
 
 
 def _badly_suited(told: ExplainedPod, counts: Sequence[int]) -> Iterator[Line]:
@@ -144,55 +137,23 @@ def _change(
     for step in steps:
         if count > 1:
             yield from (Line(f"     - {what_text(each, config, many)}") for each in step.changes)
-        yield from _reason("     " + "  " * (count > 1), step, change)
-        if POLICY in step.part.change.flags and change.too_strict:
-            still = "still refuses" if len(change.too_strict) == 1 else "still refuse"
-            yield Line(f"     {'  ' * (count > 1)}     {listed(change.too_strict)} {still} it")
+        yield from (Line(f"     {'  ' * (count > 1)}{text}") for text in reason_lines(step, change))
     for text in admitted_anew(change, told):
         yield Line(f"     {text}")
-    for text in unaligned(change, after, told.untied):
-        yield Line(f"     {text}", "warn")
-    for text in (*aligned_too(change, after), *beside_the_cpus(change, after)):
-        yield Line(f"     {text}")
-    for notice in change.warnings:
+
+
+def _where(
+    number: int, one: tuple[WayOut, PodResult | None], told: ExplainedPod, said: dict[tuple[str, ...], int]
+) -> Iterator[Line]:
+    """Say where what lies that is not aligned with a change, and warn; `said` has where earlier ones leave it."""
+    apart, rest = list(unaligned(*one, told.untied)), [*aligned_too(*one), *beside_the_cpus(*one)]
+    first = said.setdefault((*apart, *rest), number)
+    if first != number and apart and apart[0].startswith(NOT_ALIGNED) and long([*apart, *rest]):
+        apart, rest = [f"{NOT_ALIGNED}as in {first}."], []
+    yield from (Line(f"     {text}", "warn") for text in apart)
+    yield from (Line(f"     {text}") for text in rest)
+    for notice in one[0].warnings:
         yield Line(f"     warning: {notice.message}", "warn")
-
-
-def _reason(indent: str, step: Step, whole: WayOut) -> Iterator[Line]:
-    """Write why a part, or so many of them, are needed; what is free is told as it is without pods that are moved."""
-    part, sentences, of = step.part, step.sentences, len(step.changes)
-    whose = {1: "", 2: "both"}.get(of, f"all {of}")
-    head = f"why{f' {whose}' * (of > 1)}{_next_cores(part)}: "
-    if part.larger and (not all(part.change.amounts.values()) or _to_whole_ones(part)):
-        [(_, resource)] = part.change.amounts
-        head = f"why not even {amount_text(resource, part.larger // NANO)}{f' of {whose}' * (of > 1)}: "
-    elif part.larger:
-        head = f"why no more{f' of {whose}' * (of > 1)}{_next_cores(part)}: "
-    if whole.pods and not part.change.pods and any(FREE.search(one) for one in sentences):
-        names = listed([pod.name for pod in whole.pods]) if len(whole.pods) < MANY_PODS else "these pods"
-        head = f"{head.removesuffix(': ')}, once {names} {'is' if len(whole.pods) == 1 else 'are'} gone: "
-    below = " below" * (len(whole.parts) > 1 and bool(part.change.pods))  # pods to move come first
-    for place, text in enumerate(sentences):
-        yield Line(f"{indent}{'     ' if place else head}{text.replace(' as reduced', f' as reduced{below}')}")
-
-
-def _to_whole_ones(part: Part) -> bool:
-    """Tell whether a part asks for a share of a CPU, and more would be whole ones."""
-    shares = any(key[1] == CPU and nano % NANO for key, nano in part.change.amounts.items())
-    return shares and not part.larger % NANO and len(part.change.amounts) == 1 and part.change.own_cpus
-
-
-def _next_cores(part: Part) -> str:
-    """Name the next larger number of CPUs where only whole cores are given out; that may be what is asked."""
-    keys, cores = list(part.change.amounts), part.change.cores
-    if len(keys) != 1 or keys[0][1] != CPU or cores < 2:
-        return ""
-    nano, asked = part.change.amounts[keys[0]], part.change.asked[keys[0]]
-    if nano % NANO:
-        return ""
-    if not part.larger and asked - nano != cores * NANO:
-        return ""
-    return f" (the next whole core makes {quantity_text(part.larger or asked)})"
 
 
 def change_text(change: WayOut, config: KubeletConfig, after: PodResult | None, containers: int = 1) -> str:

@@ -206,10 +206,7 @@ THIRD = FIGURE._replace(
                     "was chosen and has too little nvidia.com/gpu free, so it comes from node 1"
                 ),
                 "2. Two changes together; it is NOT aligned then",
-                (
-                    "why: cpu: 1 asked, but full-pcpus-only gives out whole cores of 2 threads: ask for 2; the same "
-                    "goes for the 3 of i0 (ask for 2 or 4)"
-                ),
+                "why: as told above",
             ],
             id="what is surely not aligned is no unknown, and what lies off the chosen node says why",
         ),

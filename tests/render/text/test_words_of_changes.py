@@ -40,14 +40,9 @@ from tests.render.text.support import explained, recorded
                     "c0 and c1 both want the only nvidia.com/gpu: one of them has to do without it "
                     "(c0: see 1., c1: see 2.)"
                 ),
-                (
-                    "why: nvidia.com/gpu: the pod's containers together ask for 2 (c0 1 + c1 1), and the machine "
-                    "never has more than 1 (nodes 2-3 at once: 1)"
-                ),
-                (
-                    "why: nvidia.com/gpu: the pod's containers together ask for 2 (c0 1 + c1 1), and the machine "
-                    "never has more than 1 (nodes 2-3 at once: 1)"
-                ),
+                "why: as told above",
+                "why: as told above",
+                "why: as told above",
             ],
             id="two containers want the only device, and either may do without it",
         ),
@@ -449,9 +444,11 @@ from tests.render.text.support import explained, recorded
             "e2e-d-01120",
             2,
             [
-                f"{why}: hugepages-1Gi: with 1Gi in c1 still 3Gi (c0 2Gi + c1 1Gi), and the machine never has more "
-                "than 2Gi"
-                for why in ("why", "why not even 1Gi")
+                (
+                    "why: hugepages-1Gi: with 1Gi in c1 still 3Gi (c0 2Gi + c1 1Gi), and the machine never has more "
+                    "than 2Gi"
+                ),
+                "why not even 1Gi: as in 1.",
             ],
             id="a sum that is still too much names what is reduced in it",
         ),

@@ -1,0 +1,109 @@
+"""Why the parts of changes are needed, line by line, and no reason twice: what is told above is not told again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from numalign.analysis.whatif.settings import POLICY
+from numalign.model.quantity import NANO
+from numalign.model.resources import CPU
+from numalign.render.text.amounts import amount_text, listed, quantity_text
+from numalign.render.text.because import because
+from numalign.render.text.refusal.why import WHEN, why
+from numalign.render.text.steps import Step, grouped
+
+if TYPE_CHECKING:
+    from numalign.analysis.whatif.change import Part, WayOut
+    from numalign.kubelet.config import KubeletConfig
+    from numalign.results.explain import ExplainedPod
+
+FREE = re.compile(r"\bfree\b|requested by other pods|, where it goes, has ")
+"""What is told of the state of the node."""
+
+LONG = 72
+"""Texts of so many characters, about a line of a terminal, are told once."""
+
+TAKES = ": takes "
+"""Said of a resource that takes several nodes."""
+
+WIDTHS = " wants each on as few nodes as it can do with"
+"""The rule about resources that differ in width, which is told after each of them."""
+
+MANY_PODS = 4
+"""So many pods that are moved are not named once more."""
+
+
+def every_step(told: ExplainedPod, config: KubeletConfig) -> list[list[Step]]:
+    """Put the parts of each change together; pods to move first, as what may be asked then is told without them."""
+    above = [re.sub(WHEN, "", one) for one in why(told.refusal, told.besides)] if told.refusal is not None else []
+    said: dict[tuple[str, ...], int] = {}
+    steps = []
+    for number, (change, after) in enumerate(zip(told.changes, told.after, strict=True), start=1):
+        parts = sorted(change.parts, key=lambda part: not part.change.pods)
+        reasons = [because(part, told.refusal, after, config, whole=change) for part in parts]
+        found = grouped(change, list(zip(parts, reasons, strict=True)))
+        steps.append([each._replace(sentences=_short(each, above, said, number)) for each in found])
+    return steps
+
+
+def _short(step: Step, above: Collection[str], said: dict[tuple[str, ...], int], number: int) -> Sequence[str]:
+    """Leave out of a reason what is told of the refusal itself, or refer to the change where it is told."""
+    sentences = list(step.sentences)
+    if not long(sentences):
+        return sentences
+    new = [one for one in sentences if one not in above]
+    if not new:
+        return ["as told above"]
+    of_pods = bool(step.part.change.pods) and sentences[: len(new)] == new  # what they hold, then what is in the way
+    of_widths = any(WIDTHS in one for one in sentences) and any(TAKES in one for one in new)
+    if of_pods or of_widths:
+        sentences = new
+    first = said.setdefault(tuple(sentences), number)
+    return [f"as in {first}."] if first != number and long(sentences) else sentences
+
+
+def long(texts: Sequence[str]) -> bool:
+    """Tell whether a text is so long that to look it up is quicker than to read it again."""
+    return sum(map(len, texts)) > LONG
+
+
+def reason_lines(step: Step, whole: WayOut) -> Iterator[str]:
+    """Write why a part, or so many of them, are needed; what is free is told as it is without pods that are moved."""
+    part, sentences, of = step.part, step.sentences, len(step.changes)
+    whose = {1: "", 2: "both"}.get(of, f"all {of}")
+    head = f"why{f' {whose}' * (of > 1)}{_next_cores(part)}: "
+    if part.larger and (not all(part.change.amounts.values()) or _to_whole_ones(part)):
+        [(_, resource)] = part.change.amounts
+        head = f"why not even {amount_text(resource, part.larger // NANO)}{f' of {whose}' * (of > 1)}: "
+    elif part.larger:
+        head = f"why no more{f' of {whose}' * (of > 1)}{_next_cores(part)}: "
+    if whole.pods and not part.change.pods and any(FREE.search(one) for one in sentences):
+        names = listed([pod.name for pod in whole.pods]) if len(whole.pods) < MANY_PODS else "these pods"
+        head = f"{head.removesuffix(': ')}, once {names} {'is' if len(whole.pods) == 1 else 'are'} gone: "
+    below = " below" * (len(whole.parts) > 1 and bool(part.change.pods))  # pods to move come first
+    for place, text in enumerate(sentences):
+        yield f"{'     ' if place else head}{text.replace(' as reduced', f' as reduced{below}')}"
+    if POLICY in part.change.flags and whole.too_strict:
+        still = "still refuses" if len(whole.too_strict) == 1 else "still refuse"
+        yield f"     {listed(whole.too_strict)} {still} it"
+
+
+def _to_whole_ones(part: Part) -> bool:
+    """Tell whether a part asks for a share of a CPU, and more would be whole ones."""
+    shares = any(key[1] == CPU and nano % NANO for key, nano in part.change.amounts.items())
+    return shares and not part.larger % NANO and len(part.change.amounts) == 1 and part.change.own_cpus
+
+
+def _next_cores(part: Part) -> str:
+    """Name the next larger number of CPUs where only whole cores are given out; that may be what is asked."""
+    keys, cores = list(part.change.amounts), part.change.cores
+    if len(keys) != 1 or keys[0][1] != CPU or cores < 2:
+        return ""
+    nano, asked = part.change.amounts[keys[0]], part.change.asked[keys[0]]
+    if nano % NANO:
+        return ""
+    if not part.larger and asked - nano != cores * NANO:
+        return ""
+    return f" (the next whole core makes {quantity_text(part.larger or asked)})"
