@@ -16,6 +16,7 @@ from numalign.analysis.whatif.changes import changes
 from numalign.analysis.whatif.policies import no_policy
 from numalign.analysis.whatif.settings import POLICY, STRICTEST_FIRST
 from numalign.analysis.whatif.situation import Event, Replays, Situation
+from numalign.analysis.whatif.swaps import swap
 from numalign.errors import StartError
 from numalign.kubelet import node as twin
 from numalign.kubelet.admission import Outcome, Session, admit, end, open_session
@@ -110,6 +111,7 @@ def _judge(data: dict[str, Any], index: int, situation: Situation, outcome: Outc
         unsaid=not list(why(found)),
         false=(
             *(_named_by(way) for way in ways if not _last_admitted(*with_change(data, index, way))),
+            *(_named_by(way) for way in _swapped(outcome, ways) if not _last_admitted(*with_change(data, index, way))),
             *(_named_by(way) for way in _in_vain(situation, outcome, ways) if _admits(data, index, way, outcome)),
         ),
         false_never=found.never == _last_admitted(alone, 0),
@@ -117,6 +119,14 @@ def _judge(data: dict[str, Any], index: int, situation: Situation, outcome: Outc
         machine=sum(bool(way.hardware) for way in ways),
         unexplained=tuple(_named_by(way) for way in ways if not _explained(way)),
     )
+
+
+def _swapped(outcome: Outcome, ways: Iterable[WayOut]) -> Iterator[WayOut]:
+    """Give the changes with what another container may leave out instead."""
+    asked = {(one.name, name): each.nano for one in outcome.pod.containers for name, each in one.requests.items()}
+    for way in ways:
+        for key, others in way.or_in.items():
+            yield from (swap(way, key, (name, key[1]), asked[name, key[1]]) for name, _ in others)
 
 
 def _in_vain(situation: Situation, outcome: Outcome, ways: Iterable[WayOut]) -> Iterator[WayOut]:

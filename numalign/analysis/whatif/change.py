@@ -44,6 +44,9 @@ class WayOut(NamedTuple):
     """What the manifest asks for, of the same and of all in `together`."""
     or_else: Mapping[tuple[str, str], int] = {}
     """Of what grows to a number that can be handed out at all: the next such number below, which would do as well."""
+    or_in: Mapping[tuple[str, str], tuple[tuple[str, int], ...]] = {}
+    """Of what is left out in one container: the others that may do without it instead, each with what that one may ask
+    for then, in billionths."""
     together: tuple[tuple[tuple[str, str], ...], ...] = ()
     """Keys of `asked` of one resource of which only the sum counts: another split of it does as well."""
     flags: Mapping[str, str] = {}

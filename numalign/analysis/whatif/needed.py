@@ -17,6 +17,7 @@ from numalign.analysis.whatif.past import anew, held_by, with_others_first
 from numalign.analysis.whatif.policies import too_strict
 from numalign.analysis.whatif.settings import CPU_POLICY_OPTIONS, GATES, TOPOLOGY_POLICY_OPTIONS
 from numalign.analysis.whatif.situation import Situation
+from numalign.analysis.whatif.swaps import or_in
 from numalign.analysis.whatif.tries import Tries, gone, needs_newcomers, sound, without_newcomers
 from numalign.kubelet.admission import Outcome
 from numalign.kubelet.demand import of_node
@@ -154,11 +155,15 @@ def _by_resource(change: WayOut) -> Iterator[WayOut]:
 
 def reasons(situation: Situation, outcome: Outcome, changes: Iterable[WayOut]) -> Iterator[WayOut]:
     """Say of each part of changes why it is needed."""
+    changes = tuple(changes)
     for change in changes:
         tries = Tries(situation, outcome, {})
         session = tries.session(change) if change.flags else None
         told = change._replace(
-            or_else=_or_else(tries, change), cores=_cores(tries, change), own_cpus=outcome.pod.qos == "Guaranteed"
+            or_else=_or_else(tries, change),
+            or_in=or_in(tries, change, changes),
+            cores=_cores(tries, change),
+            own_cpus=outcome.pod.qos == "Guaranteed",
         )
         leaning = needs_newcomers(situation, outcome, change)
         fare = anew(outcome.before, session, change.pods, change.kept_out) if session else None
@@ -307,6 +312,7 @@ def _parts(change: WayOut) -> list[WayOut]:
             amounts={key: nano},
             asked={key: change.asked[key]},
             or_else={one: less for one, less in change.or_else.items() if one == key},
+            or_in={one: others for one, others in change.or_in.items() if one == key},
         )
         for key, nano in change.amounts.items()
     ]

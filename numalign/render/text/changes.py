@@ -19,6 +19,7 @@ from numalign.render.text.aligned_then import (
     where_then,
 )
 from numalign.render.text.amounts import (
+    amount_text,
     as_asked_text,
     bytes_text,
     like_asked,
@@ -206,7 +207,7 @@ def _requests(change: WayOut, containers: int, config: KubeletConfig) -> Iterato
     for (resource, nano, asked), names in whose.items():
         where = f" in {_containers(names)}" if containers > 1 else ""
         if not nano:
-            left_out.append(f"{resource}{where}")
+            left_out.append(f"{resource}{_or_in(change, names, resource) * (containers > 1)}")
             continue
         share = bool(resource == CPU and nano % NANO and not asked % NANO)
         most = "at most " * (nano < asked and (share or not (resource == CPU and change.cores > 1)))
@@ -227,6 +228,21 @@ def _requests(change: WayOut, containers: int, config: KubeletConfig) -> Iterato
         yield "ask for " + " and ".join(less)
     if left_out:
         yield "leave out " + " and ".join(left_out)
+
+
+def _or_in(change: WayOut, names: Sequence[str], resource: str) -> str:
+    """Name the container that leaves a resource out, and those that may do so instead."""
+    others = change.or_in.get((names[0], resource), ()) if len(names) == 1 else ()
+    asked = change.asked[names[0], resource]
+    same = sorted([*names, *(name for name, kept in others if kept == asked)])
+    fewer = "; ".join(
+        f"or in {name}: {names[0]} may ask for {amount_text(resource, kept // NANO)} then"
+        for name, kept in others
+        if kept < asked
+    )
+    keeps = " (the other may keep it)" if len(same) == 2 else " (the others may keep it)"
+    where = _containers(names) if len(same) == len(names) else f"container {' or '.join(same)}{keeps}"
+    return f" in {where}{f' ({fewer})' * bool(fewer)}"
 
 
 def _in_all(change: WayOut, keys: Sequence[tuple[str, str]]) -> str:

@@ -578,6 +578,23 @@ from tests.render.text.support import explained, recorded
             id="a policy that is offered is the strictest that does",
         ),
         pytest.param(
+            "e2e-d-00426",
+            3,
+            [
+                (
+                    "1. leave out intel.com/sriov in container c0 or c1 (the other may keep it); it is aligned then, "
+                    "on node 0"
+                )
+            ],
+            id="who leaves a device out may be another container that asks for as many",
+        ),
+        pytest.param(
+            "e2e-d-01183",
+            5,
+            ["- leave out amd.com/gpu in container c0 (or in c1: c0 may ask for 1 then)"],
+            id="or one that asks for fewer",
+        ),
+        pytest.param(
             "e2e-d-01483",
             9,
             [
