@@ -18,10 +18,14 @@ from pathlib import Path
 from pkgutil import resolve_name
 from tempfile import TemporaryFile
 
+import pytest
+
 from tests.cli.running import ENVIRONMENT, ROOT, Done
 from tests.source_code import MODULES
 
 LIBRARIES = ("concurrent.futures.process", "rich.console", "distributed.nanny")
+TOGETHER = pytest.mark.together("copies")
+"""Of tests that make some, so that mostly one worker has such a process."""
 SECONDS = 120
 """In which a command has to end, however busy the machine is."""
 

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from tests import copies
 from tests.cli.running import ROOT, in_process
 from tests.cli.test_state_commands import pod_file
 from tests.node.fake_root import FakeContainer
 from tests.node.test_verify import UIDS, running
 
-pytestmark = pytest.mark.usefixtures("imported_once")
+pytestmark = [pytest.mark.usefixtures("imported_once"), copies.TOGETHER]
 
 UPGRADE = ("--kubelet-version", "1.32,1.36")
 

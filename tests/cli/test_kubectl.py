@@ -14,6 +14,8 @@ import pytest
 from tests import copies
 from tests.cli.running import ENVIRONMENT, ROOT, Done
 
+pytestmark = copies.TOGETHER
+
 ATTRIBUTES = [
     {"name": "topologyManagerPolicy", "value": "single-numa-node"},
     {"name": "topologyManagerScope", "value": "container"},

@@ -18,9 +18,10 @@ from pathlib import Path
 import pytest
 
 from numalign.cli import stderr
+from tests import copies
 from tests.cli.running import ENVIRONMENT, ROOT, Terminal, in_process, numalign
 
-pytestmark = pytest.mark.usefixtures("imported_once")
+pytestmark = [pytest.mark.usefixtures("imported_once"), copies.TOGETHER]
 
 INPUTS = ("--cluster", "docs/examples/cluster.yaml", "--trace", "docs/examples/trace.jsonl")
 SWEEP = ("--sweep", "policy=restricted|none,seed=1..2")

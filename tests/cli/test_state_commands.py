@@ -22,6 +22,8 @@ from tests import copies
 from tests.cli.admitting import admit_one_by_one
 from tests.cli.running import ENVIRONMENT, PODS, ROOT, command, in_process, numalign, one_line
 
+pytestmark = copies.TOGETHER
+
 
 def pod_file(folder: Path, name: str, cpus: int = 1) -> Path:
     path = folder / f"{name}.json"

@@ -22,6 +22,8 @@ import pytest
 from tests import copies
 from tests.cli.running import ENVIRONMENT, ROOT, command
 
+pytestmark = copies.TOGETHER
+
 WIDTHS = (80, 100, 120, 150, 200)
 SCREENS = ROOT / "tests/golden/terminals"
 MAX_LINES = 200

@@ -10,7 +10,7 @@ from numalign.tasks.parallel import AHEAD, Done, Engine, in_order, product_of, r
 from tests import copies
 from tests.tasks.working import die_always, die_once, fail_at_three, square
 
-pytestmark = pytest.mark.usefixtures("imported_once")
+pytestmark = [pytest.mark.usefixtures("imported_once"), copies.TOGETHER]
 
 NUMBERS = tuple(range(12))
 

@@ -10,7 +10,7 @@ Masks are ints over node *ids*: bit i is NUMA node i.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from itertools import combinations
 from typing import Final
@@ -173,14 +173,18 @@ def expand(family: HintFamily) -> HintList:
         nodes |= mask_set.nodes
     if nodes.bit_count() > MAX_LISTED:
         raise KubeletHangError(f"the hint providers list every set of {nodes.bit_count()} NUMA nodes")
-    members: set[NUMAMask] = set()
-    for mask_set in family.sets:
-        members.update(_members(mask_set))
-    return HintList([TopologyHint(mask, family.prefers(mask)) for mask in masks_by_width(nodes) if mask in members])
+    ordered: Iterable[NUMAMask] = _members(family.sets[0])
+    if len(family.sets) > 1:
+        members = {mask for mask_set in family.sets for mask in _members(mask_set)}
+        ordered = [mask for mask in masks_by_width(nodes) if mask in members]
+    return HintList([TopologyHint(mask, family.prefers(mask)) for mask in ordered])
 
 
 def _members(mask_set: MaskSet) -> Iterator[NUMAMask]:
-    """Yield the members of a set: what the nodes of each mask have together is added up as the masks are made."""
+    """Yield the members of a set in the providers' order.
+
+    What the nodes of each mask have together is added up as the masks are made.
+    """
     nodes = [node for node in range(mask_set.nodes.bit_length()) if mask_set.nodes >> node & 1]
     masks = list(masks_by_width(mask_set.nodes))
     for weights, need, spans in mask_set.conditions:

@@ -7,9 +7,10 @@ from typing import Any
 from numalign.kubelet.cpu.manager import CPUManager
 from numalign.kubelet.cpu.state import initial_state
 from numalign.kubelet.topology.hints import CANNOT_FIT, HintFamily, ProviderAnswer, expand
-from numalign.model.cpuset import format_set, ids
+from numalign.model.cpuset import format_set
 from tests.conformance import Case
 from tests.conformance.families.cpu import run_step, try_allocate, when_started
+from tests.conformance.families.merge import hint_as_recorded
 from tests.conformance.versions import kubelet_of, pod_of
 
 CPU_GATES = {"CPUManagerPolicyAlphaOptions": True}
@@ -48,11 +49,7 @@ def shown(answer: ProviderAnswer) -> Shown:
     if hints == CANNOT_FIT:
         return {"cpu": []}
     assert isinstance(hints, HintFamily)
-    return {
-        "cpu": [
-            {"numaNodes": list(ids(hint.numa_affinity or 0)), "preferred": hint.preferred} for hint in expand(hints)
-        ]
-    }
+    return {"cpu": list(map(hint_as_recorded, expand(hints)))}
 
 
 def chosen_mask(hints: Shown) -> int | None:

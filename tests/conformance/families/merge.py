@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from numalign.kubelet.errors import KubeletPanicError
@@ -24,8 +25,12 @@ def decide(case: dict[str, Any]) -> dict[str, Any]:
 
 def hint_as_recorded(hint: TopologyHint) -> dict[str, Any]:
     """Write a hint as the vectors do."""
-    nodes = None if hint.numa_affinity is None else list(ids(hint.numa_affinity))
-    return {"numaNodes": nodes, "preferred": hint.preferred}
+    return {"numaNodes": _nodes(hint.numa_affinity), "preferred": hint.preferred}
+
+
+@cache
+def _nodes(mask: int | None) -> list[int] | None:
+    return None if mask is None else list(ids(mask))
 
 
 def _numa(case: dict[str, Any]) -> NUMAInfo:

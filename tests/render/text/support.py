@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 
 from numalign.analysis.whatif.situation import Situation, arrivals
 from numalign.kubelet.config import KubeletConfig
@@ -38,7 +39,12 @@ def explained(settings: KubeletConfig, asked: Pod, *before: Pod, on: Machine = F
 
 
 def recorded(name: str, step: int) -> list[str]:
-    """Explain a recorded refusal."""
+    """Explain a recorded refusal; many are looked at by several tests."""
+    return [*_recorded(name, step)]
+
+
+@cache
+def _recorded(name: str, step: int) -> tuple[str, ...]:
     data = named(name)
     situation = next(found for index, found, _ in refusals(data) if index == step)
-    return lines(situation, scenario.read(json.dumps(data).encode()).steps[step].pod)
+    return tuple(lines(situation, scenario.read(json.dumps(data).encode()).steps[step].pod))
