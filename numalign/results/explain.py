@@ -36,6 +36,8 @@ class ExplainedPod(NamedTuple):
     """Of a refused pod: what would admit it, in the order in which it is told."""
     after: tuple[PodResult | None, ...]
     """For each change, what the pod would get."""
+    alone: tuple[PodResult | None, ...]
+    """For each change, what the pod would get if it is started before pods refused so far; None: the same, or worse."""
     placements: tuple[Placement, ...]
     """Of an admitted pod: where its containers are."""
     unpinned: tuple[Unpinned, ...] = ()

@@ -125,6 +125,7 @@ def _told(told: Explanation, *, details: bool, all_alternatives: bool) -> Explai
         refusal=told.refusal,
         changes=told.changes,
         after=tuple(change.tried and pod_result(change.tried, why_apart=True) for change in told.changes),
+        alone=tuple(change.alone and pod_result(change.alone) for change in told.changes),
         placements=told.placements,
         unpinned=told.unpinned,
         besides=told.besides,

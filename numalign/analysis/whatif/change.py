@@ -68,6 +68,10 @@ class WayOut(NamedTuple):
     needs_newcomers: bool = False
     """Of a change of settings: the pod is admitted only if pods refused before are admitted first then."""
 
+    alone: Outcome | None = None
+    """Of a change of settings that leaves the pod apart: it is aligned if it is started before the pods refused so far
+    that would come first; how it is admitted then."""
+
     kept_out: tuple[Pod, ...] = ()
     """Of a change of settings: pods refused before that would be admitted first then; only without them is it."""
 

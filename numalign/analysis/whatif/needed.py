@@ -18,7 +18,7 @@ from numalign.analysis.whatif.policies import too_strict
 from numalign.analysis.whatif.settings import CPU_POLICY_OPTIONS, GATES, TOPOLOGY_POLICY_OPTIONS
 from numalign.analysis.whatif.situation import Situation
 from numalign.analysis.whatif.swaps import or_in
-from numalign.analysis.whatif.tries import Tries, gone, needs_newcomers, sound, without_newcomers
+from numalign.analysis.whatif.tries import Tries, gone, newcomers, sound, without_newcomers
 from numalign.kubelet.admission import Outcome
 from numalign.kubelet.demand import of_node
 from numalign.kubelet.fit.check import Shortage, check
@@ -165,17 +165,25 @@ def reasons(situation: Situation, outcome: Outcome, changes: Iterable[WayOut]) -
             cores=_cores(tries, change),
             own_cpus=outcome.pod.qos == "Guaranteed",
         )
-        leaning = needs_newcomers(situation, outcome, change)
+        new = newcomers(outcome, change)
+        alone = without_newcomers(situation, outcome, change) if new else None
+        leaning = bool(new) and (alone is None or not alone.admit)
         fare = anew(outcome.before, session, change.pods, change.kept_out) if session else None
-        alone = without_newcomers(situation, outcome, change) if leaning else None
-        if fare is not None and alone is not None:
+        if fare is not None and alone is not None and leaning:
             fare = with_others_first(fare, outcome.before, alone)
         yield told._replace(
             too_strict=too_strict(tries, change),
             parts=tuple([_reason(tries, told, part) for part in _parts(told)]),
             needs_newcomers=leaning,
             anew=fare,
+            alone=alone if alone is not None and change.aligned is False and _better(alone, outcome) else None,
         )
+
+
+def _better(alone: Outcome, outcome: Outcome) -> bool:
+    """Tell whether a pod is aligned with no pods but those that are there now."""
+    there = {pod.uid for pod in outcome.before.pods}
+    return alone.admit and there >= {pod.uid for pod in alone.before.pods} and aligned(alone) is True
 
 
 def _cores(tries: Tries, change: WayOut) -> int:

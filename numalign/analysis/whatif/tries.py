@@ -15,7 +15,7 @@ from numalign.values import NamedTuple
 
 def needs_newcomers(situation: Situation, outcome: Outcome, change: WayOut) -> bool:
     """Tell whether other settings admit a pod only as pods that were refused before it take their place first then."""
-    if not _newcomers(outcome, change):
+    if not newcomers(outcome, change):
         return False
     tried = without_newcomers(situation, outcome, change)
     return tried is None or not tried.admit
@@ -23,12 +23,12 @@ def needs_newcomers(situation: Situation, outcome: Outcome, change: WayOut) -> b
 
 def without_newcomers(situation: Situation, outcome: Outcome, change: WayOut) -> Outcome | None:
     """Try other settings without those pods; others refused before may come first then. None: no such past is told."""
-    new = _newcomers(outcome, change)
+    new = newcomers(outcome, change)
     past = tuple([event for event in situation.past if event.pod.uid not in new])
     return Tries(situation._replace(past=past, replays=None), outcome, {}).attempt(change)
 
 
-def _newcomers(outcome: Outcome, change: WayOut) -> set[str]:
+def newcomers(outcome: Outcome, change: WayOut) -> set[str]:
     """List the UIDs of pods that were refused before, and are there under other settings."""
     if not change.flags or change.tried is None:
         return set()

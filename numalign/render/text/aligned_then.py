@@ -109,6 +109,16 @@ def where_then(change: WayOut, after: PodResult | None, told: ExplainedPod) -> s
     return f", {', '.join(f'{name} on {where}' for name, where in nodes.items())}"
 
 
+def aligned_first(change: WayOut, alone: PodResult | None, told: ExplainedPod) -> Iterator[str]:
+    """Say where a pod is aligned if it is started before those that come first under other settings."""
+    if alone is None or change.anew is None:
+        return
+    first = change._replace(aligned=True)
+    where = aligned_then(first, alone) + where_then(first, alone, told)
+    names = listed([one.name for one in change.anew.newcomers])
+    yield f"if this pod is started before {names}{where.replace(';', ',', 1)}"
+
+
 def unaligned(change: WayOut, after: PodResult | None, untied: Iterable[Untied] = ()) -> Iterator[str]:
     """Say why the pod would not be aligned after a change; why CPUs are not pinned only once.
 

@@ -12,6 +12,7 @@ from numalign.model.resources import CPU
 from numalign.render.page.document import Line
 from numalign.render.text.aligned_then import (
     NOT_ALIGNED,
+    aligned_first,
     aligned_then,
     aligned_too,
     beside_the_cpus,
@@ -73,6 +74,7 @@ def changes_lines(config: KubeletConfig, told: ExplainedPod, advice: Advice) -> 
     ):
         yield from _change(number, (change, after, steps[number - 1]), config, told)
         yield from _where(number, (change, after), told, said)
+        yield from (Line(f"     {text}") for text in aligned_first(change, told.alone[number - 1], told))
         yield Line(f"     {command}", "dim")
     for text in for_the_whole_node(told.changes, config):
         yield Line(f"  {text}")

@@ -71,7 +71,8 @@ def _others(row: Row, place: int, table: Matrix, found: Refusal) -> list[str] | 
         here = lacking[other] & left if other is not None else set[int]()
         if other is None or not here:
             return None
-        texts.append(_too_little(other, sorted(here), table, found))
+        every = [one for one in lacking if here <= lacking[one]]
+        texts.append(_too_little(every, sorted(here), table, found))
         left -= here
     return texts
 
@@ -81,17 +82,20 @@ def _lacks(row: Row, place: int) -> bool:
     return cell.verdict not in ("enough", "any") and _has(cell) < row.requested
 
 
-def _too_little(row: Row, places: Sequence[int], table: Matrix, found: Refusal) -> str:
-    """Say that nodes have enough of what is asked about, and too little of something else."""
+def _too_little(rows: Sequence[Row], places: Sequence[int], table: Matrix, found: Refusal) -> str:
+    """Say that nodes have enough of what is asked about, and what they have too little of, all of them: none first."""
     several = len(places) > 1
-    none = not any(_has(row.cells[one]) for one in places)
+    lacks = sorted(((any(_has(row.cells[one]) for one in places), row) for row in rows), key=lambda one: one[0])
+    what = " and ".join(_lack_text(row, places, found, some=some) for some, row in lacks)
+    return f"{nodes_text(mask_of(table, places))} {'have' if several else 'has'} enough of it, but {what}"
+
+
+def _lack_text(row: Row, places: Sequence[int], found: Refusal, *, some: bool) -> str:
+    """Say of one resource that nodes have none of it, or too little."""
     free = " free" * any(row.cells[one].total for one in places)
-    what = f"no {row.resource}{free}" if none else f"too little {row.resource}"
+    what = f"too little {row.resource}" if some else f"no {row.resource}{free}"
     asked = f"{amount_text(row.resource, row.requested)} asked{' as reduced' * (row.resource in found.around.reduced)}"
-    held = held_text(row, found.around) if none else ""
-    return (
-        f"{nodes_text(mask_of(table, places))} {'have' if several else 'has'} enough of it, but {what} ({asked}{held})"
-    )
+    return f"{what} ({asked}{'' if some else held_text(row, found.around)})"
 
 
 def _tied(table: Matrix, place: int, others: Iterable[int], found: Refusal) -> str:

@@ -100,7 +100,7 @@ THIRD = FIGURE._replace(
             [
                 (
                     "not aligned: i0: on nodes 0-2, as nodes 0-1 were chosen and have too little cpu free, so the rest "
-                    "comes from node 2; on an empty machine none of it takes more than 2 nodes; nobody knows the NUMA "
+                    "comes from node 2; on an empty machine none of it needs more than 2 nodes; nobody knows the NUMA "
                     "node of example.com/notopo notopo0"
                 )
             ],
@@ -247,7 +247,7 @@ THIRD = FIGURE._replace(
             [
                 (
                     "not aligned: on nodes 2-3, as policy none chooses no nodes; on an empty machine none of it "
-                    "takes more than 1 node"
+                    "needs more than 1 node"
                 )
             ],
             id="what is wider than it need be says why: nobody chose",
@@ -269,7 +269,7 @@ THIRD = FIGURE._replace(
             [
                 (
                     "not aligned: c1: on nodes 0-1, as nodes 0-1 were chosen for the whole pod, which asks for 19 "
-                    "cpu; on an empty machine none of it takes more than 1 node"
+                    "cpu; on an empty machine none of it needs more than 1 node"
                 )
             ],
             id="what is wider than it need be says why: the whole pod asks for more",

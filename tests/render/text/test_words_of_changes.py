@@ -595,6 +595,26 @@ from tests.render.text.support import explained, recorded
             id="or one that asks for fewer",
         ),
         pytest.param(
+            "e2e-d-01124",
+            2,
+            [
+                (
+                    "if this pod is started before p0, it is aligned then, on nodes 0-1 (its CPUs need 2 nodes; "
+                    "intel.com/sriov on node 0)"
+                )
+            ],
+            id="a pod that is aligned only if it comes before others says so",
+        ),
+        pytest.param(
+            "lifecycle-d-00264",
+            6,
+            [
+                "nodes 1-2 have enough of it, but no mellanox.com/rdma (3 asked) and too little memory (3Gi asked)",
+                "nodes 1-2 have enough of it, but no mellanox.com/rdma (3 asked) and too little memory (3Gi asked)",
+            ],
+            id="all that other nodes lack is named",
+        ),
+        pytest.param(
             "e2e-d-01483",
             9,
             [
@@ -849,7 +869,8 @@ def test_a_machine_that_needs_very_many_changes_suits_a_pod_badly() -> None:
 
     def head(*more: WayOut) -> list[str]:
         changes = (*told.changes, *more)
-        every = told._replace(changes=changes, after=(*told.after, *[None for _ in more]))
+        nothing = [None for _ in more]
+        every = told._replace(changes=changes, after=(*told.after, *nothing), alone=(*told.alone, *nothing))
         lines = changes_lines(situation.setup.config, every, Advice([""] * len(changes), ""))
         return [line.text.strip() for line in lines if isinstance(line, Line)][1:3]
 
