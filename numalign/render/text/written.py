@@ -151,6 +151,8 @@ class _Form(NamedTuple):
     def _adds_up(self, amount: int, terms: Sequence[int]) -> bool:
         """Tell whether a sum as it is written is that of its terms, and not far from what it is."""
         total, most = self._shown(amount), max(map(abs, (amount, *terms))) * self._scale
+        if total & ((1 << 10 * self._unit_of(amount)) - 1):
+            return False  # terms in a smaller unit: it would be cut off
         off = abs(total - amount * self._scale)
         return total == sum(map(self._shown, terms)) and (off < 1 << 10 * self.unit or off * _CLOSE_SUM <= most)
 

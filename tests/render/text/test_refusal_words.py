@@ -382,6 +382,15 @@ def test_amounts_that_differ_look_different(amounts: list[int]) -> None:
     assert len(set(map(say, amounts))) == len(set(amounts))
 
 
+def test_a_sum_of_amounts_in_two_units_adds_up_as_it_is_written() -> None:
+    """All but 120Mi of 7.67Gi: 7.6Gi less 119.8Mi is not 7.4Gi."""
+    [found] = [refused for step, _, refused in refusals(named("e2e-d-00155")) if step == 2]
+    assert next(why(refusal(found))) == (
+        "memory: 1060Mi asked (c0 804Mi + c1 256Mi), 7737Mi of the node's 7856Mi requested by other pods, "
+        "which leaves 119Mi"
+    )
+
+
 def test_a_sum_that_is_told_of_what_is_next_in_the_way_is_not_told_again() -> None:
     [found] = [refused for step, _, refused in refusals(named("e2e-d-00181")) if step == 0]
     assert list(why(refusal(found))) == [
