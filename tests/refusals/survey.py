@@ -111,6 +111,7 @@ def _judge(data: dict[str, Any], index: int, situation: Situation, outcome: Outc
         unsaid=not list(why(found)),
         false=(
             *(_named_by(way) for way in ways if not _last_admitted(*with_change(data, index, way))),
+            *(_named_by(way) for way in _moving(ways) if not _last_admitted(*with_change(data, index, way))),
             *(_named_by(way) for way in _swapped(outcome, ways) if not _last_admitted(*with_change(data, index, way))),
             *(_named_by(way) for way in _in_vain(situation, outcome, ways) if _admits(data, index, way, outcome)),
         ),
@@ -119,6 +120,11 @@ def _judge(data: dict[str, Any], index: int, situation: Situation, outcome: Outc
         machine=sum(bool(way.hardware) for way in ways),
         unexplained=tuple(_named_by(way) for way in ways if not _explained(way)),
     )
+
+
+def _moving(ways: Iterable[WayOut]) -> Iterator[WayOut]:
+    """Give the changes with the pods that may be moved instead."""
+    return (way._replace(pods=(pod,)) for way in ways for pod in way.or_pods)
 
 
 def _swapped(outcome: Outcome, ways: Iterable[WayOut]) -> Iterator[WayOut]:

@@ -38,6 +38,8 @@ class WayOut(NamedTuple):
     """Pods to move away."""
     fewest: bool = False
     """No smaller set of pods would do."""
+    or_pods: tuple[Pod, ...] = ()
+    """Of one pod to move: others each of which would do as well instead."""
     amounts: Mapping[tuple[str, str], int] = {}
     """What to ask for instead, in billionths; 0: leave the resource out."""
     asked: Mapping[tuple[str, str], int] = {}

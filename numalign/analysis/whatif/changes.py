@@ -9,7 +9,7 @@ from numalign.analysis.alignment import aligned
 from numalign.analysis.whatif.amounts import other_requests, wider_requests
 from numalign.analysis.whatif.change import Hardware, WayOut
 from numalign.analysis.whatif.combinations import cut_and_move, cut_now, setting_and_cut, two_settings
-from numalign.analysis.whatif.moving import moved, without
+from numalign.analysis.whatif.moving import MAX_PODS_SEARCHED, moved, without
 from numalign.analysis.whatif.needed import covers, given_back, reasons, without_needless
 from numalign.analysis.whatif.settings import (
     MEMORY_POLICY,
@@ -24,6 +24,7 @@ from numalign.analysis.whatif.situation import Situation, with_amounts
 from numalign.analysis.whatif.tries import Tries, beside, needs_newcomers, sound
 from numalign.errors import StartError
 from numalign.kubelet.admission import Outcome, Session, admit, forecast
+from numalign.model.pod import Pod
 from numalign.model.quantity import NANO
 from numalign.model.resources import is_memory
 
@@ -253,7 +254,19 @@ def _pods(outcome: Outcome) -> Iterator[WayOut]:
     found = moved(outcome.before, outcome.pod) if outcome.before.pods else None
     if found is not None:
         tried = admit(without(outcome.before, found.pods), outcome.pod)
-        yield WayOut("pods", len(found.pods), aligned(tried), pods=found.pods, fewest=found.fewest, tried=tried)
+        change = WayOut("pods", len(found.pods), aligned(tried), pods=found.pods, fewest=found.fewest, tried=tried)
+        yield change._replace(or_pods=tuple(_instead(outcome, change)))
+
+
+def _instead(outcome: Outcome, change: WayOut) -> Iterator[Pod]:
+    """Find other pods that make room as well as the only one that is to be moved, older ones than that."""
+    before = outcome.before.pods
+    if len(change.pods) == 1 and len(before) <= MAX_PODS_SEARCHED:
+        for pod in before[: before.index(change.pods[0])]:
+            session = without(outcome.before, [pod])
+            tried = None if forecast(session, outcome.pod) is False else admit(session, outcome.pod)
+            if tried is not None and tried.admit and aligned(tried) == change.aligned:
+                yield pod
 
 
 def _requests(outcome: Outcome) -> Iterator[WayOut]:

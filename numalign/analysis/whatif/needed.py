@@ -325,7 +325,7 @@ def _parts(change: WayOut) -> list[WayOut]:
         for key, nano in change.amounts.items()
     ]
     if change.pods:
-        found.append(nothing._replace(kind="pods", pods=change.pods, fewest=change.fewest))
+        found.append(nothing._replace(kind="pods", pods=change.pods, fewest=change.fewest, or_pods=change.or_pods))
     return found
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from numalign.analysis.whatif.settings import options_on
 from numalign.model.quantity import NANO
 from numalign.model.resources import CPU
+from numalign.model.words import few_of
 from numalign.render.page.document import Line
 from numalign.render.text.aligned_then import (
     NOT_ALIGNED,
@@ -43,6 +44,9 @@ MANY_PARTS = 5
 
 MAX_PODS_NAMED = 12
 """How many pods to move are named."""
+
+MAX_INSTEAD = 3
+"""How many pods are named that may be moved instead of one."""
 
 COUNTS = {2: "Two", 3: "Three", 4: "Four", 5: "Five", 6: "Six", 7: "Seven", 8: "Eight"}
 
@@ -141,6 +145,9 @@ def _change(
         if count > 1:
             yield from (Line(f"     - {what_text(each, config, many)}") for each in step.changes)
         yield from (Line(f"     {'  ' * (count > 1)}{text}") for text in reason_lines(step, change))
+    if change.or_pods:
+        others = few_of([pod.name for pod in change.or_pods], MAX_INSTEAD)
+        yield Line(f"     to move {'one of ' * (len(change.or_pods) > 1)}{others} instead would do, too")
     for text in admitted_anew(change, told):
         yield Line(f"     {text}")
 

@@ -615,6 +615,12 @@ from tests.render.text.support import explained, recorded
             id="all that other nodes lack is named",
         ),
         pytest.param(
+            "e2e-d-01572",
+            2,
+            ["1. move 1 pod away: p1; it is aligned then, on node 1", "to move p0 instead would do, too"],
+            id="another pod that may be moved instead is named",
+        ),
+        pytest.param(
             "e2e-d-01483",
             9,
             [
