@@ -47,10 +47,11 @@ def aligned_then(change: WayOut, after: PodResult | None, told: ExplainedPod | N
         return ALIGNED[change.aligned]
     if not apart:
         return ALIGNED[False]
-    if all(map(_only_shares, apart)):
-        return "; its CPUs are shared then"
     anyhow = after is not None and told is not None and all(_shared_already(one, told.untied) for one in apart)
-    return f"; its CPUs are shared {'in any case' if anyhow else 'then'}, so it is NOT aligned"
+    pinned = any(CPU in one.alignment.places for one in containers)
+    whose = f"the CPUs of {listed([one.name for one in apart])}" if pinned else "its CPUs"
+    so = "" if all(map(_only_shares, apart)) else ", so it is NOT aligned"
+    return f"; {whose} are shared {'in any case' if anyhow else 'then'}{so}"
 
 
 def _shared_already(container: ContainerResult, untied: Iterable[Untied]) -> bool:

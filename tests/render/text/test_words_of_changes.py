@@ -906,7 +906,9 @@ def test_only_some_of_very_many_pods_to_move_are_named() -> None:
 
 def test_on_a_machine_of_one_numa_node_shared_cpus_are_where_all_else_is() -> None:
     text = recorded("e2e-d-00484", 4)
-    assert ("1. ask for at most 1 mellanox.com/rdma instead of 2 in container i0; its CPUs are shared then") in text
+    assert (
+        "1. ask for at most 1 mellanox.com/rdma instead of 2 in container i0; its CPUs are shared in any case"
+    ) in text
     assert (
         "i0, i1, c0: CPUs shared with others, though all is on node 0, the only one: cpuManagerPolicy is none" in text
     )
