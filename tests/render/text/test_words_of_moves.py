@@ -1,0 +1,183 @@
+"""How pods to move away are told: what they hold, who may be moved instead, what is free without them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.render.text.support import recorded
+
+
+@pytest.mark.parametrize(
+    ("name", "step", "expected"),
+    [
+        pytest.param(
+            "e2e-d-00741",
+            8,
+            [
+                "why: p4 holds 8 cpu and 14.4Gi memory on node 3; as long as it stays:",
+                (
+                    "cpu: 6 asked; full-pcpus-only counts only whole free cores: 4 cpu; the 2 that i0 and i1 leave "
+                    "it does not count"
+                ),
+                "cpu: i0 and i1 leave 2 on node 0 to the containers after it, which must use node 0, too",
+                "p5 holds 6 cpu and 8Gi memory on node 0",
+            ],
+            id="why a pod is moved away from another node than the pod goes to",
+        ),
+        pytest.param(
+            "e2e-d-00170",
+            3,
+            ["- move 1 pod away: p1", "why: p1 holds 1 example.com/notopo"],
+            id="a pod to move is told with what it holds of what is in the way",
+        ),
+        pytest.param(
+            "e2e-d-02147",
+            5,
+            [
+                (
+                    "1. move 1 pod away: p2; CPUs and intel.com/sriov are aligned then, but no plugin tells the NUMA "
+                    "node of example.com/notopo"
+                ),
+                "why: p2 holds 32 cpu on node 1",
+            ],
+            id="the only pod to move is told with what it holds and where",
+        ),
+        pytest.param(
+            "e2e-d-02963",
+            5,
+            [
+                (
+                    "why: p2 holds 1 amd.com/gpu on nodes 0-1, 1 mellanox.com/rdma on node 0 and 3Gi hugepages-1Gi "
+                    "on nodes 0-1"
+                ),
+                "p3 holds 1 amd.com/gpu on node 0",
+            ],
+            id="pods to move are told with all of what is short that they hold",
+        ),
+        pytest.param(
+            "e2e-d-00413",
+            1,
+            [
+                "besides: memory: 15.2Gi asked, 4Gi of the node's 15.9Gi requested by other pods, which leaves 11.9Gi",
+                "1. move 1 pod away: p0; it is NOT aligned then",
+                "- ask for at most 6 cpu instead of 7",
+                "- ask for at most 12257Mi memory instead of 16300M (15545Mi)",
+            ],
+            id="cuts stand beside a pod to move, with what else is too much",
+        ),
+        pytest.param(
+            "e2e-d-02042",
+            4,
+            ["why: p2 holds 4 cpu on node 3 and asks for 4.5 cpu in all; without it 7 of the node's 30 cpu are left"],
+            id="a pod to move frees more of the node than it holds",
+        ),
+        pytest.param(
+            "e2e-d-01907",
+            6,
+            [
+                "why: p0 holds 3 example.com/notopo and asks for 11 cpu",
+                "p3 holds 1 example.com/notopo and asks for 2 cpu",
+                "without them all 14 cpu of the node are left",
+            ],
+            id="pods to move free what the node as a whole lacks, too",
+        ),
+        pytest.param(
+            "e2e-d-01747",
+            2,
+            ["why: p1 holds 4 intel.com/sriov (2 on node 0, 2 on node 1) and 6 cpu (4 on node 0, 2 on node 1)"],
+            id="a pod to move holds what is asked for in part, too",
+        ),
+        pytest.param(
+            "e2e-d-01702",
+            7,
+            [
+                "why: p0 asks for 2Gi hugepages-1Gi",
+                "without them all 2Gi hugepages-1Gi of the node are left",
+                (
+                    "why, once p0 and p4 are gone: hugepages-1Gi: 2Gi asked, 2Gi free in all then (node 0: 1Gi of 1Gi, "
+                    "node 1: 1Gi of 1Gi)"
+                ),
+            ],
+            id="a pod to move that holds nothing says what it asks for",
+        ),
+        pytest.param(
+            "e2e-d-02763",
+            4,
+            [
+                (
+                    "why: p1 holds 1 nvidia.com/gpu and 1842Mi memory on node 0 and asks for 10 cpu; without it 12 of "
+                    "the node's 14 cpu are left"
+                ),
+                "- ask for at most 718Mi memory instead of 858M (818Mi) in container s0",
+            ],
+            id="a pod to move gives back what the node as a whole lacks, too; M is told in Mi",
+        ),
+        pytest.param(
+            "e2e-d-01572",
+            2,
+            ["1. move 1 pod away: p1; it is aligned then, on node 1", "to move p0 instead would do, too"],
+            id="another pod that may be moved instead is named",
+        ),
+        pytest.param(
+            "e2e-d-01483",
+            9,
+            [
+                "- move 2 pods away: p3, p7 (no fewer will do)",
+                "- ask for at most 1487Mi memory instead of 2816Mi in container c0",
+                (
+                    "why no more, once p3 and p7 are gone: memory: 3536Mi asked (c0 1488Mi + c1 2048Mi), 3549Mi free "
+                    "in all then (node 0: 14Mi of 3072Mi, node 1: 3535Mi of 3535Mi)"
+                ),
+            ],
+            id="pods to move come first, and what is free without them says so",
+        ),
+        pytest.param(
+            "e2e-d-02238",
+            1,
+            [
+                (
+                    "1. ask for at most 5 example.com/notopo instead of 7; its CPUs are shared in any case, so it is "
+                    "NOT aligned"
+                ),
+                "- move 1 pod away: p0",
+                "- ask for at most 6 example.com/notopo instead of 7",
+            ],
+            id="with pods moved more may be kept of the only request that is cut",
+        ),
+        pytest.param(
+            "lifecycle-d-00215",
+            10,
+            [
+                "why: p1 asks for 4 cpu and 10.8Gi memory",
+                "p3 holds 8 cpu on node 0 and asks for 35Gi memory",
+                "p4 holds 5 cpu on node 0 and asks for 12.8Gi memory",
+            ],
+            id="a pod to move that holds nothing of its own asks for some",
+        ),
+        pytest.param(
+            "e2e-d-00614",
+            5,
+            [
+                "1. move 1 pod away: p1; it is NOT aligned then",
+                "- ask for at most 1398Mi memory instead of 6800M (6485Mi) in container i0",
+                "- ask for at most 4 cpu instead of 5 in container c0",
+            ],
+            id="less memory stands beside a pod to move",
+        ),
+        pytest.param(
+            "e2e-d-00063",
+            3,
+            [
+                "without them all 14 cpu of the node are left",
+                (
+                    "c1 goes to node 1 then, which has too little free now, with c0 there: 7 cpu asked, 1 free; 31.5Gi "
+                    "memory asked, 2.8Gi free"
+                ),
+            ],
+            id="the container that goes to a node is named, and what of the pod is there now",
+        ),
+    ],
+)
+def test_a_recorded_move_says(name: str, step: int, expected: list[str]) -> None:
+    text = recorded(name, step)
+    assert [line for line in text if line in expected] == expected, "\n".join(text)
