@@ -70,6 +70,8 @@ class Apart(NamedTuple):
     """CPUs came from outside of them by the option `align-by-socket`."""
     outside: tuple[str, ...] = ()
     """Resources that came from outside of them, since there was too little."""
+    never: tuple[str, ...] = ()
+    """Those of them of which the chosen nodes have too little even on an empty machine."""
     first: tuple[Tied, ...] = ()
     """What it has of init containers from outside of them, as that is handed out first."""
     why: Chosen = Chosen()
@@ -93,7 +95,8 @@ def apart(outcome: Outcome, container: str, judged: Alignment) -> Apart:
     wider = decision is not None and nodes.bit_count() > judged.least
     why = _why(outcome, decision, judged.least, nodes) if decision is not None and wider else Chosen()
     unused = tuple(_unused(outcome, decision, judged)) if decision is not None and decision.container else ()
-    return found._replace(by_socket=by_socket, outside=short, first=first, why=why, unused=unused)
+    never = tuple(name for name in short if not _ever(outcome, container, name, nodes))
+    return found._replace(by_socket=by_socket, outside=short, never=never, first=first, why=why, unused=unused)
 
 
 def _first(outcome: Outcome, container: str, judged: Alignment, nodes: int) -> Iterator[Tied]:
@@ -133,8 +136,6 @@ def _devices_on(resource: Resource, nodes: int) -> int:
 
 def _left(outcome: Outcome, container: str, name: str, nodes: int) -> bool:
     """Tell whether nodes could have given a container all of a resource: it has it there, or it is left even after."""
-    asked = next(one for one in outcome.demand.containers if one.name == container)
-    amount = {CPU: asked.cpus, **dict(asked.memory or ()), **dict(asked.devices)}.get(name, 0)
     resource, had = outcome.before.node.device.resources.get(name), 0
     if name == CPU:
         there = sum(
@@ -144,7 +145,20 @@ def _left(outcome: Outcome, container: str, name: str, nodes: int) -> bool:
     if resource is not None:
         members = outcome.after.device.holdings[outcome.demand.uid][container][name]
         had = (members & _devices_on(resource, nodes)).bit_count()
-    return had + sum(available(outcome.before.node, outcome.after, name, numa)[0] for numa in ids(nodes)) >= amount
+    left = sum(available(outcome.before.node, outcome.after, name, numa)[0] for numa in ids(nodes))
+    return had + left >= _asked(outcome, container, name)
+
+
+def _ever(outcome: Outcome, container: str, name: str, nodes: int) -> bool:
+    """Tell whether nodes could give a container all of a resource on an empty machine."""
+    every = sum(available(outcome.before.node, outcome.after, name, numa)[1] for numa in ids(nodes))
+    return every >= _asked(outcome, container, name)
+
+
+def _asked(outcome: Outcome, container: str, name: str) -> int:
+    """Give how much of a resource a container asks for."""
+    asked = next(one for one in outcome.demand.containers if one.name == container)
+    return {CPU: asked.cpus, **dict(asked.memory or ()), **dict(asked.devices)}.get(name, 0)
 
 
 def _why(outcome: Outcome, decision: Decision, least: int, chosen: int) -> Chosen:

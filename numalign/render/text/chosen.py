@@ -28,9 +28,12 @@ def apart_text(container: ContainerResult, newcomers: Sequence[str] = ()) -> str
     large = f", which asks for {_amounts(found.why.large)}," if found.why.large else ""
     why = "; ".join(_why_chosen(found.why, container.alignment.least))
     text = f", as {nodes_text(found.nodes)} {'were' if several else 'was'} chosen{whom}{large}{f' ({why})' * bool(why)}"
-    if found.outside:
+    if found.outside and found.never == found.outside:
+        text += f" and never {'have' if several else 'has'} enough {listed(found.outside)}"
+    elif found.outside:
         text += f" and {'have' if several else 'has'} too little {listed(found.outside)} free"
         text += f" once {few_of(newcomers, MAX_IDS_NAMED)} {_are(len(newcomers))} there" * bool(newcomers)
+    if found.outside:
         places = reduce(or_, (container.alignment.places[name] for name in found.outside))
         what = "the rest" if places & found.nodes else "it"
         text += f", so {what} comes from {nodes_text(places & ~found.nodes)}" * bool(places & ~found.nodes)

@@ -99,7 +99,7 @@ THIRD = FIGURE._replace(
             0,
             [
                 (
-                    "not aligned: i0: on nodes 0-2, as nodes 0-1 were chosen and have too little cpu free, so the rest "
+                    "not aligned: i0: on nodes 0-2, as nodes 0-1 were chosen and never have enough cpu, so the rest "
                     "comes from node 2; on an empty machine none of it needs more than 2 nodes; nobody knows the NUMA "
                     "node of example.com/notopo notopo0"
                 )
@@ -180,7 +180,7 @@ THIRD = FIGURE._replace(
             [
                 (
                     "not aligned: xilinx.com/fpga fpga0 and fpga1 on node 0, CPUs on node 1, as node 0 was chosen "
-                    "for the whole pod and has too little cpu free, so it comes from node 1"
+                    "for the whole pod and never has enough cpu, so it comes from node 1"
                 )
             ],
             id="two devices are named one by one",
@@ -292,7 +292,7 @@ THIRD = FIGURE._replace(
             [
                 (
                     "not aligned: c0: hugepages-1Gi and memory on nodes 0,3, CPUs on node 0, amd.com/gpu on nodes "
-                    "0-1 at once, as node 0 was chosen and has too little hugepages-1Gi free, so the rest comes from "
+                    "0-1 at once, as node 0 was chosen and never has enough hugepages-1Gi, so the rest comes from "
                     "node 3"
                 )
             ],
