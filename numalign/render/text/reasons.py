@@ -25,6 +25,9 @@ FREE = re.compile(r"\bfree\b|requested by other pods|, where it goes, has ")
 LONG = 72
 """Texts of so many characters, about a line of a terminal, are told once."""
 
+THEN = r" then(?= \()"
+"""What is free after another part of a change is told so, also where it is what is free now."""
+
 TAKES = ": takes "
 """Said of a resource that takes several nodes."""
 
@@ -53,15 +56,21 @@ def _short(step: Step, above: Collection[str], said: dict[tuple[str, ...], int],
     sentences = list(step.sentences)
     if not long(sentences):
         return sentences
-    new = [one for one in sentences if one not in above]
+    new = [one for one in sentences if re.sub(THEN, "", one) not in above]
     if not new:
-        return ["as told above"]
+        return [f"as told above{_of_which(step, sentences)}"]
     of_pods = bool(step.part.change.pods) and sentences[: len(new)] == new  # what they hold, then what is in the way
     of_widths = any(WIDTHS in one for one in sentences) and any(TAKES in one for one in new)
     if of_pods or of_widths:
         sentences = new
     first = said.setdefault(tuple(sentences), number)
     return [f"as in {first}."] if first != number and long(sentences) else sentences
+
+
+def _of_which(step: Step, sentences: Sequence[str]) -> str:
+    """Name the resources that a reason is about, where what is done does not."""
+    names = [] if step.part.change.amounts else [one.partition(": ")[0] for one in sentences if ": " in one]
+    return f" of {listed(list(dict.fromkeys(names)))}" * bool(names) if not any(" " in one for one in names) else ""
 
 
 def long(texts: Sequence[str]) -> bool:

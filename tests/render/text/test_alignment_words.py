@@ -206,7 +206,7 @@ THIRD = FIGURE._replace(
                     "was chosen and has too little nvidia.com/gpu free, so it comes from node 1"
                 ),
                 "2. Two changes together; it is NOT aligned then",
-                "why: as told above",
+                "why: as told above of cpu",
             ],
             id="what is surely not aligned is no unknown, and what lies off the chosen node says why",
         ),

@@ -93,10 +93,9 @@ from tests.render.text.support import recorded
             [
                 "why: p0 asks for 2Gi hugepages-1Gi",
                 "without them all 2Gi hugepages-1Gi of the node are left",
-                (
-                    "why, once p0 and p4 are gone: hugepages-1Gi: 2Gi asked, 2Gi free in all then (node 0: 1Gi of 1Gi, "
-                    "node 1: 1Gi of 1Gi)"
-                ),
+                "- ask for at most 1Gi hugepages-1Gi instead of 2Gi in container s0",
+                "why: as told above",
+                "why: as told above",
             ],
             id="a pod to move that holds nothing says what it asks for",
         ),
