@@ -28,6 +28,8 @@ MAX_SECONDS = 10.0
 """Of processor time: other work on the machine does not count."""
 MAX_MEMORY = 1 << 30
 """Bytes that a run may add to the process."""
+GIT = ".git"
+"""Marks a folder as a repository's."""
 
 
 class Slow(BaseException):
@@ -70,12 +72,17 @@ def run(case: Case, folder: Path) -> Verdict:
 
 
 def _make_fresh(folder: Path, below: Path) -> None:
-    """Make an empty folder with one to work in; most cases leave it as it was made."""
+    """Make an empty folder with one to work in; most cases leave it as it was made.
+
+    It is one of a repository, so that numalign looks for no defaults in all the folders above.
+    """
+    made = [[below.parent.name], [GIT, below.name], []]
     with contextlib.suppress(OSError):
-        if [os.listdir(each) for each in (folder, below.parent, below)] == [[below.parent.name], [below.name], []]:
+        if [sorted(os.listdir(each)) for each in (folder, below.parent, below)] == made:
             return
     shutil.rmtree(folder, ignore_errors=True)
     below.mkdir(parents=True)
+    (below.parent / GIT).mkdir()
 
 
 @contextlib.contextmanager
