@@ -12,7 +12,8 @@ from numalign.model.resources import CPU
 from numalign.render.text.amounts import amount_text, listed, quantity_text
 from numalign.render.text.because import because
 from numalign.render.text.refusal.why import WHEN, why
-from numalign.render.text.steps import Step, grouped
+from numalign.render.text.settings import effects
+from numalign.render.text.steps import Step, bare, grouped
 
 if TYPE_CHECKING:
     from numalign.analysis.whatif.change import Part, WayOut
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 FREE = re.compile(r"\bfree\b|requested by other pods|, where it goes, has ")
 """What is told of the state of the node."""
+
+ABOVE = "as told above"
 
 LONG = 72
 """Texts of so many characters, about a line of a terminal, are told once."""
@@ -41,14 +44,26 @@ MANY_PODS = 4
 def every_step(told: ExplainedPod, config: KubeletConfig) -> list[list[Step]]:
     """Put the parts of each change together; pods to move first, as what may be asked then is told without them."""
     above = [re.sub(WHEN, "", one) for one in why(told.refusal, told.besides)] if told.refusal is not None else []
+    if told.refusal is not None and told.refusal.at is not None:
+        above += [f"container {told.refusal.at}: {one}" for one in above]
     said: dict[tuple[str, ...], int] = {}
     steps = []
     for number, (change, after) in enumerate(zip(told.changes, told.after, strict=True), start=1):
         parts = sorted(change.parts, key=lambda part: not part.change.pods)
         reasons = [because(part, told.refusal, after, config, whole=change) for part in parts]
         found = grouped(change, list(zip(parts, reasons, strict=True)))
-        steps.append([each._replace(sentences=_short(each, above, said, number)) for each in found])
+        steps.append([_shortened(each, above, said, number, config) for each in found])
     return steps
+
+
+def _shortened(
+    step: Step, above: Collection[str], said: dict[tuple[str, ...], int], number: int, config: KubeletConfig
+) -> Step:
+    """Shorten a reason; of a setting say what it does about what is told above."""
+    texts = _short(step, above, said, number)
+    if len(texts) == 1 and texts[0].startswith(ABOVE):
+        texts = ["; ".join([texts[0], *effects(step.part.change, config)])]
+    return step._replace(sentences=texts)
 
 
 def _short(step: Step, above: Collection[str], said: dict[tuple[str, ...], int], number: int) -> Sequence[str]:
@@ -58,7 +73,7 @@ def _short(step: Step, above: Collection[str], said: dict[tuple[str, ...], int],
         return sentences
     new = [one for one in sentences if re.sub(THEN, "", one) not in above]
     if not new:
-        return [f"as told above{_of_which(step, sentences)}"]
+        return [f"{ABOVE}{_of_which(step, sentences)}"]
     of_pods = bool(step.part.change.pods) and sentences[: len(new)] == new  # what they hold, then what is in the way
     of_widths = any(WIDTHS in one for one in sentences) and any(TAKES in one for one in new)
     if of_pods or of_widths:
@@ -69,7 +84,7 @@ def _short(step: Step, above: Collection[str], said: dict[tuple[str, ...], int],
 
 def _of_which(step: Step, sentences: Sequence[str]) -> str:
     """Name the resources that a reason is about, where what is done does not."""
-    names = [] if step.part.change.amounts else [one.partition(": ")[0] for one in sentences if ": " in one]
+    names = [] if step.part.change.amounts else [one.partition(": ")[0] for one in map(bare, sentences) if ": " in one]
     return f" of {listed(list(dict.fromkeys(names)))}" * bool(names) if not any(" " in one for one in names) else ""
 
 

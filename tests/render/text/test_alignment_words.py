@@ -206,7 +206,10 @@ THIRD = FIGURE._replace(
                     "was chosen and has too little nvidia.com/gpu free, so it comes from node 1"
                 ),
                 "2. Two changes together; it is NOT aligned then",
-                "why: as told above of cpu",
+                (
+                    "why: as told above of cpu; CPUs are then given out one by one, also those of a core that others "
+                    "have a part of"
+                ),
             ],
             id="what is surely not aligned is no unknown, and what lies off the chosen node says why",
         ),

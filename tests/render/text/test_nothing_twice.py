@@ -31,6 +31,15 @@ from tests.render.text.support import recorded
             id="what is in the way is told above, what a pod to move holds is not",
         ),
         pytest.param(
+            "e2e-d-01279",
+            2,
+            [
+                ("why: as told above of intel.com/sriov; NUMA nodes are then chosen once, for the whole pod"),
+                "why: as told above",
+            ],
+            id="of a setting it is told of which resource, and what it does about that",
+        ),
+        pytest.param(
             "lifecycle-d-00377",
             10,
             ["not aligned: as in 1."],
