@@ -37,6 +37,8 @@ ODD: list[tuple[str, Callable[[Path], None]]] = [
     ("a link to a pipe", make_link_to_pipe),
     ("a folder", os.mkdir),
 ]
+NAME = "amd64-8n-cpuset-cpu4off"
+"""A captured machine of several nodes with few files."""
 FILES = [
     "sys/devices/system/cpu/online",
     "sys/devices/system/cpu/cpu0/topology/thread_siblings_list",
@@ -47,9 +49,9 @@ FILES = [
 
 
 @pytest.fixture(scope="module")
-def worker(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A captured machine in a folder; a test leaves it as it was."""
-    return snapshots.unpack("worker-32c-2n", tmp_path_factory.mktemp("worker"))
+    return snapshots.unpack(NAME, tmp_path_factory.mktemp("machine"))
 
 
 @pytest.fixture(scope="module")
@@ -58,18 +60,18 @@ def without() -> dict[str, Discovery]:
     return {}
 
 
-@pytest.mark.together("worker-32c-2n")
+@pytest.mark.together(NAME)
 @pytest.mark.parametrize("make", [case[1] for case in ODD], ids=[case[0] for case in ODD])
 @pytest.mark.parametrize("name", FILES)
 def test_what_is_no_file_is_like_a_missing_one(
-    name: str, make: Callable[[Path], None], worker: Path, without: dict[str, Discovery]
+    name: str, make: Callable[[Path], None], root: Path, without: dict[str, Discovery]
 ) -> None:
-    path = worker / name
-    kept = path.rename(worker / "kept") if path.exists() else None
-    missing = without.get(name) or without.setdefault(name, discover(str(worker)))
+    path = root / name
+    kept = path.rename(root / "kept") if path.exists() else None
+    missing = without.get(name) or without.setdefault(name, discover(str(root)))
     path.parent.mkdir(parents=True, exist_ok=True)
     make(path)
-    found = discover(str(worker))
+    found = discover(str(root))
     path.rmdir() if path.is_dir() else path.unlink()
     path.with_name("a-pipe").unlink(missing_ok=True)
     if kept is not None:
