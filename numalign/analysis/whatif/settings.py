@@ -76,7 +76,7 @@ def options_on(config: KubeletConfig) -> tuple[str, ...]:
 
 
 def other_settings(setup: Setup) -> Iterator[Flags]:
-    """Yield settings one step away: the least intrusive first, then policies from the strictest on."""
+    """Yield settings one step away: the least intrusive first, then policies that are laxer, then stricter ones."""
     config, kubelet = setup.config, setup.kubelet
     if config.topology_manager_policy != "none":
         yield from ({SCOPE: scope} for scope in kubelet.scopes if scope != config.topology_manager_scope)
@@ -85,4 +85,6 @@ def other_settings(setup: Setup) -> Iterator[Flags]:
     yield from (with_option(setup, name, True) for name in options_of(kubelet) if name not in on)
     if config.memory_manager_policy != "None":
         yield {MEMORY_POLICY: "None"}
-    yield from ({POLICY: policy} for policy in STRICTEST_FIRST if policy != config.topology_manager_policy)
+    old = config.topology_manager_policy
+    now = STRICTEST_FIRST.index(old) if old in STRICTEST_FIRST else -1
+    yield from ({POLICY: policy} for policy in (*STRICTEST_FIRST[now + 1 :], *STRICTEST_FIRST[: max(now, 0)]))

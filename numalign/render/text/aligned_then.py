@@ -104,7 +104,9 @@ def where_then(change: WayOut, after: PodResult | None, told: ExplainedPod) -> s
         return ""
     nodes = {one.name: aligned_where(one.alignment) for one in after.containers if one.alignment.aligned}
     if len(set(nodes.values())) == 1:
-        return f", on {next(iter(nodes.values()))}"
+        here = next(one.alignment.nodes for one in after.containers if one.alignment.aligned)
+        some = any(mask & ~here for one in after.containers for mask in one.alignment.places.values())
+        return f", {f'{listed(list(nodes))} ' * some}on {next(iter(nodes.values()))}"
     if len(nodes) > MAX_CONTAINERS_PLACED:
         return ""
     return f", {', '.join(f'{name} on {where}' for name, where in nodes.items())}"

@@ -91,11 +91,13 @@ def _too_little(rows: Sequence[Row], places: Sequence[int], table: Matrix, found
 
 
 def _lack_text(row: Row, places: Sequence[int], found: Refusal, *, some: bool) -> str:
-    """Say of one resource that nodes have none of it, or too little."""
+    """Say of one resource that nodes have none of it, or too little; and whether the pod's own containers hold it."""
+    there = [one for one in found.matrix.nodes if found.matrix.nodes.index(one) in places] if found.matrix else []
+    own = tuple([one for one in found.around.own if any(one.nodes >> numa & 1 for numa in there)])
     free = " free" * any(row.cells[one].total for one in places)
     what = f"too little {row.resource}" if some else f"no {row.resource}{free}"
     asked = f"{amount_text(row.resource, row.requested)} asked{' as reduced' * (row.resource in found.around.reduced)}"
-    return f"{what} ({asked}{'' if some else held_text(row, found.around)})"
+    return f"{what} ({asked}{'' if some else held_text(row, found.around._replace(own=own))})"
 
 
 def _tied(table: Matrix, place: int, others: Iterable[int], found: Refusal) -> str:

@@ -256,6 +256,18 @@ from tests.render.text.support import explained, recorded
             id="an amount that can be read does not look like the one that cannot",
         ),
         pytest.param(
+            "e2e-d-00331",
+            7,
+            ["1. Four changes together; it is aligned then, i0, i1 and c1 on node 3"],
+            id="containers are named that are aligned, where others are elsewhere",
+        ),
+        pytest.param(
+            "e2e-d-00325",
+            1,
+            ["node 1 has enough of it, but no nvidia.com/gpu (1 asked)"],
+            id="what a container holds elsewhere is not why a node has none",
+        ),
+        pytest.param(
             "e2e-d-00114",
             3,
             [
@@ -268,6 +280,7 @@ from tests.render.text.support import explained, recorded
                 "2 CPUs that i0 left are there for it, so it cannot go elsewhere",
                 "why no more: hugepages-2Mi: 258Mi asked, and node 7, where it goes, has 256Mi, left by i0",
                 "2 CPUs that i0 left are there for it, so it cannot go elsewhere",
+                "nodes 0-3,5 have enough of it, but no nvidia.com/gpu free (1 asked)",
             ],
             id="a limit is that of the node where the container goes, of the resource asked about",
         ),

@@ -11,6 +11,12 @@ from tests.render.text.support import recorded
     ("name", "step", "expected"),
     [
         pytest.param(
+            "lifecycle-d-00346",
+            0,
+            ["1. set --topology-manager-policy best-effort (now restricted); it is aligned then"],
+            id="a stricter policy that happens to do is not offered where a laxer one does",
+        ),
+        pytest.param(
             "e2e-d-02671",
             3,
             [
