@@ -19,7 +19,9 @@ from numalign.analysis.whatif.settings import POLICY
 from numalign.analysis.whatif.situation import Situation
 from numalign.analysis.whole_node import whole_node
 from numalign.kubelet.admission import Outcome
+from numalign.kubelet.cpu.state import handed_out_twice
 from numalign.kubelet.node import Decision
+from numalign.model.cpuset import CPUSet
 from numalign.values import NamedTuple
 
 
@@ -42,6 +44,8 @@ class Explanation(NamedTuple):
     """Of a refused pod: what else refuses it, for ever or as the node as a whole lacks it now."""
     untied: tuple[Untied, ...] = ()
     """Of a refused pod: what it asks for that no decision counts."""
+    doubled: CPUSet = 0
+    """Of a refused pod: CPUs of the node that are handed out twice, so that amounts of them do not add up."""
     no_policy: NoPolicy | None = None
     """Of a refused pod: no other policy admits it as it is; None: one does, or a change sets one."""
     repair: Repair | None = None
@@ -89,6 +93,7 @@ def explain_outcome(
         placements=(),
         besides=(*for_ever, *whole_node(outcome, told, for_ever)),
         untied=tuple(untied(outcome, matrices)),
+        doubled=handed_out_twice(outcome.before.state.cpu),
         no_policy=None if any(POLICY in change.flags for change in found) else no_policy(situation, outcome),
         repair=repair(situation, outcome, told),
     )

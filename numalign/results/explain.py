@@ -46,6 +46,8 @@ class ExplainedPod(NamedTuple):
     """Of a refused pod: what else refuses it for ever, each with all the rest of the nearest change done."""
     untied: tuple[Untied, ...] = ()
     """Of a refused pod: what it asks for that no decision counts."""
+    doubled: int = 0
+    """Of a refused pod: the set of CPUs of the node that are handed out twice, so that amounts do not add up."""
     no_policy: NoPolicy | None = None
     """Of a refused pod: no other policy admits it as it is; None: one does, or a change sets one."""
     repair: Repair | None = None

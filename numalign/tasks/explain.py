@@ -130,6 +130,7 @@ def _told(told: Explanation, *, details: bool, all_alternatives: bool) -> Explai
         unpinned=told.unpinned,
         besides=told.besides,
         untied=told.untied,
+        doubled=told.doubled,
         no_policy=told.no_policy,
         repair=told.repair,
         details=tuple(merging(node, decision) for decision, _ in pairs) if details else None,

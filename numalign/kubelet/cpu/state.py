@@ -6,6 +6,8 @@ docs/rules/cpu-manager.md 4, 9 and 10. States do not change; each function retur
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
+from functools import reduce
+from operator import or_
 
 from numalign.errors import StartError
 from numalign.kubelet.cpu.manager import CPUManager
@@ -36,6 +38,16 @@ class CPUState(NamedTuple):
     def reusable(self, uid: str) -> CPUSet:
         """Return the reuse set of a pod (9.1)."""
         return self.reuse if uid == self.reuse_uid else 0
+
+
+def handed_out_twice(state: CPUState) -> CPUSet:
+    """Return CPUs that two pods hold, or one holds while they count as free (8.11: cores of unequal size)."""
+    held, twice = state.default, 0
+    for containers in state.assignments.values():
+        own = reduce(or_, containers.values(), 0)
+        twice |= held & own
+        held |= own
+    return twice
 
 
 def initial_state(manager: CPUManager) -> CPUState:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from numalign.model.cpuset import ids
+from numalign.model.cpuset import format_set, ids
 from numalign.model.quantity import NANO
 from numalign.render.json import Data, head, warnings
 from numalign.render.json.admit import claims_of, pod_json, setup_json
@@ -69,6 +69,7 @@ def _pod(config: KubeletConfig, told: ExplainedPod, advice: Advice) -> Data:
             {"container": one.container, "resource": one.resource, "text": untied_text(one, told.pod.qos)}
             for one in told.untied
         ],
+        "cpusHandedOutTwice": format_set(told.doubled),
         "repair": told.repair
         and {
             "devices": [{"resource": name, "told": list(wrong)} for name, wrong in told.repair.devices],

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from numalign.model.cpuset import format_set
 from numalign.model.quantity import NANO, with_decimals
 from numalign.model.resources import CPU
 from numalign.model.words import few_of
@@ -49,7 +50,7 @@ def tables(told: ExplainedPod) -> Iterator[Line | Table]:
             yield Line(f"  {_nothing_tied([table.container for table in some])}")
     yield from (Line(f"  {text}") for text in _no_columns(told.matrices))
     if refusal is not None:
-        yield from (Line(f"  {text}") for text in (*_not_reached(told), *_not_counted(told)))
+        yield from (Line(f"  {text}") for text in (*_not_reached(told), *_not_counted(told), *_doubled(told)))
     if refusal is not None and told.matrices and told.matrices[-1].rows:
         yield from (Line(f"  {text}") for text in _requests(told, refusal))
 
@@ -114,6 +115,17 @@ def _not_counted(told: ExplainedPod) -> Iterator[str]:
                 table.rows for table in told.matrices
             )
             yield f"{what}{of}{out}: {why}"
+
+
+def _doubled(told: ExplainedPod) -> Iterator[str]:
+    """Say that amounts of CPUs do not add up, as the kubelet hands some out twice."""
+    if told.doubled:
+        many = told.doubled & (told.doubled - 1)
+        which = f"CPU{'s' * bool(many)} {format_set(told.doubled)} {'are' if many else 'is'}"
+        yield (
+            f"cpu does not add up: {which} held by a pod and counted as free, or held by two, since the kubelet "
+            "misjudges cores of unequal size"
+        )
 
 
 def untied_text(one: Untied, qos: QoS) -> str:

@@ -152,6 +152,13 @@ def test_what_stays_in_the_way_when_sick_devices_are_mended_is_named() -> None:
     )
 
 
+def test_cpus_that_the_kubelet_handed_out_twice_are_named() -> None:
+    assert (
+        "cpu does not add up: CPU 6 is held by a pod and counted as free, or held by two, since the kubelet misjudges "
+        "cores of unequal size"
+    ) in recorded("e2e-d-00238", 8)
+
+
 def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> None:
     assert "besides: cpu: 1 asked by c0, but full-pcpus-only gives out whole cores of 2 threads: ask for 2" in recorded(
         "e2e-d-00596", 2
