@@ -68,6 +68,8 @@ class Row(NamedTuple):
     """Of devices: where they lie, each counted once."""
     bound: tuple[Bound, ...] = ()
     """Of memory: the nodes of which some is held."""
+    left: int = 0
+    """Of devices of which no plugin tells a node: what init containers hand on beside what is free."""
 
     @property
     def unplaced(self) -> bool:
@@ -144,7 +146,8 @@ def _bound(state: NodeState, row: Row, ids: tuple[int, ...], held: _Held) -> Row
     if not given and not memory:
         return row
     if row.unplaced:
-        return row._replace(possible=row.free + sum(sum(each.values()) for each in given) >= row.requested)
+        amount = sum(one.amount for one in left)
+        return row._replace(possible=row.free + amount >= row.requested, left=amount)
     cells = []
     for numa, cell in zip(ids, row.cells, strict=True):
         group = state.memory.groups[numa] if memory and numa < len(state.memory.groups) else 0

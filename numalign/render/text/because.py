@@ -45,7 +45,9 @@ def because(
         nearer = list(_together_again(change, refusal, after))
         if nearer:
             return nearer
-    holding = list(held_by_them(part, found or refusal, after, {name for _, name in whole.amounts}))
+    # What is short of other containers, or once the rest of a change is done, no refusal tells.
+    wanted = _placed(after) if len(whole.parts) > 1 or not _at_the_last(refusal, after) else set[str]()
+    holding = list(held_by_them(part, found or refusal, after, wanted))
     if found is None:
         return [*holding, *effects(change, config), *_whole_cores_only(part, refusal)]
     sentences = (change.pods and after and room(found, after)) or limit_there(part, found, after) or in_short(found)
@@ -66,6 +68,16 @@ def because(
         sentences = [_still_together(one, whole, found) for one in sentences]
     shares = _counts_as_a_whole(part, after) if whole.own_cpus else ()
     return [*holding, *_elsewhere(part, found, after), *sentences, *_nothing_left(part, found), *shares]
+
+
+def _placed(after: PodResult | None) -> set[str]:
+    """Name what a pod gets on known nodes."""
+    return {name for one in after.containers for name in one.alignment.places} if after is not None else set()
+
+
+def _at_the_last(refusal: Refusal | None, after: PodResult | None) -> bool:
+    """Tell whether the kubelet came to the last container before it refused a pod."""
+    return refusal is None or after is None or refusal.at in (None, after.containers[-1].name)
 
 
 def _whole_cores_only(part: Part, refusal: Refusal | None) -> Iterator[str]:

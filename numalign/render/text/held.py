@@ -32,7 +32,7 @@ MAX_PLACES = 4
 
 
 def held_by_them(
-    part: Part, refusal: Refusal | None, after: PodResult | None, cut: Collection[str] = ()
+    part: Part, refusal: Refusal | None, after: PodResult | None, wanted: Collection[str] = ()
 ) -> Iterator[str]:
     """Say what each pod to move holds of what is in the way, a sentence a pod.
 
@@ -40,7 +40,7 @@ def held_by_them(
         part: the pods to move.
         refusal: how the pod is refused as long as they stay.
         after: what the pod would get.
-        cut: the resources of which less is asked at once; of them it counts, too, what is held where the pod goes.
+        wanted: all that the pod gets anywhere; of that it counts, too, what is held where the pod goes.
     """
     if not part.held:
         return
@@ -60,7 +60,7 @@ def held_by_them(
         held += [
             each
             for each in one.amounts
-            if held and each.resource in cut and each not in held and any(mask & goes for mask, _ in each.places)
+            if held and each.resource in wanted and each not in held and any(mask & goes for mask, _ in each.places)
         ]
         held = held or list(one.amounts)
         if held:
@@ -198,4 +198,4 @@ def _free(row: Row, table: Matrix, node: int) -> tuple[int, int]:
     if node and not row.unplaced:
         cell = row.cells[table.nodes.index(node.bit_length() - 1)]
         return cell.free, cell.handed
-    return row.free, sum(cell.handed for cell in row.cells)
+    return row.free, row.left + sum(cell.handed for cell in row.cells)

@@ -140,7 +140,8 @@ def matrix_notes(table: Matrix) -> Iterator[str]:
             yield from (f"{row.resource}: {text}" for text in _counted(row.loose))
         if row.unplaced:
             nowhere = "the plugin tells no NUMA node of any of them, so it does not matter which node"
-            yield f"{row.resource}: {nowhere}; {row.free} free in all, {row.requested} asked"
+            left = f" besides {row.left} that init containers leave" * bool(row.left)
+            yield f"{row.resource}: {nowhere}; {row.free} free in all{left}, {row.requested} asked"
         for group in sorted({cell.group for cell in row.cells if cell.group and _unused(row, cell)}):
             free = _amounts_of(row)(_free(table, row, group))
             nodes = nodes_text(group)

@@ -27,8 +27,19 @@ from tests.render.text.support import recorded
         pytest.param(
             "e2e-d-00170",
             3,
-            ["- move 1 pod away: p1", "why: p1 holds 1 example.com/notopo"],
+            ["- move 1 pod away: p1", "why: p1 holds 1 example.com/notopo, 2 cpu on node 0 and 819Mi memory on node 0"],
             id="a pod to move is told with what it holds of what is in the way",
+        ),
+        pytest.param(
+            "e2e-d-00474",
+            3,
+            [
+                (
+                    "why: p2 holds 14 cpu (7 on node 0, 7 on node 1) and 63.0Gi memory (42.6Gi on node 0, 20.4Gi on "
+                    "node 1)"
+                )
+            ],
+            id="a pod to move holds what a later container needs, too",
         ),
         pytest.param(
             "e2e-d-02147",
@@ -47,10 +58,10 @@ from tests.render.text.support import recorded
             5,
             [
                 (
-                    "why: p2 holds 1 amd.com/gpu on nodes 0-1, 1 mellanox.com/rdma on node 0 and 3Gi hugepages-1Gi "
-                    "on nodes 0-1"
+                    "why: p2 holds 1 amd.com/gpu on nodes 0-1, 1 mellanox.com/rdma on node 0, 3Gi hugepages-1Gi "
+                    "on nodes 0-1 and 3263Mi memory on nodes 0-1"
                 ),
-                "p3 holds 1 amd.com/gpu on node 0",
+                "p3 holds 1 amd.com/gpu on node 0 and 12.7Gi memory on nodes 0-1",
             ],
             id="pods to move are told with all of what is short that they hold",
         ),
