@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from numalign.analysis.whatif.settings import options_on
+from numalign.kubelet.cpu.allocate import POOL_EMPTY
 from numalign.model.quantity import NANO
 from numalign.model.resources import CPU
 from numalign.model.words import few_of
@@ -162,8 +163,15 @@ def _where(
         apart, rest = [f"{NOT_ALIGNED}as in {first}."], []
     yield from (Line(f"     {text}", "warn") for text in apart)
     yield from (Line(f"     {text}") for text in rest)
-    for notice in one[0].warnings:
-        yield Line(f"     warning: {notice.message}", "warn")
+    for text in _warnings(one[0]):
+        yield Line(f"     warning: {text}", "warn")
+
+
+def _warnings(change: WayOut) -> Iterator[str]:
+    """Say what goes wrong with a change; that nothing is left to share is about the pod, whichever container it is."""
+    yield from (one.message for one in change.warnings if one.code != POOL_EMPTY)
+    if any(one.code == POOL_EMPTY for one in change.warnings):
+        yield "no CPU is left to share then, and the kubelet would not start again: ask for fewer CPUs to leave one"
 
 
 def change_text(change: WayOut, config: KubeletConfig, after: PodResult | None, containers: int = 1) -> str:

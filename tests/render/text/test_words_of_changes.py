@@ -256,6 +256,17 @@ from tests.render.text.support import explained, recorded
             id="an amount that can be read does not look like the one that cannot",
         ),
         pytest.param(
+            "e2e-d-02017",
+            5,
+            [
+                (
+                    "warning: no CPU is left to share then, and the kubelet would not start again: ask for fewer CPUs "
+                    "to leave one"
+                )
+            ],
+            id="a change that leaves no shared CPU says so once",
+        ),
+        pytest.param(
             "e2e-d-00331",
             7,
             ["1. Four changes together; it is aligned then, i0, i1 and c1 on node 3"],
