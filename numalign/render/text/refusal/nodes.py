@@ -36,10 +36,12 @@ def amounts_of(row: Row, around: Circumstances) -> Written:
     left = sum(one.amount for one in around.handed if one.resource == row.resource)
     split = _split(row, around)
     parts = [amount for _, amount in split.parts] if split else []
-    there = [row.free, total, most, left, row.free + left, *cells]
+    handed = {cell.free + cell.handed: [cell.free, cell.handed] for cell in row.cells if cell.handed} if cells else {}
+    there = [row.free, total, most, left, row.free + left, *cells, *handed]
     pairs = [(row.requested, amount) for amount in there]
     pairs += [(cell.free, cell.total) for cell in row.cells] if cells else [(row.free, total)]
     sums = {row.free: [cell.free for cell in row.cells], total: [cell.total for cell in row.cells]}
+    sums = {**handed, **sums}
     added = {key: terms for key, terms in sums.items() if cells and sum(terms) == key}
     return written(row.resource, there, [row.requested], parts=parts, pairs=pairs, sums=added)
 
