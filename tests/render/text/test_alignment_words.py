@@ -325,8 +325,8 @@ def test_admit_says_of_a_device_by_a_node_without_cpus_where_it_counts() -> None
         pytest.param(
             "e2e-d-01279",
             3,
-            "cpu: 16 asked, and policy restricted takes it from 2 nodes, as 2 empty ones hold so many; it must "
-            "reuse the 6 that i0 leaves on node 0: 6 + 8 = 14 at most; free now: node 0: 0 + 6 of 6, node 1: 8 of 8, "
+            "cpu: 16 asked, and policy restricted takes it from 2 nodes, as 2 empty ones hold so many; its nodes "
+            "must include node 0, where i0 leaves 6: 6 + 8 = 14 at most; free now: node 0: 0 + 6 of 6, node 1: 8 of 8, "
             "node 2: 8 of 8, node 3: 8 of 8",
             id="what a node that must be used lets others add",
         ),

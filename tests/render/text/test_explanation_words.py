@@ -385,7 +385,7 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             9,
             [
                 (
-                    "nvidia.com/gpu: 1 asked: it must reuse the 1 that i1 leaves on node 0 "
+                    "nvidia.com/gpu: 1 asked: its nodes must include node 0, where i1 leaves 1 "
                     "(node 0: 0 + 1 of 1, node 1: 2 of 2)"
                 )
             ],

@@ -219,8 +219,8 @@ def test_what_an_init_container_held_is_taken_over() -> None:
     found = words(config("single-numa-node"), asked, pod("there", 1), on=FIGURE)
     assert found == [
         (
-            "cpu: 4 asked, and policy single-numa-node takes all of it from one node; it must reuse the 1 that "
-            "init leaves on node 0; free now: node 0: 2 + 1 of 4, node 1: 4 of 4"
+            "cpu: 4 asked, and policy single-numa-node takes all of it from one node; its nodes must include "
+            "node 0, where init leaves 1; free now: node 0: 2 + 1 of 4, node 1: 4 of 4"
         )
     ]
 

@@ -150,7 +150,7 @@ from tests.render.text.support import explained, recorded
                 "- ask for at most 1 nvidia.com/gpu instead of 2 in container i0",
                 (
                     "why: container c1: nvidia.com/gpu: 2 asked, and policy restricted takes it from one node, as "
-                    "an empty one holds so many; it must reuse the 1 that i0 leaves on node 0; left after c0: "
+                    "an empty one holds so many; its nodes must include node 0, where i0 leaves 1; left after c0: "
                     "node 0: 0 + 1 of 2, node 4: 2 of 2"
                 ),
                 "with 1, i0 leaves no nvidia.com/gpu that ties c1 to node 0",

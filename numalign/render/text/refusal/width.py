@@ -109,7 +109,7 @@ def _must_use(row: Row, around: Circumstances) -> str:
     left = next((one for one in around.handed if one.resource == row.resource and one.nodes), None)
     if left is None or is_bytes(row.resource):
         return ""
-    return f"it must reuse the {left.amount} that {left_text(left)} on {nodes_text(left.nodes)}"
+    return f"its nodes must include {nodes_text(left.nodes)}, where {left_text(left, str(left.amount))}"
 
 
 def _at_most(row: Row, around: Circumstances) -> str:
