@@ -10,9 +10,9 @@ from numalign.analysis.placement import Placement, placements
 from numalign.analysis.refusal import Refusal, refusal
 from numalign.analysis.unpinned import Unpinned, unpinned
 from numalign.analysis.untied import Untied, untied
+from numalign.analysis.whatif.besides import besides
 from numalign.analysis.whatif.change import Hardware, WayOut
 from numalign.analysis.whatif.changes import Machines, changes
-from numalign.analysis.whatif.needed import besides
 from numalign.analysis.whatif.plugin import Repair, repair
 from numalign.analysis.whatif.policies import NoPolicy, no_policy
 from numalign.analysis.whatif.settings import POLICY

@@ -10,7 +10,8 @@ from numalign.analysis.whatif.amounts import other_requests, wider_requests
 from numalign.analysis.whatif.change import Hardware, WayOut
 from numalign.analysis.whatif.combinations import cut_and_move, cut_now, setting_and_cut, two_settings
 from numalign.analysis.whatif.moving import MAX_PODS_SEARCHED, moved, without
-from numalign.analysis.whatif.needed import covers, given_back, reasons, without_needless
+from numalign.analysis.whatif.needed import covers, given_back, without_needless
+from numalign.analysis.whatif.reasons import reasons
 from numalign.analysis.whatif.settings import (
     MEMORY_POLICY,
     POLICY,

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from numalign.analysis.whatif.change import WayOut
-from numalign.analysis.whatif.needed import covers, reasons, without_needless
+from numalign.analysis.whatif.needed import covers, without_needless
+from numalign.analysis.whatif.reasons import reasons
 from numalign.analysis.whatif.situation import Situation, arrivals
 from numalign.kubelet.admission import Outcome, admit
 from numalign.kubelet.setup import Setup

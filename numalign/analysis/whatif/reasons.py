@@ -1,0 +1,157 @@
+"""Why each part of a change is needed: the same change without that part, or with a little more, tried on the twin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from numalign.analysis.alignment import aligned
+from numalign.analysis.in_the_way import Amount
+from numalign.analysis.matrix import on_the_machine
+from numalign.analysis.refusal import Refusal
+from numalign.analysis.whatif.change import Part, WayOut
+from numalign.analysis.whatif.cuts import SHARE, is_device, steps
+from numalign.analysis.whatif.parts import parts_of, refused_with, without_part
+from numalign.analysis.whatif.past import anew, held_by, with_others_first
+from numalign.analysis.whatif.policies import too_strict
+from numalign.analysis.whatif.situation import Situation
+from numalign.analysis.whatif.swaps import or_in
+from numalign.analysis.whatif.tries import Tries, newcomers, without_newcomers
+from numalign.kubelet.admission import Outcome
+from numalign.kubelet.demand import of_node
+from numalign.kubelet.fit.check import Shortage, check
+from numalign.model.quantity import NANO
+from numalign.model.resources import CPU
+
+MAX_STAYING = 6
+"""Of how many pods to move it is tried what one of them alone is in the way of."""
+
+
+def reasons(situation: Situation, outcome: Outcome, changes: Iterable[WayOut]) -> Iterator[WayOut]:
+    """Say of each part of changes why it is needed."""
+    changes = tuple(changes)
+    for change in changes:
+        tries = Tries(situation, outcome, {})
+        session = tries.session(change) if change.flags else None
+        told = change._replace(
+            or_else=_or_else(tries, change),
+            or_in=or_in(tries, change, changes),
+            cores=_cores(tries, change),
+            own_cpus=outcome.pod.qos == "Guaranteed",
+        )
+        new = newcomers(outcome, change)
+        alone = without_newcomers(situation, outcome, change) if new else None
+        leaning = bool(new) and (alone is None or not alone.admit)
+        fare = anew(outcome.before, session, change.pods, change.kept_out) if session else None
+        if fare is not None and alone is not None and leaning:
+            fare = with_others_first(fare, outcome.before, alone)
+        yield told._replace(
+            too_strict=too_strict(tries, change),
+            parts=tuple([_reason(tries, told, part) for part in parts_of(told)]),
+            needs_newcomers=leaning,
+            anew=fare,
+            alone=alone if alone is not None and change.aligned is False and _better(alone, outcome) else None,
+        )
+
+
+def _better(alone: Outcome, outcome: Outcome) -> bool:
+    """Tell whether a pod is aligned with no pods but those that are there now."""
+    there = {pod.uid for pod in outcome.before.pods}
+    return alone.admit and there >= {pod.uid for pod in alone.before.pods} and aligned(alone) is True
+
+
+def _cores(tries: Tries, change: WayOut) -> int:
+    """Tell of how many CPUs a core is that is given out as a whole after a change; 1: single CPUs are given out."""
+    session, whole = tries.session(change), ("", CPU)
+    return steps(session, {whole: NANO})[whole] // NANO if session else 1
+
+
+def _or_else(tries: Tries, change: WayOut) -> dict[tuple[str, str], int]:
+    """Find of what grows to whole cores or bytes the next number below that does as well, on the same nodes.
+
+    Of a change of CPUs alone that is a change of its own.
+    """
+    session, found = tries.session(change), dict[tuple[str, str], int]()
+    grown = {key: change.asked[key] for key, nano in change.amounts.items() if nano > change.asked[key]}
+    if session is None or change.tried is None:
+        return found
+    for key, step in steps(session, grown).items():
+        less = grown[key] // step * step
+        if not less or less == grown[key] or (key[1] == CPU and len(parts_of(change)) == 1):
+            continue
+        tried = tries.attempt(change._replace(amounts={**change.amounts, **found, key: less}))
+        if tried is not None and tried.admit and tried.result.hints == change.tried.result.hints:
+            found[key] = less
+    return found
+
+
+def _reason(tries: Tries, change: WayOut, part: WayOut) -> Part:
+    """Try a change without one part; of a cut request with the next larger amount."""
+    if part.machine or part.hardware:
+        return Part(part, None)
+    more = _with_more(tries, change, part)
+    tried = tries.attempt(more) if more else None
+    if more is not None and tried is not None and not tried.admit:
+        return Part(
+            part,
+            refused_with(tried, more, part),
+            larger=more.amounts[next(iter(part.amounts))],
+            whole=_whole(change, part),
+        )
+    session = tries.session(change) if part.pods else None
+    held = held_by(session, part.pods) if session else ()
+    staying = _staying(tries, change, part) if 1 < len(part.pods) <= MAX_STAYING else ()
+    rest = without_part(change, part)
+    tried = tries.attempt(rest)
+    short = _short_as_a_whole(tried) if tried is not None and part.pods else ()
+    if len(parts_of(change)) == 1:
+        return Part(part, None, held=held, short=short, staying=staying)  # without it there is the refusal itself
+    found = None if tried is None or tried.admit else refused_with(tried, rest, part)
+    return Part(part, found, held=held, short=short, staying=staying)
+
+
+def _whole(change: WayOut, part: WayOut) -> Amount | None:
+    """Count the CPUs of the node as a whole, where a part asks for a share of one instead of CPUs of its own."""
+    tried = change.tried
+    view = tried.before.view if tried is not None else None
+    if tried is None or view is None or CPU not in view.allocatable or not tried.before.node.cpu.static:
+        return None
+    cut = [(nano, part.asked[key]) for key, nano in part.amounts.items() if key[1] == CPU]
+    if not any(nano % NANO and not asked % NANO for nano, asked in cut):
+        return None
+    used = sum(of_node(pod).get(CPU, 0) for pod in tried.before.pods)
+    return Amount(CPU, of_node(tried.pod).get(CPU, 0), used, view.allocatable[CPU].nano)
+
+
+def _short_as_a_whole(tried: Outcome) -> tuple[Shortage, ...]:
+    """Name what the node as a whole has too little of, but for devices, also where the kubelet looked no further."""
+    view = tried.before.view
+    failures = check(tried.pod, tried.before.pods, view).failures if view else ()
+    return tuple([one for one in failures if isinstance(one, Shortage) and not is_device(one.resource)])
+
+
+def _staying(tries: Tries, change: WayOut, part: WayOut) -> tuple[Refusal, ...]:
+    """Tell how the pod is refused as long as one of the pods to move stays, for each; nothing where one may."""
+    kept = [change._replace(pods=tuple(one for one in part.pods if one is not pod)) for pod in part.pods]
+    tried = [(tries.attempt(one), one) for one in kept]
+    found = [refused_with(outcome, one, part) for outcome, one in tried if outcome is not None and not outcome.admit]
+    return tuple(found) if len(found) == len(kept) else ()
+
+
+def _with_more(tries: Tries, change: WayOut, part: WayOut) -> WayOut | None:
+    """Ask for one CPU, core, device, page or MiB more than a cut leaves; None: the part is no such cut.
+
+    Of a resource that is left out that is the first one, if the machine has any.
+    """
+    session = tries.session(change)
+    if session is None:
+        return None
+    for key, nano in part.amounts.items():
+        asked = part.asked[key]
+        step = steps(session, {key: asked})[key]
+        if nano % NANO and key[1] == CPU and not asked % NANO:
+            # from a share of a CPU to the first whole ones, which are others; where nobody pins any they are not
+            step = step - nano if change.own_cpus and session.node.cpu.static else SHARE
+        any_there = nano or on_the_machine(session.node, session.state, key[1])[1]
+        if any_there and nano + step < asked:
+            return change._replace(amounts={**change.amounts, key: nano + step})
+    return None
