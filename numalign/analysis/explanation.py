@@ -17,6 +17,7 @@ from numalign.analysis.whatif.plugin import Repair, repair
 from numalign.analysis.whatif.policies import NoPolicy, no_policy
 from numalign.analysis.whatif.settings import POLICY
 from numalign.analysis.whatif.situation import Situation
+from numalign.analysis.whatif.tries import Tries
 from numalign.analysis.whole_node import whole_node
 from numalign.kubelet.admission import Outcome
 from numalign.kubelet.cpu.state import handed_out_twice
@@ -81,9 +82,10 @@ def explain_outcome(
             placements=placements(outcome),
             unpinned=tuple(unpinned(outcome)),
         )
-    found = changes(situation, outcome, others, known=known, altered=altered)
+    tries = Tries(situation, outcome)
+    found = changes(tries, others, known=known, altered=altered)
     told = refusal(outcome)
-    for_ever = tuple(besides(situation, outcome, found))
+    for_ever = tuple(besides(tries, found))
     return Explanation(
         outcome=outcome,
         decisions=asked,
@@ -94,6 +96,6 @@ def explain_outcome(
         besides=(*for_ever, *whole_node(outcome, told, for_ever)),
         untied=tuple(untied(outcome, matrices)),
         doubled=handed_out_twice(outcome.before.state.cpu),
-        no_policy=None if any(POLICY in change.flags for change in found) else no_policy(situation, outcome),
+        no_policy=None if any(POLICY in change.flags for change in found) else no_policy(tries),
         repair=repair(situation, outcome, told),
     )

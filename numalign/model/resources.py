@@ -38,6 +38,11 @@ def is_memory(resource: str) -> bool:
     return resource == MEMORY or is_hugepages(resource)
 
 
+def is_device(resource: str) -> bool:
+    """Tell whether a resource is a device, or another thing that is counted: neither CPUs nor memory."""
+    return resource != CPU and not is_memory(resource)
+
+
 def is_bytes(resource: str) -> bool:
     """Tell whether amounts of a resource are bytes."""
     return is_memory(resource) or resource == EPHEMERAL_STORAGE

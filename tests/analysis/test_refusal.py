@@ -8,6 +8,7 @@ from numalign.analysis.refusal import refusal
 from numalign.analysis.whatif.changes import changes
 from numalign.analysis.whatif.moving import moved, without
 from numalign.analysis.whatif.situation import Situation, arrivals, with_amounts
+from numalign.analysis.whatif.tries import Tries
 from numalign.kubelet.admission import admit
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.demand import NANO
@@ -142,7 +143,7 @@ def test_the_largest_request_is_the_largest() -> None:
         Setup(machine("figure-1"), config("single-numa-node"), "ideal"), past=arrivals((pod("left", 3),))
     )
     session, asked = situation.session(), pod("p", 7)
-    [change] = [one for one in changes(situation, admit(session, asked)) if one.kind == "request"]
+    [change] = [one for one in changes(Tries(situation, admit(session, asked))) if one.kind == "request"]
     assert change.amounts == {("app", "cpu"): 4 * NANO}
     assert not admit(session, with_amounts(asked, {("app", "cpu"): 5 * NANO})).admit
 

@@ -17,6 +17,7 @@ from numalign.analysis.whatif.policies import no_policy
 from numalign.analysis.whatif.settings import POLICY, STRICTEST_FIRST
 from numalign.analysis.whatif.situation import Event, Replays, Situation
 from numalign.analysis.whatif.swaps import swap
+from numalign.analysis.whatif.tries import Tries
 from numalign.errors import StartError
 from numalign.kubelet import node as twin
 from numalign.kubelet.admission import Outcome, Session, admit, end, open_session
@@ -101,7 +102,8 @@ def refusals(data: dict[str, Any]) -> Iterator[tuple[int, Situation, Outcome]]:
 
 def _judge(data: dict[str, Any], index: int, situation: Situation, outcome: Outcome) -> Judged:
     found = refusal(outcome)
-    ways = changes(situation, outcome, altered=with_what_lacks(situation, outcome))
+    tries = Tries(situation, outcome)
+    ways = changes(tries, altered=with_what_lacks(situation, outcome))
     alone = {**data, "steps": [data["steps"][index]]}
     return Judged(
         data["id"],
@@ -113,7 +115,7 @@ def _judge(data: dict[str, Any], index: int, situation: Situation, outcome: Outc
             *(_named_by(way) for way in ways if not _last_admitted(*with_change(data, index, way))),
             *(_named_by(way) for way in _moving(ways) if not _last_admitted(*with_change(data, index, way))),
             *(_named_by(way) for way in _swapped(outcome, ways) if not _last_admitted(*with_change(data, index, way))),
-            *(_named_by(way) for way in _in_vain(situation, outcome, ways) if _admits(data, index, way, outcome)),
+            *(_named_by(way) for way in _in_vain(tries, ways) if _admits(data, index, way, outcome)),
         ),
         false_never=found.never == _last_admitted(alone, 0),
         stuck=not ways,
@@ -135,11 +137,11 @@ def _swapped(outcome: Outcome, ways: Iterable[WayOut]) -> Iterator[WayOut]:
             yield from (swap(way, key, (name, key[1]), asked[name, key[1]]) for name, _ in others)
 
 
-def _in_vain(situation: Situation, outcome: Outcome, ways: Iterable[WayOut]) -> Iterator[WayOut]:
+def _in_vain(tries: Tries, ways: Iterable[WayOut]) -> Iterator[WayOut]:
     """Give the changes of which it is said that they do not do: under other policies than those that are offered."""
     for way in ways:
         yield from (way._replace(flags={**way.flags, POLICY: policy}) for policy in way.too_strict)
-    found = no_policy(situation, outcome)
+    found = no_policy(tries)
     if found is not None and not found.unless:
         yield from (WayOut("setting", 0, None, flags={POLICY: policy}) for policy in STRICTEST_FIRST)
 

@@ -7,13 +7,11 @@ from collections.abc import Collection, Iterable, Iterator
 from numalign.analysis.refusal import Refusal, taken_apart
 from numalign.analysis.whatif.change import WayOut
 from numalign.analysis.whatif.parts import parts_of, refused_with, without_part
-from numalign.analysis.whatif.situation import Situation
 from numalign.analysis.whatif.tries import Tries
-from numalign.kubelet.admission import Outcome
 from numalign.model.resources import CPU, MEMORY
 
 
-def besides(situation: Situation, outcome: Outcome, ways: Iterable[WayOut]) -> Iterator[Refusal]:
+def besides(tries: Tries, ways: Iterable[WayOut]) -> Iterator[Refusal]:
     """Tell what else refuses the pod for ever, whatever is done about the rest: a refusal for each resource.
 
     The kubelet tells what it meets first. So all of the nearest change on this machine is done but what is about one
@@ -27,8 +25,8 @@ def besides(situation: Situation, outcome: Outcome, ways: Iterable[WayOut]) -> I
         nearest = min(as_set, key=lambda one: len(one.parts), default=None)
     if nearest is None or len(nearest.parts) < 2:
         return
-    now = taken_apart(outcome)
-    tries, told = Tries(situation, outcome, {}), {(now.at, name) for name in now.resources}
+    now = taken_apart(tries.outcome)
+    told = {(now.at, name) for name in now.resources}
     told.update((now.at, row.resource) for row in now.also if now.too_large(row))
     for each in _by_resource(nearest):
         part = each if each.flags else _not_told(each, told)

@@ -7,12 +7,12 @@ from typing import Literal
 
 from numalign.analysis.in_the_way import Amount
 from numalign.analysis.refusal import Refusal
-from numalign.analysis.whatif.cuts import is_device
 from numalign.analysis.whatif.past import Anew, Held
 from numalign.errors import Notice
 from numalign.kubelet.admission import Outcome
 from numalign.kubelet.fit.check import Shortage
 from numalign.model.pod import Pod
+from numalign.model.resources import is_device
 from numalign.values import NamedTuple
 
 ChangeKind = Literal["machine", "pods", "request", "setting", "combination"]
@@ -97,9 +97,7 @@ class WayOut(NamedTuple):
     @property
     def keeps_devices(self) -> bool:
         """Tell whether the pod still gets every device it asks for."""
-        return not any(
-            is_device(name) and nano < self.asked[key] for key, nano in self.amounts.items() for name in key[1:]
-        )
+        return not any(is_device(key[1]) and nano < self.asked[key] for key, nano in self.amounts.items())
 
     @property
     def leaves_out(self) -> bool:

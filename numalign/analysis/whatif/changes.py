@@ -22,7 +22,7 @@ from numalign.analysis.whatif.settings import (
 )
 from numalign.analysis.whatif.shares import shared
 from numalign.analysis.whatif.situation import Situation, with_amounts
-from numalign.analysis.whatif.tries import Tries, beside, needs_newcomers, sound
+from numalign.analysis.whatif.tries import Tries, beside, sound
 from numalign.errors import StartError
 from numalign.kubelet.admission import Outcome, Session, admit, forecast
 from numalign.model.pod import Pod
@@ -33,7 +33,6 @@ MAX_CHANGES = 5
 """How many changes are told."""
 MAX_OF_A_KIND = 2
 """How many of them may be of one kind."""
-
 
 MAX_PARTS_BESIDE = 4
 """How many parts a combination may have that is told beside pods to move."""
@@ -58,8 +57,7 @@ Machines = Iterable[tuple[str, Situation]]
 
 
 def changes(
-    situation: Situation,
-    outcome: Outcome,
+    tries: Tries,
     others: Machines = (),
     *,
     known: Machines = (),
@@ -68,24 +66,19 @@ def changes(
     """Find the nearest changes that admit a refused pod, in the order in which they are told (see `_order`).
 
     Args:
-        situation: what the pod met; `situation.past` ends right before it came up.
-        outcome: the refusal.
+        tries: the refusal, and what the pod met.
         others: further machines to try.
         known: machines that nobody asked about, the smallest first; they are looked at only where every other change
             takes something away from the pod.
         altered: this machine with more devices or huge pages, looked at in the same case.
     """
-    found = [
-        *_machines(outcome, others),
-        *_pods(outcome),
-        *_requests(outcome),
-        *_settings(situation, outcome),
-    ]
+    outcome = tries.outcome
+    found = [*_machines(outcome, others), *_pods(outcome), *_requests(outcome), *_settings(tries)]
     # What admits the pod only as others come first again is no way to rely on.
     found, leaning = [one for one in found if not one.needs_newcomers], [one for one in found if one.needs_newcomers]
     found = _without_rivals(found)
     if not any(change.keeps_devices for change in found):
-        found += _combinations(situation, outcome, found)
+        found += _combinations(tries, found)
     elif not any(change.amounts for change in found if change.keeps_devices and all(change.amounts.values())):
         moving = any(change.pods for change in found)
         cutting = cut_now(outcome) if moving else _as_it_is_set(outcome)
@@ -102,11 +95,11 @@ def changes(
     if all(change.amounts for change in found):
         found += islice(_altered_machine(outcome, altered), 1)
         found += islice(_known_machines(outcome, known), MAX_BUNDLED)
-    nearest = _nearest(situation, outcome, found, [])
+    nearest = _nearest(tries, found, [])
     here = [change for change in nearest if not change.machine and not change.hardware]
     if len(here) == 1 or all(change.kind == "combination" for change in here):
-        nearest = _nearest(situation, outcome, spare, nearest, most=len(nearest) + 1)
-    told = sorted(reasons(situation, outcome, nearest), key=_order)
+        nearest = _nearest(tries, spare, nearest, most=len(nearest) + 1)
+    told = sorted(reasons(tries, nearest), key=_order)
     return tuple(_without_long_ones(told))
 
 
@@ -116,20 +109,18 @@ def _without_rivals(found: Sequence[WayOut]) -> list[WayOut]:
     return sure if any(change.keeps_devices for change in sure) else list(found)
 
 
-def _nearest(
-    situation: Situation, outcome: Outcome, found: Iterable[WayOut], kept: list[WayOut], most: int = MAX_CHANGES
-) -> list[WayOut]:
+def _nearest(tries: Tries, found: Iterable[WayOut], kept: list[WayOut], most: int = MAX_CHANGES) -> list[WayOut]:
     """Add the first ones to those kept, few of a kind; of those of several parts only the parts that are needed."""
     for change in found:
         alike = [other for other in kept if other.kind == change.kind]
         # Who has no say in settings finds one of those cuts that need none.
         if len(alike) >= MAX_OF_A_KIND or (_cut_beside(change) and any(map(_cut_beside, alike))):
             continue
-        needed = given_back(situation, outcome, without_needless(situation, outcome, change))
-        needed = without_needless(situation, outcome, needed)  # with more of one thing another may do as it is
+        needed = given_back(tries, without_needless(tries, change))
+        needed = without_needless(tries, needed)  # with more of one thing another may do as it is
         if any(covers(needed, other) for other in kept):
             continue
-        split = shared(situation, outcome, needed)
+        split = shared(tries, needed)
         if split is needed or not any(covers(split, other) for other in kept):  # two may differ in the split alone
             kept.append(split)
             if len(kept) == most:
@@ -195,7 +186,7 @@ def _as_it_is_set(outcome: Outcome) -> Iterator[WayOut]:
         yield from cut_and_move(outcome)
 
 
-def _combinations(situation: Situation, outcome: Outcome, known: Sequence[WayOut]) -> list[WayOut]:
+def _combinations(tries: Tries, known: Sequence[WayOut]) -> list[WayOut]:
     """Put changes together: first those that leave the settings alone; others where they lose a device.
 
     Where single changes are known, which all lose a device, only what keeps all of them is wanted; where these even
@@ -209,9 +200,9 @@ def _combinations(situation: Situation, outcome: Outcome, known: Sequence[WayOut
         return some_left and all(change.amounts.values())
 
     searches: tuple[Callable[[], Iterable[WayOut]], ...] = (
-        lambda: _as_it_is_set(outcome),
-        lambda: two_settings(situation, outcome),
-        lambda: setting_and_cut(situation, outcome),
+        lambda: _as_it_is_set(tries.outcome),
+        lambda: two_settings(tries),
+        lambda: setting_and_cut(tries),
     )
     found: list[WayOut] = []
     for search in searches:
@@ -285,16 +276,15 @@ def _requests(outcome: Outcome) -> Iterator[WayOut]:
         )
 
 
-def _settings(situation: Situation, outcome: Outcome) -> Iterator[WayOut]:
+def _settings(tries: Tries) -> Iterator[WayOut]:
     """Try other settings on the same past. All pods that are there now have to be admitted then, too.
 
     Pods refused so far may be admitted first under them, and be in the way.
     """
-    policy_found = rival_found = False
+    policy_found, rival_found, outcome = False, False, tries.outcome
     if forecast(outcome.before, outcome.pod) is False:
         return
-    tries = Tries(situation, outcome, {})
-    for flags in other_settings(situation.setup):
+    for flags in other_settings(tries.situation.setup):
         if POLICY in flags and policy_found:
             continue
         change = WayOut("setting", _cost(flags), None, flags=flags)
@@ -305,7 +295,7 @@ def _settings(situation: Situation, outcome: Outcome) -> Iterator[WayOut]:
         tried, kept_out = found
         cost = change.cost + KEEPING_OUT * bool(kept_out)
         change = change._replace(cost=cost, aligned=aligned(tried), tried=tried, kept_out=kept_out)
-        change = change._replace(needs_newcomers=needs_newcomers(situation, outcome, change))
+        change = change._replace(needs_newcomers=tries.needs_newcomers(change))
         if POLICY in flags and not change.needs_newcomers:
             policy_found, rival_found = not kept_out, True
         yield change

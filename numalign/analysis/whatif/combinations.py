@@ -17,14 +17,13 @@ from numalign.analysis.whatif.settings import (
     POLICY,
     SCOPE,
     Flags,
-    apply,
     options_of,
     options_on,
     other_settings,
     with_option,
 )
-from numalign.analysis.whatif.situation import ContainerAmounts, Situation, with_amounts
-from numalign.errors import StartError
+from numalign.analysis.whatif.situation import ContainerAmounts, with_amounts
+from numalign.analysis.whatif.tries import Tries
 from numalign.kubelet.admission import Outcome, Session, admit, forecast
 from numalign.model.pod import Pod
 
@@ -63,17 +62,18 @@ def cut_and_move(outcome: Outcome) -> Iterator[WayOut]:
             yield found._replace(pods=going.pods, fewest=going.fewest, cost=found.cost + len(going.pods))
 
 
-def two_settings(situation: Situation, outcome: Outcome) -> Iterator[WayOut]:
+def two_settings(tries: Tries) -> Iterator[WayOut]:
     """Change two settings that do not touch each other, one of them more than an option."""
+    outcome = tries.outcome
     if forecast(outcome.before, outcome.pod) is False:
         return
     pairs = (
         {**one, **other}
-        for one, other in subsets(_settings(situation), 2)
+        for one, other in subsets(other_settings(tries.situation.setup), 2)
         if not one.keys() & other.keys() and MORE_THAN_OPTIONS & {*one, *other}
     )
     found: list[Flags] = []
-    for flags, session in _elsewhere(situation, outcome, pairs):
+    for flags, session in _elsewhere(tries, pairs):
         beside = {flag: text for flag, text in flags.items() if flag != POLICY}
         if POLICY in flags and beside in found:
             continue  # with a stricter policy it does, too
@@ -84,20 +84,17 @@ def two_settings(situation: Situation, outcome: Outcome) -> Iterator[WayOut]:
             yield WayOut("combination", cost, aligned(tried), flags=flags, tried=tried)
 
 
-def setting_and_cut(situation: Situation, outcome: Outcome) -> Iterator[WayOut]:
+def setting_and_cut(tries: Tries) -> Iterator[WayOut]:
     """Change one setting and cut requests under it; options that would only be turned on help least."""
-    setup = situation.setup
+    setup = tries.situation.setup
+    pod = tries.outcome.pod
     off = [name for name in options_of(setup.kubelet) if name not in options_on(setup.config)]
     last = [with_option(setup, name, True) for name in off]
-    settings = [*(flags for flags in _settings(situation) if flags not in last), *last]
-    for flags, session in _elsewhere(situation, outcome, settings, ADMISSIONS_OF_CUTS):
-        for cut in _best(cuts(session, outcome.pod, thorough=False)):
-            found = _change(session, outcome.pod, cut)
+    settings = [*(flags for flags in other_settings(setup) if flags not in last), *last]
+    for flags, session in _elsewhere(tries, settings, ADMISSIONS_OF_CUTS):
+        for cut in _best(cuts(session, pod, thorough=False)):
+            found = _change(session, pod, cut)
             yield found._replace(flags=flags, cost=found.cost + SETTING_COST + 2 * (POLICY in flags))
-
-
-def _settings(situation: Situation) -> list[Flags]:
-    return list(other_settings(situation.setup))
 
 
 def _best(found: Iterable[Cut]) -> list[Cut]:
@@ -125,20 +122,14 @@ def _change(session: Session, pod: Pod, cut: Cut) -> WayOut:
     )
 
 
-def _elsewhere(
-    situation: Situation, outcome: Outcome, settings: Iterable[Flags], more: int = 1
-) -> Iterator[tuple[Flags, Session]]:
+def _elsewhere(tries: Tries, settings: Iterable[Flags], more: int = 1) -> Iterator[tuple[Flags, Session]]:
     """Replay the past under other settings, as long as that is not too much; pods that are there must stay."""
-    there = {pod.uid for pod in outcome.before.pods}
+    there = {pod.uid for pod in tries.outcome.before.pods}
     left = MAX_ADMISSIONS
     for flags in settings:
-        left -= len(situation.past) + more
+        left -= len(tries.situation.past) + more
         if left < 0:
             return
-        config = apply(situation.setup.config, flags)
-        try:
-            session = situation._replace(setup=situation.setup._replace(config=config)).session()
-        except StartError:
-            continue
-        if there <= {pod.uid for pod in session.pods}:
+        session = tries.under(flags)
+        if session is not None and there <= {pod.uid for pod in session.pods}:
             yield flags, session

@@ -13,7 +13,7 @@ from numalign.analysis.whatif.situation import ContainerAmounts, with_amounts
 from numalign.kubelet.admission import Forecast, Session, admits, forecaster
 from numalign.model.pod import Pod
 from numalign.model.quantity import MEBI, NANO, parse, value
-from numalign.model.resources import CPU, MEMORY, is_hugepages, is_memory, page_size
+from numalign.model.resources import CPU, MEMORY, is_device, is_hugepages, is_memory, page_size
 from numalign.values import NamedTuple
 
 LEAST_MEMORY = 16 * MEBI
@@ -132,11 +132,6 @@ def cuts(session: Session, pod: Pod, *, thorough: bool = True) -> Iterator[Cut]:
 def _in_shares(steps: Mapping[Key, int]) -> dict[Key, int]:
     """Count CPUs in shares of one."""
     return {key: SHARE if key[1] == CPU else step for key, step in steps.items()}
-
-
-def is_device(resource: str) -> bool:
-    """Tell whether a resource of a request is a device (or another countable thing)."""
-    return resource != "cpu" and not is_memory(resource)
 
 
 def _wanted(asked: Mapping[Key, int], steps: Mapping[Key, int]) -> dict[Key, int]:

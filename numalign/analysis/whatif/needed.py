@@ -6,9 +6,7 @@ from numalign.analysis.alignment import aligned
 from numalign.analysis.whatif.change import WayOut
 from numalign.analysis.whatif.cuts import steps
 from numalign.analysis.whatif.parts import parts_of, without_part
-from numalign.analysis.whatif.situation import Situation
 from numalign.analysis.whatif.tries import Tries, gone, sound
-from numalign.kubelet.admission import Outcome
 from numalign.model.quantity import NANO
 from numalign.model.resources import CPU
 
@@ -16,11 +14,10 @@ LARGER_TRIED = 8
 """In how many parts the way from a cut amount to the asked one is divided to look whether more would do."""
 
 
-def without_needless(situation: Situation, outcome: Outcome, change: WayOut) -> WayOut:
+def without_needless(tries: Tries, change: WayOut) -> WayOut:
     """Leave out of a combination what is not needed."""
     if change.kind != "combination":
         return change
-    tries = Tries(situation, outcome, {})
     for part in parts_of(change):
         rest = without_part(change, part)
         if not parts_of(rest):
@@ -31,12 +28,11 @@ def without_needless(situation: Situation, outcome: Outcome, change: WayOut) -> 
     return change if len(parts_of(change)) > 1 else change._replace(kind=parts_of(change)[0].kind)
 
 
-def given_back(situation: Situation, outcome: Outcome, change: WayOut) -> WayOut:
+def given_back(tries: Tries, change: WayOut) -> WayOut:
     """Give back of each cut request what is admitted with all the rest of a change: what it ends at is the most tried.
 
     More may do where a little more does not, as other nodes are chosen then; so some larger amounts are tried, too.
     """
-    tries = Tries(situation, outcome, {})
     session = tries.session(change)
     cut = {key: nano for key, nano in change.amounts.items() if nano < change.asked[key]}
     if session is None or not cut:

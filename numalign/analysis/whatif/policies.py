@@ -9,9 +9,9 @@ from __future__ import annotations
 from numalign.analysis.whatif.change import WayOut
 from numalign.analysis.whatif.moving import without
 from numalign.analysis.whatif.settings import POLICY, STRICTEST_FIRST
-from numalign.analysis.whatif.situation import Situation, with_amounts
+from numalign.analysis.whatif.situation import with_amounts
 from numalign.analysis.whatif.tries import Tries, beside, gone
-from numalign.kubelet.admission import Outcome, admits, forecast
+from numalign.kubelet.admission import admits, forecast
 from numalign.values import NamedTuple
 
 
@@ -40,18 +40,17 @@ def too_strict(tries: Tries, change: WayOut) -> tuple[str, ...]:
     )
 
 
-def no_policy(situation: Situation, outcome: Outcome) -> NoPolicy | None:
+def no_policy(tries: Tries) -> NoPolicy | None:
     """Tell that a pod that the policy may be in the way of is not admitted as it is under any other one.
 
     None: one of them admits it, or the policy refuses nothing.
     """
-    now = situation.setup.config.topology_manager_policy
+    outcome, now = tries.outcome, tries.situation.setup.config.topology_manager_policy
     if now not in ("single-numa-node", "restricted"):
         return None
-    nothing = NoPolicy(others=bool(outcome.before.pods))
+    found = NoPolicy(others=bool(outcome.before.pods))
     if forecast(outcome.before, outcome.pod) is False:
-        return nothing  # the node as a whole is too small, whatever the policy
-    tries, found = Tries(situation, outcome, {}), nothing
+        return found  # the node as a whole is too small, whatever the policy
     for policy in STRICTEST_FIRST:
         change = WayOut("setting", 0, None, flags={POLICY: policy})
         refuses = policy == now or _refuses(tries, change)

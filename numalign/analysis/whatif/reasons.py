@@ -9,28 +9,26 @@ from numalign.analysis.in_the_way import Amount
 from numalign.analysis.matrix import on_the_machine
 from numalign.analysis.refusal import Refusal
 from numalign.analysis.whatif.change import Part, WayOut
-from numalign.analysis.whatif.cuts import SHARE, is_device, steps
+from numalign.analysis.whatif.cuts import SHARE, steps
 from numalign.analysis.whatif.parts import parts_of, refused_with, without_part
 from numalign.analysis.whatif.past import anew, held_by, with_others_first
 from numalign.analysis.whatif.policies import too_strict
-from numalign.analysis.whatif.situation import Situation
 from numalign.analysis.whatif.swaps import or_in
-from numalign.analysis.whatif.tries import Tries, newcomers, without_newcomers
+from numalign.analysis.whatif.tries import Tries
 from numalign.kubelet.admission import Outcome
 from numalign.kubelet.demand import of_node
 from numalign.kubelet.fit.check import Shortage, check
 from numalign.model.quantity import NANO
-from numalign.model.resources import CPU
+from numalign.model.resources import CPU, is_device
 
 MAX_STAYING = 6
 """Of how many pods to move it is tried what one of them alone is in the way of."""
 
 
-def reasons(situation: Situation, outcome: Outcome, changes: Iterable[WayOut]) -> Iterator[WayOut]:
+def reasons(tries: Tries, changes: Iterable[WayOut]) -> Iterator[WayOut]:
     """Say of each part of changes why it is needed."""
-    changes = tuple(changes)
+    outcome, changes = tries.outcome, tuple(changes)
     for change in changes:
-        tries = Tries(situation, outcome, {})
         session = tries.session(change) if change.flags else None
         told = change._replace(
             or_else=_or_else(tries, change),
@@ -38,8 +36,8 @@ def reasons(situation: Situation, outcome: Outcome, changes: Iterable[WayOut]) -
             cores=_cores(tries, change),
             own_cpus=outcome.pod.qos == "Guaranteed",
         )
-        new = newcomers(outcome, change)
-        alone = without_newcomers(situation, outcome, change) if new else None
+        new = tries.newcomers(change)
+        alone = tries.without_newcomers(change) if new else None
         leaning = bool(new) and (alone is None or not alone.admit)
         fare = anew(outcome.before, session, change.pods, change.kept_out) if session else None
         if fare is not None and alone is not None and leaning:

@@ -6,41 +6,38 @@ from collections.abc import Iterator, Mapping
 
 from numalign.analysis.alignment import aligned
 from numalign.analysis.whatif.change import WayOut
-from numalign.analysis.whatif.cuts import SHARE, Key, is_device, steps
+from numalign.analysis.whatif.cuts import SHARE, Key, steps
 from numalign.analysis.whatif.needed import given_back, without_needless
-from numalign.analysis.whatif.situation import Situation
 from numalign.analysis.whatif.tries import Tries
-from numalign.kubelet.admission import Outcome
 from numalign.model.pod import Pod
 from numalign.model.quantity import NANO
-from numalign.model.resources import CPU
+from numalign.model.resources import CPU, is_device
 
 VERY_LITTLE = 4
 """Less than one part in so many of what is asked."""
 
 
-def shared(situation: Situation, outcome: Outcome, change: WayOut) -> WayOut:
+def shared(tries: Tries, change: WayOut) -> WayOut:
     """Split what containers may have of a resource as they ask for it, where only the sum counts.
 
     Who asks for little is left as it is, where the others can do with what that leaves. All that is tried: the pod is
     admitted, as well aligned, with the same sum split so, and with nearly all of it in either container; and with no
     more of it.
     """
-    tries = Tries(situation, outcome, {})
-    session = tries.session(change)
+    session, pod = tries.session(change), tries.outcome.pod
     if session is None:
         return change
-    for asked in _cut_together(outcome.pod, change):
+    for asked in _cut_together(pod, change):
         total = sum(change.amounts.get(key, nano) for key, nano in asked.items())
         step = max(steps(session, asked).values())
         if any(key[1] == CPU and change.amounts.get(key, 0) % NANO for key in asked):
-            if session.node.cpu.static and outcome.pod.qos == "Guaranteed":
+            if session.node.cpu.static and pod.qos == "Guaranteed":
                 continue  # a split with a whole number of CPUs asks for CPUs of its own
             step = SHARE
         splits = [_sparing_little(asked, total, step), *(_mostly_to(key, asked, total, step) for key in asked)]
         others = [_with_split(change, asked, split) for split in splits]
         found = [_as_good(tries, other) for other in others]
-        if found[0] is not None and all(found) and _is_least(situation, outcome, found[0]):
+        if found[0] is not None and all(found) and _is_least(tries, found[0]):
             change = found[0]._replace(together=(*change.together, tuple(asked)))
     return change
 
@@ -52,10 +49,10 @@ def _with_split(change: WayOut, asked: Mapping[Key, int], split: Mapping[Key, in
     return change._replace(amounts=amounts, asked=every)
 
 
-def _is_least(situation: Situation, outcome: Outcome, change: WayOut) -> bool:
+def _is_least(tries: Tries, change: WayOut) -> bool:
     """Tell whether with another split still all parts of a change are needed, and no more of any may be asked."""
-    needed = without_needless(situation, outcome, change)
-    return needed == change and given_back(situation, outcome, change).amounts == change.amounts
+    needed = without_needless(tries, change)
+    return needed == change and given_back(tries, change).amounts == change.amounts
 
 
 def _as_good(tries: Tries, change: WayOut) -> WayOut | None:

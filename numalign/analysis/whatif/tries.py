@@ -4,35 +4,12 @@ from __future__ import annotations
 
 from numalign.analysis.whatif.change import WayOut
 from numalign.analysis.whatif.moving import without
-from numalign.analysis.whatif.settings import apply
+from numalign.analysis.whatif.settings import Flags, apply
 from numalign.analysis.whatif.situation import Situation, with_amounts
 from numalign.errors import CrashError, StartError
 from numalign.kubelet.admission import Outcome, Session, admit, admits, forecast
 from numalign.kubelet.cpu.allocate import NOT_FREE, TOO_FEW
 from numalign.model.pod import Pod
-from numalign.values import NamedTuple
-
-
-def needs_newcomers(situation: Situation, outcome: Outcome, change: WayOut) -> bool:
-    """Tell whether other settings admit a pod only as pods that were refused before it take their place first then."""
-    if not newcomers(outcome, change):
-        return False
-    tried = without_newcomers(situation, outcome, change)
-    return tried is None or not tried.admit
-
-
-def without_newcomers(situation: Situation, outcome: Outcome, change: WayOut) -> Outcome | None:
-    """Try other settings without those pods; others refused before may come first then. None: no such past is told."""
-    new = newcomers(outcome, change)
-    past = tuple([event for event in situation.past if event.pod.uid not in new])
-    return Tries(situation._replace(past=past, replays=None), outcome, {}).attempt(change)
-
-
-def newcomers(outcome: Outcome, change: WayOut) -> set[str]:
-    """List the UIDs of pods that were refused before, and are there under other settings."""
-    if not change.flags or change.tried is None:
-        return set()
-    return {pod.uid for pod in change.tried.before.pods} - {pod.uid for pod in outcome.before.pods}
 
 
 def sound(outcome: Outcome | None) -> bool:
@@ -67,14 +44,17 @@ def beside(session: Session, outcome: Outcome) -> tuple[Outcome, tuple[Pod, ...]
     return admit(without(session, newcomers), outcome.pod), tuple(newcomers)
 
 
-class Tries(NamedTuple):
-    """What changes are tried against."""
+class Tries:
+    """A refusal, and what changes are tried against; what was tried once is known from then on."""
 
-    situation: Situation
-    outcome: Outcome
-    """The refusal."""
-    elsewhere: dict[tuple[tuple[str, str], ...], Session | None]
-    """Settings -> the same past under them; None: the kubelet does not come that far."""
+    __slots__ = ("_elsewhere", "outcome", "situation")
+
+    def __init__(self, situation: Situation, outcome: Outcome) -> None:
+        self.situation = situation
+        """What the pod met; `situation.past` ends right before it came up."""
+        self.outcome = outcome
+        """The refusal."""
+        self._elsewhere: dict[tuple[tuple[str, str], ...], Session | None] = {}
 
     def attempt(self, change: WayOut) -> Outcome | None:
         """Try a change of requests, pods and settings; None: the past cannot be replayed under its settings."""
@@ -94,16 +74,35 @@ class Tries(NamedTuple):
 
     def session(self, change: WayOut) -> Session | None:
         """Replay the past under the settings of a change; None: the kubelet does not come that far."""
-        if not change.flags:
-            return self.outcome.before
-        key = tuple(change.flags.items())
-        if key not in self.elsewhere:
+        return self.under(change.flags) if change.flags else self.outcome.before
+
+    def under(self, flags: Flags) -> Session | None:
+        """Replay the past under other settings; None: the kubelet does not come that far."""
+        key = tuple(flags.items())
+        if key not in self._elsewhere:
             setup = self.situation.setup
-            config = apply(setup.config, change.flags)
+            changed = setup._replace(config=apply(setup.config, flags))
             try:
-                found = self.situation._replace(setup=setup._replace(config=config)).session()
+                self._elsewhere[key] = self.situation._replace(setup=changed).session()
             except (StartError, CrashError):
-                self.elsewhere[key] = None
-            else:
-                self.elsewhere[key] = found
-        return self.elsewhere[key]
+                self._elsewhere[key] = None
+        return self._elsewhere[key]
+
+    def newcomers(self, change: WayOut) -> set[str]:
+        """List the UIDs of pods that were refused before, and are there under other settings."""
+        if not change.flags or change.tried is None:
+            return set()
+        return {pod.uid for pod in change.tried.before.pods} - {pod.uid for pod in self.outcome.before.pods}
+
+    def without_newcomers(self, change: WayOut) -> Outcome | None:
+        """Try other settings without those pods; others refused before may come first then. None: no past is told."""
+        new = self.newcomers(change)
+        past = tuple([event for event in self.situation.past if event.pod.uid not in new])
+        return Tries(self.situation._replace(past=past, replays=None), self.outcome).attempt(change)
+
+    def needs_newcomers(self, change: WayOut) -> bool:
+        """Tell whether other settings admit a pod only as pods that were refused before it come first then."""
+        if not self.newcomers(change):
+            return False
+        tried = self.without_newcomers(change)
+        return tried is None or not tried.admit

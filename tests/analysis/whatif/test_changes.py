@@ -7,7 +7,7 @@ from typing import Any
 from numalign.analysis.whatif.change import WayOut
 from numalign.analysis.whatif.changes import changes
 from numalign.analysis.whatif.situation import Situation, arrivals
-from numalign.analysis.whatif.tries import Tries, needs_newcomers
+from numalign.analysis.whatif.tries import Tries
 from numalign.kubelet.admission import admit
 from numalign.kubelet.setup import Setup
 from numalign.model.pod import Pod
@@ -21,13 +21,13 @@ def found(policy: str, asked: Pod, *before: Pod, **more: Any) -> tuple[WayOut, .
     situation = Situation(Setup(machine("figure-1"), config(policy, **more), "ideal"), past=arrivals(before))
     outcome = admit(situation.session(), asked)
     assert not outcome.admit
-    return changes(situation, outcome)
+    return changes(Tries(situation, outcome))
 
 
 def recorded(name: str, step: int) -> tuple[WayOut, ...]:
     data = named(name)
     situation, outcome = next((situation, outcome) for index, situation, outcome in refusals(data) if index == step)
-    return changes(situation, outcome)
+    return changes(Tries(situation, outcome))
 
 
 def test_what_keeps_the_number_of_devices_comes_before_what_cuts_it() -> None:
@@ -56,10 +56,11 @@ def test_a_setting_that_helps_only_as_others_come_first_is_left_out_where_someth
     """Without memory to count, p0 is admitted first and takes CPUs that i0 had: only then c0 has enough beside it."""
     situation, outcome = next((past, found) for index, past, found in refusals(named("e2e-d-01279")) if index == 3)
     uncounted = WayOut("setting", 0, None, flags={"memory-manager-policy": "None"})
-    tried = Tries(situation, outcome, {}).admitted(uncounted)
+    tries = Tries(situation, outcome)
+    tried = tries.admitted(uncounted)
     assert tried is not None
-    assert needs_newcomers(situation, outcome, uncounted._replace(tried=tried))
-    ways = changes(situation, outcome)
+    assert tries.needs_newcomers(uncounted._replace(tried=tried))
+    ways = changes(tries)
     assert ways
     assert not any(way.needs_newcomers or way.flags == uncounted.flags for way in ways)
 

@@ -10,7 +10,8 @@ from numalign.analysis.whatif.change import WayOut
 from numalign.analysis.whatif.needed import covers, without_needless
 from numalign.analysis.whatif.reasons import reasons
 from numalign.analysis.whatif.situation import Situation, arrivals
-from numalign.kubelet.admission import Outcome, admit
+from numalign.analysis.whatif.tries import Tries
+from numalign.kubelet.admission import admit
 from numalign.kubelet.setup import Setup
 from numalign.model.pod import Pod
 from numalign.render.text.refusal.why import in_short
@@ -19,10 +20,10 @@ from tests.analysis.support import GPU, config, machine, pod
 BOTH = {("app", "cpu"): 4 * 10**9, ("app", GPU): 10**9}
 
 
-def met(asked: Pod, *before: Pod, **more: Any) -> tuple[Situation, Outcome]:
+def met(asked: Pod, *before: Pod, **more: Any) -> Tries:
     setup = Setup(machine("figure-1"), config("single-numa-node", **more), "ideal")
     situation = Situation(setup, past=arrivals(before))
-    return situation, admit(situation.session(), asked)
+    return Tries(situation, admit(situation.session(), asked))
 
 
 def combination(**parts: Any) -> WayOut:
@@ -31,8 +32,7 @@ def combination(**parts: Any) -> WayOut:
 
 
 def test_each_part_of_a_combination_says_how_it_is_refused_without_it() -> None:
-    situation, outcome = met(pod("p", 5, gpu=2))
-    found = next(reasons(situation, outcome, [combination(amounts=BOTH)]))
+    found = next(reasons(met(pod("p", 5, gpu=2)), [combination(amounts=BOTH)]))
     told = {next(iter(part.change.amounts)): in_short(part.otherwise) for part in found.parts if part.otherwise}
     assert told == {
         ("app", "cpu"): [
@@ -52,14 +52,12 @@ def test_each_part_of_a_combination_says_how_it_is_refused_without_it() -> None:
 
 def test_a_part_that_is_not_needed_is_left_out() -> None:
     other = pod("other", 1)
-    situation, outcome = met(pod("p", 5, gpu=2), other)
-    found = without_needless(situation, outcome, combination(amounts=BOTH, pods=(other,)))
+    found = without_needless(met(pod("p", 5, gpu=2), other), combination(amounts=BOTH, pods=(other,)))
     assert (found.pods, found.amounts) == ((), BOTH)
 
 
 def test_what_is_left_of_a_combination_is_of_its_own_kind() -> None:
-    situation, outcome = met(pod("p", 5, gpu=1))
-    found = without_needless(situation, outcome, combination(amounts=BOTH))
+    found = without_needless(met(pod("p", 5, gpu=1)), combination(amounts=BOTH))
     assert (found.kind, found.amounts) == ("request", {("app", "cpu"): 4 * 10**9})
 
 

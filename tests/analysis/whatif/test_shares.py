@@ -7,6 +7,7 @@ import pytest
 from numalign.analysis.whatif.change import WayOut
 from numalign.analysis.whatif.changes import changes
 from numalign.analysis.whatif.situation import Situation
+from numalign.analysis.whatif.tries import Tries
 from numalign.kubelet.admission import admit
 from numalign.kubelet.setup import Setup
 from numalign.model.pod import Pod
@@ -17,7 +18,7 @@ from tests.refusals.survey import named, refusals
 
 def found(policy: str, asked: Pod) -> tuple[WayOut, ...]:
     situation = Situation(Setup(machine("figure-1"), config(policy), "ideal"))
-    return changes(situation, admit(situation.session(), asked))
+    return changes(Tries(situation, admit(situation.session(), asked)))
 
 
 def test_a_sum_is_split_in_proportion() -> None:
@@ -40,13 +41,13 @@ def test_amounts_that_have_to_lie_on_nodes_are_no_sum() -> None:
 def test_devices_that_one_container_alone_may_not_have_all_of_are_no_sum() -> None:
     """One on each node: who reads of two together would give both to the one that wants six."""
     [(situation, outcome)] = [(met, refused) for index, met, refused in refusals(named("e2e-d-01747")) if index == 2]
-    assert not any(way.together for way in changes(situation, outcome))
+    assert not any(way.together for way in changes(Tries(situation, outcome)))
 
 
 def test_changes_that_differ_in_the_split_alone_are_told_once() -> None:
     data = named("e2e-d-01919")
     [(situation, outcome)] = [(met, refused) for index, met, refused in refusals(data) if index == 0]
-    amounts = [way.amounts for way in changes(situation, outcome)]
+    amounts = [way.amounts for way in changes(Tries(situation, outcome))]
     assert amounts
     assert all(one != other for place, one in enumerate(amounts) for other in amounts[:place])
 
