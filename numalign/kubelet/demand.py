@@ -180,3 +180,11 @@ def of_node(pod: Pod) -> dict[str, int]:
             if name == CPU or is_memory(name):
                 total[name] = quantity.nano
     return total
+
+
+def with_overhead(pod: Pod) -> dict[str, int]:
+    """Return what a pod requests of the node as a whole, in billionths, as the fit check counts it."""
+    total = of_node(pod)
+    for name, quantity in pod.overhead.items():
+        total[name] = total.get(name, 0) + quantity.nano
+    return total

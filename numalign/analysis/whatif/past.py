@@ -9,7 +9,7 @@ from operator import or_
 from numalign.analysis.refusal import Refusal, taken_apart
 from numalign.analysis.whatif.moving import without
 from numalign.kubelet.admission import Outcome, Session
-from numalign.kubelet.demand import of_node
+from numalign.kubelet.demand import with_overhead
 from numalign.kubelet.device.state import Resource
 from numalign.model.pod import Pod
 from numalign.model.resources import CPU
@@ -82,7 +82,9 @@ def with_others_first(found: Anew, now: Session, alone: Outcome) -> Anew:
 
 def held_by(session: Session, pods: Sequence[Pod]) -> tuple[Held, ...]:
     """Read what pods hold."""
-    return tuple([Held(pod.name, tuple(_held(session, pod)), tuple(sorted(of_node(pod).items()))) for pod in pods])
+    return tuple(
+        [Held(pod.name, tuple(_held(session, pod)), tuple(sorted(with_overhead(pod).items()))) for pod in pods]
+    )
 
 
 def _differs(now: Session, then: Session, pod: Pod) -> bool:

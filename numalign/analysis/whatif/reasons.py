@@ -16,7 +16,7 @@ from numalign.analysis.whatif.policies import too_strict
 from numalign.analysis.whatif.swaps import or_in
 from numalign.analysis.whatif.tries import Tries
 from numalign.kubelet.admission import Outcome
-from numalign.kubelet.demand import of_node
+from numalign.kubelet.demand import with_overhead
 from numalign.kubelet.fit.check import Shortage, check
 from numalign.model.quantity import NANO
 from numalign.model.resources import CPU, is_device
@@ -116,8 +116,8 @@ def _whole(change: WayOut, part: WayOut) -> Amount | None:
     cut = [(nano, part.asked[key]) for key, nano in part.amounts.items() if key[1] == CPU]
     if not any(nano % NANO and not asked % NANO for nano, asked in cut):
         return None
-    used = sum(of_node(pod).get(CPU, 0) for pod in tried.before.pods)
-    return Amount(CPU, of_node(tried.pod).get(CPU, 0), used, view.allocatable[CPU].nano)
+    used = sum(with_overhead(pod).get(CPU, 0) for pod in tried.before.pods)
+    return Amount(CPU, with_overhead(tried.pod).get(CPU, 0), used, view.allocatable[CPU].nano)
 
 
 def _short_as_a_whole(tried: Outcome) -> tuple[Shortage, ...]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 from numalign.kubelet.config import KubeletConfig
-from numalign.kubelet.demand import of_node
+from numalign.kubelet.demand import with_overhead
 from numalign.kubelet.start.reservation import Reservation, capacity
 from numalign.model.machine import Machine
 from numalign.model.pod import Pod
@@ -81,10 +81,7 @@ class ActivePods(tuple[Pod, ...]):
 
 def requested(pod: Pod) -> list[tuple[str, int]]:
     """Return all that a pod requests, overhead included, in the units of the fit check."""
-    nano = of_node(pod)
-    for resource, quantity in pod.overhead.items():
-        nano[resource] = nano.get(resource, 0) + quantity.nano
-    return [(resource, whole(resource, amount)) for resource, amount in nano.items()]
+    return [(resource, whole(resource, nano)) for resource, nano in with_overhead(pod).items()]
 
 
 def _add(total: dict[str, int], amounts: Iterable[tuple[str, int]], sign: int) -> None:

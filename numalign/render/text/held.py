@@ -89,16 +89,9 @@ def _asks_too(part: Part, one: Held, held: Sequence[HeldAmount]) -> str:
     more = _more(part, one, held)
     if not more:
         return ""
-    asks = [
-        f"{_in_all(nano)} {name} in all" if name in holds else f"{_asks_text(name, nano)} {name}" for name, nano in more
-    ]
+    asks = [f"{_asks_text(name, nano)} {name}{' in all' * (name in holds)}" for name, nano in more]
     left = list(_left(part, {name for name, _ in more}))
     return f" and asks for {listed(asks)}{f'; without it {listed(left)}' * (len(part.held) == 1)}"
-
-
-def _in_all(nano: int) -> str:
-    """Write CPUs as what is held of them is written, with decimals; memory is held to the byte."""
-    return of_thousandths(nano * MILLI_OF_CPU // NANO)
 
 
 def _more(part: Part, one: Held, held: Sequence[HeldAmount]) -> list[tuple[str, int]]:
@@ -134,7 +127,8 @@ def _all_together(every: Sequence[Held], names: Collection[str], *, fit: bool) -
 
 
 def _asks_text(name: str, nano: int) -> str:
-    return _in_all(nano) if name == CPU else amount_text(name, -(-nano // NANO))
+    """Write what is asked, as what is held of it is written; CPUs have decimals."""
+    return of_thousandths(nano * MILLI_OF_CPU // NANO) if name == CPU else amount_text(name, -(-nano // NANO))
 
 
 def held_places(held: Sequence[HeldAmount]) -> str:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.render.text.support import recorded
+from numalign.model.pod import Pod
+from numalign.model.quantity import parse
+from tests.analysis.support import STATIC, config, limits, pod, pod_of
+from tests.render.text.support import explained, recorded
 
 
 @pytest.mark.parametrize(
@@ -191,3 +194,34 @@ from tests.render.text.support import recorded
 def test_a_recorded_move_says(name: str, step: int, expected: list[str]) -> None:
     text = recorded(name, step)
     assert [line for line in text if line in expected] == expected, "\n".join(text)
+
+
+def with_overhead(of: Pod, **amounts: str) -> Pod:
+    return of._replace(overhead={name: parse(text) for name, text in amounts.items()})
+
+
+def test_the_overhead_of_pods_to_move_is_told_as_the_node_counts_it() -> None:
+    """The node has all 29Gi left without them; what containers ask for alone would leave 17Gi."""
+    before = with_overhead(pod("a", 4, "2Gi"), memory="12Gi"), pod("b", 1, "4Gi")
+    text = explained(config("best-effort", **STATIC), pod("p", 4, "20Gi"), *before)
+    expected = [
+        "why: a holds 4 cpu on node 0 and asks for 14Gi memory",
+        "b holds 1 cpu on node 1 and asks for 4Gi memory",
+        "without them all 29Gi memory of the node are left",
+    ]
+    assert [line for line in text if line in expected] == expected, "\n".join(text)
+
+
+def test_memory_that_a_pod_asks_for_beside_what_it_holds_is_told_in_units() -> None:
+    before = with_overhead(pod("a", 1, "2Gi"), memory="12Gi")
+    text = explained(config("none", **STATIC), pod("p", 4, "20Gi"), before)
+    expected = "why: a holds 2Gi memory on node 0 and asks for 14Gi memory in all"
+    assert [line for line in text if line.startswith(expected)], "\n".join(text)
+
+
+def test_a_share_of_a_cpu_is_counted_with_the_overhead_of_other_pods() -> None:
+    before = pod("a", 3), with_overhead(pod("b", 3), cpu="700m")
+    text = explained(config("restricted"), pod_of("p", app=limits(3), two=limits(2)), *before)
+    told = [line for line in text if line.startswith("a share counts only against the node as a whole")]
+    assert told
+    assert all("6.7 of 8 requested by other pods, which leaves 1.3 for this pod" in line for line in told), told
