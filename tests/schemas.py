@@ -46,7 +46,7 @@ def closed(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     result = {key: closed(value) for key, value in schema.items()}
-    if "properties" in schema and schema.get("type") == "object":
+    if "properties" in schema and "object" in schema.get("type", ()):
         result.setdefault("additionalProperties", False)
     return result
 
