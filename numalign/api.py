@@ -276,7 +276,7 @@ class ExplainedPod(_ExplainedPod):
         from numalign.render.text.changes import change_text
 
         tried = zip(self.changes, self.after, strict=True)
-        return tuple(change_text(change, self.setup.config, after, self.containers) for change, after in tried)
+        return tuple(change_text(change, self.setup.config, after, self) for change, after in tried)
 
 
 def explain(pod: PodResult) -> ExplainedPod:

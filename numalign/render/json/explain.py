@@ -208,7 +208,7 @@ def _number(nano: int) -> int | float:
 def _change(config: KubeletConfig, told: ExplainedPod, change: WayOut, after: PodResult | None, command: str) -> Data:
     return {
         "kind": change.kind,
-        "text": change_text(change, config, after),
+        "text": change_text(change, config, after, told),
         "parts": [
             {
                 "text": what_text(part.change, config, told.containers),

@@ -32,22 +32,20 @@ ALIGNED: Mapping[bool | None, str] = {
 }
 
 
-def aligned_then(change: WayOut, after: PodResult | None, told: ExplainedPod | None = None) -> str:
+def aligned_then(change: WayOut, after: PodResult | None, told: ExplainedPod) -> str:
     """Say whether the pod is aligned after a change."""
     containers = after.containers if after is not None else ()
     verdicts = {one.alignment.verdict for one in containers}
     if change.aligned is None and "unknown" in verdicts:
-        return _not_known(containers, () if told is None or change.machine or change.hardware else told.matrices)
+        return _not_known(containers, () if change.machine or change.hardware else told.matrices)
     if verdicts == {"none"}:
         return ""
     if change.aligned and change.flags.get(MEMORY_POLICY) == "None":
         return f"; its {_named(containers)} are aligned then"  # its memory may come from anywhere
     apart = [one for one in containers if one.aligned is False]
-    if change.aligned is not False or not all(one.alignment.cpus_float for one in apart):
+    if change.aligned is not False or not apart or not all(one.alignment.cpus_float for one in apart):
         return ALIGNED[change.aligned]
-    if not apart:
-        return ALIGNED[False]
-    anyhow = after is not None and told is not None and all(_shared_already(one, told.untied) for one in apart)
+    anyhow = all(_shared_already(one, told.untied) for one in apart)
     pinned = any(CPU in one.alignment.places for one in containers)
     whose = f"the CPUs of {listed([one.name for one in apart])}" if pinned else "its CPUs"
     so = "" if all(map(_only_shares, apart)) else ", so it is NOT aligned"
@@ -117,7 +115,7 @@ def aligned_first(change: WayOut, alone: PodResult | None, told: ExplainedPod) -
     if alone is None or change.anew is None:
         return
     first = change._replace(aligned=True)
-    where = aligned_then(first, alone) + where_then(first, alone, told)
+    where = aligned_then(first, alone, told) + where_then(first, alone, told)
     names = listed([one.name for one in change.anew.newcomers])
     yield f"if this pod is started before {names}{where.replace(';', ',', 1)}"
 

@@ -174,9 +174,9 @@ def _warnings(change: WayOut) -> Iterator[str]:
         yield "no CPU is left to share then, and the kubelet would not start again: ask for fewer CPUs to leave one"
 
 
-def change_text(change: WayOut, config: KubeletConfig, after: PodResult | None, containers: int = 1) -> str:
+def change_text(change: WayOut, config: KubeletConfig, after: PodResult | None, told: ExplainedPod) -> str:
     """Say what to change, and whether the pod is aligned then."""
-    return f"{what_text(change, config, containers)}{aligned_then(change, after)}"
+    return f"{what_text(change, config, told.containers)}{aligned_then(change, after, told)}"
 
 
 def what_text(change: WayOut, config: KubeletConfig, containers: int) -> str:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from numalign.render.json.explain import explain_json
 from numalign.render.text.changes import Advice
 from numalign.results.explain import ExplainResult
 from numalign.sources.recorded import scenario
 from numalign.tasks.explain import explain_one
 from tests.refusals.survey import named, refusals
+from tests.render.text.support import recorded
 from tests.schemas import strictly
 
 
@@ -23,6 +26,26 @@ def changes(name: str, step: int) -> list[dict[str, Any]]:
     strictly("explain-result").validate(json.loads(json.dumps(written)))
     found: list[dict[str, Any]] = written["pods"][0]["changes"]
     return found
+
+
+@pytest.mark.parametrize(
+    ("name", "step", "expected"),
+    [
+        pytest.param(
+            "e2e-d-02296",
+            0,
+            "1 of the 2 nvidia.com/gpu has no known NUMA node",
+            id="of which devices nobody knows the node",
+        ),
+        pytest.param("e2e-d-00055", 4, "its CPUs are shared in any case", id="what the change is not to blame for"),
+        pytest.param("e2e-d-00055", 4, "instead of 2 in container c0", id="which container of several it is about"),
+    ],
+)
+def test_a_change_is_told_as_the_text_tells_it(name: str, step: int, expected: str) -> None:
+    told, text = changes(name, step), recorded(name, step)
+    assert any(expected in change["text"] for change in told)
+    for number, change in enumerate(told, start=1):
+        assert any(line.startswith(f"{number}. {change['text']}") for line in text)
 
 
 def test_pods_to_move_say_what_they_hold_and_where() -> None:
