@@ -8,6 +8,7 @@ from typing import Literal
 from numalign.analysis.in_the_way import Amount
 from numalign.analysis.refusal import Refusal
 from numalign.analysis.whatif.past import Anew, Held
+from numalign.analysis.whatif.settings import GATES
 from numalign.errors import Notice
 from numalign.kubelet.admission import Outcome
 from numalign.kubelet.fit.check import Shortage
@@ -109,7 +110,8 @@ class WayOut(NamedTuple):
         """Count of how much it consists; containers that are to ask for the same of a resource count once."""
         shared = {key for keys in self.together for key in keys}
         alone = {(key[1], nano, self.asked[key]) for key, nano in self.amounts.items() if key not in shared}
-        return len(self.flags) + bool(self.pods) + len(self.together) + len(alone)
+        settings = len(self.flags.keys() - {GATES})  # a feature gate is there for the option beside it
+        return settings + bool(self.pods) + len(self.together) + len(alone)
 
     @property
     def long(self) -> bool:

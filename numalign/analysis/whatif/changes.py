@@ -16,13 +16,13 @@ from numalign.analysis.whatif.settings import (
     MEMORY_POLICY,
     POLICY,
     SCOPE,
-    STRICTEST_FIRST,
     Flags,
     other_settings,
+    place_of,
 )
 from numalign.analysis.whatif.shares import shared
 from numalign.analysis.whatif.situation import Situation, with_amounts
-from numalign.analysis.whatif.tries import Tries, beside, sound
+from numalign.analysis.whatif.tries import Tries, sound
 from numalign.errors import StartError
 from numalign.kubelet.admission import Outcome, Session, admit, forecast
 from numalign.model.pod import Pod
@@ -287,14 +287,12 @@ def _settings(tries: Tries) -> Iterator[WayOut]:
     for flags in other_settings(tries.situation.setup):
         if POLICY in flags and policy_found:
             continue
-        change = WayOut("setting", _cost(flags), None, flags=flags)
-        session = tries.session(change)
-        found = beside(session, outcome) if session is not None else None
+        found = tries.beside(flags)
         if found is None or (POLICY in flags and found[1] and rival_found):
             continue
         tried, kept_out = found
-        cost = change.cost + KEEPING_OUT * bool(kept_out)
-        change = change._replace(cost=cost, aligned=aligned(tried), tried=tried, kept_out=kept_out)
+        cost = _cost(flags) + KEEPING_OUT * bool(kept_out)
+        change = WayOut("setting", cost, aligned(tried), flags=flags, tried=tried, kept_out=kept_out)
         change = change._replace(needs_newcomers=tries.needs_newcomers(change))
         if POLICY in flags and not change.needs_newcomers:
             policy_found, rival_found = not kept_out, True
@@ -305,7 +303,7 @@ def _cost(flags: Flags) -> float:
     if SCOPE in flags:
         return 3
     if POLICY in flags:
-        return 4 + STRICTEST_FIRST.index(flags[POLICY])
+        return 4 + place_of(flags[POLICY])
     return 4 if MEMORY_POLICY in flags else 3.5
 
 

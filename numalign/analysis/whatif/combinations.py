@@ -90,7 +90,7 @@ def setting_and_cut(tries: Tries) -> Iterator[WayOut]:
     pod = tries.outcome.pod
     off = [name for name in options_of(setup.kubelet) if name not in options_on(setup.config)]
     last = [with_option(setup, name, True) for name in off]
-    settings = [*(flags for flags in other_settings(setup) if flags not in last), *last]
+    settings = sorted(other_settings(setup), key=last.__contains__)
     for flags, session in _elsewhere(tries, settings, ADMISSIONS_OF_CUTS):
         for cut in _best(cuts(session, pod, thorough=False)):
             found = _change(session, pod, cut)

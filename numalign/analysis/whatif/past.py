@@ -73,8 +73,8 @@ def with_others_first(found: Anew, now: Session, alone: Outcome) -> Anew:
         now: the node as it is.
         alone: the pod, refused under the other settings without those pods.
     """
-    there, first = {pod.uid for pod in now.pods}, {one.name for one in found.newcomers}
-    others = [pod for pod in alone.before.pods if pod.uid not in there and pod.name not in first]
+    there = {pod.uid for pod in now.pods}
+    others = [pod for pod in alone.before.pods if pod.uid not in there]
     refused = taken_apart(alone)
     around = refused.around._replace(when="then")
     return found._replace(instead=held_by(alone.before, others), otherwise=refused._replace(around=around))

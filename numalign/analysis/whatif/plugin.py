@@ -20,8 +20,8 @@ class Repair(NamedTuple):
 
     devices: tuple[tuple[str, tuple[int, ...]], ...]
     """(resource, ids that the plugin names and the machine does not have), one a resource."""
-    admits: bool
-    """The pod is admitted as it is if these plugins name no node."""
+    admits: bool | None
+    """The pod is admitted as it is if these plugins name no node; None: that cannot be tried."""
     kept_out: tuple[str, ...] = ()
     """Names of pods refused before that must not come first then."""
 
@@ -44,9 +44,12 @@ def repair(situation: Situation, outcome: Outcome, refusal: Refusal) -> Repair |
         for name, every in machine.devices.items()
     }
     other = situation._replace(setup=situation.setup._replace(machine=machine._replace(devices=devices)))
+    told = tuple([(name, one.told) for name, one in wrong.items()])
+    if situation.there is not None:
+        return Repair(told, None)  # other devices would have all pods of a node in use come again
     try:
-        found = None if situation.there is not None else beside(other.session(), outcome)
+        found = beside(other.session(), outcome)
     except (StartError, CrashError):
-        found = None
+        return Repair(told, None)
     kept_out = tuple([pod.name for pod in found[1]]) if found else ()
-    return Repair(tuple([(name, one.told) for name, one in wrong.items()]), found is not None, kept_out)
+    return Repair(told, found is not None, kept_out)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from numalign.analysis.whatif.change import WayOut
 from numalign.analysis.whatif.moving import without
-from numalign.analysis.whatif.settings import POLICY, STRICTEST_FIRST
+from numalign.analysis.whatif.settings import POLICY, STRICTEST_FIRST, place_of
 from numalign.analysis.whatif.situation import with_amounts
-from numalign.analysis.whatif.tries import Tries, beside, gone
+from numalign.analysis.whatif.tries import Tries, gone, newcomers
 from numalign.kubelet.admission import admits, forecast
 from numalign.values import NamedTuple
 
@@ -33,11 +33,9 @@ def too_strict(tries: Tries, change: WayOut) -> tuple[str, ...]:
     """
     if POLICY not in change.flags:
         return ()
-    now = STRICTEST_FIRST.index(tries.situation.setup.config.topology_manager_policy)
-    between = STRICTEST_FIRST[now + 1 : STRICTEST_FIRST.index(change.flags[POLICY])]
-    return tuple(
-        [one for one in between if _refuses(tries, change._replace(flags={**change.flags, POLICY: one})) is True]
-    )
+    now = place_of(tries.situation.setup.config.topology_manager_policy)
+    between = STRICTEST_FIRST[now + 1 : place_of(change.flags[POLICY])]
+    return tuple([one for one in between if _refuses(tries, change._replace(flags={**change.flags, POLICY: one}))])
 
 
 def no_policy(tries: Tries) -> NoPolicy | None:
@@ -52,29 +50,25 @@ def no_policy(tries: Tries) -> NoPolicy | None:
     if forecast(outcome.before, outcome.pod) is False:
         return found  # the node as a whole is too small, whatever the policy
     for policy in STRICTEST_FIRST:
-        change = WayOut("setting", 0, None, flags={POLICY: policy})
-        refuses = policy == now or _refuses(tries, change)
-        if refuses is not False:
+        tried = tries.beside({POLICY: policy}) if policy != now else None
+        if tried is None:
             continue
-        session = tries.session(change)
-        tried = beside(session, outcome) if session is not None else None
-        if tried is None or not tried[1]:
+        _, kept_out = tried
+        if not kept_out:
             return None
         if not found.unless:
-            found = found._replace(policy=policy, unless=tuple([pod.name for pod in tried[1]]))
+            found = found._replace(policy=policy, unless=tuple([pod.name for pod in kept_out]))
     return found
 
 
-def _refuses(tries: Tries, change: WayOut) -> bool | None:
+def _refuses(tries: Tries, change: WayOut) -> bool:
     """Tell whether a pod is refused after a change, whether pods refused so far come first then or not.
 
-    None: it cannot be told, as the past is not replayed to its end, or a pod that is there now would be refused.
+    False also where it cannot be told, as the past is not replayed to its end, or a pod that is there now is refused.
     """
-    session, before = tries.session(change), tries.outcome.before
-    kept = {pod.uid for pod in before.pods}
-    if session is None or not kept <= {pod.uid for pod in session.pods}:
-        return None
-    pod = with_amounts(tries.outcome.pod, change.amounts)
-    there = without(session, gone(change))
-    newcomers = [one for one in there.pods if one.uid not in kept]
-    return not admits(there, pod) and not (newcomers and admits(without(there, newcomers), pod))
+    session = tries.session(change)
+    new = newcomers(session, tries.outcome.before) if session is not None else None
+    if session is None or new is None:
+        return False
+    there, pod = without(session, gone(change)), with_amounts(tries.outcome.pod, change.amounts)
+    return not admits(there, pod) and not (new and admits(without(there, new), pod))

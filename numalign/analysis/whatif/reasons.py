@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
 from numalign.analysis.alignment import aligned
 from numalign.analysis.in_the_way import Amount
@@ -25,9 +25,9 @@ MAX_STAYING = 6
 """Of how many pods to move it is tried what one of them alone is in the way of."""
 
 
-def reasons(tries: Tries, changes: Iterable[WayOut]) -> Iterator[WayOut]:
+def reasons(tries: Tries, changes: Sequence[WayOut]) -> Iterator[WayOut]:
     """Say of each part of changes why it is needed."""
-    outcome, changes = tries.outcome, tuple(changes)
+    outcome = tries.outcome
     for change in changes:
         session = tries.session(change) if change.flags else None
         told = change._replace(
@@ -36,9 +36,8 @@ def reasons(tries: Tries, changes: Iterable[WayOut]) -> Iterator[WayOut]:
             cores=_cores(tries, change),
             own_cpus=outcome.pod.qos == "Guaranteed",
         )
-        new = tries.newcomers(change)
-        alone = tries.without_newcomers(change) if new else None
-        leaning = bool(new) and (alone is None or not alone.admit)
+        alone = tries.alone(change)
+        leaning = alone is None or not alone.admit
         fare = anew(outcome.before, session, change.pods, change.kept_out) if session else None
         if fare is not None and alone is not None and leaning:
             fare = with_others_first(fare, outcome.before, alone)
@@ -47,14 +46,16 @@ def reasons(tries: Tries, changes: Iterable[WayOut]) -> Iterator[WayOut]:
             parts=tuple([_reason(tries, told, part) for part in parts_of(told)]),
             needs_newcomers=leaning,
             anew=fare,
-            alone=alone if alone is not None and change.aligned is False and _better(alone, outcome) else None,
+            alone=alone if alone is not change.tried and change.aligned is False and _better(alone, outcome) else None,
         )
 
 
-def _better(alone: Outcome, outcome: Outcome) -> bool:
+def _better(alone: Outcome | None, outcome: Outcome) -> bool:
     """Tell whether a pod is aligned with no pods but those that are there now."""
     there = {pod.uid for pod in outcome.before.pods}
-    return alone.admit and there >= {pod.uid for pod in alone.before.pods} and aligned(alone) is True
+    return (
+        alone is not None and alone.admit and there >= {pod.uid for pod in alone.before.pods} and aligned(alone) is True
+    )
 
 
 def _cores(tries: Tries, change: WayOut) -> int:

@@ -86,5 +86,10 @@ def other_settings(setup: Setup) -> Iterator[Flags]:
     if config.memory_manager_policy != "None":
         yield {MEMORY_POLICY: "None"}
     old = config.topology_manager_policy
-    now = STRICTEST_FIRST.index(old) if old in STRICTEST_FIRST else -1
+    now = place_of(old)
     yield from ({POLICY: policy} for policy in (*STRICTEST_FIRST[now + 1 :], *STRICTEST_FIRST[: max(now, 0)]))
+
+
+def place_of(policy: str) -> int:
+    """Give the place of a policy in `STRICTEST_FIRST`; -1: it is a proposed one."""
+    return STRICTEST_FIRST.index(policy) if policy in STRICTEST_FIRST else -1

@@ -40,7 +40,7 @@ def _others(tries: Tries, change: WayOut, key: Key, told: Sequence[WayOut]) -> I
         swapped = swap(change, key, other, asked)
         tried = tries.admitted(swapped)
         if tried is not None and aligned(tried) == change.aligned:
-            yield container.name, min(asked, change.asked[key])
+            yield container.name, swapped.ask(key)
 
 
 def swap(change: WayOut, key: Key, other: Key, asked: int) -> WayOut:

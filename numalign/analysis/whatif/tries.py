@@ -29,25 +29,32 @@ def beside(session: Session, outcome: Outcome) -> tuple[Outcome, tuple[Pod, ...]
         the admission, and the pods that must not be there, as few as it takes; None: the pod is refused without them,
         too, or a pod that is there now is refused.
     """
-    uids, kept = {pod.uid for pod in session.pods}, {pod.uid for pod in outcome.before.pods}
-    if not kept <= uids:
+    new = newcomers(session, outcome.before)
+    if new is None:
         return None
-    newcomers = [pod for pod in session.pods if pod.uid not in kept]
     if admits(session, outcome.pod):
         return admit(session, outcome.pod), ()
-    if not newcomers or not admits(without(session, newcomers), outcome.pod):
+    if not new or not admits(without(session, new), outcome.pod):
         return None
-    for one in newcomers[::-1]:
-        fewer = [pod for pod in newcomers if pod is not one]
+    for one in new[::-1]:
+        fewer = [pod for pod in new if pod is not one]
         if admits(without(session, fewer), outcome.pod):
-            newcomers = fewer
-    return admit(without(session, newcomers), outcome.pod), tuple(newcomers)
+            new = fewer
+    return admit(without(session, new), outcome.pod), tuple(new)
+
+
+def newcomers(session: Session, before: Session) -> list[Pod] | None:
+    """List the pods that are on a node beside those of before; None: one of these is not there."""
+    kept = {pod.uid for pod in before.pods}
+    if not kept <= {pod.uid for pod in session.pods}:
+        return None
+    return [pod for pod in session.pods if pod.uid not in kept]
 
 
 class Tries:
     """A refusal, and what changes are tried against; what was tried once is known from then on."""
 
-    __slots__ = ("_elsewhere", "outcome", "situation")
+    __slots__ = ("_beside", "_elsewhere", "outcome", "situation")
 
     def __init__(self, situation: Situation, outcome: Outcome) -> None:
         self.situation = situation
@@ -55,6 +62,7 @@ class Tries:
         self.outcome = outcome
         """The refusal."""
         self._elsewhere: dict[tuple[tuple[str, str], ...], Session | None] = {}
+        self._beside: dict[tuple[tuple[str, str], ...], tuple[Outcome, tuple[Pod, ...]] | None] = {}
 
     def attempt(self, change: WayOut) -> Outcome | None:
         """Try a change of requests, pods and settings; None: the past cannot be replayed under its settings."""
@@ -88,21 +96,29 @@ class Tries:
                 self._elsewhere[key] = None
         return self._elsewhere[key]
 
-    def newcomers(self, change: WayOut) -> set[str]:
+    def beside(self, flags: Flags) -> tuple[Outcome, tuple[Pod, ...]] | None:
+        """Admit the pod as it is under other settings: see `beside`; None: it is refused, or nobody gets that far."""
+        key = tuple(flags.items())
+        if key not in self._beside:
+            session = self.under(flags)
+            self._beside[key] = beside(session, self.outcome) if session is not None else None
+        return self._beside[key]
+
+    def first_then(self, change: WayOut) -> set[str]:
         """List the UIDs of pods that were refused before, and are there under other settings."""
         if not change.flags or change.tried is None:
             return set()
         return {pod.uid for pod in change.tried.before.pods} - {pod.uid for pod in self.outcome.before.pods}
 
-    def without_newcomers(self, change: WayOut) -> Outcome | None:
+    def alone(self, change: WayOut) -> Outcome | None:
         """Try other settings without those pods; others refused before may come first then. None: no past is told."""
-        new = self.newcomers(change)
-        past = tuple([event for event in self.situation.past if event.pod.uid not in new])
-        return Tries(self.situation._replace(past=past, replays=None), self.outcome).attempt(change)
+        first = self.first_then(change)
+        if not first:
+            return change.tried
+        past = tuple([event for event in self.situation.past if event.pod.uid not in first])
+        return Tries(self.situation._replace(past=past), self.outcome).attempt(change)
 
     def needs_newcomers(self, change: WayOut) -> bool:
         """Tell whether other settings admit a pod only as pods that were refused before it come first then."""
-        if not self.newcomers(change):
-            return False
-        tried = self.without_newcomers(change)
+        tried = self.alone(change)
         return tried is None or not tried.admit
