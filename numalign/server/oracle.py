@@ -6,7 +6,6 @@ process; an answer says what the pod got, and on request what the node's exporte
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
@@ -19,6 +18,7 @@ from numalign.model.cpuset import format_set, ids
 from numalign.scheduler.node import ClusterNode
 from numalign.scheduler.nrt.export import export
 from numalign.scheduler.nrt.value import NodeResourceTopology
+from numalign.sources.text.json import NumberError, loads
 
 Data = dict[str, object]
 
@@ -39,7 +39,9 @@ class Oracle:
     def answer(self, line: bytes) -> Data:
         """Answer one line; what is wrong with it is part of the answer."""
         try:
-            request = json.loads(line)
+            request = loads(line)
+        except NumberError as error:
+            return {"error": str(error)}
         except (ValueError, RecursionError):
             return {"error": "the line is no JSON"}
         if not isinstance(request, dict):

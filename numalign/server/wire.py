@@ -12,6 +12,7 @@ from numalign.errors import InputError
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.pod import Pod
 from numalign.scheduler.extender import FilterAnswer
+from numalign.sources.text.json import NumberError, loads
 from numalign.values import NamedTuple
 
 
@@ -35,7 +36,9 @@ def read_args(body: bytes) -> ExtenderArgs:
         BadRequestError: it is no JSON, or not of this form.
     """
     try:
-        data = json.loads(body)
+        data = loads(body)
+    except NumberError as error:
+        raise BadRequestError(str(error)) from None
     except (ValueError, RecursionError) as error:
         raise BadRequestError(f"the body is no JSON: {type(error).__name__}") from None
     if not isinstance(data, dict):

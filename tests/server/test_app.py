@@ -159,6 +159,7 @@ class TestWrongCalls:
         [
             pytest.param("/v1/filter", b"{", "POST", 400, "the body is no JSON", id="half a body"),
             pytest.param("/v1/filter", b"[" * 100_000, "POST", 400, "the body is no JSON", id="deep nesting"),
+            pytest.param("/v1/filter", b"[1e400]", "POST", 400, "1e400 is too large for a number", id="infinity"),
             pytest.param("/v1/filter", [], "POST", 400, "expected a JSON object", id="a list"),
             pytest.param("/v1/filter", {"Pod": None}, "POST", 400, "Pod: expected an object", id="no pod"),
             pytest.param("/v1/filter", {"Pod": POD}, "POST", 400, "expected NodeNames or Nodes", id="no nodes"),

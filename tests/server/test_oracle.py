@@ -80,6 +80,8 @@ def test_what_an_exporter_and_the_kubelets_api_would_say_is_told_on_request() ->
     ("line", "error"),
     [
         pytest.param("{", "the line is no JSON", id="half a line"),
+        pytest.param('{"id": 1e400, "nodes": true}', "1e400 is too large for a number", id="infinity"),
+        pytest.param('{"id": NaN, "nodes": true}', "NaN is no number", id="no number"),
         pytest.param([], "expected a JSON object", id="a list"),
         pytest.param({}, "expected one of admit, remove, start, reset, nodes", id="nothing to do"),
         pytest.param({"admit": {}, "remove": "a"}, "expected one of admit", id="two things to do"),

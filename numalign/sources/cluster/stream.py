@@ -14,6 +14,7 @@ from typing import Final, Protocol
 
 from numalign.errors import InputError
 from numalign.sources.text import MAX_DEPTH
+from numalign.sources.text.json import TOO_MANY_DIGITS, NumberError, finite, refuse_constant
 from numalign.values import NamedTuple
 
 PIECE_BYTES: Final = 4 << 20
@@ -118,7 +119,7 @@ class _Text:
         self._file = file
         self._name = name
         self._decode = codecs.getincrementaldecoder("utf-8")().decode
-        self._decoder = json.JSONDecoder(parse_constant=_refuse)
+        self._decoder = json.JSONDecoder(parse_float=finite, parse_constant=refuse_constant)
         self._text = ""
         self._at = 0
         self._line = 1
@@ -156,8 +157,10 @@ class _Text:
                     raise self.error(f"not JSON: {error.msg}") from None
             except RecursionError:
                 raise self.error(f"nested deeper than {MAX_DEPTH} levels") from None
-            except ValueError as error:
-                raise self.error(f"not JSON: {error}") from None
+            except NumberError as error:
+                raise self.error(str(error)) from None
+            except ValueError:
+                raise self.error(TOO_MANY_DIGITS) from None
             else:
                 if end < len(self._text) or self._ended:  # a number may go on in the next piece
                     self._at = end
@@ -192,7 +195,3 @@ class _Text:
         except UnicodeDecodeError:
             self._text = rest
             raise self.error("not UTF-8 text") from None
-
-
-def _refuse(text: str) -> object:
-    raise ValueError(f"{text} is no number")

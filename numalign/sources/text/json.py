@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import Any, Final, NoReturn
 
 from numalign.errors import InputError
 from numalign.sources.text import EMPTY, MAX_DEPTH, MAX_DOCUMENTS, MAX_VALUES, Found
+
+TOO_MANY_DIGITS: Final = "a number has too many digits"
+"""What is wrong where Python's decoder gives up on a text that is JSON."""
 
 _BLANK: Final = re.compile(r"[ \t\r\n]*")
 _STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
@@ -18,6 +22,42 @@ class _DuplicateKeyError(Exception):
     pass
 
 
+class NumberError(ValueError):
+    """A number that nothing can be made of; the message quotes it."""
+
+
+def finite(text: str) -> float:
+    """Read a number that is not whole: a decoder's `parse_float`, for Python makes infinity of what is too large.
+
+    Raises:
+        NumberError: it is too large.
+    """
+    number = float(text)
+    if math.isinf(number):
+        raise NumberError(f"{text:.40} is too large for a number: the largest is 1.8e308")
+    return number
+
+
+def refuse_constant(text: str) -> NoReturn:
+    """Refuse what Python takes for a number and JSON does not know: a decoder's `parse_constant`.
+
+    Raises:
+        NumberError: always.
+    """
+    raise NumberError(f"not JSON: {text} is no number")
+
+
+def loads(text: str | bytes) -> object:
+    """Read one value whose numbers are all finite, so that it can be written again.
+
+    Raises:
+        ValueError: it is no JSON, or no UTF-8, or has a number that is too large.
+        RecursionError: it is nested too deep.
+    """
+    value: object = json.loads(text, parse_float=finite, parse_constant=refuse_constant)
+    return value
+
+
 def read_json(text: str, name: str) -> list[Found]:
     """Read one or more JSON documents.
 
@@ -25,7 +65,7 @@ def read_json(text: str, name: str) -> list[Found]:
         InputError: not JSON, a duplicate key, nested too deep, too many values.
     """
     check_values(text, name)
-    decoder = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_constant)
+    decoder = json.JSONDecoder(object_pairs_hook=_object, parse_float=finite, parse_constant=refuse_constant)
     found: list[Found] = []
     position = _skip(text, 0)
     line, counted = 1, 0
@@ -41,8 +81,10 @@ def read_json(text: str, name: str) -> list[Found]:
             raise _duplicate(text[position:], name, line) from None
         except RecursionError:
             raise InputError(f"nested deeper than {MAX_DEPTH} levels", f"{name}:{line}") from None
-        except ValueError as error:
-            raise InputError(f"not JSON: {error}", f"{name}:{line}") from None
+        except NumberError as error:
+            raise InputError(str(error), f"{name}:{line}") from None
+        except ValueError:
+            raise InputError(TOO_MANY_DIGITS, f"{name}:{line}") from None
         if not _is_flat_enough(data):
             raise InputError(f"nested deeper than {MAX_DEPTH} levels", f"{name}:{line}")
         _check_surrogates(data, text, position, end, f"{name}:{line}")
@@ -80,10 +122,6 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(result) != len(pairs):
         raise _DuplicateKeyError
     return result
-
-
-def _refuse_constant(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no number")
 
 
 def _is_flat_enough(data: Any) -> bool:

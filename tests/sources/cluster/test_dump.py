@@ -53,6 +53,8 @@ def test_items_are_those_of_the_document(items: list[Any], indent: int | None, l
         ('{"items": [1,', "not JSON: Expecting value"),
         ('{"items": [1 2]}', "not JSON: expected ','"),
         ('{"items": [NaN]}', "not JSON: NaN is no number"),
+        ('{"items": [1e400]}', "1e400 is too large for a number: the largest is 1.8e308"),
+        ('{"items": [' + "9" * 5000 + "]}", "a number has too many digits"),
         ("[]", "expected an object or a List of objects"),
         ('{"items": [' + "[" * 100_000, "nested deeper than 200 levels"),
         ('{"a" 1}', "not JSON: expected ':'"),

@@ -126,6 +126,28 @@ def test_json_files_are_held_to_json() -> None:
     assert refusal('{"a": NaN}', "f.json") == "f.json:1: not JSON: NaN is no number"
 
 
+@pytest.mark.parametrize(
+    ("number", "message"),
+    [
+        ("1e400", "1e400 is too large for a number: the largest is 1.8e308"),
+        ("-1e400", "-1e400 is too large for a number: the largest is 1.8e308"),
+        ("9" * 309 + ".5", "9" * 40 + " is too large for a number: the largest is 1.8e308"),
+        ("9" * 5000, "a number has too many digits"),
+    ],
+    ids=["an exponent", "a negative one", "a fraction", "a whole number"],
+)
+def test_numbers_of_json_that_are_too_large_are_refused(number: str, message: str) -> None:
+    assert refusal(f'{{\n"a": [{number}]}}', "f.json") == f"f.json:1: {message}"
+
+
+def test_large_and_small_numbers_of_json_are_read_as_they_are() -> None:
+    assert json.loads("[1.7976931348623157e308, -1.5E300, 1e-400, 1e2]") == [1.7976931348623157e308, -1.5e300, 0.0, 100]
+
+
+def test_what_looks_like_json_may_be_yaml_where_a_number_too_large_is_text() -> None:
+    assert load('{"a": [1e400]}') == load("a: [1e400]") == [{"a": ["1e400"]}]
+
+
 @pytest.mark.usefixtures("_parser")
 @pytest.mark.parametrize(
     "text",
