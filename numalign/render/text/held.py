@@ -11,6 +11,7 @@ from numalign.model.quantity import NANO, of_thousandths
 from numalign.model.resources import CPU
 from numalign.render.text.amounts import amount_text, listed, nodes_text
 from numalign.render.text.refusal.fit import MILLI_OF_CPU
+from numalign.render.text.refusal.nodes import reduced_text
 from numalign.render.text.refusal.why import in_short
 from numalign.render.text.written import written
 
@@ -160,7 +161,8 @@ def room(found: Refusal, after: PodResult) -> list[str]:
     texts = []
     for row, (free, left) in short.items():
         say = written(row.resource, [free, left], [row.requested])
-        texts.append(f"{say(row.requested)} {row.resource} asked, {say(free)}{f' + {say(left)}' * bool(left)} free")
+        asked = f"{say(row.requested)} {row.resource} asked{reduced_text(row.resource, found.around)}"
+        texts.append(f"{asked}, {say(free)}{f' + {say(left)}' * bool(left)} free")
     table = found.matrix
     one = table.container if table is not None and len(after.containers) > 1 else None
     where = f"{one or 'this pod'} goes to {nodes_text(node)} then, which" if node else "the machine"

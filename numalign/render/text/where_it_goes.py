@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from numalign.model.resources import CPU, is_bytes
 from numalign.render.text.amounts import amount_text, listed, nodes_text
 from numalign.render.text.matrix import mask_of
-from numalign.render.text.refusal.nodes import asked_text, beside, held_text
+from numalign.render.text.refusal.nodes import asked_text, beside, held_text, reduced_text
 
 if TYPE_CHECKING:
     from numalign.analysis.matrix import Cell, Matrix, Row
@@ -96,7 +96,7 @@ def _lack_text(row: Row, places: Sequence[int], found: Refusal, *, some: bool) -
     own = tuple([one for one in found.around.own if any(one.nodes >> numa & 1 for numa in there)])
     free = " free" * any(row.cells[one].total for one in places)
     what = f"too little {row.resource}" if some else f"no {row.resource}{free}"
-    asked = f"{amount_text(row.resource, row.requested)} asked{' as reduced' * (row.resource in found.around.reduced)}"
+    asked = f"{amount_text(row.resource, row.requested)} asked{reduced_text(row.resource, found.around)}"
     return f"{what} ({asked}{'' if some else held_text(row, found.around._replace(own=own))})"
 
 

@@ -173,8 +173,8 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             5,
             [
                 (
-                    "the machine has too little free now: 3 amd.com/gpu asked, 1 free; 2Gi hugepages-1Gi asked, "
-                    "0 free; 8 mellanox.com/rdma asked, 7 free"
+                    "the machine has too little free now: 3 amd.com/gpu asked as reduced below, 1 free; 2Gi "
+                    "hugepages-1Gi asked, 0 free; 8 mellanox.com/rdma asked, 7 free"
                 )
             ],
             id="pods are moved away for all that they hold",
@@ -203,7 +203,7 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             [
                 (
                     "c0 goes to node 0 then, which has too little free now, with s0 there: 2867Mi memory asked, "
-                    "2168Mi free; 1 example.com/notopo asked, 0 free"
+                    "2168Mi free; 1 example.com/notopo asked as reduced below, 0 free"
                 )
             ],
             id="the node that a pod goes to is named with all that is short there",

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from numalign.kubelet.fit.check import Shortage
 from numalign.model.quantity import NANO, of_thousandths
 from numalign.model.resources import CPU
+from numalign.render.text.refusal.nodes import reduced_text
 from numalign.render.text.refusal.short import how_to_add
 from numalign.render.text.written import Written, written
 
 if TYPE_CHECKING:
     from numalign.analysis.circumstances import Circumstances
     from numalign.analysis.in_the_way import Amount
-    from numalign.analysis.own_containers import Shares
     from numalign.analysis.refusal import Refusal
 
 
@@ -29,13 +29,8 @@ def node_too_small(refusal: Refusal) -> Iterator[str]:
 
 
 def _short(short: Shortage, around: Circumstances) -> str:
-    """Say what the node lacks, and which container asks for how much of it."""
-    return shortage_text(short, next((one for one in around.shares if one.resource == short.resource), None))
-
-
-def shortage_text(short: Shortage, shares: Shares | None = None) -> str:
-    """Say what the node as a whole lacks, in the units in which people ask for it; `shares` are the containers'."""
-    parts = shares.parts if shares else ()
+    """Say what the node as a whole lacks, in the units in which people ask for it, and who asks for how much of it."""
+    parts = next((one.parts for one in around.shares if one.resource == short.resource), ())
     unit = NANO // MILLI_OF_CPU if short.resource == CPU else NANO
     each = [nano // unit for _, nano in parts]
     left = max(short.capacity - short.used, 0)
@@ -46,7 +41,7 @@ def shortage_text(short: Shortage, shares: Shares | None = None) -> str:
         amounts = [short.used, short.capacity, left]
         say = written(short.resource, amounts, [short.requested], parts=each, pairs=pairs, sums=sums)
     asked, used, there = say(short.requested), say(short.used), say(short.capacity)
-    asked += " asked"
+    asked += f" asked{reduced_text(short.resource, around)}"
     if parts:
         asked += f" ({' + '.join(f'{name} {say(amount)}' for (name, _), amount in zip(parts, each, strict=True))})"
     if not short.capacity:

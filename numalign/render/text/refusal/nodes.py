@@ -71,10 +71,15 @@ def asked_text(row: Row, around: Circumstances, say: Written | None = None) -> s
     if split is not None:
         each = " + ".join(f"{name} {say(amount)}" for name, amount in split.parts)
         parts = f" by {split.parts[0][0]}" if len(split.parts) == 1 else f" ({each})"
-    reduced = row.resource in around.reduced
+    reduced = reduced_text(row.resource, around)
     if reduced and parts.startswith(" by "):
         return f"{row.resource}: {say(row.requested)} asked{parts} after the reduction"
-    return f"{row.resource}: {say(row.requested)} asked{' as reduced' * reduced}{parts}"
+    return f"{row.resource}: {say(row.requested)} asked{reduced}{parts}"
+
+
+def reduced_text(resource: str, around: Circumstances) -> str:
+    """Go on about what is asked of a resource, where another part of a change cuts it."""
+    return " as reduced" * (resource in around.reduced)
 
 
 def asked_besides(row: Row, around: Circumstances, limit: int) -> str:

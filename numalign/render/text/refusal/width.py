@@ -21,6 +21,7 @@ from numalign.render.text.refusal.nodes import (
     held_text,
     left_text,
     names_text,
+    reduced_text,
     verb_text,
 )
 
@@ -147,8 +148,8 @@ def as_few_nodes(refusal: Refusal) -> Iterator[str]:
     named = {row.resource for row in (*refusal.culprits, *refusal.also)}
     for row in table.rows:
         if row.width == 1 and row.resource not in named:
-            reduced = " as reduced" * (row.resource in refusal.around.reduced)
-            yield f"{row.resource}: {amount_text(row.resource, row.requested)} asked{reduced}: fits one node, too"
+            asked = f"{amount_text(row.resource, row.requested)} asked{reduced_text(row.resource, refusal.around)}"
+            yield f"{row.resource}: {asked}: fits one node, too"
 
 
 def on_fewer_nodes(row: Row, refusal: Refusal) -> Iterator[str]:
