@@ -221,16 +221,8 @@ def _change(config: KubeletConfig, told: ExplainedPod, change: WayOut, after: Po
         "notAligned": list(unaligned(change, after)),
         "pods": [pod.name for pod in change.pods],
         "fewest": change.fewest,
-        "requests": [
-            {
-                "container": container,
-                "resource": resource,
-                "asked": quantity_text(change.asked[container, resource]),
-                "ask": quantity_text(nano),
-                "orElse": quantity_text(less) if (less := change.or_else.get((container, resource))) else None,
-            }
-            for (container, resource), nano in change.amounts.items()
-        ],
+        "orPods": [pod.name for pod in change.or_pods],
+        "requests": [_request(change, key) for key in change.amounts],
         "together": [
             {
                 "resource": keys[0][1],
@@ -246,6 +238,19 @@ def _change(config: KubeletConfig, told: ExplainedPod, change: WayOut, after: Po
         "hardware": [f"--{flag} {text}" for flag, text in change.hardware],
         "warnings": warnings(change.warnings),
         "command": command,
+    }
+
+
+def _request(change: WayOut, key: tuple[str, str]) -> Data:
+    """Write what a container is to ask for of a resource, and what would do as well."""
+    less = change.or_else.get(key)
+    return {
+        "container": key[0],
+        "resource": key[1],
+        "asked": quantity_text(change.asked[key]),
+        "ask": quantity_text(change.amounts[key]),
+        "orElse": quantity_text(less) if less else None,
+        "orIn": [{"container": name, "keep": quantity_text(nano)} for name, nano in change.or_in.get(key, ())],
     }
 
 

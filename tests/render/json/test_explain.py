@@ -55,6 +55,18 @@ def test_pods_to_move_say_what_they_hold_and_where() -> None:
     assert held["holds"][0] == {"resource": "cpu", "amount": 32, "places": [{"numaNodes": [1], "amount": 32}]}
 
 
+def test_another_pod_that_may_be_moved_instead_is_named() -> None:
+    change = changes("e2e-d-01572", 2)[0]
+    assert (change["pods"], change["orPods"]) == (["p1"], ["p0"])
+
+
+def test_a_container_that_may_leave_a_resource_out_instead_is_named() -> None:
+    requests = {one["resource"]: one for one in changes("e2e-d-00037", 2)[2]["requests"]}
+    gpu = requests["nvidia.com/gpu"]
+    assert (gpu["container"], gpu["ask"], gpu["orIn"]) == ("s0", "0", [{"container": "c0", "keep": "1"}])
+    assert not any(one["orIn"] for one in requests.values() if one is not gpu)
+
+
 def test_settings_say_who_is_admitted_besides_then() -> None:
     whole, setting = changes("e2e-d-02671", 3)
     assert whole["anew"] is None
