@@ -7,18 +7,13 @@ from typing import Final
 from numalign.analysis import alignment
 from numalign.kubelet import admission
 from numalign.kubelet.admission import Outcome, Session
-from numalign.kubelet.fit import ActivePods, predicates
-from numalign.model.pod import Container, Pod
-from numalign.model.quantity import NANO, Quantity
-from numalign.model.resources import unit_of
+from numalign.kubelet.fit import predicates
+from numalign.model.pod import Pod
 from numalign.scheduler.node import ClusterNode, needs_name
 from numalign.values import NamedTuple
 
 MAX_COPIES: Final = 100_000
 """Pods that ask for nothing would fit for ever."""
-MANY_PODS: Final = 8
-"""More pods than this are added up once and stand as one."""
-PODS: Final = "pods"
 
 
 class Probe(NamedTuple):
@@ -54,8 +49,6 @@ def copies(session: Session, probe: Probe, most: int = MAX_COPIES) -> Copies:
     """Admit copies of a pod until one is refused, or `most` are in."""
     count = aligned = nothing = 0
     while count < most:
-        if len(session.pods) > MANY_PODS and not probe.by_name:
-            session = _condensed(session)
         uid = f"copy-{count}"
         outcome = admission.admit(session, probe.pods[0]._replace(name=uid, uid=uid))
         if not outcome.admit:
@@ -66,21 +59,3 @@ def copies(session: Session, probe: Probe, most: int = MAX_COPIES) -> Copies:
         aligned += verdict == "aligned"
         nothing += verdict == "none"
     return Copies(count, aligned, nothing, session, None)
-
-
-def _condensed(session: Session) -> Session:
-    """Let one pod ask for what all pods of a node ask together; the node takes so many pods less.
-
-    The fit check adds them up again for every copy. Their sum and their number are all that it wants to know, unless a
-    pod has host ports or may evict others (`Probe.by_name`).
-    """
-    if session.view is None:
-        return session
-    sums = ActivePods(session.pods).used
-    requests = {name: Quantity(amount * unit_of(name), "DecimalSI", None) for name, amount in sums.items()}
-    everything = Pod("others", "others", "Burstable", (Container("others", "app", requests, {}),))
-    have = session.view.allocatable
-    if PODS in have:
-        fewer = have[PODS].nano - (len(session.pods) - 1) * NANO
-        have = {**have, PODS: Quantity(fewer, "DecimalSI", None)}
-    return session._replace(pods=(everything,), view=session.view._replace(allocatable=have))
