@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from numalign.model.cpuset import format_set, ids
@@ -17,7 +17,7 @@ from numalign.render.text.changes import Advice, change_text, what_text
 from numalign.render.text.details import alternatives_json, merging_json
 from numalign.render.text.refusal.crash import first_of_all
 from numalign.render.text.refusal.quote import numbers_text
-from numalign.render.text.refusal.why import why
+from numalign.render.text.refusal.why import sentences, why
 from numalign.render.text.settings import stale_files
 from numalign.render.text.tables import untied_text
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from numalign.kubelet.config import KubeletConfig
     from numalign.kubelet.setup import Setup
     from numalign.model.pod import QoS
+    from numalign.render.text.refusal.why import Sentence
     from numalign.results.admit import ContainerResult, PodResult
     from numalign.results.explain import ExplainedPod, ExplainResult
 
@@ -55,12 +56,14 @@ def explain_json(result: ExplainResult, advice: Sequence[Advice], notices: Seque
 
 
 def _pod(config: KubeletConfig, told: ExplainedPod, advice: Advice) -> Data:
+    said = tuple(sentences(told.refusal)) if told.refusal is not None else ()
+    texts = [one.text for one in said]
     return {
         **pod_json(told.pod),
         "decisions": [matrix_json(table) for table in told.matrices],
-        "refusal": None if told.refusal is None else _refusal(told.refusal, told.besides),
+        "refusal": None if told.refusal is None else _refusal(told.refusal, said, told.besides),
         "changes": [
-            _change(config, told, change, after, command)
+            _change(config, told, change, after, command, texts)
             for change, after, command in zip(told.changes, told.after, advice.changes, strict=True)
         ],
         "placements": [_placement(*both) for both in zip(told.pod.containers, told.placements, strict=False)],
@@ -150,7 +153,7 @@ def _apart(devices: Loose | None) -> Data:
     }
 
 
-def _refusal(refusal: Refusal, besides: Sequence[Refusal]) -> Data:
+def _refusal(refusal: Refusal, said: Iterable[Sentence], besides: Sequence[Refusal]) -> Data:
     return {
         "stage": refusal.stage,
         "reason": refusal.reason,
@@ -159,7 +162,7 @@ def _refusal(refusal: Refusal, besides: Sequence[Refusal]) -> Data:
         "container": refusal.container,
         "resources": list(refusal.resources),
         "amounts": [_amount(one) for one in refusal.amounts],
-        "why": list(why(refusal)),
+        "why": list(map("".join, said)),
         "never": refusal.never,
         "besides": [
             {
@@ -205,14 +208,22 @@ def _number(nano: int) -> int | float:
     return nano // NANO if nano % NANO == 0 else nano / NANO
 
 
-def _change(config: KubeletConfig, told: ExplainedPod, change: WayOut, after: PodResult | None, command: str) -> Data:
+def _change(
+    config: KubeletConfig,
+    told: ExplainedPod,
+    change: WayOut,
+    after: PodResult | None,
+    command: str,
+    texts: Sequence[str],
+) -> Data:
+    """Write a change; `texts` are the sentences about the refusal itself."""
     return {
         "kind": change.kind,
         "text": change_text(change, config, after, told),
         "parts": [
             {
                 "text": what_text(part.change, config, told.containers),
-                "because": because(part, told.refusal, after, config, whole=change),
+                "because": because(part, told.refusal, after, config, whole=change, head=texts),
                 "holds": [_held(one) for one in part.held],
             }
             for part in change.parts

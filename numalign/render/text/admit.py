@@ -180,7 +180,7 @@ def memory_text(holding: Holding) -> str:
 def refusal_document(group: RefusedAlike) -> Document:
     """Tell one refusal so that a person can act on it."""
     from numalign.render.text.matrix import matrix_notes, matrix_table
-    from numalign.render.text.refusal.why import lines, why
+    from numalign.render.text.refusal.why import lines, sentences
 
     told = group.refusal
     more = f" and {group.number - 1} more" if group.number > 1 else ""
@@ -193,7 +193,7 @@ def refusal_document(group: RefusedAlike) -> Document:
             matrix_table(told.matrix, whole_cores=told.odd_cores),
             *(Line(f"  {text}") for text in matrix_notes(told.matrix)),
         ]
-    return [*document, *(Line(f"  {text}") for text in lines(why(told)))]
+    return [*document, *(Line(f"  {text}") for text in lines(sentences(told)))]
 
 
 def admit_names(pods: Iterable[PodResult]) -> list[str]:

@@ -12,9 +12,8 @@ from numalign.render.text.amounts import amount_text, listed, nodes_text, quanti
 from numalign.render.text.held import held_by_them, room
 from numalign.render.text.refusal.fit import MILLI_OF_CPU, taken_text
 from numalign.render.text.refusal.short import HINT, UNKNOWN_NODE
-from numalign.render.text.refusal.why import in_short, why
+from numalign.render.text.refusal.why import in_short
 from numalign.render.text.settings import effects
-from numalign.render.text.steps import bare
 from numalign.render.text.where_it_goes import limit_there
 
 if TYPE_CHECKING:
@@ -26,7 +25,13 @@ if TYPE_CHECKING:
 
 
 def because(
-    part: Part, refusal: Refusal | None, after: PodResult | None, config: KubeletConfig, *, whole: WayOut
+    part: Part,
+    refusal: Refusal | None,
+    after: PodResult | None,
+    config: KubeletConfig,
+    *,
+    whole: WayOut,
+    head: Sequence[str],
 ) -> list[str]:
     """Say why one part of a change is needed, a sentence a line; nothing where the refusal itself says it.
 
@@ -36,6 +41,7 @@ def because(
         after: what the pod would get.
         config: the settings as they are.
         whole: the change that it is a part of.
+        head: the sentences about the refusal itself, without the cases in which they hold.
     """
     change, found = part.change, part.otherwise
     raised = _raised(part, refusal)
@@ -53,7 +59,6 @@ def because(
     sentences = (change.pods and after and room(found, after)) or limit_there(part, found, after) or in_short(found)
     if found.around.cores and any(key[1] == CPU and nano % NANO for key, nano in change.amounts.items()):
         sentences = [sentence.partition(": ask for ")[0] for sentence in sentences]  # the advice is another one
-    head = list(why(refusal)) if refusal else []
     if len(whole.parts) < 2 and _said(sentences, head, change):
         return []
     sentences = [_without_rule(_without_hint(one, head), head) for one in sentences]
@@ -126,13 +131,13 @@ def _elsewhere(part: Part, found: Refusal, after: PodResult | None) -> Iterator[
 def _without_hint(sentence: str, head: Sequence[str]) -> str:
     """Leave out how to add what a machine has none of, where the refusal tells it of the same."""
     start = sentence.partition(": ")[0]
-    hinted = any(bare(one).startswith(f"{start}: ") and HINT in one for one in head)
+    hinted = any(one.startswith(f"{start}: ") and HINT in one for one in head)
     return sentence.partition(HINT)[0] if hinted else sentence
 
 
 def _without_rule(sentence: str, head: Sequence[str]) -> str:
     """Shorten why devices of no known node do not count, where the refusal tells it of the same."""
-    if UNKNOWN_NODE not in sentence or sentence not in map(bare, head):
+    if UNKNOWN_NODE not in sentence or sentence not in head:
         return sentence
     return f"{sentence.partition(': ')[0]}: those of no known node do not count, as told above"
 
@@ -189,7 +194,6 @@ def _raised(part: Part, refusal: Refusal | None) -> list[str]:
 
 def _limit(sentence: str) -> str:
     """Cut a sentence down to the resource and what there is of it: who knows that needs no other amount asked."""
-    sentence = bare(sentence)
     places = re.search(r" \((?:nodes?|on|most|each|the plugin|\d+ of) .*\)", sentence)
     if places:
         return f"{sentence.split()[0]}{places[0]}"

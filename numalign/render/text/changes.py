@@ -36,6 +36,7 @@ from numalign.values import NamedTuple
 if TYPE_CHECKING:
     from numalign.analysis.whatif.change import WayOut
     from numalign.kubelet.config import KubeletConfig
+    from numalign.render.text.refusal.why import Sentence
     from numalign.render.text.steps import Step
     from numalign.results.admit import PodResult
     from numalign.results.explain import ExplainedPod
@@ -61,8 +62,17 @@ class Advice(NamedTuple):
     """The command where no change was found."""
 
 
-def changes_lines(config: KubeletConfig, told: ExplainedPod, advice: Advice) -> Iterator[Line]:
-    """Tell all changes that were found, or that there is none, each with the command to type."""
+def changes_lines(
+    config: KubeletConfig, told: ExplainedPod, advice: Advice, said: Sequence[Sentence]
+) -> Iterator[Line]:
+    """Tell all changes that were found, or that there is none, each with the command to type.
+
+    Args:
+        config: the settings as they are.
+        told: the pod.
+        advice: the commands.
+        said: the sentences about the refusal itself.
+    """
     yield Line()
     if not told.changes:
         yield Line(
@@ -71,14 +81,14 @@ def changes_lines(config: KubeletConfig, told: ExplainedPod, advice: Advice) -> 
         yield Line("  To see it under every policy and scope:")
         yield Line(f"     {advice.otherwise}", "dim")
         return
-    steps, said = every_step(told, config), dict[tuple[str, ...], int]()
+    steps, placed = every_step(told, config, said), dict[tuple[str, ...], int]()
     yield from _badly_suited(told, [sum(len(step.changes) for step in each) for each in steps])
     yield Line(f"  {_how_ordered(told.changes)}:")
     for number, (change, after, command) in enumerate(
         zip(told.changes, told.after, advice.changes, strict=True), start=1
     ):
         yield from _change(number, (change, after, steps[number - 1]), config, told)
-        yield from _where(number, (change, after), told, said)
+        yield from _where(number, (change, after), told, placed)
         yield from (Line(f"     {text}") for text in aligned_first(change, told.alone[number - 1], told))
         yield Line(f"     {command}", "dim")
     for text in for_the_whole_node(told.changes, config):

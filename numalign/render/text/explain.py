@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from numalign.errors import CrashError
@@ -18,7 +18,7 @@ from numalign.render.text.hardware import CLOSENESS
 from numalign.render.text.plugins import plugins_to_mend
 from numalign.render.text.refusal.crash import first_of_all
 from numalign.render.text.refusal.quote import meant
-from numalign.render.text.refusal.why import lines, why
+from numalign.render.text.refusal.why import Sentence, lines, sentences
 from numalign.render.text.tables import tables
 
 if TYPE_CHECKING:
@@ -102,26 +102,27 @@ def explanation(
     """Tell one pod; `with_claims` has the verdict over both worlds by container."""
     if told.refusal is None:
         return [_admitted(told.pod), *tables(told), *_placements(told, with_claims), *_unpinned(told)]
+    said = tuple(sentences(told.refusal, told.besides))
     return [
         Line(f"{told.pod.name}: {_verdict(told, told.refusal)}", "bad"),
         *(Line(f"  {first_of_all(one)}", "bad") for one in (told.refusal.crash,) if one is not None),
-        *(Line(f"  {text}", "bold") for text in lines(why(told.refusal, told.besides))),
+        *(Line(f"  {text}", "bold") for text in lines(said)),
         *(Line(f"  {text}", "bold") for text in next_in_the_way(told)),
-        *(Line(f"  {text}", "bold") for text in _no_policy(told, config)),
+        *(Line(f"  {text}", "bold") for text in _no_policy(told, config, said)),
         Line(f"  {_kubelet_says(told.refusal, several=told.containers > 1)}"),
         *(Line(f"  {text}") for text in (meant(told.refusal),) if text),
         *tables(told),
-        *changes_lines(config, told, advice),
+        *changes_lines(config, told, advice, said),
         *(Line(f"  {text}") for text in plugins_to_mend(told)),
     ]
 
 
-def _no_policy(told: ExplainedPod, config: KubeletConfig) -> Iterator[str]:
+def _no_policy(told: ExplainedPod, config: KubeletConfig, said: Iterable[Sentence]) -> Iterator[str]:
     """Say where the policy is named as in the way that no other one does."""
     named, found, refusal = f"policy {config.topology_manager_policy} ", told.no_policy, told.refusal
     if found is None or refusal is None or refusal.crash is not None:
         return
-    if not any(named in text for text in why(refusal, told.besides)):
+    if not any(named in one.text for one in said):
         return
     if found.unless:
         stay = "stays" if len(found.unless) == 1 else "stay"

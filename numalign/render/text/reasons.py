@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from numalign.analysis.whatif.settings import POLICY
@@ -11,9 +11,9 @@ from numalign.model.quantity import NANO
 from numalign.model.resources import CPU
 from numalign.render.text.amounts import amount_text, listed, quantity_text
 from numalign.render.text.because import because
-from numalign.render.text.refusal.why import WHEN, why
+from numalign.render.text.refusal.why import Sentence, sentences
 from numalign.render.text.settings import effects
-from numalign.render.text.steps import Step, bare, grouped
+from numalign.render.text.steps import Step, grouped, without_container
 
 if TYPE_CHECKING:
     from numalign.analysis.whatif.change import Part, WayOut
@@ -41,18 +41,25 @@ MANY_PODS = 4
 """So many pods that are moved are not named once more."""
 
 
-def every_step(told: ExplainedPod, config: KubeletConfig) -> list[list[Step]]:
-    """Put the parts of each change together; pods to move first, as what may be asked then is told without them."""
-    above = [re.sub(WHEN, "", one) for one in why(told.refusal, told.besides)] if told.refusal is not None else []
+def every_step(told: ExplainedPod, config: KubeletConfig, above: Iterable[Sentence]) -> list[list[Step]]:
+    """Put the parts of each change together; pods to move first, as what may be asked then is told without them.
+
+    Args:
+        told: the pod.
+        config: the settings as they are.
+        above: the sentences about the refusal itself, with all that refuses the pod besides.
+    """
+    head = [one.text for one in sentences(told.refusal)] if told.refusal is not None else []
+    known = [one.text for one in above]
     if told.refusal is not None and told.refusal.at is not None:
-        above += [f"container {told.refusal.at}: {one}" for one in above]
+        known += [f"container {told.refusal.at}: {one}" for one in known]
     said: dict[tuple[str, ...], int] = {}
     steps = []
     for number, (change, after) in enumerate(zip(told.changes, told.after, strict=True), start=1):
         parts = sorted(change.parts, key=lambda part: not part.change.pods)
-        reasons = [because(part, told.refusal, after, config, whole=change) for part in parts]
+        reasons = [because(part, told.refusal, after, config, whole=change, head=head) for part in parts]
         found = grouped(change, list(zip(parts, reasons, strict=True)))
-        steps.append([_shortened(each, above, said, number, config) for each in found])
+        steps.append([_shortened(each, known, said, number, config) for each in found])
     return steps
 
 
@@ -82,9 +89,13 @@ def _short(step: Step, above: Collection[str], said: dict[tuple[str, ...], int],
     return [f"as in {first}."] if first != number and long(sentences) else sentences
 
 
-def _of_which(step: Step, sentences: Sequence[str]) -> str:
+def _of_which(step: Step, texts: Sequence[str]) -> str:
     """Name the resources that a reason is about, where what is done does not."""
-    names = [] if step.part.change.amounts else [one.partition(": ")[0] for one in map(bare, sentences) if ": " in one]
+    names = (
+        []
+        if step.part.change.amounts
+        else [one.partition(": ")[0] for one in map(without_container, texts) if ": " in one]
+    )
     return f" of {listed(list(dict.fromkeys(names)))}" * bool(names) if not any(" " in one for one in names) else ""
 
 

@@ -94,16 +94,13 @@ def _by(part: Part) -> str:
 
 def _without_names(sentence: str, part: Part) -> str:
     """Write a sentence without the names of the containers that it is about, and how they share what is asked."""
-    return re.sub(r" \([^() ]+ [^()]+ \+ [^()]+\)", " (...)", re.sub(_by(part), " by ...", bare(sentence)))
+    return re.sub(r" \([^() ]+ [^()]+ \+ [^()]+\)", " (...)", re.sub(_by(part), " by ...", without_container(sentence)))
 
 
 def _of_each(sentence: str, part: Part) -> str:
     return re.sub(_by(part), " by each", sentence)
 
 
-_WHEN = r"^(?:once that is corrected|as the node is now|(?:even )?on an empty machine|container \S+)"
-
-
-def bare(sentence: str) -> str:
-    """Leave out of a sentence when and for which container it holds."""
-    return re.sub(rf"{_WHEN}(?:, container \S+)?: ", "", sentence)
+def without_container(sentence: str) -> str:
+    """Leave out of a sentence about a part of a change which container it is about."""
+    return re.sub(r"^container \S+: ", "", sentence)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 
 import pytest
 
 from numalign.render.text.reasons import every_step, long
-from numalign.render.text.refusal.why import WHEN, why
+from numalign.render.text.refusal.why import sentences
 from numalign.sources.recorded import scenario
 from numalign.tasks.explain import explain_one
 from tests.refusals.survey import refusals, scenarios
@@ -65,8 +64,9 @@ def test_no_long_reason_is_told_twice(first: int) -> None:
         for step, situation, _ in refusals(data):
             told = explain_one(situation, pods[step].pod)
             assert told.refusal is not None
-            above = {re.sub(WHEN, "", one) for one in why(told.refusal, told.besides)}
-            steps = every_step(told, situation.setup.config)
+            said = tuple(sentences(told.refusal, told.besides))
+            above = {one.text for one in said}
+            steps = every_step(told, situation.setup.config, said)
             texts = [{tuple(one.sentences) for one in each if long(one.sentences)} for each in steps]
             assert sum(map(len, texts)) == len(set[tuple[str, ...]]().union(*texts))
             assert not [one for each in texts for one in each if above.issuperset(one)]

@@ -333,7 +333,7 @@ def test_a_machine_that_needs_very_many_changes_suits_a_pod_badly() -> None:
         changes = (*told.changes, *more)
         nothing = [None for _ in more]
         every = told._replace(changes=changes, after=(*told.after, *nothing), alone=(*told.alone, *nothing))
-        lines = changes_lines(situation.setup.config, every, Advice([""] * len(changes), ""))
+        lines = changes_lines(situation.setup.config, every, Advice([""] * len(changes), ""), ())
         return [line.text.strip() for line in lines if isinstance(line, Line)][1:3]
 
     resources = "cpu and memory"

@@ -16,6 +16,7 @@ from numalign.render.text.refusal.odd import no_whole_bytes, whole_cores
 from numalign.render.text.refusal.own import beside, sums, taken_over
 from numalign.render.text.refusal.short import too_little
 from numalign.render.text.refusal.width import differ_in_width, never_meet, on_fewer_nodes, too_wide
+from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.analysis.matrix import Matrix
@@ -27,17 +28,26 @@ EMPTY, NOW = "even on an empty machine", "as the node is now"
 
 SAME = "the same goes for"
 
-WHEN = rf"(?:once that is corrected|besides|(?:besides, )?{NOW}|{EMPTY})(?:, container \S+)?: "
-"""How sentences begin that do not hold of the refusal as such."""
-
-
 _TODAY = re.compile(r"requested by other pods|, the whole machine has [^,()]* free\b")
 """What is told of today's state, where it does not say that it is `_EVER` so."""
 
 _EVER = re.compile(r" never (?:has|have|get) more than |, and the node has ")
 
 
+class Sentence(NamedTuple):
+    """One sentence about a refusal."""
+
+    when: str
+    """In which case it holds, and of which other container: `besides, container c1: `; empty: in any."""
+    text: str
+
+
 def why(refusal: Refusal, besides: Iterable[Refusal] = ()) -> Iterator[str]:
+    """Say why, each sentence with the case in which it holds; the arguments are those of `sentences`."""
+    return map("".join, sentences(refusal, besides))
+
+
+def sentences(refusal: Refusal, besides: Iterable[Refusal] = ()) -> Iterator[Sentence]:
     """Say why, a sentence a line; last what else refuses the pod, whatever is done about that.
 
     What holds at any time comes first where the pod is never admitted.
@@ -47,26 +57,28 @@ def why(refusal: Refusal, besides: Iterable[Refusal] = ()) -> Iterator[str]:
     said = list(now)
     corrected = list(_told_of(refusal.mended, "once that is corrected", refusal, said))
     empty = list(_told_of(refusal.empty, EMPTY, refusal, said))
-    if any(SAME not in one for one in empty) and not refusal.lasting:
-        yield from (*empty, *(f"{NOW}: {text}" for text in now), *corrected)
+    if any(SAME not in one.text for one in empty) and not refusal.lasting:
+        yield from (*empty, *(Sentence(f"{NOW}: ", text) for text in now), *corrected)
     else:
-        yield from (*(_lasting_first(now) if refusal.never else now), *corrected, *empty)
+        yield from (*_lasting_first(now, refusal), *corrected, *empty)
     for one in besides:
         yield from _told_of(one, f"besides, {NOW}" if refusal.never and not one.lasting else "besides", refusal, said)
 
 
-def _lasting_first(sentences: Sequence[str]) -> Iterator[str]:
-    """Tell first what holds on an empty machine, too, and of the rest that it is of today; each of one resource."""
-    today = [one for one in sentences if _TODAY.search(one) and not _EVER.search(one)]
-    names = {one.partition(": ")[0] for one in sentences}
-    if len(names) < len(sentences) or not 0 < len(today) < len(sentences):
-        yield from sentences
-        return
-    yield from (one for one in sentences if one not in today)
-    yield from (f"{NOW}: {one}" for one in today)
+def _lasting_first(texts: Sequence[str], refusal: Refusal) -> Iterator[Sentence]:
+    """Tell first what holds on an empty machine, too, where the pod is never admitted; of the rest that it is of today.
+
+    That is only where each is of one resource.
+    """
+    today = [one for one in texts if _TODAY.search(one) and not _EVER.search(one)]
+    names = {one.partition(": ")[0] for one in texts}
+    if not refusal.never or len(names) < len(texts) or not 0 < len(today) < len(texts):
+        today = []
+    yield from (Sentence("", one) for one in texts if one not in today)
+    yield from (Sentence(f"{NOW}: ", one) for one in today)
 
 
-def _told_of(other: Refusal | None, when: str, refusal: Refusal, said: list[str]) -> Iterator[str]:
+def _told_of(other: Refusal | None, when: str, refusal: Refusal, said: list[str]) -> Iterator[Sentence]:
     """Say how else a pod is refused, as far as it is not said yet; what is new joins what is said."""
     if other is None or _same_goes(other, refusal):
         return
@@ -75,9 +87,9 @@ def _told_of(other: Refusal | None, when: str, refusal: Refusal, said: list[str]
     before = (*said, *told, *_limits(said))
     new = [text for text in _why(other) if not text.startswith(before) and f"{text} " not in before]
     again = [text for text in new if not at and _as_now(text) in said]
-    yield from (f"{when}: {SAME} {text.partition(': ')[0]}" for text in again)
+    yield from (Sentence(f"{when}: ", f"{SAME} {text.partition(': ')[0]}") for text in again)
     new = [text for text in new if text not in again]
-    yield from (f"{when}{at}: {text}" for text in new)
+    yield from (Sentence(f"{when}{at}: ", text) for text in new)
     said += new
 
 
@@ -105,19 +117,17 @@ def _as_now(sentence: str) -> str:
     return sentence.replace("; free then: ", "; free now: ").replace(" while nothing is held", " on an empty machine")
 
 
-def lines(sentences: Iterable[str]) -> Iterator[str]:
-    """Write sentences a line each; what they hold for once, where several in a row hold for the same."""
+def lines(said: Iterable[Sentence]) -> Iterator[str]:
+    """Write sentences a line each; the case in which they hold once, where several in a row hold in the same."""
     before = ""
-    for one in sentences:
-        same = re.match(WHEN, one)
-        when = same[0] if same else ""
-        yield f"  {one.removeprefix(when)}" if when and when == before else one
+    for when, text in said:
+        yield f"  {text}" if when and when == before else f"{when}{text}"
         before = when
 
 
-def _limits(sentences: Iterable[str]) -> Iterator[str]:
+def _limits(texts: Iterable[str]) -> Iterator[str]:
     """Cut sentences that tell what the machine never has down to that: it holds at any time."""
-    for one in sentences:
+    for one in texts:
         limit = re.match(r".* never has more than [^\s,]+", one)
         if limit:
             yield from (f"{limit[0]}{after}" for after in (",", " "))
