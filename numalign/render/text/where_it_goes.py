@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from numalign.model.resources import CPU, is_bytes
 from numalign.render.text.amounts import amount_text, listed, nodes_text
 from numalign.render.text.matrix import mask_of
-from numalign.render.text.refusal.nodes import asked_text, beside, held_text, reduced_text
+from numalign.render.text.refusal.nodes import amounts_of, asked_text, beside, held_text, reduced_text
 
 if TYPE_CHECKING:
     from numalign.analysis.matrix import Cell, Matrix, Row
@@ -86,18 +86,18 @@ def _too_little(rows: Sequence[Row], places: Sequence[int], table: Matrix, found
     """Say that nodes have enough of what is asked about, and what they have too little of, all of them: none first."""
     several = len(places) > 1
     lacks = sorted(((any(_has(row.cells[one]) for one in places), row) for row in rows), key=lambda one: one[0])
-    what = " and ".join(_lack_text(row, places, found, some=some) for some, row in lacks)
+    what = " and ".join(_lack_text(row, places, table, found, some=some) for some, row in lacks)
     return f"{nodes_text(mask_of(table, places))} {'have' if several else 'has'} enough of it, but {what}"
 
 
-def _lack_text(row: Row, places: Sequence[int], found: Refusal, *, some: bool) -> str:
+def _lack_text(row: Row, places: Sequence[int], table: Matrix, found: Refusal, *, some: bool) -> str:
     """Say of one resource that nodes have none of it, or too little; and whether the pod's own containers hold it."""
-    there = [one for one in found.matrix.nodes if found.matrix.nodes.index(one) in places] if found.matrix else []
-    own = tuple([one for one in found.around.own if any(one.nodes >> numa & 1 for numa in there)])
+    mask = mask_of(table, places)
+    around = found.around._replace(own=tuple([one for one in found.around.own if one.nodes & mask]))
     free = " free" * any(row.cells[one].total for one in places)
     what = f"too little {row.resource}" if some else f"no {row.resource}{free}"
-    asked = f"{amount_text(row.resource, row.requested)} asked{reduced_text(row.resource, found.around)}"
-    return f"{what} ({asked}{'' if some else held_text(row, found.around._replace(own=own))})"
+    asked = f"{amount_text(row.resource, row.requested)} asked{reduced_text(row.resource, around)}"
+    return f"{what} ({asked}{'' if some else held_text(row, around, amounts_of(row, around))})"
 
 
 def _tied(table: Matrix, place: int, others: Iterable[int], found: Refusal) -> str:

@@ -58,15 +58,15 @@ def beside(row: Row, around: Circumstances, there: int) -> Written:
     return written(row.resource, [there], [row.requested], parts=parts)
 
 
-def asked_text(row: Row, around: Circumstances, say: Written | None = None) -> str:
+def asked_text(row: Row, around: Circumstances, say: Written) -> str:
     """Say what is asked: `cpu: 9 asked (one 5 + two 4)` or `by one` of a whole pod, `as reduced` by a change.
 
     Args:
         row: the resource.
         around: who asks for it.
-        say: how amounts are written; None: in the unit of all amounts of the row.
+        say: how amounts are written.
     """
-    say, split = say or amounts_of(row, around), _split(row, around)
+    split = _split(row, around)
     parts = ""
     if split is not None:
         each = " + ".join(f"{name} {say(amount)}" for name, amount in split.parts)
@@ -82,9 +82,9 @@ def reduced_text(resource: str, around: Circumstances) -> str:
     return " as reduced" * (resource in around.reduced)
 
 
-def asked_besides(row: Row, around: Circumstances, limit: int) -> str:
+def asked_besides(row: Row, around: Circumstances, say: Written, limit: int) -> str:
     """Go on about containers that run before or after those that a sentence is about, and ask for too much, too."""
-    split, say = _split(row, around), amounts_of(row, around)
+    split = _split(row, around)
     rows = [one for one in around.together if one.resource == row.resource]
     lasting = next((one for one in rows if one.lasting), None)
     texts = []
@@ -111,9 +111,8 @@ def parts_text(one: Sum) -> str:
     return " + ".join(f"{name} {say(amount)}" for name, amount in one.parts)
 
 
-def each_node(row: Row, table: Matrix, around: Circumstances) -> str:
+def each_node(row: Row, table: Matrix, say: Written) -> str:
     """List what the nodes have; devices that lie on none or on several nodes apart, so that the amounts add up."""
-    say = amounts_of(row, around)
     if row.loose is not None and row.loose.apart:
         return each_device(row.loose)
     if len(table.nodes) <= MAX_NODES_NAMED:
@@ -189,10 +188,10 @@ def held_by_own(row: Row, around: Circumstances) -> list[Own]:
     return [one for one in around.own if one.resource == row.resource and one.kind != "init"]
 
 
-def held_text(row: Row, around: Circumstances) -> str:
+def held_text(row: Row, around: Circumstances, say: Written) -> str:
     """Say so where earlier containers of the pod that go on running hold some of a resource."""
     names = [one.container for one in held_by_own(row, around)]
-    amount = amounts_of(row, around)(sum(one.amount for one in held_by_own(row, around)))
+    amount = say(sum(one.amount for one in held_by_own(row, around)))
     return f", as this pod's own {names_text(names)} {verb_text('hold', names)} {amount}" if names else ""
 
 

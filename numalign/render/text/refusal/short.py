@@ -38,11 +38,11 @@ def too_little(row: Row, table: Matrix, refusal: Refusal, *, brief: bool = False
         refusal: what it is about.
         brief: it is told in a change: the rule about devices of no known node stands elsewhere, the time with each.
     """
-    say, asked = amounts_of(row, refusal.around), asked_text(row, refusal.around)
-    loose = row.loose
+    say, loose = amounts_of(row, refusal.around), row.loose
+    asked = asked_text(row, refusal.around, say)
     total = max(sum(cell.total for cell in row.cells), row.free) if loose is None else loose.total
     if total:
-        asked += asked_besides(row, refusal.around, total)
+        asked += asked_besides(row, refusal.around, say, total)
     if brief and loose is not None and total >= row.requested and _no_others_count(row, loose, refusal):
         yield f"{asked}, {_placed_text(loose)}; policy {refusal.policy} counts no others"
         return
@@ -57,7 +57,7 @@ def too_little(row: Row, table: Matrix, refusal: Refusal, *, brief: bool = False
         if loose is not None and loose.misplaced and refusal.stage == "hints":
             yield from _only_placed(row, loose, refusal.policy)
         return
-    each, then = each_node(row, table, refusal.around), " then" * (brief and refusal.around.when == "then")
+    each, then = each_node(row, table, say), " then" * (brief and refusal.around.when == "then")
     if row.free >= row.requested:
         yield f"{asked}, {say(row.free)} free in all{then} ({each})"
         yield from _cannot_be_used(row, refusal)
@@ -66,10 +66,11 @@ def too_little(row: Row, table: Matrix, refusal: Refusal, *, brief: bool = False
     free = f"{say(row.free)} free"
     if 0 < left < row.requested - row.free:
         free = f"{say(row.free + left)} for it"
-        each = each_node(row._replace(cells=tuple(map(_with_left, row.cells))), table, refusal.around)
-    has = f"the whole machine has {free}{then}{_by_the_pod(row, refusal, total)}"
+        all_of_it = row._replace(cells=tuple(map(_with_left, row.cells)))
+        each = each_node(all_of_it, table, amounts_of(all_of_it, refusal.around))
+    has = f"the whole machine has {free}{then}{_by_the_pod(row, refusal, say, total)}"
     if total < row.requested:
-        now = f", and has {free} {refusal.around.when}{_by_the_pod(row, refusal, total)}"
+        now = f", and has {free} {refusal.around.when}{_by_the_pod(row, refusal, say, total)}"
         now *= total not in (row.free, row.free + left)
         has = f"the whole machine never has more than {say(total)}{now}"
     although = "although " * (row.free + left >= row.requested)
@@ -93,9 +94,8 @@ def _with_left(cell: Cell) -> Cell:
     return cell._replace(free=cell.free + cell.handed, handed=0)
 
 
-def _by_the_pod(row: Row, refusal: Refusal, total: int) -> str:
+def _by_the_pod(row: Row, refusal: Refusal, say: Written, total: int) -> str:
     """Say what the pod's own containers have to do with what is free: what they leave to each other, or hold."""
-    say = amounts_of(row, refusal.around)
     left = [one for one in refusal.around.handed if one.resource == row.resource]
     if left:
         names = list(dict.fromkeys(name for one in left for name in one.containers))
@@ -103,7 +103,7 @@ def _by_the_pod(row: Row, refusal: Refusal, total: int) -> str:
         if row.free + amount < row.requested:
             return f", {say(amount)} of it left by {names_text(names)}"
         return f" besides the {say(amount)} that {names_text(names)} {verb_text('leave', names)} to it"
-    held = held_text(row, refusal.around)
+    held = held_text(row, refusal.around, say)
     own = sum(one.amount for one in held_by_own(row, refusal.around))
     others = f" and other pods hold {say(total - row.free - own)}" if total - row.free > own else ""
     return held and f"{held}{others}"

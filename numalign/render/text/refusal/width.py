@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from numalign.analysis.circumstances import Circumstances
     from numalign.analysis.matrix import Matrix, Row
     from numalign.analysis.refusal import Refusal
+    from numalign.render.text.written import Written
 
 MAX_SETS_TRIED = 200
 """Of up to how many sets of nodes it is told which ones hold a resource."""
@@ -36,7 +37,8 @@ MAX_SETS_TRIED = 200
 
 def too_wide(row: Row, table: Matrix, policy: str, around: Circumstances) -> str:
     """One resource cannot be had in the way the policy wants."""
-    say, asked, each = amounts_of(row, around), asked_text(row, around), each_node(row, table, around)
+    say = amounts_of(row, around)
+    asked, each = asked_text(row, around, say), each_node(row, table, say)
     largest = max(range(len(table.nodes)), key=lambda place: row.cells[place].total)
     most = row.cells[largest].total
     places = [place for place, cell in enumerate(row.cells) if cell.total == most]
@@ -45,7 +47,7 @@ def too_wide(row: Row, table: Matrix, policy: str, around: Circumstances) -> str
     if policy == "single-numa-node":
         if most < row.requested:
             return (
-                f"{asked}{asked_besides(row, around, most)}, but no NUMA node ever has more than {say(most)} "
+                f"{asked}{asked_besides(row, around, say, most)}, but no NUMA node ever has more than {say(most)} "
                 f"({nodes_text(mask_of(table, places))}), and policy single-numa-node takes all of it from one node"
             )
         if row.width > 1:
@@ -64,7 +66,7 @@ def too_wide(row: Row, table: Matrix, policy: str, around: Circumstances) -> str
     whole = _used_together(row, around)
     if must:
         hold = "an empty one holds" if row.width == 1 else f"{row.width} empty ones hold"
-        return f"{asked}, and policy {policy} takes it from {many}, as {hold} so many{must}{_at_most(row, around)}{now}"
+        return f"{asked}, and policy {policy} takes it from {many}, as {hold} so many{must}{_at_most(row, say)}{now}"
     return f"{asked}, and policy {policy} takes it from {many}, which {enough} {empty}{must}{whole}{now}"
 
 
@@ -113,14 +115,14 @@ def _must_use(row: Row, around: Circumstances) -> str:
     return f"its nodes must include {nodes_text(left.nodes)}, where {left_text(left, str(left.amount))}"
 
 
-def _at_most(row: Row, around: Circumstances) -> str:
+def _at_most(row: Row, say: Written) -> str:
     """Add up what there is at most with the one node that must take part: `: 6 + 8 = 14 at most`."""
     tied = [cell for cell in row.cells if cell.handed]
     if len(tied) != 1 or row.width < 2 or row.loose is not None:
         return ""
     here = tied[0].free + tied[0].handed
     others = sorted((cell.free for cell in row.cells if cell is not tied[0]), reverse=True)[: row.width - 1]
-    most, say = here + sum(others), amounts_of(row, around)
+    most = here + sum(others)
     return f": {' + '.join(map(say, (here, *others)))} = {say(most)} at most" if most < row.requested else ""
 
 
@@ -130,8 +132,9 @@ def differ_in_width(rows: Sequence[Row], table: Matrix, policy: str, around: Cir
     for row in rows:
         if joint is not None and row.resource in joint.resources:
             continue
-        most = f"has {amounts_of(row, around)(max(cell.total for cell in row.cells))} at most"
-        yield f"{asked_text(row, around)}: " + (
+        say = amounts_of(row, around)
+        most = f"has {say(max(cell.total for cell in row.cells))} at most"
+        yield f"{asked_text(row, around, say)}: " + (
             f"fits one node, which {most}" if row.width == 1 else f"takes {row.width} nodes, as one {most}"
         )
     together = [row for row in rows if joint is not None and row.resource in joint.resources]
@@ -169,7 +172,8 @@ def _take_together(rows: Sequence[Row], table: Matrix, width: int, around: Circu
     fewer = width - 1
     if comb(len(table.nodes), fewer) <= MAX_SETS_TRIED:
         for row in rows:
-            yield f"{asked_text(row, around)}: {_which(_holders(row, table, fewer), table, fewer)}"
+            asked = asked_text(row, around, amounts_of(row, around))
+            yield f"{asked}: {_which(_holders(row, table, fewer), table, fewer)}"
     names, both = listed([row.resource for row in rows]), "both" if len(rows) == 2 else "all"
     yield f"{names}: {both} have to come from the same nodes, so together they take {width} nodes"
 
@@ -205,16 +209,17 @@ def never_meet(rows: Sequence[Row], table: Matrix, around: Circumstances) -> Ite
     if len(rows) - len(anywhere) > 1:
         rows = [row for row in rows if row not in anywhere]
     for row in rows:
-        each = each_node(row, table, around)
+        say = amounts_of(row, around)
+        asked, each = asked_text(row, around, say), each_node(row, table, say)
         alone = [place for place, cell in enumerate(row.cells) if cell.verdict == "enough"]
         must = _must_use(row, around)
         if must:
-            yield f"{asked_text(row, around)}: {must} ({each})"
+            yield f"{asked}: {must} ({each})"
         elif alone:
             which = f"only {nodes_text(mask_of(table, alone))}" if len(alone) < len(row.cells) else "any node"
-            yield f"{asked_text(row, around)}: {which} could give it ({each})"
+            yield f"{asked}: {which} could give it ({each})"
         else:
-            yield f"{asked_text(row, around)}: takes several nodes together ({each})"
+            yield f"{asked}: takes several nodes together ({each})"
     yield "each could be had alone, but not from the same nodes"
 
 
@@ -237,11 +242,13 @@ def tied_to(refusal: Refusal) -> int | None:
 
 def _bound_by_cpus(rows: Sequence[Row], table: Matrix, around: Circumstances, numa: int) -> Iterator[str]:
     """CPUs left by an init container fix the node, and what else is asked is not there."""
-    yield f"{asked_text(rows[0], around)}: {_left_cpus(around)} of node {numa} to it, so it must use node {numa}"
+    asked = asked_text(rows[0], around, amounts_of(rows[0], around))
+    yield f"{asked}: {_left_cpus(around)} of node {numa} to it, so it must use node {numa}"
     for row in rows[1:]:
-        each = each_node(row, table, around)
-        cannot = f"node {numa} cannot give it{held_text(row, around)}"
-        yield f"{asked_text(row, around)}, and {cannot}; what other nodes have does not help ({each})"
+        say = amounts_of(row, around)
+        asked, each = asked_text(row, around, say), each_node(row, table, say)
+        cannot = f"node {numa} cannot give it{held_text(row, around, say)}"
+        yield f"{asked}, and {cannot}; what other nodes have does not help ({each})"
 
 
 def _left_cpus(around: Circumstances) -> str:
