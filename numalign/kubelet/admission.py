@@ -34,12 +34,12 @@ class Session(NamedTuple):
     state: NodeState
     view: NodeView | None
     """The node as the fit check sees it; None: only the managers decide."""
-    pods: tuple[Pod, ...] = ()
-    """Active pods, in order of admission."""
+    pods: ActivePods = ActivePods()
+    """In order of admission."""
 
     def empty(self) -> Session:
         """Return the same node with nothing on it."""
-        return self._replace(state=twin.empty_state(self.node), pods=())
+        return self._replace(state=twin.empty_state(self.node), pods=ActivePods())
 
 
 Stage = manager.Stage | Literal["fit"]
@@ -181,12 +181,11 @@ def _admit(session: Session, pod: Pod) -> Outcome:
         then = session._replace(state=twin.collect(node, after))
         return found(fit=None, then=then, notices=_fatal(result, pod))
     if session.view is None:
-        then = session._replace(state=after, pods=(*session.pods, pod))
+        then = session._replace(state=after, pods=session.pods.plus(pod))
         return found(fit=None, then=then, notices=tuple(_oddities(session, after, demand, pod)))
-    others = _active(session)
     fitted = fit.check(
         pod,
-        others,
+        session.pods,
         session.view,
         allocated={name: members.bit_count() for name, members in after.device.allocated.items() if members},
         holds_devices=demand.uid in after.device.holdings,
@@ -196,7 +195,7 @@ def _admit(session: Session, pod: Pod) -> Outcome:
     notices += [
         Notice("preempted", f"{victim.name} is evicted to admit {pod.name}", pod.name) for victim in fitted.preempted
     ]
-    then = session._replace(state=after, pods=others.plus(pod))
+    then = session._replace(state=after, pods=session.pods.plus(pod))
     # A pod that does not fit was given everything already; the kubelet collects it before the next pod.
     for gone in fitted.preempted if fitted.admit else (pod,):
         then = end(then, gone.uid)
@@ -206,12 +205,7 @@ def _admit(session: Session, pod: Pod) -> Outcome:
 def end(session: Session, uid: str) -> Session:
     """End a pod: everything it held is free."""
     state = twin.remove(session.node, session.state, uid)
-    return session._replace(state=state, pods=_active(session).without(uid))
-
-
-def _active(session: Session) -> ActivePods:
-    """Return the pods of a session with what they request together."""
-    return session.pods if isinstance(session.pods, ActivePods) else ActivePods(session.pods)
+    return session._replace(state=state, pods=session.pods.without((uid,)))
 
 
 def admit_in_order(session: Session, pods: Iterable[Pod], *, started: bool = False) -> Iterator[Outcome]:

@@ -175,7 +175,7 @@ def pod_there(session: Session, name: str, refused: Sequence[Pod] = ()) -> str:
     Raises:
         InputError: there is none, or several in different namespaces.
     """
-    here = (*session.pods, *refused)
+    here: list[Pod] = [*session.pods, *refused]
     found = [pod for pod in here if name in (pod.name, pod.full_name, pod.uid)]
     if len(found) == 1:
         return found[0].uid

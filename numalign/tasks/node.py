@@ -12,6 +12,7 @@ from numalign.kubelet.checkpoint_shape import CheckpointError
 from numalign.kubelet.config import KubeletConfig, MemoryReservation
 from numalign.kubelet.cpu import checkpoint as cpu_file
 from numalign.kubelet.device import checkpoint as device_file
+from numalign.kubelet.fit import ActivePods
 from numalign.kubelet.memory import checkpoint as memory_file
 from numalign.kubelet.releases.release import version_text
 from numalign.kubelet.releases.table import NEWEST, OLDEST
@@ -270,7 +271,7 @@ def occupied(facts: NodeFacts, on: LoadedSetup) -> Session:
     pods = keepers(facts, state)
     seen = [session.node.read_pod(pod) for pod in pods]
     settled = settle(state, {pod.uid: demand for pod, demand in seen})
-    return session._replace(state=settled, pods=tuple([pod for pod, _ in seen]))
+    return session._replace(state=settled, pods=ActivePods([pod for pod, _ in seen]))
 
 
 def _reported(facts: NodeFacts) -> Iterable[Reported]:

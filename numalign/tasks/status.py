@@ -15,6 +15,7 @@ from numalign.errors import StartError
 from numalign.kubelet.admission import Session, loses_pinning, open_session
 from numalign.kubelet.cpu.checkpoint import FILE as CPU_FILE
 from numalign.kubelet.demand import ContainerDemand
+from numalign.kubelet.fit import ActivePods
 from numalign.kubelet.releases.release import version_text
 from numalign.kubelet.start.held_pods import holders
 from numalign.kubelet.start.restore import as_written, refused, settle
@@ -65,7 +66,7 @@ def open_node(request: NodeRequest, machine: str | None, kubelet: KubeletRequest
         pods = keepers(facts, state)
         seen = [session.node.read_pod(pod) for pod in pods]
         settled = settle(state, {pod.uid: demand for pod, demand in seen})
-        there = session._replace(state=settled, pods=tuple([pod for pod, _ in seen]))
+        there = session._replace(state=settled, pods=ActivePods([pod for pod, _ in seen]))
         return Opened(on, there, facts, error.message)
 
 

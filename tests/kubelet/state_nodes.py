@@ -10,6 +10,7 @@ from numalign.kubelet import admission
 from numalign.kubelet.admission import Session, open_session
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.demand import read
+from numalign.kubelet.fit import ActivePods
 from numalign.kubelet.node import NodeState, start, start_containers
 from numalign.kubelet.releases.v1_32 import V1_32
 from numalign.kubelet.setup import Setup
@@ -105,4 +106,4 @@ def restored(sample: StateNode) -> Session:
     """Start a kubelet with the node's files."""
     node, _ = start(sample.setup)
     pods = {uid: read(pod) for uid, pod in sample.active.items()}
-    return Session(node, settle(restore(node, sample.files), pods), None, tuple(sample.active.values()))
+    return Session(node, settle(restore(node, sample.files), pods), None, ActivePods(sample.active.values()))

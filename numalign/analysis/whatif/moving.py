@@ -54,8 +54,7 @@ def without(session: Session, pods: Sequence[Pod]) -> Session:
 def _admits_without(session: Session, pod: Pod, gone: Sequence[Pod]) -> bool:
     """Try it as it is told: memory that a pod frees goes to nodes by rule, so the order of ends may count."""
     going = _as_they_came(session, gone)
-    uids = {one.uid for one in going}
-    staying = tuple(one for one in session.pods if one.uid not in uids)
+    staying = session.pods.without({one.uid for one in going})
     if forecast(session._replace(pods=staying), pod) is False:
         return False
     return admit(without(session, going), pod).admit

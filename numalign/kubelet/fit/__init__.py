@@ -7,7 +7,7 @@ from pod to pod, so that the thousandth costs what the first one does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from functools import cached_property
 
 from numalign.kubelet.config import KubeletConfig
@@ -62,10 +62,10 @@ class ActivePods(tuple[Pod, ...]):
         """Return these and one more."""
         return self._changed((*self, pod), (pod,), 1)
 
-    def without(self, uid: str) -> ActivePods:
-        """Return these but those of a UID."""
+    def without(self, uids: Container[str]) -> ActivePods:
+        """Return these but those of some UIDs."""
         return self._changed(
-            tuple([pod for pod in self if pod.uid != uid]), [pod for pod in self if pod.uid == uid], -1
+            tuple([pod for pod in self if pod.uid not in uids]), [pod for pod in self if pod.uid in uids], -1
         )
 
     def _changed(self, pods: tuple[Pod, ...], difference: Iterable[Pod], sign: int) -> ActivePods:

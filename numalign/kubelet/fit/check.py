@@ -6,7 +6,7 @@ them, and says which checks it could not make for want of knowledge.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.demand import of_node
@@ -77,7 +77,7 @@ def view(config: KubeletConfig, machine: Machine, reservation: Reservation) -> N
 
 def check(
     pod: Pod,
-    others: Sequence[Pod],
+    others: ActivePods,
     node: NodeView,
     *,
     allocated: Mapping[str, int] | None = None,
@@ -95,7 +95,7 @@ def check(
     system = predicates.wrong_system(pod)
     if system:
         return FitResult(False, *system, failures=(system,))
-    have = {resource: whole(resource, quantity.nano) for resource, quantity in node.allocatable.items()}
+    have = _have(node)
     if holds_devices:  # 3.2
         for resource, number in (allocated or {}).items():
             have[resource] = max(have.get(resource, 0), number)
@@ -105,7 +105,12 @@ def check(
     return _report(pod, others, shortages, refusals)._replace(notes=tuple(notes))
 
 
-def forecast(pod: Pod, others: Sequence[Pod], node: NodeView, devices: Mapping[str, int]) -> bool | None:
+def _have(node: NodeView) -> dict[str, int]:
+    """Return what a node has, in the units of the check."""
+    return {resource: whole(resource, quantity.nano) for resource, quantity in node.allocatable.items()}
+
+
+def forecast(pod: Pod, others: ActivePods, node: NodeView, devices: Mapping[str, int]) -> bool | None:
     """Tell what `check` will decide, if that is the same whatever the managers give out; None: it depends.
 
     False holds beside more pods, too. It takes no allocation, so who tries very many amounts asks here first.
@@ -129,7 +134,7 @@ def forecast(pod: Pod, others: Sequence[Pod], node: NodeView, devices: Mapping[s
 
 
 def forecaster(
-    pod: Pod, others: Sequence[Pod], node: NodeView, devices: Mapping[str, int]
+    pod: Pod, others: ActivePods, node: NodeView, devices: Mapping[str, int]
 ) -> Callable[[Pod], bool | None]:
     """Return `forecast` for the same pod with other amounts, or none, of what it asks for: many times as quick.
 
@@ -138,12 +143,11 @@ def forecaster(
     least = pod._replace(containers=tuple([one._replace(requests={}) for one in pod.containers]))
     if pod.overhead or not forecast(least, others, node, devices):
         return lambda asked: forecast(asked, others, node, devices)
-    have = {resource: whole(resource, quantity.nano) for resource, quantity in node.allocatable.items()}
+    have = _have(node)
     names = _requested(pod, have, node)[0]
-    used = (others if isinstance(others, ActivePods) else ActivePods(others)).used
 
     def left(most: Mapping[str, int]) -> dict[str, int]:
-        return {name: max(most.get(name, 0) - used.get(name, 0), 0) * unit_of(name) for name in names}
+        return {name: max(most.get(name, 0) - others.used.get(name, 0), 0) * unit_of(name) for name in names}
 
     free, freed = left(have), left({name: max(number, devices.get(name, 0)) for name, number in have.items()})
     unlisted = devices.keys() - have.keys()
@@ -158,7 +162,7 @@ def forecaster(
     return told
 
 
-def lacks(pod: Pod, others: Sequence[Pod], node: NodeView, devices: Mapping[str, int]) -> tuple[Shortage, ...]:
+def lacks(pod: Pod, others: ActivePods, node: NodeView, devices: Mapping[str, int]) -> tuple[Shortage, ...]:
     """List what the node has too little of, whatever the managers give out; nothing of a pod that evicts others.
 
     The arguments are those of `forecast`.
@@ -168,7 +172,7 @@ def lacks(pod: Pod, others: Sequence[Pod], node: NodeView, devices: Mapping[str,
 
 
 def _ahead(
-    pod: Pod, others: Sequence[Pod], node: NodeView, devices: Mapping[str, int]
+    pod: Pod, others: ActivePods, node: NodeView, devices: Mapping[str, int]
 ) -> tuple[list[Shortage], tuple[Shortage, ...], list[str]] | None:
     """Look for shortages before the managers are asked; None of a pod that evicts others.
 
@@ -178,7 +182,7 @@ def _ahead(
 
     if preemption.is_critical(pod):
         return None
-    have = {resource: whole(resource, quantity.nano) for resource, quantity in node.allocatable.items()}
+    have = _have(node)
     requested, notes = _requested(pod, have, node)
     short = _shortages(requested, others, have)
     if not short:
@@ -188,7 +192,7 @@ def _ahead(
     return short, tuple([one for one in short if one.resource in stay]), notes
 
 
-def _report(pod: Pod, others: Sequence[Pod], shortages: list[Shortage], refusals: list[Refusal]) -> FitResult:
+def _report(pod: Pod, others: ActivePods, shortages: list[Shortage], refusals: list[Refusal]) -> FitResult:
     """Say what the kubelet says (5)."""
     failures: tuple[Shortage | Refusal, ...] = tuple(shortages) + tuple(refusals)
     if not failures:
@@ -231,21 +235,20 @@ def _requested(pod: Pod, have: Mapping[str, int], node: NodeView) -> tuple[dict[
     return {resource: whole(resource, nano[resource]) for resource in counted}, notes
 
 
-def _shortages(requested: Mapping[str, int], others: Sequence[Pod], have: Mapping[str, int]) -> list[Shortage]:
+def _shortages(requested: Mapping[str, int], others: ActivePods, have: Mapping[str, int]) -> list[Shortage]:
     """Make the checks of 3.4 in their order."""
     result = []
     if len(others) + 1 > have.get("pods", 0):
         result.append(Shortage(resource="pods", requested=1, used=len(others), capacity=have.get("pods", 0)))
-    together = (others if isinstance(others, ActivePods) else ActivePods(others)).used
     for resource, amount in requested.items():
         capacity = have.get(resource, 0)
-        used = together.get(resource, 0)
+        used = others.used.get(resource, 0)
         if amount > 0 and amount > capacity - used:
             result.append(Shortage(resource=resource, requested=amount, used=used, capacity=capacity))
     return result
 
 
-def _refusals(pod: Pod, others: Sequence[Pod], node: NodeView, notes: list[str]) -> list[Refusal]:
+def _refusals(pod: Pod, others: ActivePods, node: NodeView, notes: list[str]) -> list[Refusal]:
     """Make the checks of 4.2 to 4.5; what cannot be judged goes to `notes` (6.5)."""
     result = []
     labels_unknown = node.labels is None and predicates.selects_labels(pod)

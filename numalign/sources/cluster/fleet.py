@@ -9,6 +9,7 @@ from numalign.kubelet import admission
 from numalign.kubelet.admission import Session
 from numalign.kubelet.config import IDEAL, KubeletConfig
 from numalign.kubelet.cpu.state import CPUState
+from numalign.kubelet.fit import ActivePods
 from numalign.kubelet.node import NodeState
 from numalign.kubelet.setup import Setup
 from numalign.model.machine import Machine
@@ -104,7 +105,7 @@ class _Building:
         if session is not None:
             taken = () if dump.pods else _anonymous(session)
             bound = bound or taken
-            session = with_allocatable(session, read.allocatable)._replace(pods=bound)
+            session = with_allocatable(session, read.allocatable)._replace(pods=ActivePods(bound))
             if MEMORY not in allocatable:
                 session = without_judging(session, [MEMORY])
         return ClusterNode(

@@ -11,6 +11,7 @@ from numalign.kubelet.cpu.state import CPUState
 from numalign.kubelet.demand import PodDemand
 from numalign.kubelet.demand import read as read_demand
 from numalign.kubelet.device.state import DeviceState
+from numalign.kubelet.fit import ActivePods
 from numalign.kubelet.memory.state import Block, MemoryState
 from numalign.kubelet.node import Node, NodeState, empty_state
 from numalign.kubelet.setup import Setup
@@ -105,7 +106,7 @@ class _Reading:
             session = self._kubelets.open(kind, partial(self._setups.__getitem__, kind), Identity(name, labels, taints))
             state = _state(session.node, data, demands)
             session = without_judging(with_allocatable(session, total), unjudged)
-            session = session._replace(state=state, pods=tuple(pods))
+            session = session._replace(state=state, pods=ActivePods(pods))
         known = settings.choice(data.get("known"), get_args(Known), (*path, "known"))
         totals = self._requests.totals(total, pods, unjudged)
         if session is None:

@@ -13,6 +13,7 @@ from numalign.errors import InputError
 from numalign.kubelet.admission import Session, open_session
 from numalign.kubelet.cpu.state import CPUState
 from numalign.kubelet.device.state import DeviceManager, DeviceState, device_ids
+from numalign.kubelet.fit import ActivePods
 from numalign.kubelet.memory.state import Block, MemoryManager, MemoryState, machine_state
 from numalign.kubelet.node import NodeState
 from numalign.kubelet.proposals.table import FEEDBACK, PER_POD_POLICY, PREFERRED_SETS, with_proposals
@@ -88,7 +89,7 @@ def load(document: Document, path: str) -> NodeDocument:
         leftovers=tuple(reader.texts("leftovers")),
         hints={uid: _load_hint(one) for uid, one in reader.hints().parts()},
     )
-    return NodeDocument(setup, session._replace(state=state, pods=tuple([pod for pod, _ in seen])))
+    return NodeDocument(setup, session._replace(state=state, pods=ActivePods([pod for pod, _ in seen])))
 
 
 def _manifest(pod: Pod) -> dict[str, object]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numalign.kubelet.fit import allocatable
+from numalign.kubelet.fit import ActivePods, allocatable
 from numalign.kubelet.fit.check import NodeView, check
 from numalign.kubelet.start.reservation import reserve
 from numalign.model import cpuset, quantity
@@ -22,7 +22,7 @@ def decide(case: dict[str, Any]) -> dict[str, Any]:
         recorded = {name: amount.nano for name, amount in given.items()}
         if computed != recorded:
             return {"allocatable": computed}
-    pods = [seen(case, pod) for pod in case["pods"]]
+    pods = ActivePods([seen(case, pod) for pod in case["pods"]])
     pod = seen(case, case["pod"])
     held = case.get("heldDevices", {})
     allocated: dict[str, int] = {}

@@ -38,7 +38,7 @@ def test_the_sums_are_those_of_the_pods_that_are_left(events: list[Pod | str], a
         if asked_before:
             assert active.used is active.used
         if isinstance(event, str):
-            active, left = active.without(event), [pod for pod in left if pod.uid != event]
+            active, left = active.without((event,)), [pod for pod in left if pod.uid != event]
         else:
             active, left = active.plus(event), [*left, event]
     assert list(active) == left

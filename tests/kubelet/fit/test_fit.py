@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from numalign.kubelet.config import KubeletConfig
-from numalign.kubelet.fit import allocatable
+from numalign.kubelet.fit import ActivePods, allocatable
 from numalign.kubelet.fit.check import FitResult, NodeView, check, forecast, forecaster, view
 from numalign.kubelet.start.reservation import reserve
 from numalign.model import quantity
@@ -41,6 +42,10 @@ def pod(name: str = "p", requests: dict[str, str] | None = None, **spec: Any) ->
 
 def _devices_of(requests: dict[str, str]) -> dict[str, str]:
     return {name: text for name, text in requests.items() if "/" in name or name.startswith("hugepages-")}
+
+
+def checked(one: Pod, others: Sequence[Pod], on: NodeView, **devices: Any) -> FitResult:
+    return check(one, ActivePods(others), on, **devices)
 
 
 def node(**amounts: str) -> NodeView:
@@ -122,11 +127,11 @@ EXAMPLES: dict[str, tuple[Pod, list[Pod], str]] = {
 
 @pytest.mark.parametrize(("one", "others", "expected"), EXAMPLES.values(), ids=EXAMPLES)
 def test_worked_example(one: Pod, others: list[Pod], expected: str) -> None:
-    assert told(check(one, others, A)) == expected
+    assert told(checked(one, others, A)) == expected
 
 
 def test_all_failures_are_kept() -> None:
-    failures = check(pod(requests=GREEDY, nodeSelector={"zone": "b"}), X15, A).failures
+    failures = checked(pod(requests=GREEDY, nodeSelector={"zone": "b"}), X15, A).failures
     assert [one.refusal.reason if hasattr(one, "refusal") else one.reason for one in failures] == [
         "OutOfcpu",
         "OutOfmemory",
@@ -136,7 +141,7 @@ def test_all_failures_are_kept() -> None:
 
 
 def test_an_unknown_device_is_passed_over() -> None:
-    assert check(pod(requests={"amd.com/gpu": "1"}), [], A) == FitResult(True)
+    assert checked(pod(requests={"amd.com/gpu": "1"}), [], A) == FitResult(True)
 
 
 def test_init_containers_sidecars_and_overhead() -> None:
@@ -155,35 +160,35 @@ def test_init_containers_sidecars_and_overhead() -> None:
             },
         }
     )
-    assert check(one, [pod("x", {"cpu": "4"})], A).admit
-    assert told(check(one, [pod("x", {"cpu": "4300m"})], A)) == short("cpu", 11250, 4300, 15500)
+    assert checked(one, [pod("x", {"cpu": "4"})], A).admit
+    assert told(checked(one, [pod("x", {"cpu": "4300m"})], A)) == short("cpu", 11250, 4300, 15500)
 
 
 def test_plugin_gone() -> None:
     """Example 7.4: an entry of 0 is an entry."""
     one = pod(requests={"amd.com/gpu": "1"})
-    assert told(check(one, [], node(**{"amd.com/gpu": "0"}))) == short("amd.com/gpu", 1, 0, 0)
+    assert told(checked(one, [], node(**{"amd.com/gpu": "0"}))) == short("amd.com/gpu", 1, 0, 0)
 
 
 def test_devices_lost_after_they_were_given_out() -> None:
     """Example 7.5."""
     two = node(**{GPU: "2", "cpu": "16"})
     x = [pod("x", {GPU: "3"})]
-    assert check(pod(requests={"cpu": "1"}), x, two).admit
-    assert check(pod(requests={GPU: "1"}), x, two, allocated={GPU: 4}, holds_devices=True).admit
-    assert told(check(pod(requests={GPU: "1"}), x, two)) == short(GPU, 1, 3, 2)
+    assert checked(pod(requests={"cpu": "1"}), x, two).admit
+    assert checked(pod(requests={GPU: "1"}), x, two, allocated={GPU: 4}, holds_devices=True).admit
+    assert told(checked(pod(requests={GPU: "1"}), x, two)) == short(GPU, 1, 3, 2)
 
 
 def test_zero_request_on_an_overcommitted_node() -> None:
     """Example 7.6."""
     two, x = node(cpu="2"), [pod("x", {"cpu": "3"})]
-    assert check(pod(), x, two).admit
-    assert told(check(pod(requests={"cpu": "1m"}), x, two)) == short("cpu", 1, 3000, 2000)
+    assert checked(pod(), x, two).admit
+    assert told(checked(pod(requests={"cpu": "1m"}), x, two)) == short("cpu", 1, 3000, 2000)
 
 
 def test_pods_is_a_resource() -> None:
-    assert told(check(pod(), [pod("x")], node(pods="1"))) == short("pods", 1, 1, 1)
-    assert told(check(pod(), [], NodeView({}, "node", {}))) == short("pods", 1, 0, 0)
+    assert told(checked(pod(), [pod("x")], node(pods="1"))) == short("pods", 1, 1, 1)
+    assert told(checked(pod(), [], NodeView({}, "node", {}))) == short("pods", 1, 0, 0)
 
 
 def _guaranteed(name: str, cpu: str) -> Pod:
@@ -197,9 +202,9 @@ def test_preemption() -> None:
     """Example 7.7: v is closest to what is missing; and a need nobody can meet."""
     four = node(cpu="4", memory="1Gi")
     others = [pod("u", {"cpu": "1"}), pod("v", {"cpu": "2"}), _guaranteed("w", "1")]
-    result = check(pod(requests={"cpu": "1500m"}, priority=2_000_000_000), others, four)
+    result = checked(pod(requests={"cpu": "1500m"}, priority=2_000_000_000), others, four)
     assert (result.admit, [one.name for one in result.preempted]) == (True, ["v"])
-    result = check(pod(requests={"cpu": "5"}, priorityClassName="system-node-critical"), others, four)
+    result = checked(pod(requests={"cpu": "5"}, priorityClassName="system-node-critical"), others, four)
     assert result.reason == "UnexpectedAdmissionError"
     assert result.message.endswith("to reclaim resources: [(res: cpu, q: 1000), ]")
 
@@ -243,13 +248,13 @@ AFFINITIES: dict[str, tuple[dict[str, Any], bool]] = {
 
 @pytest.mark.parametrize(("affinity", "admit"), AFFINITIES.values(), ids=AFFINITIES)
 def test_node_affinity(affinity: dict[str, Any], admit: bool) -> None:
-    assert check(pod(affinity=affinity), [], A).admit is admit
+    assert checked(pod(affinity=affinity), [], A).admit is admit
 
 
 def test_what_the_machine_does_not_say_is_not_judged() -> None:
     silent = A._replace(name=None, labels=None, unjudged=frozenset({"ephemeral-storage"}))
     one = pod(requests={"ephemeral-storage": "1Ti"}, nodeSelector={"zone": "b"}, nodeName="other")
-    result = check(one, [], silent)
+    result = checked(one, [], silent)
     assert result.admit
     assert [note.partition(":")[0] for note in result.notes] == [
         "ephemeral-storage",
@@ -274,7 +279,7 @@ PORTS = {
 
 @pytest.mark.parametrize(("mine", "other", "admit"), PORTS.values(), ids=PORTS)
 def test_host_ports(mine: dict[str, Any], other: dict[str, Any], admit: bool) -> None:
-    assert check(_with_port("p", **mine), [_with_port("x", **other)], A).admit is admit
+    assert checked(_with_port("p", **mine), [_with_port("x", **other)], A).admit is admit
 
 
 TOLERATIONS: dict[str, tuple[list[dict[str, Any]], bool]] = {
@@ -290,13 +295,13 @@ TOLERATIONS: dict[str, tuple[list[dict[str, Any]], bool]] = {
 @pytest.mark.parametrize(("tolerations", "admit"), TOLERATIONS.values(), ids=TOLERATIONS)
 def test_tolerations(tolerations: list[dict[str, Any]], admit: bool) -> None:
     tainted = A._replace(taints=(Taint("gpu", "a", "NoExecute"), Taint("off", "", "NoSchedule")))
-    assert check(pod(tolerations=tolerations), [], tainted).admit is admit
+    assert checked(pod(tolerations=tolerations), [], tainted).admit is admit
 
 
 def test_static_pods_are_not_asked_about_taints() -> None:
     tainted = A._replace(taints=(Taint("gpu", "", "NoExecute"),))
-    assert check(pod(annotations={"kubernetes.io/config.source": "file"}), [], tainted).admit
-    assert not check(pod(annotations={"kubernetes.io/config.source": "api"}), [], tainted).admit
+    assert checked(pod(annotations={"kubernetes.io/config.source": "file"}), [], tainted).admit
+    assert not checked(pod(annotations={"kubernetes.io/config.source": "api"}), [], tainted).admit
 
 
 @given(st.lists(st.integers(0, 4000), max_size=6), st.integers(0, 4000), st.integers(1, 8))
@@ -304,13 +309,13 @@ def test_more_room_never_refuses(used: list[int], wanted: int, cpus: int) -> Non
     """A pod that fits a node fits a larger one; and a refusal says by how much."""
     others = [pod(f"x{place}", {"cpu": f"{milli}m"}) for place, milli in enumerate(used)]
     one = pod(requests={"cpu": f"{wanted}m"})
-    result = check(one, others, node(cpu=str(cpus)))
+    result = checked(one, others, node(cpu=str(cpus)))
     assert result.admit == (wanted == 0 or wanted <= cpus * 1000 - sum(used))
     if result.admit:
-        assert check(one, others, node(cpu=str(cpus + 1))).admit
+        assert checked(one, others, node(cpu=str(cpus + 1))).admit
 
 
-def _case(dice: Dice) -> tuple[Pod, list[Pod], NodeView, dict[str, int], dict[str, int], bool]:
+def _case(dice: Dice) -> tuple[Pod, ActivePods, NodeView, dict[str, int], dict[str, int], bool]:
     """A pod, others, a node, the most devices that can be given out, what is given out, and whether to the pod."""
     names = ("cpu", "memory", GPU, "amd.com/gpu")
 
@@ -320,7 +325,7 @@ def _case(dice: Dice) -> tuple[Pod, list[Pod], NodeView, dict[str, int], dict[st
     spec = {"priority": 2_000_000_000} if dice.below(6) == 5 else {}
     spec |= {"nodeSelector": {"zone": "a"}} if dice.below(6) == 5 else {}
     wanted = pod(requests=amounts(dice), **spec)
-    others = [pod(f"x{number}", amounts(dice)) for number in range(dice.below(4))]
+    others = ActivePods([pod(f"x{number}", amounts(dice)) for number in range(dice.below(4))])
     of_node = node(**{name: str(dice.below(12)) for name in names if dice.below(4)}, pods=str(dice.between(1, 4)))
     most = {GPU: dice.below(12), "amd.com/gpu": dice.below(12)}
     return wanted, others, of_node, most, {name: dice.below(many + 1) for name, many in most.items()}, dice.flag()
@@ -329,7 +334,7 @@ def _case(dice: Dice) -> tuple[Pod, list[Pod], NodeView, dict[str, int], dict[st
 @draws(160)
 @given(rolled(_case, 80))
 def test_a_forecast_is_never_wrong(
-    case: tuple[Pod, list[Pod], NodeView, dict[str, int], dict[str, int], bool],
+    case: tuple[Pod, ActivePods, NodeView, dict[str, int], dict[str, int], bool],
 ) -> None:
     """Whatever devices are given out the check decides as forecast; a refusal holds beside more pods, too."""
     one, others, of_node, most, given_out, holds = case
@@ -338,7 +343,7 @@ def test_a_forecast_is_never_wrong(
 
     assert expected in (None, decided)
     if expected is False:
-        more = [*others, pod("more", {"cpu": "1", GPU: "1"})]
+        more = others.plus(pod("more", {"cpu": "1", GPU: "1"}))
         assert not check(one, more, of_node, allocated=given_out, holds_devices=holds).admit
     ahead = forecaster(one, others, of_node, most)
     [only] = one.containers
