@@ -161,8 +161,10 @@ def _named_by(way: WayOut) -> str:
 
 
 def _explained(way: WayOut) -> bool:
-    """Tell whether each part of a change of several parts has a reason, with which the pod is refused."""
-    return len(way.parts) < 2 or all(part.otherwise is not None and list(why(part.otherwise)) for part in way.parts)
+    """Tell whether each part of a change of several parts has a reason: the pod is refused, or takes the last CPUs."""
+    return len(way.parts) < 2 or all(
+        part.unshared or (part.otherwise is not None and list(why(part.otherwise))) for part in way.parts
+    )
 
 
 def _named(outcome: Outcome, found: Refusal) -> bool:

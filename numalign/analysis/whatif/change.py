@@ -134,5 +134,7 @@ class Part(NamedTuple):
     """Of pods to move: what the node as a whole has too little of as long as they all stay, but for devices."""
     staying: tuple[Refusal, ...] = ()
     """Of few pods to move, for each of them how the pod is refused if that one alone stays."""
+    unshared: bool = False
+    """With the next larger amount, or without the part, the pod is admitted, but no CPU is left to share."""
     whole: Amount | None = None
     """Of CPUs cut to a share of one: the CPUs of the node as a whole, against which that alone counts."""

@@ -22,6 +22,7 @@ from numalign.analysis.whatif.settings import (
 )
 from numalign.analysis.whatif.shares import shared
 from numalign.analysis.whatif.situation import Situation, with_amounts
+from numalign.analysis.whatif.spare import with_one_to_share
 from numalign.analysis.whatif.tries import Tries, sound
 from numalign.errors import StartError
 from numalign.kubelet.admission import Outcome, Session, admit, forecast
@@ -84,6 +85,7 @@ def changes(
         cutting = cut_now(outcome) if moving else _as_it_is_set(outcome)
         found += [change for change in cutting if _worth_telling(change, found)]
     found = _without_large_raises(found) or leaning
+    found = [with_one_to_share(tries, change) for change in found]
     found = [change for change in found if sound(change.tried)] or found
     # A pod that runs across devices is not helped by fewer of them: what keeps them comes first.
     found.sort(key=lambda change: (not change.keeps_devices, change.cost))

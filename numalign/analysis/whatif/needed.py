@@ -6,7 +6,7 @@ from numalign.analysis.alignment import aligned
 from numalign.analysis.whatif.change import WayOut
 from numalign.analysis.whatif.cuts import steps
 from numalign.analysis.whatif.parts import parts_of, without_part
-from numalign.analysis.whatif.tries import Tries, gone, sound
+from numalign.analysis.whatif.tries import Tries, as_sound, gone
 from numalign.model.quantity import NANO
 from numalign.model.resources import CPU
 
@@ -23,7 +23,7 @@ def without_needless(tries: Tries, change: WayOut) -> WayOut:
         if not parts_of(rest):
             continue
         tried = tries.admitted(rest)
-        if tried is not None:
+        if tried is not None and as_sound(tried, change):
             change = rest._replace(tried=tried, aligned=aligned(tried))
     return change if len(parts_of(change)) > 1 else change._replace(kind=parts_of(change)[0].kind)
 
@@ -61,7 +61,7 @@ def _as_good(tries: Tries, change: WayOut, key: tuple[str, str], nano: int) -> W
     """Try another amount in a change; None: the pod is refused with it, or not aligned where it was."""
     more = change._replace(amounts={**change.amounts, key: nano})
     tried = tries.admitted(more)
-    if tried is None or not sound(tried) or (change.aligned and not aligned(tried)):
+    if tried is None or not as_sound(tried, change) or (change.aligned and not aligned(tried)):
         return None
     return more._replace(tried=tried, aligned=aligned(tried))
 

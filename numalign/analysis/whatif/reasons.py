@@ -14,7 +14,7 @@ from numalign.analysis.whatif.parts import parts_of, refused_with, without_part
 from numalign.analysis.whatif.past import anew, held_by, with_others_first
 from numalign.analysis.whatif.policies import too_strict
 from numalign.analysis.whatif.swaps import or_in
-from numalign.analysis.whatif.tries import Tries
+from numalign.analysis.whatif.tries import Tries, as_sound
 from numalign.kubelet.admission import Outcome
 from numalign.kubelet.demand import with_overhead
 from numalign.kubelet.fit.check import Shortage, check
@@ -89,12 +89,13 @@ def _reason(tries: Tries, change: WayOut, part: WayOut) -> Part:
         return Part(part, None)
     more = _with_more(tries, change, part)
     tried = tries.attempt(more) if more else None
-    if more is not None and tried is not None and not tried.admit:
+    if more is not None and tried is not None and (not tried.admit or not as_sound(tried, change)):
         return Part(
             part,
-            refused_with(tried, more, part),
+            None if tried.admit else refused_with(tried, more, part),
             larger=more.amounts[next(iter(part.amounts))],
             whole=_whole(change, part),
+            unshared=tried.admit,
         )
     session = tries.session(change) if part.pods else None
     held = held_by(session, part.pods) if session else ()
@@ -105,7 +106,8 @@ def _reason(tries: Tries, change: WayOut, part: WayOut) -> Part:
     if len(parts_of(change)) == 1:
         return Part(part, None, held=held, short=short, staying=staying)  # without it there is the refusal itself
     found = None if tried is None or tried.admit else refused_with(tried, rest, part)
-    return Part(part, found, held=held, short=short, staying=staying)
+    unshared = tried is not None and tried.admit and not as_sound(tried, change)
+    return Part(part, found, held=held, short=short, staying=staying, unshared=unshared)
 
 
 def _whole(change: WayOut, part: WayOut) -> Amount | None:

@@ -8,7 +8,7 @@ from numalign.analysis.alignment import aligned
 from numalign.analysis.whatif.change import WayOut
 from numalign.analysis.whatif.cuts import SHARE, Key, steps
 from numalign.analysis.whatif.needed import given_back, without_needless
-from numalign.analysis.whatif.tries import Tries
+from numalign.analysis.whatif.tries import Tries, as_sound
 from numalign.model.pod import Pod
 from numalign.model.quantity import NANO
 from numalign.model.resources import CPU, is_device
@@ -57,10 +57,10 @@ def _is_least(tries: Tries, change: WayOut) -> bool:
 
 def _as_good(tries: Tries, change: WayOut) -> WayOut | None:
     """Try a change with another split; None: the pod is refused, or aligned otherwise."""
-    tried = tries.attempt(change)
-    return (
-        change._replace(tried=tried) if tried is not None and tried.admit and aligned(tried) == change.aligned else None
-    )
+    tried = tries.admitted(change)
+    if tried is None or not as_sound(tried, change) or aligned(tried) != change.aligned:
+        return None
+    return change._replace(tried=tried)
 
 
 def _cut_together(pod: Pod, change: WayOut) -> Iterator[dict[Key, int]]:

@@ -8,13 +8,18 @@ from numalign.analysis.whatif.settings import Flags, apply
 from numalign.analysis.whatif.situation import Situation, with_amounts
 from numalign.errors import CrashError, StartError
 from numalign.kubelet.admission import Outcome, Session, admit, admits, forecast
-from numalign.kubelet.cpu.allocate import NOT_FREE, TOO_FEW
+from numalign.kubelet.cpu.allocate import NOT_FREE, POOL_EMPTY, TOO_FEW
 from numalign.model.pod import Pod
 
 
 def sound(outcome: Outcome | None) -> bool:
-    """Tell whether the kubelet hands out as many CPUs as are asked, and none twice: on some machines it does not."""
-    return outcome is None or not any(one.code in (TOO_FEW, NOT_FREE) for one in outcome.notices)
+    """Tell whether the kubelet hands out as many CPUs as are asked, none twice, and leaves one to share."""
+    return outcome is None or not any(one.code in (TOO_FEW, NOT_FREE, POOL_EMPTY) for one in outcome.notices)
+
+
+def as_sound(outcome: Outcome, change: WayOut) -> bool:
+    """Tell whether an admission is sound, where that after a change is."""
+    return sound(outcome) or not sound(change.tried)
 
 
 def gone(change: WayOut) -> tuple[Pod, ...]:

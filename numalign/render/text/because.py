@@ -44,6 +44,9 @@ def because(
         head: the sentences about the refusal itself, without the cases in which they hold.
     """
     change, found = part.change, part.otherwise
+    if part.unshared:
+        then = "that would leave no CPU" if part.larger else "without it no CPU would be left"
+        return [f"{then} to share, and the kubelet would not start again"]
     raised = _raised(part, refusal)
     if raised:
         return raised
@@ -216,7 +219,9 @@ def next_in_the_way(told: ExplainedPod) -> Iterator[str]:
     if rivals or change is None:
         return
     besides = {name for one in told.besides for name in one.resources}
-    others = [key for key in _not_named(refusal, change.amounts) if key[1] not in besides]
+    spared = {key for part in change.parts if part.unshared for key in part.change.amounts}
+    unnamed = _not_named(refusal, change.amounts)
+    others = [key for key in unnamed if key[1] not in besides and key not in spared]
     if not others or len(others) == len(change.amounts):
         return
     # What one change leaves alone is in the way only as long as something else stays as it is.

@@ -33,8 +33,8 @@ def met(policy: str, asked: Pod, *before: Pod) -> Tries:
     ],
 )
 def test_policies_that_refuse_the_pod_still_are_named(policy: str, refusing: tuple[str, ...]) -> None:
-    """Two CPUs fit one node, and one is left on each: only a policy that may spread them admits the pod."""
-    tries = met(policy, pod("p", 2), pod("a", 3), pod("b", 3))
+    """Three CPUs fit one node, and two are left on each: only a policy that may spread them admits the pod."""
+    tries = met(policy, pod("p", 3), pod("a", 2, gpu=1), pod("b", 2, gpu=1))
     assert not tries.outcome.admit
     [change] = [one for one in changes(tries) if POLICY in one.flags]
     assert (change.flags[POLICY], change.too_strict) == ("best-effort", refusing)

@@ -86,7 +86,7 @@ def test_containers_that_share_a_sum_are_named_with_it() -> None:
     [change] = changes("e2e-d-01909", 0)
     assert change["together"] == [
         {"resource": "memory", "containers": ["c0", "c1"], "ask": "64234Mi"},
-        {"resource": "cpu", "containers": ["c0", "c1"], "ask": "28"},
+        {"resource": "cpu", "containers": ["c0", "c1"], "ask": "27"},
     ]
 
 

@@ -256,8 +256,8 @@ from tests.render.text.support import explained, recorded
             id="an amount that can be read does not look like the one that cannot",
         ),
         pytest.param(
-            "e2e-d-02017",
-            5,
+            "e2e-d-02402",
+            1,
             [
                 (
                     "warning: no CPU is left to share then, and the kubelet would not start again: ask for fewer CPUs "

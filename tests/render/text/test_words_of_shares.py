@@ -232,13 +232,18 @@ from tests.render.text.support import recorded
             2,
             [
                 (
-                    "- ask for at most 4 cpu in c0 and c1 together, for example 2 instead of 10 in c0 and 2 as it is "
-                    "in c1"
+                    "- ask for at most 3 cpu in c0 and c1 together, for example 2 instead of 10 in c0 and 1 instead "
+                    "of 2 in c1"
                 ),
                 (
                     "why no more: cpu: 4 asked (c0 3 + c1 1), 0.5 of the node's 4 requested by other pods, which "
                     "leaves 3.5: 3 whole"
                 ),
+                (
+                    "- ask for at most 3 cpu in c0 and c1 together, for example 2 instead of 10 in c0 and 1 instead "
+                    "of 2 in c1"
+                ),
+                "why no more: that would leave no CPU to share, and the kubelet would not start again",
             ],
             id="of a sum no next whole core is told",
         ),
