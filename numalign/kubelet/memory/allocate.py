@@ -15,6 +15,12 @@ from numalign.kubelet.topology.merge.families import best_member
 from numalign.model.cpuset import NUMAMask, ids
 from numalign.model.resources import MEMORY
 
+NO_DEFAULT = "[memorymanager] failed to get the default NUMA affinity, no NUMA nodes with enough memory is available"
+"""No nodes were chosen, and no set that may be combined has enough."""
+
+GROUP_BROKEN = "[memorymanager] preferred hint violates NUMA node allocation"
+"""The nodes that were chosen may not be combined."""
+
 Entries = Mapping[str, Mapping[str, tuple[Block, ...]]]
 """Pod UID -> container name -> blocks."""
 
@@ -38,7 +44,7 @@ def allocate(
         raise AllocationError("[memorymanager] failed to represent quantity as int64")
     mask = settle(manager, state, pod.uid, request, hint)
     if breaks_group(manager, state, mask):
-        raise AllocationError("[memorymanager] preferred hint violates NUMA node allocation")
+        raise AllocationError(GROUP_BROKEN)
     blocks = tuple([Block(mask, resource, amount) for resource, amount in request])
     held = {**state.entries.get(pod.uid, {}), container.name: blocks}
     state = _update_reusable(charge(manager, state, pod.uid, blocks, held), pod.uid, container, blocks)
@@ -52,9 +58,7 @@ def settle(manager: MemoryManager, state: MemoryState, uid: str, request: Reques
         hints = calculate(manager, state, uid, request)
         default = None if hints is None else _best_for(request, hints)
         if default is None:
-            raise AllocationError(
-                "[memorymanager] failed to get the default NUMA affinity, no NUMA nodes with enough memory is available"
-            )
+            raise AllocationError(NO_DEFAULT)
         if hint.preferred and not default.preferred:
             raise AllocationError("[memorymanager] failed to find the default preferred hint")
         hint, mask = default, _mask_of(default)

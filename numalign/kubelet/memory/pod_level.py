@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from numalign.kubelet.demand import PodDemand
 from numalign.kubelet.errors import EMPTY_POD_SHARED_POOL, AllocationError
 from numalign.kubelet.memory import hints
-from numalign.kubelet.memory.allocate import charge, settle
+from numalign.kubelet.memory.allocate import GROUP_BROKEN, charge, settle
 from numalign.kubelet.memory.hints import breaks_group
 from numalign.kubelet.memory.state import STATIC, WORD, Block, MemoryManager, MemoryState
 from numalign.kubelet.topology.hints import CANNOT_FIT, ProviderAnswer, TopologyHint
@@ -69,7 +69,7 @@ def allocate_pod(manager: MemoryManager, state: MemoryState, pod: PodDemand, hin
         raise AllocationError(problem, EMPTY_POD_SHARED_POOL)
     mask = settle(manager, state, pod.uid, pod.memory, hint)
     if breaks_group(manager, state, mask):
-        raise AllocationError("[memorymanager] preferred hint violates NUMA node allocation")
+        raise AllocationError(GROUP_BROKEN)
     blocks = tuple([Block(mask, resource, amount) for resource, amount in pod.memory])
     held = {
         name: tuple([Block(mask, resource, amount) for resource, amount in sorted(amounts.items()) if amount > 0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from numalign.kubelet.memory.allocate import GROUP_BROKEN, NO_DEFAULT
 from numalign.model.resources import CPU
 from numalign.render.text.amounts import listed, nodes_text
 
@@ -25,9 +26,9 @@ def meant(refusal: Refusal) -> str:
         there = f"{where} {'have' if several else 'has'} too little {listed(lacking)} free"
         them = "these" if several else "it"
         return f"that is: {there}{f', and combining {them} with other nodes does not help' * more}"
-    if "failed to get the default NUMA affinity" in refusal.message and len(nodes) > 1:
+    if NO_DEFAULT in refusal.message and len(nodes) > 1:
         return "that is: no node has all the memory that it asks for free, nor have nodes that may be combined"
-    if several and "violates NUMA node allocation" in refusal.message:
+    if several and GROUP_BROKEN in refusal.message:
         return f"that is: {nodes_text(chosen)}, chosen for it, may not be combined, as memory of them is held already"
     return ""
 
