@@ -1,4 +1,4 @@
-"""What would admit a refused pod, in words: what to change, why each part is needed, what to type to see it."""
+"""What would admit a refused pod, in words: what to change, what becomes of the pod then, what to type to see it."""
 
 from __future__ import annotations
 

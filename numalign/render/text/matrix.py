@@ -1,4 +1,4 @@
-"""The matrix of a decision as a table: a row a resource, a column a NUMA node."""
+"""The matrix of a decision as a table: a row a resource and a column a NUMA node; if that is too wide a row a node."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ASKED, COULD_USE = "(asked)", "(could use)"
 
 
 def matrix_table(table: Matrix, *, verdict: bool = False, whole_cores: bool = False) -> Table:
-    """Lay the matrix out: a row a resource, a column a NUMA node; of many nodes those that do not differ share one.
+    """Lay the matrix out; of many nodes those that do not differ share a column, or a row in a table that is too wide.
 
     Args:
         table: the matrix.
