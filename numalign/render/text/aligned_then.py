@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from numalign.analysis.whatif.settings import MEMORY_POLICY
 from numalign.model.resources import CPU
 from numalign.render.text.alignment import aligned_where, cause_text, nearby_texts, reason_of
-from numalign.render.text.amounts import listed
+from numalign.render.text.amounts import listed, named
 from numalign.render.text.tables import untied_text
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _not_known(containers: Iterable[ContainerResult], tables: Iterable[Matrix]) 
 def _named(containers: Iterable[ContainerResult], unknown: Sequence[str] = ()) -> str:
     """Name what containers get on known nodes."""
     places = (name for one in containers for name in one.alignment.places if name not in unknown)
-    return listed(["CPUs" if name == CPU else name for name in dict.fromkeys(places)])
+    return listed(list(map(named, dict.fromkeys(places))))
 
 
 def _unknown(names: Sequence[str], tables: Iterable[Matrix]) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from numalign.model.resources import CPU, MEMORY
 from numalign.model.words import few_of
-from numalign.render.text.amounts import listed, nodes_text
+from numalign.render.text.amounts import listed, named, nodes_text, places_text
 from numalign.render.text.chosen import apart_text, unused_text
 from numalign.render.text.device_ids import MAX_IDS_NAMED, devices_text, part_text
 from numalign.render.text.written import written
@@ -127,18 +127,13 @@ def nearby_texts(judged: Alignment) -> Iterator[str]:
     """Say of devices on nodes without CPUs where they lie, and as where they count."""
     for one in judged.nearby:
         lie = "lies" if len(one.ids) == 1 else "lie"
-        yield f"{part_text(one)} {lie} {_where(one.nodes)}; {_nearest_text(one)}"
+        yield f"{part_text(one)} {lie} on {places_text(one.nodes)}; {_nearest_text(one)}"
 
 
 def _nearest_text(one: Nearby) -> str:
     bare, nearest = one.without_cpus, one.nearest
     has, are = "has" if _one(bare) else "have", "is" if _one(nearest) else "are"
     return f"{nodes_text(bare)} {has} no CPUs, the nearest with CPUs {are} {nodes_text(nearest)}"
-
-
-def _where(nodes: int) -> str:
-    """Say where a device lies: on a node, or on several at once."""
-    return f"on {nodes_text(nodes)}{'' if _one(nodes) else ' at once'}"
 
 
 def _why_anywhere(container: ContainerResult, qos: QoS) -> str:
@@ -152,7 +147,7 @@ def _remote(container: ContainerResult) -> Iterator[str]:
     """Name what lies elsewhere, node by node; of memory all nodes that hold it, those of the CPUs too."""
     there: dict[str, list[str]] = {}
     for part in _off(container.alignment):
-        where = _where(part.nodes)
+        where = f"on {places_text(part.nodes)}"
         if not part.ids:
             where = f"on {nodes_text(container.alignment.places.get(part.resource, part.nodes))}"
         there.setdefault(where, []).append(_some_text(container, part.resource, part.ids))
@@ -198,7 +193,7 @@ def _placed(judged: Alignment, resources: Iterable[str], rest: Mapping[int, Sequ
     for resource in resources:
         nodes, between = judged.places[resource], judged.between.get(resource, 0)
         where = (" at once", between) if between and not nodes & ~between else ("", nodes)
-        there.setdefault(where, []).append("CPUs" if resource == CPU else resource)
+        there.setdefault(where, []).append(named(resource))
     for nodes, texts in rest.items():
         there.setdefault(("", nodes), []).extend(texts)
     for (how, nodes), names in there.items():
@@ -213,8 +208,8 @@ def aligned_where(judged: Alignment) -> str:
     fewer: dict[int, list[str]] = {}
     for resource, nodes in judged.places.items():
         if nodes != judged.nodes and not nodes & ~judged.nodes:
-            fewer.setdefault(nodes, []).append("CPUs" if resource == CPU else resource)
-    widest = ["CPUs" if name == CPU else name for name in judged.widest]
+            fewer.setdefault(nodes, []).append(named(resource))
+    widest = list(map(named, judged.widest))
     need = "needs" if len(widest) == 1 and CPU not in judged.widest else "need"
     there = ", ".join(f"{listed(names)} on {nodes_text(nodes)}" for nodes, names in fewer.items())
     all_of_it = set(judged.places) <= set(judged.widest)

@@ -8,7 +8,7 @@ from itertools import takewhile
 
 from numalign.model.cpuset import format_set
 from numalign.model.quantity import NANO, Quantity, canonical, with_decimals
-from numalign.model.resources import is_bytes
+from numalign.model.resources import CPU, is_bytes
 
 UNITS = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 """Binary suffixes by the power of 1024."""
@@ -70,6 +70,16 @@ def nodes_text(mask: int | None) -> str:
     if not mask:
         return "no node"
     return f"{'node' if mask.bit_count() == 1 else 'nodes'} {format_set(mask)}"
+
+
+def places_text(nodes: int) -> str:
+    """Write where a device lies, which may be of several nodes: `node 0`, `nodes 0-1 at once`."""
+    return f"{nodes_text(nodes)}{' at once' * bool(nodes & (nodes - 1))}"
+
+
+def named(resource: str) -> str:
+    """Name what a container gets: `CPUs`, and devices and memory by their resource."""
+    return "CPUs" if resource == CPU else resource
 
 
 def listed(names: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""Why each part of a change is needed, why the pod would not be aligned after it, and what would be in the way next."""
+"""Why each part of a change is needed, and what would be in the way next."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from numalign.model.quantity import NANO, of_thousandths, with_decimals
 from numalign.model.resources import CPU, is_memory
-from numalign.render.text.amounts import amount_text, listed, nodes_text, quantity_text, readable_text
+from numalign.render.text.amounts import amount_text, listed, named, nodes_text, quantity_text, readable_text
 from numalign.render.text.held import held_by_them, room
 from numalign.render.text.refusal.fit import MILLI_OF_CPU, taken_text
 from numalign.render.text.refusal.short import HINT, UNKNOWN_NODE
@@ -160,7 +160,7 @@ def _nothing_left(part: Part, found: Refusal) -> Iterator[str]:
             continue
         fewer = (part.larger or part.change.asked[name, resource]) - nano
         if left.containers == (name,) and left.amount * NANO <= fewer:
-            what, whom = "CPUs" if resource == CPU else resource, found.at or "the pod"
+            what, whom = named(resource), found.at or "the pod"
             ties = "ties" if what == resource else "tie"
             yield f"with {quantity_text(nano)}, {name} leaves no {what} that {ties} {whom} to {nodes_text(left.nodes)}"
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numalign.results.admit import ContainerResult
 
 
-def apart_text(container: ContainerResult, newcomers: Sequence[str] = ()) -> str:
+def apart_text(container: ContainerResult, newcomers: Sequence[str]) -> str:
     """Go on about a container that is spread: which nodes were chosen for it, and why; empty: that is not known."""
     found = container.apart
     if found is None:
@@ -62,23 +62,26 @@ def _first(every: Sequence[Tied]) -> Iterator[str]:
 
 def unused_text(found: Apart) -> Iterator[str]:
     """Say of what init containers left, and the container has none of, why it need not have it."""
-    there: dict[tuple[int, tuple[str, ...]], list[str]] = {}
-    for one in found.unused:
-        there.setdefault((one.nodes, one.containers), []).append(one.resource)
-    for (nodes, containers), names in there.items():
+    for (nodes, containers), names in _by_place(found.unused).items():
         among = not nodes & ~(found.nodes or 0)
         these = "these nodes were not all" if nodes & (nodes - 1) else "that node was not"
         why = ": it only has to lie on the chosen nodes" if among else f", as {these} chosen"
         yield f"what {listed(containers)} left of {listed(names)} on {nodes_text(nodes)} is not used{why}"
 
 
+def _by_place(every: Sequence[Tied]) -> dict[tuple[int, tuple[str, ...]], list[str]]:
+    """Put resources together that the same init containers left on the same nodes."""
+    there: dict[tuple[int, tuple[str, ...]], list[str]] = {}
+    for one in every:
+        there.setdefault((one.nodes, one.containers), []).append(one.resource)
+    return there
+
+
 def _why_chosen(why: Chosen, least: int) -> Iterator[str]:
     """Say why no fewer nodes were chosen."""
     few = "no node alone" if least == 1 else f"no {least} nodes"
-    left: dict[tuple[int, tuple[str, ...]], list[str]] = {}
-    for one in why.tied:
-        left.setdefault((one.nodes, one.containers), []).append(one.resource)
-    taken = [f"{listed(names)} that {listed(by)} left on {nodes_text(nodes)}" for (nodes, by), names in left.items()]
+    left = _by_place(why.tied).items()
+    taken = [f"{listed(names)} that {listed(by)} left on {nodes_text(nodes)}" for (nodes, by), names in left]
     if taken:
         yield f"it takes over {listed(taken)}"
     if why.scarce:

@@ -33,7 +33,7 @@ MAX_PLACES = 4
 
 
 def held_by_them(
-    part: Part, refusal: Refusal | None, after: PodResult | None, wanted: Collection[str] = ()
+    part: Part, refusal: Refusal | None, after: PodResult | None, wanted: Collection[str]
 ) -> Iterator[str]:
     """Say what each pod to move holds of what is in the way, a sentence a pod.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from numalign.render.text.amounts import listed, nodes_text
+from numalign.render.text.amounts import listed, nodes_text, places_text
 from numalign.render.text.written import Written, written
 
 if TYPE_CHECKING:
@@ -155,11 +155,6 @@ def all_devices(loose: Loose) -> str:
     if loose.nowhere[1] and not texts:
         return _nowhere(loose)
     return ", ".join([*texts, *[f"on no known node: {loose.nowhere[1]}"] * bool(loose.nowhere[1])])
-
-
-def places_text(nodes: int) -> str:
-    """Write where a device lies, which may be of several nodes: `node 0`, `nodes 0-1 at once`."""
-    return f"{nodes_text(nodes)}{' at once' * bool(nodes & (nodes - 1))}"
 
 
 def _nowhere(loose: Loose) -> str:
