@@ -13,6 +13,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 from hypothesis import HealthCheck, settings
 
+from tests import packages
 from tests.dice import FEW, MANY
 
 VECTORS = Path(__file__).parent / "vectors"
@@ -49,6 +50,13 @@ def imported_once() -> None:
     from tests import copies
 
     copies.context()
+
+
+@pytest.fixture(scope="session")
+def checkout_packages(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Return the wheel and the source distribution of this checkout, built once a worker."""
+    wheel, archive = packages.build(packages.ROOT, tmp_path_factory.mktemp("packages"), "sdist", "wheel")
+    return wheel, archive
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

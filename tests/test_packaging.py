@@ -22,10 +22,10 @@ pytestmark = packages.TOGETHER
 
 
 @pytest.fixture(scope="module")
-def wheels(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
+def wheels(checkout_packages: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     """Wheels by what they were built from."""
     folder = tmp_path_factory.mktemp("packages")
-    wheel, packed = packages.of_checkout()
+    wheel, packed = checkout_packages
     with tarfile.open(packed) as archive:
         archive.extractall(folder, filter="data")
     (again,) = packages.build(folder / f"numalign-{__version__}", folder / "again", "wheel")

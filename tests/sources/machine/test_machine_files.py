@@ -192,9 +192,9 @@ class TestBundled:
         assert done.stdout == "dgx-1\n", done.stderr
 
     @packages.TOGETHER
-    def test_they_come_with_a_wheel(self, tmp_path: Path) -> None:
+    def test_they_come_with_a_wheel(self, checkout_packages: tuple[Path, Path], tmp_path: Path) -> None:
         """Unpacked as an installer would, away from the checkout."""
-        with zipfile.ZipFile(packages.of_checkout()[0]) as wheel:
+        with zipfile.ZipFile(checkout_packages[0]) as wheel:
             wheel.extractall(tmp_path / "site")
         code = (
             "import numalign; from numalign.sources.machine import bundled, file as machine_file;"
