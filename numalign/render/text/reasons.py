@@ -91,11 +91,8 @@ def _short(step: Step, above: Collection[str], said: dict[tuple[str, ...], int],
 
 def _of_which(step: Step, texts: Sequence[str]) -> str:
     """Name the resources that a reason is about, where what is done does not."""
-    names = (
-        []
-        if step.part.change.amounts
-        else [one.partition(": ")[0] for one in map(without_container, texts) if ": " in one]
-    )
+    told = [] if step.part.change.amounts else map(without_container, texts)
+    names = [one.partition(": ")[0] for one in told if ": " in one]
     return f" of {listed(list(dict.fromkeys(names)))}" * bool(names) if not any(" " in one for one in names) else ""
 
 
