@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from math import comb, prod
 
+from numalign.analysis.holding import cpus_of_nodes
 from numalign.analysis.matrix import Matrix, Row
 from numalign.kubelet import device
 from numalign.kubelet.node import Decision, Node
@@ -90,17 +91,10 @@ def _choices(node: Node, decision: Decision, rows: Sequence[Row], mask: int) -> 
     """Say what there is to choose from on some nodes: free CPUs and devices. Memory has no ids."""
     for row in rows:
         if row.resource == "cpu":
-            own = sum(numa.cpus for numa in node.machine.numa_nodes if mask >> numa.id & 1)
-            free = own & decision.state.cpu.default & ~node.cpu.reserved
+            free = cpus_of_nodes(node, mask) & decision.state.cpu.default & ~node.cpu.reserved
             yield Choice("cpu", row.requested, tuple(str(cpu) for cpu in ids(free)))
         elif row.resource in node.device.resources and row.requested:
             resource = node.device.resources[row.resource]
-            there = 0
-            for numa, members in enumerate(resource.on_node):
-                there |= members if mask >> numa & 1 else 0
-            for bit, span in resource.spanning:
-                there |= bit if span & mask else 0
-            if not resource.aware:
-                there = resource.healthy
-            free = there & resource.healthy & ~decision.state.device.allocated.get(row.resource, 0)
+            there = resource.on(mask) & resource.healthy if resource.aware else resource.healthy
+            free = there & ~decision.state.device.allocated.get(row.resource, 0)
             yield Choice(row.resource, row.requested, tuple(device.device_ids(resource, free)))

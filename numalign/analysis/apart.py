@@ -8,6 +8,7 @@ from math import comb
 from typing import TYPE_CHECKING
 
 from numalign.analysis.handed import handed_on
+from numalign.analysis.holding import cpus_of_nodes
 from numalign.analysis.matrix import Matrix, Row, available, matrix, offers
 from numalign.kubelet.topology.hints import WithoutMask
 from numalign.model.cpuset import ids
@@ -17,7 +18,6 @@ from numalign.values import NamedTuple
 if TYPE_CHECKING:
     from numalign.analysis.alignment import Alignment
     from numalign.kubelet.admission import Outcome
-    from numalign.kubelet.device.state import Resource
     from numalign.kubelet.node import Decision, NodeState
 
 MAX_SETS_TRIED = 2000
@@ -125,26 +125,18 @@ def _off(outcome: Outcome, container: str, name: str, nodes: int) -> bool:
     if resource is None:
         return True
     members = outcome.after.device.holdings[outcome.demand.uid][container][name]
-    return bool(members & ~_devices_on(resource, nodes) & ~resource.no_topology & ~resource.nowhere)
-
-
-def _devices_on(resource: Resource, nodes: int) -> int:
-    """Return the devices that lie on some nodes, also those that lie on others, too."""
-    there = sum(resource.on_node[numa] for numa in ids(nodes) if numa < len(resource.on_node))
-    return there | sum(bit for bit, span in resource.spanning if span & nodes)
+    return bool(members & ~resource.on(nodes) & ~resource.no_topology & ~resource.nowhere)
 
 
 def _left(outcome: Outcome, container: str, name: str, nodes: int) -> bool:
     """Tell whether nodes could have given a container all of a resource: it has it there, or it is left even after."""
     resource, had = outcome.before.node.device.resources.get(name), 0
     if name == CPU:
-        there = sum(
-            numa.cpus for numa in outcome.before.node.machine.numa_nodes if numa.id >= 0 and nodes >> numa.id & 1
-        )
+        there = cpus_of_nodes(outcome.before.node, nodes)
         had = ((outcome.after.cpu.assigned(outcome.demand.uid, container) or 0) & there).bit_count()
     if resource is not None:
         members = outcome.after.device.holdings[outcome.demand.uid][container][name]
-        had = (members & _devices_on(resource, nodes)).bit_count()
+        had = (members & resource.on(nodes)).bit_count()
     left = sum(available(outcome.before.node, outcome.after, name, numa)[0] for numa in ids(nodes))
     return had + left >= _asked(outcome, container, name)
 

@@ -12,6 +12,7 @@ from operator import or_
 from typing import TYPE_CHECKING
 
 from numalign.kubelet import device
+from numalign.model.cpuset import node_mask
 from numalign.model.resources import CPU
 from numalign.values import NamedTuple
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from numalign.kubelet.device.state import Resource
     from numalign.kubelet.memory.state import Block
     from numalign.kubelet.node import Node, NodeState
+    from numalign.model.cpuset import CPUSet, NUMAMask
     from numalign.model.hardware import PCIFunction
     from numalign.model.machine import Device, Machine, NUMANode
 
@@ -247,9 +249,14 @@ def _near(machine: Machine, numa: NUMANode) -> int:
     return sum(1 << other for other in others if row[ids.index(other)] == nearest)
 
 
-def nodes_of_cpus(node: Node, cpus: int) -> int:
+def nodes_of_cpus(node: Node, cpus: CPUSet) -> NUMAMask:
     """Return the mask of the NUMA nodes that a set of CPUs lies on; nodes with negative ids have no place in a mask."""
-    return sum(1 << numa.id for numa in node.machine.numa_nodes if numa.id >= 0 and numa.cpus & cpus)
+    return sum(node_mask(numa.id) for numa in node.machine.numa_nodes if numa.cpus & cpus)
+
+
+def cpus_of_nodes(node: Node, nodes: NUMAMask) -> CPUSet:
+    """Return the CPUs of the NUMA nodes of a mask."""
+    return sum(numa.cpus for numa in node.machine.numa_nodes if node_mask(numa.id) & nodes)
 
 
 def memory_width(node: Node, resource: str, size: int) -> int:

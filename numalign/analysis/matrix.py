@@ -15,9 +15,9 @@ from numalign.analysis.handed import Handed, handed_on
 from numalign.analysis.holding import memory_width
 from numalign.analysis.loose import Loose, loose
 from numalign.kubelet.demand import PodDemand
-from numalign.kubelet.device.state import Resource
 from numalign.kubelet.node import Decision, Node, NodeState
 from numalign.kubelet.topology.hints import CANNOT_FIT, NO_PREFERENCE, HintFamily, HintList, Hints
+from numalign.model.cpuset import node_mask
 from numalign.model.resources import is_memory
 from numalign.values import NamedTuple
 
@@ -232,7 +232,7 @@ def available(node: Node, state: NodeState, name: str, numa: int) -> tuple[int, 
         return (assignable & state.cpu.default).bit_count(), assignable.bit_count()
     if name in node.device.resources:
         resource = node.device.resources[name]
-        healthy = _there(resource, numa) & resource.healthy
+        healthy = resource.on(node_mask(numa)) & resource.healthy
         return (healthy & ~state.device.allocated.get(name, 0)).bit_count(), healthy.bit_count()
     place = node.memory.places.get(name)
     if place is None:
@@ -245,15 +245,7 @@ def _barred(node: Node, name: str, numa: int) -> int:
     if name == "cpu":
         return (node.cpu.reserved & next(one.cpus for one in node.machine.numa_nodes if one.id == numa)).bit_count()
     resource = node.device.resources.get(name)
-    return (_there(resource, numa) & ~resource.healthy).bit_count() if resource is not None else 0
-
-
-def _there(resource: Resource, numa: int) -> int:
-    """Return the devices of one NUMA node, those of several nodes included."""
-    there = resource.on_node[numa] if numa < len(resource.on_node) else 0
-    for bit, span in resource.spanning:
-        there |= bit if span >> numa & 1 else 0
-    return there
+    return (resource.on(node_mask(numa)) & ~resource.healthy).bit_count() if resource is not None else 0
 
 
 def on_the_machine(node: Node, state: NodeState, name: str) -> tuple[int, int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from numalign.analysis.holding import cpus_of_nodes
 from numalign.kubelet.admission import Outcome
 from numalign.model.resources import CPU
 from numalign.values import NamedTuple
@@ -53,9 +54,8 @@ def _sockets(outcome: Outcome, nodes: int) -> int:
     """Count the sockets that CPUs come from, where the option for it makes them more than those of the nodes."""
     if not outcome.before.node.cpu.options.align_by_socket:
         return 0
-    machine = outcome.before.node.machine
-    cpus = sum(numa.cpus for numa in machine.numa_nodes if numa.id >= 0 and nodes >> numa.id & 1)
-    touched = [one for one in machine.sockets if one.cpus & cpus]
+    cpus = cpus_of_nodes(outcome.before.node, nodes)
+    touched = [one for one in outcome.before.node.machine.sockets if one.cpus & cpus]
     return len(touched) if any(one.cpus & ~cpus for one in touched) else 0
 
 

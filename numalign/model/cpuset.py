@@ -100,6 +100,11 @@ def ids(members: int) -> Iterator[int]:
         members ^= low
 
 
+def node_mask(numa: int) -> NUMAMask:
+    """Return the mask of one NUMA node; of a negative id, which has no place in a mask, that of none."""
+    return 1 << numa if numa >= 0 else 0
+
+
 def from_ids(members: Iterable[int]) -> int:
     """Build a set from ids."""
     result = 0

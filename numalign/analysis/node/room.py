@@ -12,6 +12,7 @@ from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.take_over import take_over
 from numalign.kubelet.topology.options import POLICIES
 from numalign.model.apiserver.defaulting import read_pod
+from numalign.model.cpuset import node_mask
 from numalign.model.pod import Pod
 from numalign.values import NamedTuple
 
@@ -63,10 +64,7 @@ def _devices(session: Session, numa: int) -> dict[str, tuple[int, int]]:
     found = {}
     for name, resource in sorted(session.node.device.resources.items()):
         taken = session.state.device.allocated.get(name, 0)
-        here = resource.on_node[numa] if numa < len(resource.on_node) else 0
-        for bit, mask in resource.spanning:
-            here |= bit if mask >> numa & 1 else 0
-        here &= resource.healthy
+        here = resource.on(node_mask(numa)) & resource.healthy
         if here:
             found[name] = ((here & ~taken).bit_count(), here.bit_count())
     return found

@@ -48,6 +48,17 @@ class Resource(NamedTuple):
     proposal: PreferenceProposal | None = None
     """How preferred sets work where they do not work as in the kubelet (8)."""
 
+    def on(self, nodes: NUMAMask) -> DeviceSet:
+        """Return the devices that lie on some nodes, also those that lie on others, too."""
+        found = 0
+        for numa, members in enumerate(self.on_node):
+            if nodes >> numa & 1:
+                found |= members
+        for bit, span in self.spanning:
+            if span & nodes:
+                found |= bit
+        return found
+
     def width(self, amount: int) -> int:
         """The least number of `nodes` whose known devices, free or not, reach `amount` (4.1 step 1)."""
         if not self.spanning:

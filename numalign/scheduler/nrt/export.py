@@ -11,7 +11,7 @@ from typing import Literal
 
 from numalign.kubelet.admission import Session
 from numalign.kubelet.memory.state import Block
-from numalign.model.cpuset import ids
+from numalign.model.cpuset import ids, node_mask
 from numalign.model.machine import Device, Machine
 from numalign.model.pod import ContainerKind, Pod
 from numalign.model.quantity import NANO
@@ -148,9 +148,7 @@ def _devices(session: Session, number: int, held: Sequence[Held] | None, like: L
     """Count the devices of one NUMA node, by name; one of several nodes counts on each of them."""
     result = {}
     for name, resource in sorted(session.node.device.resources.items()):
-        here = resource.on_node[number] if 0 <= number < len(resource.on_node) else 0
-        for bit, mask in resource.spanning:
-            here |= bit if number >= 0 and mask >> number & 1 else 0
+        here = resource.on(node_mask(number))
         total = (here & resource.healthy).bit_count()
         if held is None:
             taken = (here & session.state.device.allocated.get(name, 0)).bit_count()

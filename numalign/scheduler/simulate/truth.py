@@ -6,7 +6,7 @@ The one place of the simulator that looks into a node's state (docs/rules/podres
 from __future__ import annotations
 
 from numalign.kubelet.admission import Outcome, Session
-from numalign.model.cpuset import ids
+from numalign.model.cpuset import ids, node_mask
 from numalign.model.quantity import NANO
 from numalign.model.resources import CPU
 from numalign.scheduler.nrt.export import ExportOptions, export
@@ -60,17 +60,9 @@ def _free(session: Session, zone: int, name: str) -> int:
     place = node.memory.places.get(name)
     if place is not None:
         return max(state.memory.free[place][zone], 0)
-    return (_devices(session, zone, name) & ~state.device.allocated.get(name, 0)).bit_count()
-
-
-def _devices(session: Session, zone: int, name: str) -> int:
-    """Return the healthy devices of a node; one of several nodes counts on each of them."""
-    resource = session.node.device.resources[name]
-    found = resource.on_node[zone] if zone < len(resource.on_node) else 0
-    for bit, nodes in resource.spanning:
-        if nodes >> zone & 1:
-            found |= bit
-    return found & resource.healthy
+    resource = node.device.resources[name]
+    # A device of several nodes counts on each of them.
+    return (resource.on(node_mask(zone)) & resource.healthy & ~state.device.allocated.get(name, 0)).bit_count()
 
 
 def with_free(known: Layout, amounts: Free) -> NodeResourceTopology:
@@ -109,7 +101,7 @@ def held(outcome: Outcome) -> tuple[Held, ...]:
         if container.kind == "init":
             continue
         cpus = state.cpu.assigned(uid, container.name) or 0
-        nodes = sum(1 << one.id for one in node.machine.numa_nodes if one.cpus & cpus)
+        nodes = sum(node_mask(one.id) for one in node.machine.numa_nodes if one.cpus & cpus)
         for block in state.memory.blocks(uid, container.name) or ():
             nodes |= block.mask
         devices = state.device.holdings.get(uid, {}).get(container.name, {})
