@@ -100,7 +100,8 @@ def alignment(node: Node, held: Holding, asked: ContainerDemand) -> Alignment:
         only = sum(1 << numa.id for numa in node.machine.numa_nodes if numa.id >= 0 and len(node.numa.nodes) == 1)
         return found._replace(verdict=worst((found.verdict, "floating")), cpus_float=True, only_node=only)
     spread = bool(placed.remote) or placed.nodes.bit_count() > placed.least
-    too_large = () if spread else tuple(_too_large(node.machine, held, asked, placed.nodes))
+    # Where nobody knows the nodes of its CPUs, what these have is not known either.
+    too_large = () if spread or CPU not in placed.places else tuple(_too_large(node.machine, held, asked, placed.nodes))
     verdict: Verdict = "aligned"
     if spread or too_large:
         verdict = "spread" if spread else "floating"

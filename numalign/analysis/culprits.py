@@ -15,6 +15,7 @@ from numalign.kubelet.admission import Outcome
 from numalign.kubelet.demand import ContainerDemand
 from numalign.kubelet.errors import KubeletHangError, KubeletPanicError
 from numalign.kubelet.node import Decision, Node
+from numalign.kubelet.topology.manager import NO_HINT
 from numalign.model.cpuset import ids
 from numalign.model.resources import HUGEPAGES
 
@@ -60,8 +61,9 @@ def refused_decision(outcome: Outcome) -> Decision | None:
 def decisions(outcome: Outcome) -> tuple[Decision, ...]:
     """List what the providers said, container by container or for the pod, up to a refusal.
 
-    Under policy `none` nobody asked them, so they are asked here: what there was to choose from. A kubelet that does
-    not survive the pod comes to no decision about what it falls over.
+    Under policy `none` nobody asked them, so they are asked here: what there was to choose from. A decision without
+    answers is one at which they cannot be asked. A kubelet that does not survive the pod comes to no decision about
+    what it falls over.
     """
     result, node = outcome.result, outcome.before.node
     if result.decisions or result.stage in ("panic", "hang"):
@@ -81,6 +83,10 @@ def _asked_alone(outcome: Outcome, node: Node, container: ContainerDemand) -> De
     demand = outcome.demand
     earlier = demand.containers[: demand.containers.index(container)]
     state, _ = twin.admit(node, outcome.before.state, demand._replace(containers=earlier))
+    if any(numa.id < 0 for numa in node.machine.numa_nodes):
+        # No mask holds this node, and providers answer in masks: only policy `none`, which never asks, works here
+        # (docs/rules/topology-manager.md 2.3).
+        return Decision(container.name, (), NO_HINT, admit=True, state=state)
     # A policy that merges, on the state that it would have found: its verdict is not used.
     judged = node.topology._replace(policy="best-effort", container_policies={})
     try:

@@ -70,7 +70,8 @@ def explain_outcome(
         known: machines that nobody asked about (see `changes`).
         altered: this machine with more devices or huge pages (see `changes`).
     """
-    asked = decisions(outcome)
+    # Where providers cannot be asked, nodes have no place in masks, by which tables and steps name them.
+    asked = tuple(decision for decision in decisions(outcome) if decision.answers)
     matrices = tuple(matrix(outcome.before.node, outcome.demand, decision) for decision in asked)
     if outcome.admit:
         return Explanation(

@@ -18,7 +18,7 @@ from numalign.kubelet.demand import PodDemand
 from numalign.kubelet.node import Decision, Node, NodeState
 from numalign.kubelet.topology.hints import CANNOT_FIT, NO_PREFERENCE, HintFamily, HintList, Hints
 from numalign.model.cpuset import node_mask
-from numalign.model.resources import is_memory
+from numalign.model.resources import CPU, is_memory
 from numalign.values import NamedTuple
 
 Verdict = Literal["enough", "together", "no", "any"]
@@ -98,21 +98,20 @@ class Matrix(NamedTuple):
 
 
 def matrix(node: Node, pod: PodDemand, decision: Decision) -> Matrix:
-    """Build the matrix of a decision from the state it was taken in."""
+    """Build the matrix of a decision from the state it was taken in; without answers what is free decides alone."""
     asked = _asked(pod, decision.container)
     answers: dict[str, Hints] = {}
     for answer in decision.answers:
         answers.update(answer)
+    unasked = NO_PREFERENCE if decision.answers else None
     ids = tuple(sorted(numa.id for numa in node.machine.numa_nodes))
     memory = any(is_memory(name) for name, _ in asked)
     groups = tuple(_groups(decision.state, pod.uid)) if memory else ()
     held = _Held(tuple(handed_on(node, decision.state, pod)), groups)
     rows = [
-        _bound(
-            decision.state, _row(node, decision.state, name, amount, answers.get(name, NO_PREFERENCE), ids), ids, held
-        )
+        _bound(decision.state, _row(node, decision.state, name, amount, answers.get(name, unasked), ids), ids, held)
         for name, amount in asked
-        if name in answers or _limits(node, name)
+        if name in answers or _limits(node, name) or (not decision.answers and name == CPU and node.cpu.static)
     ]
     rows.sort(key=lambda row: ({"cpu": 0, "memory": 1}.get(row.resource, 2), row.resource))
     return Matrix(decision.container, ids, tuple(rows), node.policy_of(decision.container))
@@ -154,7 +153,7 @@ def _bound(state: NodeState, row: Row, ids: tuple[int, ...], held: _Held) -> Row
         more = sum(each.get(numa, 0) for each in given)
         some = cell.verdict == "no" and more > 0 and cell.free + more < row.requested
         verdict: Verdict = "together" if some else cell.verdict
-        cells.append(cell._replace(handed=more, group=group if group != 1 << numa else 0, verdict=verdict))
+        cells.append(cell._replace(handed=more, group=group if group & (group - 1) else 0, verdict=verdict))
     row = row._replace(cells=tuple(cells), bound=held.groups if memory else ())
     return row._replace(possible=row.possible and (not memory or bool(left) or _together(row, ids)))
 
@@ -178,13 +177,14 @@ def _limits(node: Node, name: str) -> bool:
     return name in node.device.resources or (name in node.memory.places and node.memory.policy == "Static")
 
 
-def _row(node: Node, state: NodeState, name: str, amount: int, hints: Hints, ids: tuple[int, ...]) -> Row:
+def _row(node: Node, state: NodeState, name: str, amount: int, hints: Hints | None, ids: tuple[int, ...]) -> Row:
     amounts = [available(node, state, name, numa) for numa in ids]
     verdicts: list[Verdict] = []
     for numa, (free, _) in zip(ids, amounts, strict=True):
-        if hints == NO_PREFERENCE and name in node.device.resources and not node.device.resources[name].aware:
+        offered = free >= amount if hints is None else offers(hints, 1 << numa)
+        if name in node.device.resources and not node.device.resources[name].aware:
             verdicts.append("any")
-        elif offers(hints, 1 << numa) or (free >= amount and _stands_alone(state, node, name, numa)):
+        elif offered or (free >= amount and _stands_alone(state, node, name, numa)):
             verdicts.append("enough")
         elif free and free < amount:
             verdicts.append("together")
@@ -205,7 +205,7 @@ def _row(node: Node, state: NodeState, name: str, amount: int, hints: Hints, ids
     elif name in node.memory.places and amount:
         # Its own: memory and huge pages share their hints, so that the widest of them decides for all.
         width = memory_width(node, name, amount)
-    possible = hints != CANNOT_FIT and (hints != NO_PREFERENCE or everywhere >= amount)
+    possible = hints != CANNOT_FIT and (hints not in (None, NO_PREFERENCE) or everywhere >= amount)
     return Row(name, amount, cells=cells, free=everywhere, width=width, possible=possible, loose=devices)
 
 

@@ -206,7 +206,10 @@ class _Groups:
             return
         from numalign.analysis.refusal import refusal
 
-        self.found.append(RefusedAlike(pod, 1, refusal(outcome)))
+        told = refusal(outcome)
+        if any(numa.id < 0 for numa in outcome.before.node.machine.numa_nodes):
+            told = told._replace(matrix=None)  # tables name nodes by masks, which do not hold this one
+        self.found.append(RefusedAlike(pod, 1, told))
         self._last = outcome
 
 
