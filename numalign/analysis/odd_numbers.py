@@ -15,7 +15,7 @@ class Cores(NamedTuple):
     threads: int
     """CPUs of a core."""
     available: int
-    """CPUs of cores of which nothing is taken or reserved."""
+    """Free CPUs, but for those on cores that have a reserved CPU."""
     total: int
     """The same on an empty machine."""
     others: tuple[tuple[str, int], ...] = ()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from functools import reduce
+from itertools import zip_longest
 from operator import or_
 from typing import TYPE_CHECKING
 
 from numalign.model.quantity import NANO, of_thousandths
-from numalign.model.resources import CPU
+from numalign.model.resources import CPU, is_bytes
 from numalign.render.text.amounts import amount_text, listed, nodes_text
 from numalign.render.text.refusal.fit import MILLI_OF_CPU
 from numalign.render.text.refusal.nodes import reduced_text
@@ -51,34 +52,53 @@ def held_by_them(
     if len(part.held) > MAX_PODS_TOLD:
         yield from _all_together(part.held, names, fit=fit)
         return
-    for place, one in enumerate(part.held):
-        if fit:
+    if fit:
+        for one in part.held:
             asks = [f"{_asks_text(name, nano)} {name}" for name, nano in one.asks if name in names and nano]
             if asks:
                 yield f"{one.name} asks for {listed(asks)}"
-            continue
+        return
+    for one, staying in zip_longest(part.held, part.staying):
         held = [each for each in one.amounts if each.resource in names]
         held += [
             each
             for each in one.amounts
             if held and each.resource in wanted and each not in held and any(mask & goes for mask, _ in each.places)
         ]
-        held = held or list(one.amounts)
-        if held:
-            elsewhere = part.staying and all(mask and not mask & goes for each in held for mask, _ in each.places)
-            stays = in_short(part.staying[place])[:MAX_SENTENCES] if goes and elsewhere else []
-            asked = _asks_too(part, one, held)
-            yield f"{one.name} holds {held_places(held)}{asked}{'; as long as it stays:' * bool(stays)}"
-            yield from stays
-        elif asked := _asks_too(part, one, held):
-            yield f"{one.name}{asked.removeprefix(' and')}"
+        yield from _of_one(part, one, staying, held or list(one.amounts), goes)
     more = {
         name
         for one in part.held
         for name, _ in _more(part, one, [each for each in one.amounts if each.resource in names])
     }
-    if not fit and len(part.held) > 1 and more:
+    if len(part.held) > 1 and more:
         yield f"without them {listed(list(_left(part, more)))}"
+
+
+def _of_one(part: Part, one: Held, staying: Refusal | None, held: list[HeldAmount], goes: int) -> Iterator[str]:
+    """Say what one of them holds and asks for, and what it alone is in the way of where that does not show it.
+
+    Args:
+        part: the pods to move.
+        one: the pod.
+        staying: how the refused pod is refused as long as that one alone stays; None: that is not told.
+        held: what it holds of what is in the way.
+        goes: the mask of the nodes where the refused pod goes.
+    """
+    bound = next((group.nodes for group in staying.around.groups if one.name in group.pods), 0) if staying else 0
+    if bound and not any(is_bytes(each.resource) for each in held):
+        held += [each for each in one.amounts if is_bytes(each.resource)]
+        nodes = nodes_text(bound)
+        rule = f"{nodes} are used only together" if bound & (bound - 1) else f"{nodes} is not combined with another"
+        yield f"{one.name} holds {held_places(held)}{_asks_too(part, one, held)}; as long as it stays, {rule}"
+    elif held:
+        elsewhere = all(mask and not mask & goes for each in held for mask, _ in each.places)
+        stays = in_short(staying)[:MAX_SENTENCES] if staying and goes and elsewhere else []
+        asked = _asks_too(part, one, held)
+        yield f"{one.name} holds {held_places(held)}{asked}{'; as long as it stays:' * bool(stays)}"
+        yield from stays
+    elif asked := _asks_too(part, one, held):
+        yield f"{one.name}{asked.removeprefix(' and')}"
 
 
 def _asks_too(part: Part, one: Held, held: Sequence[HeldAmount]) -> str:

@@ -19,7 +19,7 @@ from tests.render.text.support import explained, recorded
             [
                 "why: p4 holds 8 cpu and 14.4Gi memory on node 3; as long as it stays:",
                 (
-                    "cpu: 6 asked; full-pcpus-only counts only whole free cores: 4 cpu; the 2 that i0 and i1 leave "
+                    "cpu: 6 asked; full-pcpus-only counts only what is free: 4 cpu; the 2 that i0 and i1 leave "
                     "it does not count"
                 ),
                 "cpu: i0 and i1 leave 2 on node 0 to the containers after it, which must use node 0, too",
@@ -211,6 +211,22 @@ from tests.render.text.support import explained, recorded
             ],
             id="what is cut below is too much where the pod goes",
         ),
+        pytest.param(
+            "e2e-d-00831",
+            3,
+            [
+                (
+                    "cpu: 2 asked, but full-pcpus-only counts only free CPUs on cores without a reserved CPU, on any "
+                    "node: 1 now, 14 on an empty machine"
+                ),
+                (
+                    "why: p0 holds 4 cpu and 29Gi memory on node 0; as long as it stays, node 0 is not combined with "
+                    "another"
+                ),
+                "p1 holds 4 cpu and 1Gi memory on node 1; as long as it stays, node 1 is not combined with another",
+            ],
+            id="memory that keeps nodes apart is told beside the CPUs that are refused first",
+        ),
     ],
 )
 def test_a_recorded_move_says(name: str, step: int, expected: list[str]) -> None:
@@ -227,8 +243,11 @@ def test_the_overhead_of_pods_to_move_is_told_as_the_node_counts_it() -> None:
     before = with_overhead(pod("a", 4, "2Gi"), memory="12Gi"), pod("b", 1, "4Gi")
     text = explained(config("best-effort", **STATIC), pod("p", 4, "20Gi"), *before)
     expected = [
-        "why: a holds 4 cpu on node 0 and asks for 14Gi memory",
-        "b holds 1 cpu on node 1 and asks for 4Gi memory",
+        (
+            "why: a holds 4 cpu and 2Gi memory on node 0 and asks for 14Gi memory in all; as long as it stays, node 0 "
+            "is not combined with another"
+        ),
+        "b holds 1 cpu and 4Gi memory on node 1; as long as it stays, node 1 is not combined with another",
         "without them all 29Gi memory of the node are left",
     ]
     assert [line for line in text if line in expected] == expected, "\n".join(text)
