@@ -130,21 +130,25 @@ def _off(outcome: Outcome, container: str, name: str, nodes: int) -> bool:
 
 def _left(outcome: Outcome, container: str, name: str, nodes: int) -> bool:
     """Tell whether nodes could have given a container all of a resource: it has it there, or it is left even after."""
-    resource, had = outcome.before.node.device.resources.get(name), 0
-    if name == CPU:
-        there = cpus_of_nodes(outcome.before.node, nodes)
-        had = ((outcome.after.cpu.assigned(outcome.demand.uid, container) or 0) & there).bit_count()
+    node, after, asked = outcome.before.node, outcome.after, _asked(outcome, container, name)
+    resource = node.device.resources.get(name)
     if resource is not None:
-        members = outcome.after.device.holdings[outcome.demand.uid][container][name]
-        had = (members & resource.on(nodes)).bit_count()
-    left = sum(available(outcome.before.node, outcome.after, name, numa)[0] for numa in ids(nodes))
-    return had + left >= _asked(outcome, container, name)
+        mine = after.device.holdings[outcome.demand.uid][container][name]
+        free = resource.healthy & ~after.device.allocated[name]
+        return (resource.on(nodes) & (mine | free)).bit_count() >= asked
+    had = 0
+    if name == CPU:
+        had = ((after.cpu.assigned(outcome.demand.uid, container) or 0) & cpus_of_nodes(node, nodes)).bit_count()
+    return had + sum(available(node, after, name, numa)[0] for numa in ids(nodes)) >= asked
 
 
 def _ever(outcome: Outcome, container: str, name: str, nodes: int) -> bool:
     """Tell whether nodes could give a container all of a resource on an empty machine."""
-    every = sum(available(outcome.before.node, outcome.after, name, numa)[1] for numa in ids(nodes))
-    return every >= _asked(outcome, container, name)
+    node, asked = outcome.before.node, _asked(outcome, container, name)
+    resource = node.device.resources.get(name)
+    if resource is not None:
+        return (resource.on(nodes) & resource.healthy).bit_count() >= asked
+    return sum(available(node, outcome.after, name, numa)[1] for numa in ids(nodes)) >= asked
 
 
 def _asked(outcome: Outcome, container: str, name: str) -> int:
@@ -209,8 +213,11 @@ def _fewest(sets: Sequence[set[int]]) -> Iterator[int]:
 
 def _enough(row: Row, table: Matrix, mask: int) -> bool:
     """Tell whether some nodes have enough of a resource free, whatever else binds it."""
-    there: Sequence[int] = [cell.free + cell.handed for cell in row.cells]
-    return sum(amount for numa, amount in zip(table.nodes, there, strict=True) if mask >> numa & 1) >= row.requested
+    cells = [cell for numa, cell in zip(table.nodes, row.cells, strict=True) if mask >> numa & 1]
+    free = sum(cell.free for cell in cells)
+    if row.loose is not None:  # where a device of several nodes counts once
+        free = sum(here for nodes, here, _ in row.loose.places if nodes & mask)
+    return free + sum(cell.handed for cell in cells) >= row.requested
 
 
 def _wanted(row: Row) -> Wanted:

@@ -6,9 +6,10 @@ import pytest
 
 from numalign.analysis.apart import Apart, Chosen, Tied, Wanted
 from numalign.kubelet.config import KubeletConfig
+from numalign.model.machine import Device, Machine
 from numalign.model.pod import Pod
 from numalign.tasks.pod_result import pod_result
-from tests.analysis.support import STATIC, config, limits, outcome, pod, pod_of
+from tests.analysis.support import GPU, STATIC, config, limits, machine, outcome, pod, pod_of
 
 BEST, POD = config("best-effort"), config("best-effort", topology_manager_scope="pod")
 
@@ -84,3 +85,46 @@ def test_why_a_container_is_spread(
 def test_nobody_works_it_out_who_did_not_ask() -> None:
     found = pod_result(outcome(config("none"), pod("p", 2, gpu=1), pod("a", 4)))
     assert [(one.alignment.verdict, one.apart) for one in found.containers] == [("spread", None)]
+
+
+BOTH, SECOND, THIRD = (0, 1), (2,), (3,)
+
+
+def with_gpus(sockets: int, *nodes: tuple[int, ...]) -> Machine:
+    """A machine of four CPUs a NUMA node, with a GPU on each of these sets of nodes."""
+    found = machine(f"sockets={sockets},coresPerNumaNode=4,threadsPerCore=1,memoryPerNumaNode=64Gi")
+    return found._replace(devices={GPU: tuple(Device(f"gpu{place}", each) for place, each in enumerate(nodes))})
+
+
+@pytest.mark.parametrize(
+    ("on", "asked", "before", "expected"),
+    [
+        pytest.param(
+            with_gpus(3, BOTH, BOTH, SECOND, SECOND),
+            pod("p", 8, gpu=4),
+            (),
+            Apart("best-effort", 0b011, whole_pod=False, outside=(GPU,), never=(GPU,)),
+            id="two devices that are near both chosen nodes are not four",
+        ),
+        pytest.param(
+            with_gpus(3, SECOND, SECOND, BOTH),
+            pod_of("p", init=limits(0.5, gpu=2), app=limits(8, gpu=2)),
+            (),
+            Apart("best-effort", 0b011, whole_pod=False, outside=(GPU,), never=(GPU,)),
+            id="nor is one that is left near both of them two",
+        ),
+        pytest.param(
+            with_gpus(4, BOTH, BOTH, SECOND, SECOND, SECOND, SECOND, THIRD),
+            pod("p", 8, gpu=4),
+            (pod("a", 0.5, gpu=3),),
+            Apart("best-effort", 0b111, whole_pod=False, outside=(GPU,), why=Chosen(scarce=(Wanted(GPU, 4),))),
+            id="nor are they enough of four on as few nodes as are needed",
+        ),
+    ],
+)
+def test_a_device_near_several_nodes_counts_once(
+    on: Machine, asked: Pod, before: tuple[Pod, ...], expected: Apart
+) -> None:
+    third = "8-11" if len(on.numa_nodes) == 3 else ""
+    found = pod_result(outcome(BEST._replace(reserved_system_cpus=third), asked, *before, on=on), why_apart=True)
+    assert found.containers[-1].apart == expected
