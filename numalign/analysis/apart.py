@@ -153,8 +153,7 @@ def _ever(outcome: Outcome, container: str, name: str, nodes: int) -> bool:
 
 def _asked(outcome: Outcome, container: str, name: str) -> int:
     """Give how much of a resource a container asks for."""
-    asked = next(one for one in outcome.demand.containers if one.name == container)
-    return {CPU: asked.cpus, **dict(asked.memory or ()), **dict(asked.devices)}.get(name, 0)
+    return next(one for one in outcome.demand.containers if one.name == container).amount_of(name)
 
 
 def _why(outcome: Outcome, decision: Decision, least: int, chosen: int) -> Chosen:

@@ -8,21 +8,12 @@ from itertools import combinations
 from numalign.analysis.matrix import Row
 from numalign.kubelet.admission import Outcome
 from numalign.kubelet.demand import ResourcePairs
-from numalign.kubelet.memory.allocate import best_hint
+from numalign.kubelet.memory.allocate import DEFAULT_TOO_WIDE, EXTENDED_TOO_WIDE, NO_EXTENDED, best_hint
 from numalign.kubelet.memory.hints import calculate, narrowest
 from numalign.kubelet.memory.state import STATIC
 from numalign.kubelet.node import Node
 from numalign.model.cpuset import ids
 from numalign.values import NamedTuple
-
-WIDER_MESSAGES = tuple(
-    f"failed to find the {which} preferred hint, which is unexpected" for which in ("default", "extended")
-)
-"""How the kubelet says that nodes would do for memory, but are more than the container's own request needs."""
-
-
-EXTEND_MESSAGE = "failed to find NUMA nodes to extend the current topology hint, which is unexpected"
-"""How the kubelet says that the nodes chosen have too little memory, and none with these among them have enough."""
 
 
 class Group(NamedTuple):
@@ -103,27 +94,41 @@ def together_width(node: Node, rows: Sequence[Row]) -> int:
 
 def wider_nodes(outcome: Outcome) -> Wider | None:
     """Tell whether nodes were found for a container's memory, but more than its own request needs (rules 33 and 34)."""
-    name, manager = outcome.result.container, outcome.before.node.memory
-    container = next((one for one in outcome.demand.containers if one.name == name), None)
-    if container is None or not container.memory or not outcome.message.endswith(WIDER_MESSAGES):
+    failed = _failed_at(outcome, DEFAULT_TOO_WIDE, EXTENDED_TOO_WIDE)
+    if failed is None:
         return None
-    hint = outcome.result.hints.get(container.name)
-    chosen = (hint.numa_affinity or 0) if hint else 0
-    hints = calculate(manager, outcome.after.memory, outcome.demand.uid, container.memory)
+    name, request, chosen = failed
+    manager = outcome.before.node.memory
+    hints = calculate(manager, outcome.after.memory, outcome.demand.uid, request)
     best = best_hint(hints, chosen) if hints else None
     if best is None or best.numa_affinity is None:
         return None
-    short = tuple(_short(outcome, chosen, container.memory)) if chosen else ()
-    return Wider(container.name, narrowest(manager, container.memory), chosen, best.numa_affinity, short)
+    short = tuple(_short(outcome, chosen, request)) if chosen else ()
+    return Wider(name, narrowest(manager, request), chosen, best.numa_affinity, short)
 
 
 def short_where_chosen(outcome: Outcome) -> tuple[str, ...]:
     """Name the memory resources of which the nodes chosen have too little, where no more nodes help (rule 34)."""
+    failed = _failed_at(outcome, NO_EXTENDED)
+    return tuple(one.resource for one in _short(outcome, failed.chosen, failed.request)) if failed else ()
+
+
+class _Failed(NamedTuple):
+    """The container whose memory could not be handed out."""
+
+    container: str
+    request: ResourcePairs
+    chosen: int
+    """The mask of the nodes that had been chosen for it; 0: none were."""
+
+
+def _failed_at(outcome: Outcome, *errors: str) -> _Failed | None:
+    """Find the container at which the Memory Manager failed with one of some errors; None: it did not."""
     container = next((one for one in outcome.demand.containers if one.name == outcome.result.container), None)
-    hint = outcome.result.hints.get(container.name) if container is not None else None
-    if container is None or not container.memory or not outcome.message.endswith(EXTEND_MESSAGE):
-        return ()
-    return tuple(one.resource for one in _short(outcome, (hint and hint.numa_affinity) or 0, container.memory))
+    if container is None or not container.memory or not any(error in outcome.message for error in errors):
+        return None
+    hint = outcome.result.hints.get(container.name)
+    return _Failed(container.name, container.memory, (hint.numa_affinity or 0) if hint else 0)
 
 
 def _short(outcome: Outcome, chosen: int, request: ResourcePairs) -> Iterator[Short]:

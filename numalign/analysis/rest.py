@@ -40,7 +40,7 @@ def rest(outcome: Outcome) -> Rest | None:
     if found is None or asked is None or outcome.result.stage != "allocate":
         return None
     name = found[2] or CPU
-    requested, left = {CPU: asked.cpus, **dict(asked.devices)}.get(name, 0), int(found[1] or found[3])
+    requested, left = asked.amount_of(name), int(found[1] or found[3])
     hint = outcome.result.hints.get(asked.name)
     nodes = (hint.numa_affinity or 0) if hint and name == CPU else 0
     told = Rest(asked.name, name, requested=requested, left=left, nodes=nodes)

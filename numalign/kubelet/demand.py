@@ -32,6 +32,12 @@ class ContainerDemand(NamedTuple):
     claimed: frozenset[str] = frozenset()
     """Those of them that a ResourceClaim provides: they get hints, and no devices from the plugin."""
 
+    def amount_of(self, resource: str) -> int:
+        """Return how much it asks of a resource that a manager hands out: CPUs, bytes or devices; 0: nothing."""
+        if resource == CPU:
+            return self.cpus
+        return next((amount for name, amount in (*(self.memory or ()), *self.devices) if name == resource), 0)
+
 
 class PodDemand(NamedTuple):
     """What one pod asks, container by container in the kubelet's order, and as a whole (for scope `pod`)."""

@@ -21,6 +21,15 @@ NO_DEFAULT = "[memorymanager] failed to get the default NUMA affinity, no NUMA n
 GROUP_BROKEN = "[memorymanager] preferred hint violates NUMA node allocation"
 """The nodes that were chosen may not be combined."""
 
+DEFAULT_TOO_WIDE = "[memorymanager] failed to find the default preferred hint"
+"""No nodes were chosen, and those that would do are more than the request needs."""
+
+EXTENDED_TOO_WIDE = "[memorymanager] failed to find the extended preferred hint"
+"""The nodes that were chosen have too little, and those with more beside them are more than the request needs."""
+
+NO_EXTENDED = "[memorymanager] failed to find NUMA nodes to extend the current topology hint"
+"""The nodes that were chosen have too little, and so have all that may be combined with them."""
+
 Entries = Mapping[str, Mapping[str, tuple[Block, ...]]]
 """Pod UID -> container name -> blocks."""
 
@@ -60,16 +69,16 @@ def settle(manager: MemoryManager, state: MemoryState, uid: str, request: Reques
         if default is None:
             raise AllocationError(NO_DEFAULT)
         if hint.preferred and not default.preferred:
-            raise AllocationError("[memorymanager] failed to find the default preferred hint")
+            raise AllocationError(DEFAULT_TOO_WIDE)
         hint, mask = default, _mask_of(default)
     if not _too_small(manager, state, request, mask):
         return mask
     hints = calculate(manager, state, uid, request)
     extended = None if hints is None else _best_for(request, hints, mask)
     if extended is None:
-        raise AllocationError("[memorymanager] failed to find NUMA nodes to extend the current topology hint")
+        raise AllocationError(NO_EXTENDED)
     if hint.preferred and not extended.preferred:
-        raise AllocationError("[memorymanager] failed to find the extended preferred hint")
+        raise AllocationError(EXTENDED_TOO_WIDE)
     return _mask_of(extended)
 
 
