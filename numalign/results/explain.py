@@ -43,7 +43,7 @@ class ExplainedPod(NamedTuple):
     unpinned: tuple[Unpinned, ...] = ()
     """Of an admitted pod: the containers that could have CPUs of their own and have none."""
     besides: tuple[Refusal, ...] = ()
-    """Of a refused pod: what else refuses it for ever, each with all the rest of the nearest change done."""
+    """Of a refused pod: what else refuses it, for ever or as the node as a whole lacks it now."""
     untied: tuple[Untied, ...] = ()
     """Of a refused pod: what it asks for that no decision counts."""
     doubled: int = 0
