@@ -17,6 +17,7 @@ SELDOM = {
     "numalign.kubelet.cpu.pod_level",
     "numalign.kubelet.fit.preemption",
     "numalign.kubelet.memory.pod_level",
+    "numalign.kubelet.memory.reserved",
     "numalign.kubelet.memory.start",
     "numalign.kubelet.proposals.table",
     "numalign.kubelet.releases.gate_names",

@@ -8,13 +8,13 @@ state.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from numalign.errors import StartError
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.cpu.manager import CPUManager, check_reserved_online
 from numalign.kubelet.cpu.options import Gates, check_gate, format_map
 from numalign.kubelet.device.state import DeviceManager
-from numalign.kubelet.memory.reserved import NodeAmount, read_reserved_memory, validate_reserved_memory
 from numalign.kubelet.memory.state import MemoryManager
 from numalign.kubelet.releases.release import Kubelet, version_text
 from numalign.kubelet.releases.table import first_with_setting
@@ -28,6 +28,9 @@ from numalign.model.gotext import quote
 from numalign.model.machine import LAST_NUMA_ID, Machine
 from numalign.model.quantity import QuantityError
 from numalign.values import NamedTuple
+
+if TYPE_CHECKING:
+    from numalign.kubelet.memory.reserved import NodeAmount
 
 MERGE_EVICTION = "mergeDefaultEvictionSettings"
 """A setting that a kubelet which lacks it reads over."""
@@ -161,12 +164,8 @@ def validate(
         )
     reserved_cpus, wrong = _reserved_cpus(config)
     errors += wrong
-    try:
-        reserved_memory = read_reserved_memory(config.reserved_memory)
-    except QuantityError as error:
-        raise StartError(str(error)) from None
-    errors += validate_reserved_memory(reserved_memory)
-    errors += also_wrong
+    reserved_memory, wrong = _reserved_memory(config)
+    errors += [*wrong, *also_wrong]
     distinct = list(dict.fromkeys(errors))
     if distinct:
         raise StartError(distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]")
@@ -192,6 +191,19 @@ def _reserved_cpus(config: KubeletConfig) -> tuple[int, list[str]]:
             f"{config.reserved_system_cpus}, error: {error}"
         )
     return reserved, errors
+
+
+def _reserved_memory(config: KubeletConfig) -> tuple[tuple[NodeAmount, ...], list[str]]:
+    """Read `reservedMemory`, which few configurations have: the amounts, and what is wrong with them."""
+    if not config.reserved_memory:
+        return (), []
+    from numalign.kubelet.memory.reserved import read_reserved_memory, validate_reserved_memory
+
+    try:
+        reserved = read_reserved_memory(config.reserved_memory)
+    except QuantityError as error:
+        raise StartError(str(error)) from None
+    return reserved, validate_reserved_memory(reserved)
 
 
 def _check_manager_gate(config: KubeletConfig, kubelet: Kubelet) -> None:

@@ -8,16 +8,18 @@ what pods hold (the state). States do not change; functions return the next one.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from numalign.kubelet.config import KubeletConfig, Level
 from numalign.kubelet.demand import ContainerDemand, PodDemand
-from numalign.kubelet.memory.reserved import NodeAmount
 from numalign.kubelet.topology.hints import ProviderAnswer, TopologyHint
 from numalign.model.cpuset import CPUSet
 from numalign.model.machine import Machine
 from numalign.model.quantity import Quantity
 from numalign.values import NamedTuple
+
+if TYPE_CHECKING:
+    from numalign.kubelet.memory.reserved import NodeAmount
 
 Manager = TypeVar("Manager")
 State = TypeVar("State")
