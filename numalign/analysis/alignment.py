@@ -15,7 +15,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from numalign.analysis import Verdict, is_aligned, worst
-from numalign.analysis.holding import Holding, Nearby, Part, Placed, holding
+from numalign.analysis.holding import Holding, holding
+from numalign.analysis.placed import Nearby, Part, Placed
 from numalign.model.resources import CPU, MEMORY, page_size
 from numalign.values import NamedTuple
 
@@ -87,27 +88,38 @@ class Alignment(NamedTuple):
 def alignment(node: Node, held: Holding, asked: ContainerDemand) -> Alignment:
     """Judge one container of an admitted pod by what it holds and what it asked for."""
     placed = Placed(node, held, dict(asked.memory or ()), _functions(node, held) if held.devices else None)
-    found = Alignment("none", placed.places, placed.nodes, placed.least, tuple(placed.widest))
-    found = found._replace(missing=held.missing, unknown=placed.unknown)
-    found = found._replace(between=placed.between) if placed.between else found
-    found = found._replace(nearby=placed.nearby) if placed.nearby else found
-    found = found._replace(least_with_reserved=_with_reserved(node, held.cpus or 0, placed.least))
-    if held.missing:
-        found = found._replace(verdict="incomplete")
-    if not (held.cpus or held.devices or asked.cpus):
-        return found
-    if not held.cpus:
-        only = sum(1 << numa.id for numa in node.machine.numa_nodes if numa.id >= 0 and len(node.numa.nodes) == 1)
-        return found._replace(verdict=worst((found.verdict, "floating")), cpus_float=True, only_node=only)
-    spread = bool(placed.remote) or placed.nodes.bit_count() > placed.least
+    floats = not held.cpus and bool(held.devices or asked.cpus)
     # Where nobody knows the nodes of its CPUs, what these have is not known either.
-    too_large = () if spread or CPU not in placed.places else tuple(_too_large(node.machine, held, asked, placed.nodes))
-    verdict: Verdict = "aligned"
-    if spread or too_large:
-        verdict = "spread" if spread else "floating"
+    known = CPU in placed.places and not placed.spread
+    too_large = tuple(_too_large(node.machine, held, asked, placed.nodes)) if known else ()
+    return Alignment(
+        verdict=_verdict(node, held, placed, elsewhere=floats or bool(too_large)),
+        places=placed.places,
+        nodes=placed.nodes,
+        least=placed.least,
+        widest=tuple(placed.widest),
+        least_with_reserved=_with_reserved(node, held.cpus or 0, placed.least),
+        cpus_float=floats,
+        only_node=node.numa.full if floats and len(node.machine.numa_nodes) == 1 else 0,
+        too_large=too_large,
+        remote=tuple(placed.remote),
+        unknown=tuple(placed.unknown),
+        missing=held.missing,
+        between=placed.between,
+        nearby=tuple(placed.nearby),
+    )
+
+
+def _verdict(node: Node, held: Holding, placed: Placed, *, elsewhere: bool) -> Verdict:
+    """Judge a container by where what it holds lies; `elsewhere`: its CPUs or its memory do not stay there."""
+    found: Verdict = "aligned" if held.cpus else "none"
+    if elsewhere:
+        found = "floating"
+    elif held.cpus and placed.spread:
+        found = "spread"
     elif placed.unknown and sum(1 for numa in node.machine.numa_nodes if numa.cpus) > 1:
-        verdict = "unknown"
-    return found._replace(verdict=worst((found.verdict, verdict)), too_large=too_large, remote=placed.remote)
+        found = "unknown"
+    return worst((found, "incomplete")) if held.missing else found
 
 
 def _with_reserved(node: Node, cpus: int, least: int) -> bool:

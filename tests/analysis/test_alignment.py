@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from numalign.analysis import worst
 from numalign.analysis.alignment import Alignment, aligned, alignment, verdict_of
 from numalign.analysis.floating import Cause, Lack, cause
-from numalign.analysis.holding import Nearby, Part, holding, memory_width, nodes_of_cpus
+from numalign.analysis.holding import holding, memory_width, nodes_of_cpus
+from numalign.analysis.placed import Nearby, Part
 from numalign.kubelet.admission import Outcome
 from numalign.kubelet.config import KubeletConfig
 from numalign.model.apiserver.defaulting import read_pod

@@ -10,7 +10,8 @@ from numalign.model.cpuset import format_set, ids
 from numalign.render.json import Data, head, warnings
 
 if TYPE_CHECKING:
-    from numalign.analysis.holding import Holding, Nearby
+    from numalign.analysis.holding import Holding
+    from numalign.analysis.placed import Nearby
     from numalign.errors import Notice
     from numalign.kubelet.config import KubeletConfig
     from numalign.kubelet.memory.state import Block

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numalign.analysis import Verdict
     from numalign.analysis.alignment import Alignment, TooLarge
     from numalign.analysis.floating import Cause, Lack
-    from numalign.analysis.holding import Nearby, Part
+    from numalign.analysis.placed import Nearby, Part
     from numalign.model.pod import QoS
     from numalign.render.page.document import Line
     from numalign.results.admit import ContainerResult, PodResult

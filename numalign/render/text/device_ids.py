@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from numalign.render.text.amounts import listed
 
 if TYPE_CHECKING:
-    from numalign.analysis.holding import Nearby, Part
+    from numalign.analysis.placed import Nearby, Part
 
 MAX_IDS_NAMED = 4
 """How many ids of devices that do not count up are named; of more their number is told."""
