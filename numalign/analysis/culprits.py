@@ -17,7 +17,7 @@ from numalign.kubelet.errors import KubeletHangError, KubeletPanicError
 from numalign.kubelet.node import Decision, Node
 from numalign.kubelet.topology.manager import NO_HINT
 from numalign.model.cpuset import ids
-from numalign.model.resources import HUGEPAGES
+from numalign.model.resources import HUGEPAGES, is_memory
 
 MAX_RESOURCES_SEARCHED = 8
 """Among how many resources the smallest refused set is looked for; of more, all are named."""
@@ -181,10 +181,18 @@ def _not_handed_out(outcome: Outcome, table: Matrix) -> tuple[Row, ...]:
     own = _only_of_the_container(outcome, table) if provider == "memory" else ()
     if own:
         return own
-    short = [row for row in rows if not row.possible or row.free < row.requested]
+    short = [row for row in rows if not _enough(row)]
     if provider == "memory" and not short:
         short = [row for row in rows if not _had_everywhere(row, table, outcome)]
     return tuple(short or rows)
+
+
+def _enough(row: Row) -> bool:
+    """Tell whether there is enough of a resource: of memory on the nodes on which init containers leave some of it."""
+    there = [cell.free + cell.handed for cell in row.cells if cell.handed]
+    if there and is_memory(row.resource):
+        return sum(there) >= row.requested
+    return row.possible and row.free >= row.requested
 
 
 def _had_everywhere(row: Row, table: Matrix, outcome: Outcome) -> bool:

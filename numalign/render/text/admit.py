@@ -191,7 +191,7 @@ def refusal_document(group: RefusedAlike) -> Document:
     if told.matrix is not None and told.matrix.rows:
         document += [
             matrix_table(told.matrix, whole_cores=told.odd_cores),
-            *(Line(f"  {text}") for text in matrix_notes(told.matrix)),
+            *(Line(f"  {text}") for text in matrix_notes(told.matrix, whole_cores=told.odd_cores)),
         ]
     return [*document, *(Line(f"  {text}") for text in lines(sentences(told)))]
 

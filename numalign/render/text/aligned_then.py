@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 
 from numalign.analysis.whatif.settings import MEMORY_POLICY
 from numalign.model.resources import CPU
+from numalign.model.words import few_of
 from numalign.render.text.alignment import aligned_where, cause_text, nearby_texts, reason_of
 from numalign.render.text.amounts import listed, named
+from numalign.render.text.device_ids import MAX_IDS_NAMED
 from numalign.render.text.tables import untied_text
 
 if TYPE_CHECKING:
     from numalign.analysis.matrix import Matrix
+    from numalign.analysis.placed import Part
     from numalign.analysis.untied import Untied
     from numalign.analysis.whatif.change import WayOut
     from numalign.model.pod import QoS
@@ -64,9 +67,10 @@ def _shared_already(container: ContainerResult, untied: Iterable[Untied]) -> boo
 def _not_known(containers: Iterable[ContainerResult], tables: Iterable[Matrix]) -> str:
     """Say what is aligned, and of which devices nobody knows whether they are."""
     judged = [one.alignment for one in containers]
-    parts = (part for one in judged if one.verdict == "unknown" for part in one.unknown)
-    names = list(dict.fromkeys(part.resource for part in parts if part.ids))
-    reason = listed(list(_unknown(names, tables)))
+    parts = [part for one in judged if one.verdict == "unknown" for part in one.unknown if part.ids]
+    names = list(dict.fromkeys(part.resource for part in parts))
+    placed = {name for one in judged for name in one.places}
+    reason = listed(list(_unknown({name: _some_ids(parts, name) * (name in placed) for name in names}, tables)))
     known = _named(containers, names)
     if not known or not names:
         return f"; aligned or not, nobody knows then{f', as {reason}' * bool(reason)}"
@@ -80,15 +84,25 @@ def _named(containers: Iterable[ContainerResult], unknown: Sequence[str] = ()) -
     return listed(list(map(named, dict.fromkeys(places))))
 
 
-def _unknown(names: Sequence[str], tables: Iterable[Matrix]) -> Iterator[str]:
-    """Say of which devices nobody knows the NUMA node: of all that there are, or of how many."""
+def _some_ids(parts: Iterable[Part], name: str) -> str:
+    """Name devices of one resource: ` gpu1`."""
+    return f" {few_of([one for part in parts if part.resource == name for one in part.ids], MAX_IDS_NAMED)}"
+
+
+def _unknown(some: Mapping[str, str], tables: Iterable[Matrix]) -> Iterator[str]:
+    """Say of which devices nobody knows the NUMA node: of all that there are, or of how many.
+
+    Args:
+        some: resource -> which ones, in words; empty: it may be all of them.
+        tables: what is known of all that there are.
+    """
     rows = {row.resource: row.loose for table in tables for row in table.rows if row.loose is not None}
-    for name in names:
+    for name, which in some.items():
         loose = rows.get(name)
         if loose is not None and loose.misplaced:
             yield f"the plugin of {name} names no NUMA node of this machine"
         elif loose is None or not loose.nowhere[1] < loose.total:
-            yield f"no plugin tells the NUMA node of {name}"
+            yield f"no plugin tells the NUMA node of {name}{which}"
         else:
             count = loose.nowhere[1]
             has, gets = ("has", "that one") if count == 1 else ("have", "some of those")

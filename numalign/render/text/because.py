@@ -12,7 +12,7 @@ from numalign.render.text.amounts import amount_text, listed, named, nodes_text,
 from numalign.render.text.held import held_by_them, room
 from numalign.render.text.refusal.fit import MILLI_OF_CPU, taken_text
 from numalign.render.text.refusal.short import HINT, UNKNOWN_NODE
-from numalign.render.text.refusal.why import in_short
+from numalign.render.text.refusal.why import in_short, why
 from numalign.render.text.settings import effects
 from numalign.render.text.where_it_goes import limit_there
 
@@ -218,7 +218,8 @@ def next_in_the_way(told: ExplainedPod) -> Iterator[str]:
     change = next((one for one in cutting if len(one.amounts) > 1), None)
     if rivals or change is None:
         return
-    besides = {name for one in told.besides for name in one.resources}
+    head = set(why(refusal))  # what is told of the refused container is not told of another once more
+    besides = {name for one in told.besides for name in one.resources if not head.issuperset(why(one))}
     spared = {key for part in change.parts if part.unshared for key in part.change.amounts}
     unnamed = _not_named(refusal, change.amounts)
     others = [key for key in unnamed if key[1] not in besides and key not in spared]

@@ -48,13 +48,12 @@ def matrix_table(table: Matrix, *, verdict: bool = False, whole_cores: bool = Fa
         whole_cores: the container was refused for a number of CPUs that is no whole cores: no node could give them.
     """
     says = [_amounts_of(row) for row in table.rows]
-    counted = [_counts(table, row) and not (whole_cores and row.resource == CPU) for row in table.rows]
-    judged = verdict and table.policy != "none" and not whole_cores
+    judged = verdict and table.policy != "none"
     shown: list[tuple[Cell, ...]] = []
     for place in range(len(table.nodes)):
-        rows = zip(table.rows, says, counted, strict=True)
-        shown.append(tuple(_cell(row, place, say, signed) for row, say, signed in rows))
-        shown[-1] += (_verdict(table, place),) * judged
+        rows = zip(table.rows, says, strict=True)
+        shown.append(tuple(_cell(table, row, place, say, whole_cores=whole_cores) for row, say in rows))
+        shown[-1] += (_verdict(table, place, whole_cores=whole_cores),) * judged
     columns = _alike(shown)
     asked = [_requested(row, say) for row, say in zip(table.rows, says, strict=True)]
     uses = [_use(table, row, whole_cores=whole_cores) for row in table.rows]
@@ -87,10 +86,11 @@ def _where(table: Matrix, places: Sequence[int], what: str = "") -> str:
     return f"{nodes_text(mask_of(table, places))}{what}{' each' * (len(places) > 1)}"
 
 
-def _cell(row: Row, place: int, say: Written, signed: bool) -> Cell:
+def _cell(table: Matrix, row: Row, place: int, say: Written, *, whole_cores: bool) -> Cell:
     """Write what a node has of a resource."""
     cell = row.cells[place]
-    sign, style = SIGNS.get(cell.verdict, ("", "")) if signed else ("", "")
+    verdict = "no" if whole_cores and row.resource == CPU else cell.verdict
+    sign, style = SIGNS.get(verdict, ("", "")) if _counts(table, row) else ("", "")
     if row.unplaced:
         return "-"
     handed = f" + {say(cell.handed)}" if cell.handed else ""
@@ -126,13 +126,19 @@ def _requested(row: Row, say: Written) -> str:
     )
 
 
-def matrix_notes(table: Matrix) -> Iterator[str]:
-    """Say what the signs of a matrix mean, and what they do not tell: what init containers leave, and so on."""
+def matrix_notes(table: Matrix, *, whole_cores: bool = False) -> Iterator[str]:
+    """Say what the signs of a matrix mean, and what they do not tell: what init containers leave, and so on.
+
+    Args:
+        table: the matrix.
+        whole_cores: as of `matrix_table`.
+    """
     counted = [row for row in table.rows if _counts(table, row)]
-    if any(cell.verdict == "together" for row in counted for cell in row.cells):
+    some = [row for row in counted if not (whole_cores and row.resource == CPU)]
+    if any(cell.verdict == "together" for row in some for cell in row.cells):
         yield "~ is some, but less than what is asked"
     if any(cell.handed for row in table.rows for cell in row.cells):
-        yield f"+ is what the pod's init containers held and leave to the next one{_tied(table)}"
+        yield f"+ is what the pod's init containers held and leave to the next one{_tied(table, some)}"
     if table.policy == "none":
         yield f"policy none chooses no NUMA nodes{FROM_ANYWHERE * (len(counted) < len(table.rows))}"
     for row in table.rows:
@@ -171,11 +177,11 @@ def _never_together(row: Row) -> Iterator[str]:
     yield f"{row.resource}: {say(free)} free in all, but {listed(sets)} {verb} combined with no other"
 
 
-def _tied(table: Matrix) -> str:
+def _tied(table: Matrix, rows: Sequence[Row]) -> str:
     """Say of which resources a container must use the nodes that init containers leave some on: others are ✗."""
     there: dict[int, list[str]] = {}
-    for row in table.rows:
-        if _counts(table, row) and any(_unused(row, cell) and not cell.group for cell in row.cells):
+    for row in rows:
+        if any(_unused(row, cell) and not cell.group for cell in row.cells):
             left = mask_of(table, (place for place, cell in enumerate(row.cells) if cell.handed))
             there.setdefault(left, []).append(row.resource)
     return "".join(
@@ -215,8 +221,8 @@ def mask_of(table: Matrix, places: Iterable[int]) -> int:
     return sum(1 << table.nodes[place] for place in places)
 
 
-def _verdict(table: Matrix, place: int) -> Cell:
-    return Styled("yes ✓", "good") if table.fits(place) else Styled("no ✗", "bad")
+def _verdict(table: Matrix, place: int, *, whole_cores: bool) -> Cell:
+    return Styled("yes ✓", "good") if table.fits(place) and not whole_cores else Styled("no ✗", "bad")
 
 
 def could_use(table: Matrix, row: Row) -> str:

@@ -59,9 +59,10 @@ def _one_table(table: Matrix, told: ExplainedPod) -> Iterator[Line | Table]:
     refusal = told.refusal if table is told.matrices[-1] else None
     yield Line()
     yield Line(f"  {_whom(table.container)}")
-    yield matrix_table(table, verdict=True, whole_cores=refusal is not None and refusal.odd_cores)
+    whole_cores = refusal is not None and refusal.odd_cores
+    yield matrix_table(table, verdict=True, whole_cores=whole_cores)
     yield from (Line(f"  {text}") for text in (_in_spite(told, refusal) if refusal is not None else ()))
-    yield from (Line(f"  {text}") for text in matrix_notes(table))
+    yield from (Line(f"  {text}") for text in matrix_notes(table, whole_cores=whole_cores))
     if refusal is None and _on_no_node(table):
         whom = "the pod" if table.container is None else "this container"
         yield Line(f"  no ✗ is about one NUMA node alone: {whom} is admitted all the same")
@@ -155,7 +156,7 @@ def _in_spite(told: ExplainedPod, refusal: Refusal) -> Iterator[str]:
     last = told.matrices[-1]
     yield from _enough_alone(last, refusal)
     if refusal.odd_cores:
-        yield "cpu counts single CPUs; full-pcpus-only gives out whole cores only"
+        yield "cpu ✗ as full-pcpus-only gives out whole cores only; the amounts count single CPUs"
         return
     if refusal.around.cores is None and _counts_single_cpus(told, last):
         yield "cpu ✓ counts single CPUs; full-pcpus-only gives out whole cores only"

@@ -45,8 +45,9 @@ FULL = config("restricted", cpu_manager_policy_options={"full-pcpus-only": "true
         pytest.param(
             lambda: explained(FULL, pod("p", 3), on=HYPER),
             [
-                "cpu | 3 | 112 of 112 | 112 of 112 | whole cores only",
-                "cpu counts single CPUs; full-pcpus-only gives out whole cores only",
+                "cpu | 3 | 112 of 112 ✗ | 112 of 112 ✗ | whole cores only",
+                "all of it |  | no ✗ | no ✗ | ",
+                "cpu ✗ as full-pcpus-only gives out whole cores only; the amounts count single CPUs",
             ],
             id="single CPUs have no tick where whole cores are given out",
         ),

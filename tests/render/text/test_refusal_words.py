@@ -249,7 +249,7 @@ def test_memory_that_an_init_container_hands_on_is_added_up() -> None:
         "hugepages-2Mi: 256Mi asked, 380Mi free in all (node 0: 252Mi + 2Mi of 256Mi, node 1: 128Mi of 128Mi)",
         "policy single-numa-node takes all of it from one node",
         (
-            "hugepages-2Mi: i0 leaves 2Mi on node 0 to the containers after it, to be used only with free memory of "
+            "hugepages-2Mi: i0 leaves 2Mi on node 0 to the containers after it, to be used only with what is free on "
             "node 0: 252Mi + 2Mi = 254Mi, 256Mi asked"
         ),
     ]

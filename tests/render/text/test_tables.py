@@ -86,7 +86,7 @@ def test_what_the_node_as_a_whole_lacks_is_visible_in_rounded_amounts() -> None:
             [
                 (
                     "+ is what the pod's init containers held and leave to the next one; for cpu it must use nodes "
-                    "0-1 at once, so none alone will do"
+                    "0-2 at once, so none alone will do"
                 )
             ],
             id="CPUs that init containers leave on two nodes tie to both at once",
@@ -146,8 +146,8 @@ def test_containers_of_which_nothing_is_tied_are_told_together_with_the_reason()
 
 def test_no_node_is_said_to_fit_a_number_of_cpus_that_is_no_whole_cores() -> None:
     text = recorded("e2e-d-02916", 0)
-    assert "cpu counts single CPUs; full-pcpus-only gives out whole cores only" in text
-    assert "(could use) | whole cores only | any node" in text
+    assert "cpu ✗ as full-pcpus-only gives out whole cores only; the amounts count single CPUs" in text
+    assert "(could use) | whole cores only | any node | " in text
     assert not [line for line in text if "yes ✓" in line]
 
 

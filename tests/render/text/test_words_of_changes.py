@@ -43,8 +43,9 @@ from tests.render.text.support import explained, recorded
             4,
             [
                 (
-                    "why no more: memory: 4075Mi asked, although the whole machine has 1332Mi free besides the 4074Mi "
-                    "that i0 and i1 leave to it (node 0: 1332Mi of 6656Mi, node 1: 0 + 4074Mi of 6531Mi)"
+                    "why no more: memory: 4075Mi asked, the whole machine has 1332Mi free besides the 4074Mi that i0 "
+                    "and i1 leave to it, but that may not be put together (node 0: 1332Mi of 6656Mi, node 1: 0 + "
+                    "4074Mi of 6531Mi)"
                 )
             ],
             id="what is left over has the unit of what is asked",
@@ -71,8 +72,8 @@ from tests.render.text.support import explained, recorded
             4,
             [
                 (
-                    "memory: i0 leaves 11.1Gi on nodes 0-1 to the containers after it, to be used only with free "
-                    "memory of nodes 0-1: 2 nodes, where it takes one"
+                    "memory: i0 leaves 11.1Gi on nodes 0-1 to the containers after it, to be used only with what "
+                    "is free on nodes 0-1: 2 nodes, where it takes one"
                 )
             ],
             id="what is left on several nodes is no help to who takes one",

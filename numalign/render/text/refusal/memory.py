@@ -12,6 +12,7 @@ from numalign.render.text.written import Written, written
 
 if TYPE_CHECKING:
     from numalign.analysis.circumstances import Circumstances
+    from numalign.analysis.handed import Handed
     from numalign.analysis.matrix import Matrix, Row
     from numalign.analysis.memory_together import Wider
     from numalign.analysis.refusal import Refusal
@@ -28,7 +29,10 @@ def memory_apart(refusal: Refusal) -> Iterator[str]:
         return
     rows = [row for row in refusal.culprits if is_bytes(row.resource)]
     groups = [one.nodes for one in around.groups]
+    left = [(one, row) for row in rows for one in around.handed if one.resource == row.resource]
     one_node = refusal.policy == "single-numa-node" and not any(mask & (mask - 1) for mask in (*groups, *around.joined))
+    if not one_node and any(short_with_left(one, row) is not None for one, row in left):
+        return  # what init containers leave ties it to their node
     if not one_node:
         yield f"memory is held already on {_groups(around)}, so {_rule(groups)}"
     sets = [(mask, [_sum(row, table, mask) for row in rows]) for mask in around.joined]
@@ -52,6 +56,14 @@ def told_by_groups(refusal: Refusal) -> bool:
     """Tell whether enough memory is free, but of nodes that are bound by who holds some."""
     rows = [row for row in refusal.culprits if is_bytes(row.resource)]
     return bool(refusal.around.groups) and any(row.free >= row.requested for row in rows)
+
+
+def short_with_left(one: Handed, row: Row) -> int | None:
+    """Return what is free of memory on the node of what init containers leave, where both together do not do."""
+    if not is_bytes(one.resource) or one.nodes & (one.nodes - 1):
+        return None
+    free = next((cell.free for cell in row.cells if cell.handed == one.amount), None)
+    return None if free is None or free + one.amount >= row.requested else free
 
 
 def _rule(groups: Sequence[int]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from numalign.model.resources import CPU, is_bytes
 from numalign.render.text.amounts import nodes_text
-from numalign.render.text.refusal.memory import told_by_groups
+from numalign.render.text.refusal.memory import short_with_left, told_by_groups
 from numalign.render.text.refusal.nodes import (
     all_devices,
     held_by_own,
@@ -72,7 +72,7 @@ def _told_already(left: Handed, row: Row, refusal: Refusal) -> bool:
 
 def _left(one: Handed, row: Row, several: bool, refusal: Refusal) -> str:
     """Say what init containers leave of one resource, and what follows; the sum, where it does not do."""
-    free = _short_with(one, row)
+    free = short_with_left(one, row)
     both = {} if free is None else {free + one.amount: (free, one.amount)}
     amounts = [one.amount, *both, *(() if free is None else (free,))]
     say = written(one.resource, amounts, [row.requested], sums=both)
@@ -85,16 +85,8 @@ def _left(one: Handed, row: Row, several: bool, refusal: Refusal) -> str:
             total = f": {say(free)} + {say(one.amount)} = {say(free + one.amount)}, {say(row.requested)} asked"
         wide = refusal.stage == "policy" and 0 < width < many
         but = f": {many} nodes, where it takes {'one' if width == 1 else width}" if wide else ""
-        return f"{text}, to be used only with free memory of {nodes_text(one.nodes)}{but}{total}"
+        return f"{text}, to be used only with what is free on {nodes_text(one.nodes)}{but}{total}"
     return f"{text}, which must use {nodes_text(one.nodes)}, too" if there else text
-
-
-def _short_with(one: Handed, row: Row) -> int | None:
-    """Return what is free of memory on the node of what is left, where both together do not do; else None."""
-    if not is_bytes(one.resource) or one.nodes & (one.nodes - 1):
-        return None
-    free = next((cell.free for cell in row.cells if cell.handed == one.amount), None)
-    return None if free is None or free + one.amount >= row.requested else free
 
 
 def sums(refusal: Refusal) -> Iterator[str]:

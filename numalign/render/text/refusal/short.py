@@ -73,8 +73,8 @@ def too_little(row: Row, table: Matrix, refusal: Refusal, *, brief: bool = False
         now = f", and has {free} {refusal.around.when}{_by_the_pod(row, refusal, say, total)}"
         now *= total not in (row.free, row.free + left)
         has = f"the whole machine never has more than {say(total)}{now}"
-    although = "although " * (row.free + left >= row.requested)
-    yield f"{asked}, {although}{has} ({each})"
+    apart = ", but that may not be put together" * (row.free + left >= row.requested)
+    yield f"{asked}, {has}{apart} ({each})"
     if loose is not None and refusal.stage == "hints" and not brief:
         yield from _only_placed(row, loose, refusal.policy)
 
