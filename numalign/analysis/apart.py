@@ -12,7 +12,7 @@ from numalign.analysis.holding import cpus_of_nodes
 from numalign.analysis.matrix import Matrix, Row, available, matrix, offers
 from numalign.kubelet.topology.hints import WithoutMask
 from numalign.model.cpuset import ids
-from numalign.model.resources import CPU
+from numalign.model.resources import CPU, is_memory
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
@@ -72,6 +72,8 @@ class Apart(NamedTuple):
     """Resources that came from outside of them, since there was too little."""
     never: tuple[str, ...] = ()
     """Those of them of which the chosen nodes have too little even on an empty machine."""
+    along: tuple[str, ...] = ()
+    """Memory of which the chosen nodes had enough, and that lies on others, too, as other memory has to."""
     first: tuple[Tied, ...] = ()
     """What it has of init containers from outside of them, as that is handed out first."""
     why: Chosen = Chosen()
@@ -82,21 +84,33 @@ class Apart(NamedTuple):
 def apart(outcome: Outcome, container: str, judged: Alignment) -> Apart:
     """Tell how a container of an admitted pod comes to lie apart."""
     node, nodes = outcome.before.node, outcome.result.hints[container].numa_affinity
-    found = Apart(node.policy_of(container), nodes, node.scope == "pod")
     if nodes is None:
-        return found
+        return Apart(node.policy_of(container), nodes, node.scope == "pod")
     elsewhere = [
         name for name, mask in judged.places.items() if mask & ~nodes and _off(outcome, container, name, nodes)
     ]
-    short = tuple(name for name in elsewhere if not _left(outcome, container, name, nodes))
-    by_socket = CPU in elsewhere and CPU not in short and node.cpu.options.align_by_socket
     decision = next((one for one in outcome.result.decisions if one.container in (None, container)), None)
+    state = decision.state if decision is not None else outcome.before.state
+    short = tuple(name for name in elsewhere if not _left(outcome, container, name, nodes, state))
+    along = tuple(name for name in elsewhere if is_memory(name) and name not in short) * any(map(is_memory, short))
+    by_socket = CPU in elsewhere and CPU not in short and node.cpu.options.align_by_socket
     first = tuple(one for one in _first(outcome, container, judged, nodes) if one.resource not in short)
     wider = decision is not None and nodes.bit_count() > judged.least
     why = _why(outcome, decision, judged.least, nodes) if decision is not None and wider else Chosen()
     unused = tuple(_unused(outcome, decision, judged)) if decision is not None and decision.container else ()
     never = tuple(name for name in short if not _ever(outcome, container, name, nodes))
-    return found._replace(by_socket=by_socket, outside=short, never=never, first=first, why=why, unused=unused)
+    return Apart(
+        policy=node.policy_of(container),
+        nodes=nodes,
+        whole_pod=node.scope == "pod",
+        by_socket=by_socket,
+        outside=short,
+        never=never,
+        along=along,
+        first=first,
+        why=why,
+        unused=unused,
+    )
 
 
 def _first(outcome: Outcome, container: str, judged: Alignment, nodes: int) -> Iterator[Tied]:
@@ -128,14 +142,19 @@ def _off(outcome: Outcome, container: str, name: str, nodes: int) -> bool:
     return bool(members & ~resource.on(nodes) & ~resource.no_topology & ~resource.nowhere)
 
 
-def _left(outcome: Outcome, container: str, name: str, nodes: int) -> bool:
-    """Tell whether nodes could have given a container all of a resource: it has it there, or it is left even after."""
+def _left(outcome: Outcome, container: str, name: str, nodes: int, state: NodeState) -> bool:
+    """Tell whether nodes could have given a container all of a resource: it has it there, or it is left even after.
+
+    Of memory it counts what was free before, in `state`: how much of it is taken on which node is not known after.
+    """
     node, after, asked = outcome.before.node, outcome.after, _asked(outcome, container, name)
     resource = node.device.resources.get(name)
     if resource is not None:
         mine = after.device.holdings[outcome.demand.uid][container][name]
         free = resource.healthy & ~after.device.allocated[name]
         return (resource.on(nodes) & (mine | free)).bit_count() >= asked
+    if is_memory(name):
+        return sum(available(node, state, name, numa)[0] for numa in ids(nodes)) >= asked
     had = 0
     if name == CPU:
         had = ((after.cpu.assigned(outcome.demand.uid, container) or 0) & cpus_of_nodes(node, nodes)).bit_count()

@@ -36,7 +36,8 @@ def apart_text(container: ContainerResult, newcomers: Sequence[str]) -> str:
     if found.outside:
         places = reduce(or_, (container.alignment.places[name] for name in found.outside))
         what = "the rest" if places & found.nodes else "it"
-        text += f", so {what} comes from {nodes_text(places & ~found.nodes)}" * bool(places & ~found.nodes)
+        rest = f", so {what} comes from {nodes_text(places & ~found.nodes)}"
+        text += f"{rest}{f' (and {listed(found.along)} with it)' if found.along else ''}" * bool(places & ~found.nodes)
     elif found.first:
         text = f"{text.removesuffix(',')}, and {'; '.join(_first(found.first))}"
     if found.by_socket:

@@ -283,8 +283,8 @@ THIRD = FIGURE._replace(
             [
                 (
                     "not aligned: hugepages-1Gi, hugepages-2Mi and memory on nodes 1-3, CPUs on node 1, as nodes 1-2 "
-                    "were chosen (no node alone had all of it free) and have too little hugepages-1Gi and "
-                    "hugepages-2Mi free, so the rest comes from node 3"
+                    "were chosen (no node alone had all of it free) and never have enough hugepages-2Mi, so the rest "
+                    "comes from node 3 (and hugepages-1Gi and memory with it)"
                 )
             ],
             id="what is wider than it need be says why: memory resources go together, and no pod holds any",
@@ -296,7 +296,7 @@ THIRD = FIGURE._replace(
                 (
                     "not aligned: c0: hugepages-1Gi and memory on nodes 0,3, CPUs on node 0, amd.com/gpu on nodes "
                     "0-1 at once, as node 0 was chosen and never has enough hugepages-1Gi, so the rest comes from "
-                    "node 3"
+                    "node 3 (and memory with it)"
                 )
             ],
             id="memory that goes where huge pages are is not short itself",
