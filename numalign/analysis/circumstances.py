@@ -32,8 +32,10 @@ from numalign.analysis.own_containers import (
 )
 from numalign.kubelet.admission import Outcome
 from numalign.kubelet.cpu.allocate import SMT_ALIGNMENT_ERROR
+from numalign.kubelet.cpu.hints import socket_alignment
 from numalign.kubelet.demand import ResourcePairs
-from numalign.model.resources import is_memory
+from numalign.kubelet.node import Node
+from numalign.model.resources import CPU, is_memory
 from numalign.values import NamedTuple
 
 
@@ -63,6 +65,8 @@ class Circumstances(NamedTuple):
     told, as what is said holds at any time."""
     cores: Cores | None = None
     unreadable: tuple[Unreadable, ...] = ()
+    sockets: int = 0
+    """CPUs may take any nodes of so many sockets, by `align-by-socket`; 0: as few nodes as they can do with."""
     reduced: frozenset[str] = frozenset()
     """Of a changed pod: resources of which less is asked here than its manifest does, as the change has it."""
 
@@ -100,7 +104,18 @@ def circumstances(outcome: Outcome, rows: tuple[Sequence[Row], Sequence[Row]], *
         lacking=short_where_chosen(outcome),
         cores=cores,
         unreadable=unreadable_amounts(outcome),
+        sockets=_sockets(node, rows[0]),
     )
+
+
+def _sockets(node: Node, rows: Sequence[Row]) -> int:
+    """Count of how many sockets CPUs may take any nodes (docs/rules/cpu-manager.md 6.4); 0: that is nothing to tell."""
+    width = next((row.width for row in rows if row.resource == CPU), 0)
+    found = socket_alignment(node.cpu, width) if width else None
+    if found is None:
+        return 0
+    most = sorted((nodes.bit_count() for nodes in found.sockets), reverse=True)[: found.width]
+    return found.width if sum(most) > width else 0
 
 
 def _largest(one: Sum) -> int:

@@ -67,10 +67,10 @@ def _generate(manager: CPUManager, available: CPUSet, reusable: CPUSet, request:
         return {"cpu": CANNOT_FIT}
     width = manager.minimal_width(request)
     mask_set = MaskSet(candidates, (AtLeast(tuple(weights), need),), required)
-    return {"cpu": HintFamily((mask_set,), width, _socket_alignment(manager, width))}
+    return {"cpu": HintFamily((mask_set,), width, socket_alignment(manager, width))}
 
 
-def _socket_alignment(manager: CPUManager, width: int) -> SocketAlignment | None:
+def socket_alignment(manager: CPUManager, width: int) -> SocketAlignment | None:
     """With `align-by-socket`, masks that touch as few sockets as possible are preferred as well (6.4)."""
     if not manager.options.align_by_socket:
         return None

@@ -128,7 +128,7 @@ def _no_policy(told: ExplainedPod, config: KubeletConfig, said: Iterable[Sentenc
         stay = "stays" if len(found.unless) == 1 else "stay"
         yield f"policy {found.policy} would admit it only while {listed(found.unless)}, refused so far, {stay} away"
     else:
-        yield f"no other policy admits it as it is{', with the pods that are there' * found.others}"
+        yield f"no other --topology-manager-policy admits it as it is{', with the pods that are there' * found.others}"
 
 
 def _verdict(told: ExplainedPod, refusal: Refusal) -> str:

@@ -294,7 +294,7 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
         pytest.param(
             "e2e-d-00419",
             3,
-            ["no other policy admits it as it is, with the pods that are there"],
+            ["no other --topology-manager-policy admits it as it is, with the pods that are there"],
             id="where the policy is named as in the way, and no other one does, that is said",
         ),
         pytest.param(
@@ -306,7 +306,7 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
         pytest.param(
             "e2e-d-00330",
             7,
-            ["no other policy admits it as it is, with the pods that are there"],
+            ["no other --topology-manager-policy admits it as it is, with the pods that are there"],
             id="a policy under which pods that are there would be refused is none that does",
         ),
         pytest.param(

@@ -39,6 +39,17 @@ from tests.render.text.support import explained, recorded
             id="no request is cut by more than it takes",
         ),
         pytest.param(
+            "e2e-d-01703",
+            0,
+            [
+                (
+                    "why no more: cpu: 6 asked by i1: fits one node, which has 16 at most; by align-by-socket it may "
+                    "take all nodes of one socket"
+                )
+            ],
+            id="CPUs that may take a whole socket do not hold others to one node",
+        ),
+        pytest.param(
             "e2e-d-00818",
             4,
             [

@@ -134,13 +134,20 @@ def differ_in_width(rows: Sequence[Row], table: Matrix, policy: str, around: Cir
             continue
         say = amounts_of(row, around)
         most = f"has {say(max(cell.total for cell in row.cells))} at most"
-        yield f"{asked_text(row, around, say)}: " + (
-            f"fits one node, which {most}" if row.width == 1 else f"takes {row.width} nodes, as one {most}"
-        )
+        fits = f"fits one node, which {most}" if row.width == 1 else f"takes {row.width} nodes, as one {most}"
+        yield f"{asked_text(row, around, say)}: {fits}{_of_sockets(around) * (row.resource == CPU)}"
     together = [row for row in rows if joint is not None and row.resource in joint.resources]
     if joint is not None:
         yield from _take_together(together, table, joint.width, around)
     yield f"policy {policy} wants each on as few nodes as it can do with, and all of them on the same nodes"
+
+
+def _of_sockets(around: Circumstances) -> str:
+    """Say which nodes CPUs may take beside the fewest."""
+    if not around.sockets:
+        return ""
+    whose = "one socket" if around.sockets == 1 else f"{around.sockets} sockets"
+    return f"; by align-by-socket it may take all nodes of {whose}"
 
 
 def as_few_nodes(refusal: Refusal) -> Iterator[str]:
