@@ -11,6 +11,7 @@ from numalign.kubelet.demand import ContainerDemand
 from numalign.kubelet.fit.check import Shortage
 from numalign.model.pod import ContainerKind, Pod
 from numalign.model.quantity import MILLI, NANO
+from numalign.model.resources import CPU
 from numalign.values import NamedTuple
 
 
@@ -64,7 +65,7 @@ def held_before(outcome: Outcome) -> Iterator[Own]:
 
 
 def asked_together(outcome: Outcome) -> Iterator[Sum]:
-    """Add up what the containers ask for that run at the same time."""
+    """Add up what the containers ask for that run at the same time, of all that the managers hand out."""
     node, state, demand = outcome.before.node, outcome.before.state, outcome.demand
     lasting = [one for one in demand.containers if one.kind != "init"]
     parts: dict[str, dict[str, int]] = {}
@@ -74,8 +75,8 @@ def asked_together(outcome: Outcome) -> Iterator[Sum]:
                 parts.setdefault(name, {})[container.name] = amount
     for name, each in parts.items():
         _, total = on_the_machine(node, state, name)
-        known = name == "cpu" or name in node.device.resources or name in node.memory.places
-        if known:
+        pinned = name == CPU and node.cpu.static
+        if pinned or name in node.device.resources or name in node.memory.places:
             yield Sum(name, sum(each.values()), total, tuple(each.items()))
 
 

@@ -15,7 +15,7 @@ from numalign.render.text.refusal.nodes import alone_somewhere
 from numalign.render.text.refusal.odd import no_whole_bytes, whole_cores
 from numalign.render.text.refusal.own import beside, sums, taken_over
 from numalign.render.text.refusal.short import too_little
-from numalign.render.text.refusal.width import differ_in_width, never_meet, on_fewer_nodes, too_wide
+from numalign.render.text.refusal.width import as_few_nodes, differ_in_width, never_meet, on_fewer_nodes, too_wide
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
@@ -189,4 +189,6 @@ def in_short(refusal: Refusal) -> list[str]:
     together = list(sums(refusal))
     if together:
         return together
-    return [*_first(refusal._replace(also=()), brief=True), *taken_over(refusal)]
+    wide = refusal.stage == "policy" and len(refusal.culprits) > 1
+    too = as_few_nodes(refusal) if wide else ()
+    return [*_first(refusal._replace(also=()), brief=True), *too, *taken_over(refusal)]
