@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from numalign.analysis.lint.finding import Finding
 from numalign.analysis.lint.subject import Subject
-from numalign.kubelet.demand import ContainerDemand, PodDemand, of_node
+from numalign.kubelet.demand import ContainerDemand, PodDemand, with_overhead
 from numalign.kubelet.memory.hints import narrowest
 from numalign.kubelet.memory.state import STATIC
 from numalign.kubelet.node import Node
@@ -131,14 +131,16 @@ def exceeds_machine(subject: Subject) -> Iterator[Finding]:
         return
     there = subject.on.view.allocatable
     unjudged = subject.on.view.unjudged
-    for name, nano in sorted(of_node(subject.pod).items()):
+    for name, nano in sorted(with_overhead(subject.pod).items()):
         has = there[name].nano if name in there else 0
         if nano <= has or name in unjudged or (not has and is_extended(name)):
             continue  # `device_missing` tells of devices that are not there at all.
         text = canonical(there[name]) if name in there else "none"
+        overhead = subject.pod.overhead.get(name)
+        with_it = f", its overhead of {canonical(overhead)} included" if overhead is not None else ""
         yield Finding(
-            f"asks for more {name} than all of {subject.on.node.machine.name} has for pods: {text}",
-            f"ask for at most {text}" if has else f"leave {name} out, or choose another machine",
+            f"asks for more {name} than all of {subject.on.node.machine.name} has for pods: {text}{with_it}",
+            f"ask for at most {text}{with_it}" if has else f"leave {name} out, or choose another machine",
             "spec",
             "impossible",
         )

@@ -233,6 +233,12 @@ def test_a_pod_beyond_the_machine_is_impossible() -> None:
     assert "8" in found[0].message
 
 
+def test_the_overhead_of_a_pod_counts_on_the_machine() -> None:
+    asked = pod(container(limits={"cpu": 7, "memory": "1Gi"}), overhead={"cpu": "2"})
+    [found] = [one for one in lint(asked, on("figure-1")).findings if one.code == "exceeds-machine"]
+    assert found.advice == "ask for at most 8, its overhead of 2 included"
+
+
 @draws(60)
 @given(
     machine=st.sampled_from(["figure-1", "xeon-2s-snc4", "dgx-1", "hgx-h100"]),
