@@ -79,6 +79,15 @@ def test_a_refused_pod_is_explained_whatever_the_numbers_of_the_nodes(
         assert in_process("admit", *files, "--policy", "none").status == ExitStatus.NO
 
 
+def test_pods_beside_that_hold_cpus_of_a_node_that_no_mask_holds_are_told(tmp_path: Path) -> None:
+    beside = tmp_path / "beside.yaml"
+    beside.write_text(json.dumps({**manifest({"app": {"cpu": "5", "memory": "1Gi"}}), "metadata": {"name": "there"}}))
+    containers = {"app": {"cpu": "5", "memory": "1Gi"}}
+    done = explained(tmp_path, machine(-1, 0), containers, "--policy", "none", "--beside", str(beside))
+    assert done.status == ExitStatus.NO, done.err
+    assert "move 1 pod away: there" in done.out
+
+
 def test_without_hints_what_is_free_tells_what_stands_in_the_way(tmp_path: Path) -> None:
     """No mask holds node -1, so that nobody can ask for hints there; the CPUs are counted all the same."""
     done = explained(tmp_path, machine(-1, 0), PODS["more CPUs than there are"][0], "--policy", "none", "-o", "json")

@@ -11,6 +11,7 @@ from numalign.analysis.whatif.moving import without
 from numalign.kubelet.admission import Outcome, Session
 from numalign.kubelet.demand import with_overhead
 from numalign.kubelet.device.state import Resource
+from numalign.model.cpuset import node_mask
 from numalign.model.pod import Pod
 from numalign.model.resources import CPU
 from numalign.values import NamedTuple
@@ -114,8 +115,8 @@ def _held(session: Session, pod: Pod) -> Iterator[HeldAmount]:
             sizes[block.mask] = sizes.get(block.mask, 0) + block.size
     node = session.node
     if cpus:
-        there = [(1 << numa.id, (numa.cpus & cpus).bit_count()) for numa in node.machine.numa_nodes if numa.cpus & cpus]
-        yield HeldAmount(CPU, cpus.bit_count(), tuple(there))
+        there = ((node_mask(numa.id), (numa.cpus & cpus).bit_count()) for numa in node.machine.numa_nodes)
+        yield HeldAmount(CPU, cpus.bit_count(), tuple([(mask, count) for mask, count in there if count]))
     for name, members in devices.items():
         if members:
             yield HeldAmount(name, members.bit_count(), _places_of(node.device.resources[name], members))
