@@ -6,7 +6,7 @@ import gc
 import os
 import shutil
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -77,9 +77,21 @@ def pytest_collection() -> Generator[None, object, object]:
     try:
         return (yield)
     finally:
-        gc.freeze()
-        gc.set_threshold(2000, 10, 1000)  # what tests keep for others is most of the heap, and no garbage either
+        _spare_what_stays()
         gc.enable()
+
+
+def _spare_what_stays() -> None:
+    gc.freeze()
+    gc.set_threshold(2000, 10, 1000)  # what tests keep for others is most of the heap, and no garbage either
+
+
+@pytest.fixture
+def own_garbage() -> Iterator[None]:
+    """Undo what a library did to the garbage collector of the process: all later tests would take longer."""
+    yield
+    gc.collect()
+    _spare_what_stays()
 
 
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:

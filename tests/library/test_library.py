@@ -82,6 +82,7 @@ def test_the_document_names_everything() -> None:
     assert [name for name in api.__all__ if f"`{name}" not in text] == []
 
 
+@pytest.mark.usefixtures("own_garbage")  # mypy has all of the heap looked through, in very long steps
 def test_a_client_is_typed() -> None:
     out, err, status = mypy.run(["--strict", "--config-file", str(ROOT / "pyproject.toml"), client.__file__])
     assert status == 0, out + err
