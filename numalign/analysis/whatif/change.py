@@ -78,8 +78,8 @@ class WayOut(NamedTuple):
     kept_out: tuple[Pod, ...] = ()
     """Of a change of settings: pods refused before that would be admitted first then; only without them is it."""
 
-    too_strict: tuple[str, ...] = ()
-    """Of a change of the policy: the policies between the one that is set and that one, which refuse the pod still."""
+    too_strict: Mapping[str, Refusal] = {}
+    """Of a change of the policy: each one between the one that is set and that one -> how it refuses the pod still."""
 
     cores: int = 1
     """CPUs are given out in multiples of so many."""

@@ -6,6 +6,7 @@ the way looks for another one.
 
 from __future__ import annotations
 
+from numalign.analysis.refusal import Refusal, taken_apart
 from numalign.analysis.whatif.change import WayOut
 from numalign.analysis.whatif.moving import without
 from numalign.analysis.whatif.settings import POLICY, STRICTEST_FIRST, place_of
@@ -26,16 +27,18 @@ class NoPolicy(NamedTuple):
     """Names of pods refused so far that would have to stay away."""
 
 
-def too_strict(tries: Tries, change: WayOut) -> tuple[str, ...]:
+def too_strict(tries: Tries, change: WayOut) -> dict[str, Refusal]:
     """Name the policies less strict than the one that is set, and stricter than the one of a change, that do not do.
 
     Each is tried in place of the change's own, with all the rest of it.
     """
     if POLICY not in change.flags:
-        return ()
+        return {}
     now = place_of(tries.situation.setup.config.topology_manager_policy)
     between = STRICTEST_FIRST[now + 1 : place_of(change.flags[POLICY])]
-    return tuple([one for one in between if _refuses(tries, change._replace(flags={**change.flags, POLICY: one}))])
+    others = {one: change._replace(flags={**change.flags, POLICY: one}) for one in between}
+    refused = {one: tries.attempt(other) for one, other in others.items() if _refuses(tries, other)}
+    return {one: taken_apart(tried) for one, tried in refused.items() if tried is not None}
 
 
 def no_policy(tries: Tries) -> NoPolicy | None:

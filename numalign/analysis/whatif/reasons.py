@@ -61,7 +61,8 @@ def _better(alone: Outcome | None, outcome: Outcome) -> bool:
 def _cores(tries: Tries, change: WayOut) -> int:
     """Tell of how many CPUs a core is that is given out as a whole after a change; 1: single CPUs are given out."""
     session, whole = tries.session(change), ("", CPU)
-    return steps(session, {whole: NANO})[whole] // NANO if session else 1
+    pinned = session is not None and tries.outcome.pod.qos == "Guaranteed"
+    return steps(session, {whole: NANO})[whole] // NANO if session and pinned else 1
 
 
 def _or_else(tries: Tries, change: WayOut) -> dict[tuple[str, str], int]:

@@ -258,7 +258,8 @@ def _too_large(memory: Sequence[TooLarge], nodes: int) -> str:
 
 def least_text(judged: Alignment) -> str:
     """Say how few nodes its widest resource takes, which are not always those that another one can be had from."""
-    return f"on an empty machine none of it needs more than {_nodes(judged.least)}"
+    none_needs = "its CPUs need no" if list(judged.places) == [CPU] else "none of it needs"
+    return f"on an empty machine {none_needs} more than {_nodes(judged.least)}"
 
 
 def _nodes(count: int) -> str:

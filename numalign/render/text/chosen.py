@@ -66,7 +66,7 @@ def unused_text(found: Apart) -> Iterator[str]:
     for (nodes, containers), names in _by_place(found.unused).items():
         among = not nodes & ~(found.nodes or 0)
         these = "these nodes were not all" if nodes & (nodes - 1) else "that node was not"
-        why = ": it only has to lie on the chosen nodes" if among else f", as {these} chosen"
+        why = ": it may lie on any of the chosen nodes" if among else f", as {these} chosen"
         yield f"what {listed(containers)} left of {listed(names)} on {nodes_text(nodes)} is not used{why}"
 
 
@@ -82,9 +82,9 @@ def _why_chosen(why: Chosen, least: int) -> Iterator[str]:
     """Say why no fewer nodes were chosen."""
     few = "no node alone" if least == 1 else f"no {least} nodes"
     left = _by_place(why.tied).items()
-    taken = [f"{listed(names)} that {listed(by)} left on {nodes_text(nodes)}" for (nodes, by), names in left]
+    taken = [f"{nodes_text(nodes)}, as {listed(by)} left {listed(names)} there" for (nodes, by), names in left]
     if taken:
-        yield f"it takes over {listed(taken)}"
+        yield f"its nodes must include {listed(taken)}"
     if why.scarce:
         yield f"{few} had {_amounts(why.scarce)} free"
     held = f"memory is held already on {listed(list(map(_held, why.groups)))}"

@@ -16,6 +16,7 @@ from numalign.render.text.settings import effects
 from numalign.render.text.steps import Step, grouped, without_container
 
 if TYPE_CHECKING:
+    from numalign.analysis.refusal import Refusal
     from numalign.analysis.whatif.change import Part, WayOut
     from numalign.kubelet.config import KubeletConfig
     from numalign.results.explain import ExplainedPod
@@ -118,8 +119,25 @@ def reason_lines(step: Step, whole: WayOut) -> Iterator[str]:
     for place, text in enumerate(sentences):
         yield f"{'     ' if place else head}{text.replace(' as reduced', f' as reduced{below}')}"
     if POLICY in part.change.flags and whole.too_strict:
-        still = "still refuses" if len(whole.too_strict) == 1 else "still refuse"
-        yield f"     {listed(whole.too_strict)} {still} it"
+        yield from (f"     {policy} still refuses it{_in_a_word(one)}" for policy, one in whole.too_strict.items())
+
+
+def _in_a_word(refusal: Refusal) -> str:
+    """Say why a policy refuses a pod still, as short as can be."""
+    rows = {row.resource: row.width for row in refusal.culprits}
+    joint = refusal.around.joint
+    if joint is not None:
+        rows |= dict.fromkeys(joint.resources, joint.width)
+    if refusal.stage == "policy" and len(set(rows.values())) > 1:
+        few = [name for name, width in rows.items() if width == 1]
+        many = [f"{name} takes {width}" for name, width in rows.items() if width > 1]
+        return f": {listed(few)} {'fits' if len(few) == 1 else 'fit'} one node, {listed(many)}" if few else ""
+    if refusal.stage == "policy" and len(rows) == 1:
+        [(name, width)] = rows.items()
+        return f": it takes {name} from {'one node' if width == 1 else f'{width} nodes'} only"
+    if refusal.stage == "merge":
+        return f": {listed(list(rows))} are not free on the same nodes"
+    return ""
 
 
 def _to_whole_ones(part: Part) -> bool:

@@ -65,7 +65,7 @@ def _one_table(table: Matrix, told: ExplainedPod) -> Iterator[Line | Table]:
     yield from (Line(f"  {text}") for text in matrix_notes(table, whole_cores=whole_cores))
     if refusal is None and _on_no_node(table):
         whom = "the pod" if table.container is None else "this container"
-        yield Line(f"  no ✗ is about one NUMA node alone: {whom} is admitted all the same")
+        yield Line(f"  no ✗ is about one NUMA node alone: {whom} passes")
 
 
 def _nothing_tied(containers: Sequence[str | None]) -> str:
@@ -156,7 +156,8 @@ def _in_spite(told: ExplainedPod, refusal: Refusal) -> Iterator[str]:
     last = told.matrices[-1]
     yield from _enough_alone(last, refusal)
     if refusal.odd_cores:
-        yield "cpu ✗ as full-pcpus-only gives out whole cores only; the amounts count single CPUs"
+        first = "cpu counts single CPUs;" if last.policy == "none" else "cpu ✗ also where enough single CPUs are free:"
+        yield f"{first} full-pcpus-only gives out whole cores only"
         return
     if refusal.around.cores is None and _counts_single_cpus(told, last):
         yield "cpu ✓ counts single CPUs; full-pcpus-only gives out whole cores only"

@@ -168,7 +168,7 @@ THIRD = FIGURE._replace(
             [
                 (
                     "not aligned: c0: memory on nodes 0-1, CPUs on node 0, as nodes 0-1 were chosen and each resource "
-                    "may come from any of them; what i0 left of cpu on node 1 is not used: it only has to lie on the "
+                    "may come from any of them; what i0 left of cpu on node 1 is not used: it may lie on any of the "
                     "chosen nodes"
                 )
             ],
@@ -249,8 +249,8 @@ THIRD = FIGURE._replace(
             1,
             [
                 (
-                    "not aligned: on nodes 2-3, as policy none chooses no nodes; on an empty machine none of it "
-                    "needs more than 1 node"
+                    "not aligned: on nodes 2-3, as policy none chooses no nodes; on an empty machine its CPUs need "
+                    "no more than 1 node"
                 )
             ],
             id="what is wider than it need be says why: nobody chose",
@@ -260,8 +260,8 @@ THIRD = FIGURE._replace(
             4,
             [
                 (
-                    "not aligned: c1: memory on nodes 0-1, CPUs on node 0, as nodes 0-1 were chosen (it takes over "
-                    "cpu that i0 left on nodes 0-1) and each resource may come from any of them"
+                    "not aligned: c1: memory on nodes 0-1, CPUs on node 0, as nodes 0-1 were chosen (its nodes "
+                    "must include nodes 0-1, as i0 left cpu there) and each resource may come from any of them"
                 )
             ],
             id="what is wider than it need be says why: an init container left some",

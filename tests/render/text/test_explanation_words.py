@@ -47,7 +47,7 @@ FULL = config("restricted", cpu_manager_policy_options={"full-pcpus-only": "true
             [
                 "cpu | 3 | 112 of 112 ✗ | 112 of 112 ✗ | whole cores only",
                 "all of it |  | no ✗ | no ✗ | ",
-                "cpu ✗ as full-pcpus-only gives out whole cores only; the amounts count single CPUs",
+                "cpu ✗ also where enough single CPUs are free: full-pcpus-only gives out whole cores only",
             ],
             id="single CPUs have no tick where whole cores are given out",
         ),
@@ -189,7 +189,7 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
         pytest.param(
             "e2e-d-00051",
             11,
-            ["no ✗ is about one NUMA node alone: this container is admitted all the same"],
+            ["no ✗ is about one NUMA node alone: this container passes"],
             id="an earlier container that fits no node alone was admitted all the same",
         ),
         pytest.param(

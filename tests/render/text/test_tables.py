@@ -146,7 +146,7 @@ def test_containers_of_which_nothing_is_tied_are_told_together_with_the_reason()
 
 def test_no_node_is_said_to_fit_a_number_of_cpus_that_is_no_whole_cores() -> None:
     text = recorded("e2e-d-02916", 0)
-    assert "cpu ✗ as full-pcpus-only gives out whole cores only; the amounts count single CPUs" in text
+    assert "cpu ✗ also where enough single CPUs are free: full-pcpus-only gives out whole cores only" in text
     assert "(could use) | whole cores only | any node | " in text
     assert not [line for line in text if "yes ✓" in line]
 

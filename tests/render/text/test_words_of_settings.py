@@ -107,7 +107,7 @@ from tests.render.text.support import recorded
                     "2. set --topology-manager-policy best-effort (now single-numa-node); it is aligned then, on nodes "
                     "0-1 (its CPUs need 2 nodes; nvidia.com/gpu on node 0)"
                 ),
-                "restricted still refuses it",
+                "restricted still refuses it: memory fits one node, cpu takes 2",
             ],
             id="a policy that is offered is the strictest that does",
         ),

@@ -14,7 +14,7 @@ from numalign.render.text.refusal.memory import memory_apart, second_look
 from numalign.render.text.refusal.nodes import alone_somewhere
 from numalign.render.text.refusal.odd import no_whole_bytes, whole_cores
 from numalign.render.text.refusal.own import beside, sums, taken_over
-from numalign.render.text.refusal.short import too_little
+from numalign.render.text.refusal.short import HINT, too_little
 from numalign.render.text.refusal.width import as_few_nodes, differ_in_width, never_meet, on_fewer_nodes, too_wide
 from numalign.values import NamedTuple
 
@@ -86,11 +86,19 @@ def _told_of(other: Refusal | None, when: str, refusal: Refusal, said: list[str]
     told = [f"{one.resource}: " for one in refusal.around.sums if one in other.around.sums]
     before = (*said, *told, *_limits(said))
     new = [text for text in _why(other) if not text.startswith(before) and f"{text} " not in before]
+    new = [_without_advice_again(text, said) for text in new]
     again = [text for text in new if not at and _as_now(text) in said]
     yield from (Sentence(f"{when}: ", f"{SAME} {text.partition(': ')[0]}") for text in again)
     new = [text for text in new if text not in again]
     yield from (Sentence(f"{when}{at}: ", text) for text in new)
     said += new
+
+
+def _without_advice_again(text: str, said: Iterable[str]) -> str:
+    """Leave out how to get a resource where that is told of the same one before."""
+    first, hint, _ = text.partition(HINT)
+    name = text.partition(":")[0]
+    return first if hint and any(HINT in one and one.startswith(f"{name}:") for one in said) else text
 
 
 def _told_besides(refusal: Refusal, besides: Iterable[Refusal]) -> bool:
@@ -190,5 +198,5 @@ def in_short(refusal: Refusal) -> list[str]:
     if together:
         return together
     wide = refusal.stage == "policy" and len(refusal.culprits) > 1
-    too = as_few_nodes(refusal) if wide else ()
+    too = as_few_nodes(refusal, changed=True) if wide else ()
     return [*_first(refusal._replace(also=()), brief=True), *too, *taken_over(refusal)]

@@ -150,14 +150,19 @@ def _of_sockets(around: Circumstances) -> str:
     return f"; by align-by-socket it may take all nodes of {whose}"
 
 
-def as_few_nodes(refusal: Refusal) -> Iterator[str]:
-    """Name what else fits one node, where that is what something in the way does: to mend one alone does not help."""
+def as_few_nodes(refusal: Refusal, *, changed: bool = False) -> Iterator[str]:
+    """Name what else fits one node, where that is what something in the way does: to mend one alone does not help.
+
+    Args:
+        refusal: the refusal.
+        changed: a change is told, so that what it asks for less of is known.
+    """
     table = refusal.matrix
     if table is None or refusal.around.joint is not None or all(row.width > 1 for row in refusal.culprits):
         return
     named = {row.resource for row in (*refusal.culprits, *refusal.also)}
     for row in table.rows:
-        if row.width == 1 and row.resource not in named:
+        if row.width == 1 and row.resource not in named and (changed or row.resource not in refusal.around.reduced):
             asked = f"{amount_text(row.resource, row.requested)} asked{reduced_text(row.resource, refusal.around)}"
             yield f"{row.resource}: {asked}: fits one node, too"
 
