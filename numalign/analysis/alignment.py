@@ -64,8 +64,8 @@ class Alignment(NamedTuple):
     """Devices whose node nobody knows; `cpu` where its node has a negative id."""
     missing: tuple[str, ...] = ()
     """Device resources it asked for that the machine does not have."""
-    between: Mapping[str, int] = MappingProxyType({})
-    """Device resource -> mask of the nodes between which some of its devices lie."""
+    between: Mapping[str, Mapping[str, int]] = MappingProxyType({})
+    """Device resource -> id of a device of several nodes -> the mask of these."""
     nearby: tuple[Nearby, ...] = ()
     """Devices on nodes without CPUs that count as where the container's CPUs are, as these are the nearest."""
 

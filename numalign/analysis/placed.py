@@ -71,7 +71,7 @@ class Placed:
             self.near = {numa.id: _near(node.machine, numa) for numa in node.machine.numa_nodes if numa.id >= 0}
         # Each as in `Alignment`.
         self.places: dict[str, int] = {}
-        self.between: dict[str, int] = {}
+        self.between: dict[str, dict[str, int]] = {}
         self.nodes = 0
         self.least = 0
         self.widest: list[str] = []
@@ -159,10 +159,10 @@ class Placed:
 
     def _place_wide(self, name: str, devices: Iterable[tuple[str, int]]) -> None:
         """Place devices that are near several nodes: each is where the rest is, if it can be."""
-        for _, there in devices:
+        for device_id, there in devices:
             near = reduce(or_, (mask for numa, mask in self.near.items() if there >> numa & 1))
             if there & (there - 1):
-                self.between[name] = self.between.get(name, 0) | there
+                self.between.setdefault(name, {})[device_id] = there
             chosen = near & (self._cpus or self.nodes) or near
             chosen &= -chosen
             self._take(name, chosen if there & chosen else there & -there, chosen, 0)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING
 
 from numalign.model.resources import CPU, MEMORY
@@ -172,32 +174,38 @@ def _with_cpus(container: ContainerResult) -> Iterator[str]:
     judged = container.alignment
     off = _off(judged)
     apart = {one.resource for one in off}
-    there: dict[int, list[str]] = {}
+    there: dict[str, list[str]] = {}
     for name, ids in container.devices.items():
         gone = {one for part in [*off, *judged.unknown] if part.resource == name for one in part.ids}
-        rest = [one for one in ids if one not in gone]
-        if name in apart and rest:
-            there.setdefault(judged.places[name] & judged.places[CPU], []).append(_some_text(container, name, rest))
+        rest: dict[str, list[str]] = {}
+        for one in ids if name in apart else ():
+            if one not in gone:
+                wide = judged.between.get(name, {}).get(one)
+                here = nodes_text(judged.places[name] & judged.places[CPU]) if wide is None else places_text(wide)
+                rest.setdefault(here, []).append(one)
+        for where, some in rest.items():
+            there.setdefault(where, []).append(_some_text(container, name, some))
     yield from _placed(judged, [CPU, *(name for name in judged.places if name not in {CPU, *apart})], there)
 
 
-def _placed(judged: Alignment, resources: Iterable[str], rest: Mapping[int, Sequence[str]] = {}) -> Iterator[str]:
+def _placed(judged: Alignment, resources: Iterable[str], rest: Mapping[str, Sequence[str]] = {}) -> Iterator[str]:
     """Name what has a place, node by node: `CPUs and nvidia.com/gpu on node 0`; of a device all nodes it is of.
 
     Args:
         judged: where all of it is.
         resources: of which to tell.
-        rest: mask of nodes -> what else is on them, in words.
+        rest: nodes, in words -> what else is on them, in words.
     """
-    there: dict[tuple[str, int], list[str]] = {}
+    there: dict[str, list[str]] = {}
     for resource in resources:
-        nodes, between = judged.places[resource], judged.between.get(resource, 0)
-        where = (" at once", between) if between and not nodes & ~between else ("", nodes)
+        nodes, wide = judged.places[resource], dict.fromkeys(judged.between.get(resource, {}).values())
+        all_wide = wide and not nodes & ~reduce(or_, wide)
+        where = listed(list(map(places_text, wide))) if all_wide else nodes_text(nodes)
         there.setdefault(where, []).append(named(resource))
-    for nodes, texts in rest.items():
-        there.setdefault(("", nodes), []).extend(texts)
-    for (how, nodes), names in there.items():
-        yield f"{listed(names)} on {nodes_text(nodes)}{how}"
+    for where, texts in rest.items():
+        there.setdefault(where, []).extend(texts)
+    for where, names in there.items():
+        yield f"{listed(names)} on {where}"
 
 
 def aligned_where(judged: Alignment) -> str:

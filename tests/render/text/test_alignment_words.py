@@ -34,9 +34,9 @@ THIRD = FIGURE._replace(
             [
                 (
                     "not aligned: c0: intel.com/sriov sriov1 (1 of its 4) on node 1, intel.com/sriov sriov2 (1 of "
-                    "its 4) on nodes 1-2 at once, CPUs, hugepages-1Gi, memory and intel.com/sriov sriov0 and sriov3 "
-                    "(2 of its 4) on node 0, as policy none chooses no nodes; node 2 has no CPUs, the nearest with "
-                    "CPUs are nodes 0-1"
+                    "its 4) on nodes 1-2 at once, CPUs, hugepages-1Gi, memory and intel.com/sriov sriov3 (1 of its 4) "
+                    "on node 0, intel.com/sriov sriov0 (1 of its 4) on nodes 0,2 at once, as policy none chooses no "
+                    "nodes; node 2 has no CPUs, the nearest with CPUs are nodes 0-1"
                 ),
                 (
                     "c0: intel.com/sriov sriov2 lies on nodes 1-2 at once; node 2 has no CPUs, the nearest with CPUs "
