@@ -71,7 +71,7 @@ def explain(
         explained = explain_outcome(
             situation, outcome, others, known=_bundled(situation), altered=with_what_lacks(situation, outcome)
         )
-        told.append(_told(explained, details=details, all_alternatives=all_alternatives))
+        told.append(explained_pod(explained, details=details, all_alternatives=all_alternatives))
         notices += outcome.notices
         if told[-1].pod.fatal:
             break
@@ -94,7 +94,7 @@ def explain_one(situation: Situation, pod: Pod) -> ExplainedPod:
         CrashError: it would crash, or hang, on the way.
     """
     outcome = admit(situation.session(), pod)
-    return _told(explain_outcome(situation, outcome), details=True, all_alternatives=True)
+    return explained_pod(explain_outcome(situation, outcome), details=True, all_alternatives=True)
 
 
 def _bundled(situation: Situation) -> Iterator[tuple[str, Situation]]:
@@ -114,7 +114,8 @@ def _absent(beside: Iterable[Pod], session: Session) -> Iterator[Notice]:
     return (beside_refused(pod.name, "refused") for pod in beside if pod.uid not in there)
 
 
-def _told(told: Explanation, *, details: bool, all_alternatives: bool) -> ExplainedPod:
+def explained_pod(told: Explanation, *, details: bool = False, all_alternatives: bool = False) -> ExplainedPod:
+    """Give what is told of a pod as a result; `details` and `all_alternatives` as of `explain`."""
     # The node with the policy that held for this pod, which its annotations may have chosen.
     node = told.outcome.before.node
     pairs = list(zip(told.decisions, told.matrices, strict=True))

@@ -9,22 +9,24 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from numalign.analysis.culprits import decisions
+from numalign.analysis.explanation import explain_outcome
 from numalign.analysis.matrix import matrix
-from numalign.analysis.refusal import Refusal, refusal
+from numalign.analysis.refusal import Refusal
 from numalign.analysis.whatif.change import WayOut
-from numalign.analysis.whatif.changes import changes
-from numalign.analysis.whatif.policies import no_policy
 from numalign.analysis.whatif.settings import POLICY, STRICTEST_FIRST
 from numalign.analysis.whatif.situation import Event, Replays, Situation
 from numalign.analysis.whatif.swaps import swap
-from numalign.analysis.whatif.tries import Tries
 from numalign.errors import StartError
 from numalign.kubelet import node as twin
 from numalign.kubelet.admission import Outcome, Session, admit, end, open_session
+from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.setup import Setup
 from numalign.model.pod import Pod
-from numalign.render.text.refusal.why import why
+from numalign.render.text.reasons import every_step, long
+from numalign.render.text.refusal.why import sentences, why
+from numalign.results.explain import ExplainedPod
 from numalign.sources.recorded import scenario
+from numalign.tasks.explain import explained_pod
 from numalign.tasks.hardware import with_what_lacks
 from tests.conformance import cases, find
 from tests.conftest import VECTORS
@@ -53,11 +55,14 @@ class Judged(NamedTuple):
     """How many changes are about what the machine would have to have."""
     unexplained: tuple[str, ...]
     """Changes of several parts of which one has no reason."""
+    repeated: bool
+    """A long reason is told twice."""
 
     @property
     def wrong(self) -> bool:
         """Whether anything is."""
-        return bool(self.unnamed or self.unsaid or self.false or self.false_never or self.stuck or self.unexplained)
+        untrue = self.unnamed or self.unsaid or self.false or self.false_never
+        return bool(untrue or self.stuck or self.unexplained or self.repeated)
 
 
 def scenarios(every: int = 1, first: int = 0) -> Iterator[dict[str, Any]]:
@@ -101,9 +106,9 @@ def refusals(data: dict[str, Any]) -> Iterator[tuple[int, Situation, Outcome]]:
 
 
 def _judge(data: dict[str, Any], index: int, situation: Situation, outcome: Outcome) -> Judged:
-    found = refusal(outcome)
-    tries = Tries(situation, outcome)
-    ways = changes(tries, altered=with_what_lacks(situation, outcome))
+    told = explained_pod(explain_outcome(situation, outcome, altered=with_what_lacks(situation, outcome)))
+    found, ways = told.refusal, told.changes
+    assert found is not None
     alone = {**data, "steps": [data["steps"][index]]}
     return Judged(
         data["id"],
@@ -115,12 +120,13 @@ def _judge(data: dict[str, Any], index: int, situation: Situation, outcome: Outc
             *(_named_by(way) for way in ways if not _last_admitted(*with_change(data, index, way))),
             *(_named_by(way) for way in _moving(ways) if not _last_admitted(*with_change(data, index, way))),
             *(_named_by(way) for way in _swapped(outcome, ways) if not _last_admitted(*with_change(data, index, way))),
-            *(_named_by(way) for way in _in_vain(tries, ways) if _admits(data, index, way, outcome)),
+            *(_named_by(way) for way in _in_vain(told) if _admits(data, index, way, outcome)),
         ),
         false_never=found.never == _last_admitted(alone, 0),
         stuck=not ways,
         machine=sum(bool(way.hardware) for way in ways),
         unexplained=tuple(_named_by(way) for way in ways if not _explained(way)),
+        repeated=_repeats_itself(told, situation.setup.config),
     )
 
 
@@ -137,13 +143,23 @@ def _swapped(outcome: Outcome, ways: Iterable[WayOut]) -> Iterator[WayOut]:
             yield from (swap(way, key, (name, key[1]), asked[name, key[1]]) for name, _ in others)
 
 
-def _in_vain(tries: Tries, ways: Iterable[WayOut]) -> Iterator[WayOut]:
+def _in_vain(told: ExplainedPod) -> Iterator[WayOut]:
     """Give the changes of which it is said that they do not do: under other policies than those that are offered."""
-    for way in ways:
+    for way in told.changes:
         yield from (way._replace(flags={**way.flags, POLICY: policy}) for policy in way.too_strict)
-    found = no_policy(tries)
-    if found is not None and not found.unless:
+    if told.no_policy is not None and not told.no_policy.unless:
         yield from (WayOut("setting", 0, None, flags={POLICY: policy}) for policy in STRICTEST_FIRST)
+
+
+def _repeats_itself(told: ExplainedPod, config: KubeletConfig) -> bool:
+    """Tell whether a long reason is told under two changes, or is what the refusal itself says."""
+    assert told.refusal is not None
+    said = tuple(sentences(told.refusal, told.besides))
+    above = {one.text for one in said}
+    steps = every_step(told, config, said)
+    texts = [{tuple(one.sentences) for one in each if long(one.sentences)} for each in steps]
+    twice = sum(map(len, texts)) > len(set[tuple[str, ...]]().union(*texts))
+    return twice or any(above.issuperset(one) for each in texts for one in each)
 
 
 def _admits(data: dict[str, Any], index: int, way: WayOut, outcome: Outcome) -> bool:
@@ -208,6 +224,7 @@ def shares(every: Iterable[Judged]) -> Iterator[str]:
         ("name what is in the way, with amounts", sum(one.unnamed for one in found)),
         ("say it in words", sum(one.unsaid for one in found)),
         ("have a reason for each part of a change", sum(bool(one.unexplained) for one in found)),
+        ("tell no long reason twice", sum(one.repeated for one in found)),
         ("have a change that was applied and admits the pod", sum(one.stuck or bool(one.false) for one in found)),
     ):
         yield f"{100 * (count - wrong) / max(count, 1):6.2f} % {text} ({wrong} do not)"

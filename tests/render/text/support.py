@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from functools import cache
 
+from numalign.analysis.explanation import explain_outcome
 from numalign.analysis.whatif.situation import Situation, arrivals
+from numalign.kubelet.admission import admit
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.setup import Setup
 from numalign.model.machine import Machine
@@ -14,7 +16,7 @@ from numalign.render.page.document import Line, text_of
 from numalign.render.text.changes import Advice
 from numalign.render.text.explain import explanation
 from numalign.sources.recorded import scenario
-from numalign.tasks.explain import explain_one
+from numalign.tasks.explain import explained_pod
 from tests.analysis.support import machine
 from tests.refusals.survey import named, refusals
 
@@ -23,7 +25,7 @@ FIGURE = machine("figure-1")
 
 def lines(situation: Situation, asked: Pod) -> list[str]:
     """Write an explanation; cells of a row stand beside each other with ` | ` between."""
-    told = explain_one(situation, asked)
+    told = explained_pod(explain_outcome(situation, admit(situation.session(), asked)))
     assert told.refusal is not None
     found = []
     for part in explanation(situation.setup.config, told, Advice([""] * len(told.changes), "")):

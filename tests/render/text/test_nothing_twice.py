@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from numalign.render.text.reasons import every_step, long
-from numalign.render.text.refusal.why import sentences
-from numalign.sources.recorded import scenario
-from numalign.tasks.explain import explain_one
-from tests.refusals.survey import refusals, scenarios
 from tests.render.text.support import recorded
 
 
@@ -55,18 +48,3 @@ from tests.render.text.support import recorded
 def test_it_refers_to_what_is_told(name: str, step: int, expected: list[str]) -> None:
     text = recorded(name, step)
     assert [line for line in dict.fromkeys(text) if line in expected] == expected, "\n".join(text)
-
-
-@pytest.mark.parametrize("first", range(0, 200, 25))
-def test_no_long_reason_is_told_twice(first: int) -> None:
-    for data in scenarios(every=200, first=first):
-        pods = scenario.read(json.dumps(data).encode()).steps
-        for step, situation, _ in refusals(data):
-            told = explain_one(situation, pods[step].pod)
-            assert told.refusal is not None
-            said = tuple(sentences(told.refusal, told.besides))
-            above = {one.text for one in said}
-            steps = every_step(told, situation.setup.config, said)
-            texts = [{tuple(one.sentences) for one in each if long(one.sentences)} for each in steps]
-            assert sum(map(len, texts)) == len(set[tuple[str, ...]]().union(*texts))
-            assert not [one for each in texts for one in each if above.issuperset(one)]
