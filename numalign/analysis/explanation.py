@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from numalign.analysis.culprits import decisions
 from numalign.analysis.matrix import Matrix, matrix
+from numalign.analysis.own_containers import strayed
 from numalign.analysis.placement import Placement, placements
 from numalign.analysis.refusal import Refusal, refusal
 from numalign.analysis.unpinned import Unpinned, unpinned
@@ -72,7 +73,8 @@ def explain_outcome(
     """
     # Where providers cannot be asked, nodes have no place in masks, by which tables and steps name them.
     asked = tuple(decision for decision in decisions(outcome) if decision.answers)
-    matrices = tuple(matrix(outcome.before.node, outcome.demand, decision) for decision in asked)
+    tables = (matrix(outcome.before.node, outcome.demand, decision) for decision in asked)
+    matrices = tuple([table._replace(strayed=strayed(outcome, table.container)) for table in tables])
     if outcome.admit:
         return Explanation(
             outcome=outcome,

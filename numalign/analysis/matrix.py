@@ -17,7 +17,7 @@ from numalign.analysis.loose import Loose, loose
 from numalign.kubelet.demand import PodDemand
 from numalign.kubelet.node import Decision, Node, NodeState
 from numalign.kubelet.topology.hints import CANNOT_FIT, NO_PREFERENCE, HintFamily, HintList, Hints
-from numalign.model.cpuset import node_mask
+from numalign.model.cpuset import NUMAMask, node_mask
 from numalign.model.resources import CPU, is_memory
 from numalign.values import NamedTuple
 
@@ -88,6 +88,8 @@ class Matrix(NamedTuple):
     """Sorted by resource name, `cpu` and `memory` first."""
     policy: str
     """The policy that held there."""
+    strayed: NUMAMask = 0
+    """Of an earlier container of a refused pod: nodes that its CPUs came from although others were chosen."""
 
     def fits(self, column: int) -> bool:
         """Tell whether one node alone could hold everything."""

@@ -9,6 +9,7 @@ from numalign.analysis.matrix import on_the_machine
 from numalign.kubelet.admission import Outcome
 from numalign.kubelet.demand import ContainerDemand
 from numalign.kubelet.fit.check import Shortage
+from numalign.model.cpuset import NUMAMask
 from numalign.model.pod import ContainerKind, Pod
 from numalign.model.quantity import MILLI, NANO
 from numalign.model.resources import CPU
@@ -62,6 +63,17 @@ def held_before(outcome: Outcome) -> Iterator[Own]:
         for block in held.memory:
             if block.size:
                 yield Own(block.type, container.name, container.kind, block.size, block.mask)
+
+
+def strayed(outcome: Outcome, container: str | None) -> NUMAMask:
+    """Return the nodes outside of those chosen that a container's CPUs came from, as `align-by-socket` lets them."""
+    hint = outcome.result.hints.get(container) if container is not None else None
+    cpus = outcome.after.cpu.assigned(outcome.demand.uid, container) if container is not None else None
+    if outcome.admit or hint is None or hint.numa_affinity is None or not cpus:
+        return 0
+    if not outcome.before.node.cpu.options.align_by_socket:
+        return 0
+    return nodes_of_cpus(outcome.before.node, cpus) & ~hint.numa_affinity
 
 
 def asked_together(outcome: Outcome) -> Iterator[Sum]:

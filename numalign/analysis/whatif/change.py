@@ -132,8 +132,9 @@ class Part(NamedTuple):
     """What each of the pods to move holds."""
     short: tuple[Shortage, ...] = ()
     """Of pods to move: what the node as a whole has too little of as long as they all stay, but for devices."""
-    staying: tuple[Refusal, ...] = ()
-    """Of few pods to move, for each of them how the pod is refused if that one alone stays."""
+    staying: tuple[Refusal | None, ...] = ()
+    """Of few pods to move, for each of them how the pod is refused if that one alone stays; None: no CPU is left to
+    share then."""
     unshared: bool = False
     """With the next larger amount, or without the part, the pod is admitted, but no CPU is left to share."""
     whole: Amount | None = None

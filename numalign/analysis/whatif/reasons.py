@@ -131,12 +131,19 @@ def _short_as_a_whole(tried: Outcome) -> tuple[Shortage, ...]:
     return tuple([one for one in failures if isinstance(one, Shortage) and not is_device(one.resource)])
 
 
-def _staying(tries: Tries, change: WayOut, part: WayOut) -> tuple[Refusal, ...]:
-    """Tell how the pod is refused as long as one of the pods to move stays, for each; nothing where one may."""
-    kept = [change._replace(pods=tuple(one for one in part.pods if one is not pod)) for pod in part.pods]
-    tried = [(tries.attempt(one), one) for one in kept]
-    found = [refused_with(outcome, one, part) for outcome, one in tried if outcome is not None and not outcome.admit]
-    return tuple(found) if len(found) == len(kept) else ()
+def _staying(tries: Tries, change: WayOut, part: WayOut) -> tuple[Refusal | None, ...]:
+    """Tell how the pod is refused as long as one of the pods to move stays, for each; nothing where one may.
+
+    None: it is admitted, and leaves no CPU to share.
+    """
+    found: list[Refusal | None] = []
+    for pod in part.pods:
+        kept = change._replace(pods=tuple(one for one in part.pods if one is not pod))
+        tried = tries.attempt(kept)
+        if tried is None or (tried.admit and as_sound(tried, change)):
+            return ()
+        found.append(None if tried.admit else refused_with(tried, kept, part))
+    return tuple(found)
 
 
 def _with_more(tries: Tries, change: WayOut, part: WayOut) -> WayOut | None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from functools import reduce
-from itertools import zip_longest
 from operator import or_
 from typing import TYPE_CHECKING
 
 from numalign.model.quantity import NANO, of_thousandths
-from numalign.model.resources import CPU, is_bytes
+from numalign.model.resources import CPU, is_bytes, is_memory
 from numalign.render.text.amounts import amount_text, listed, nodes_text
 from numalign.render.text.refusal.fit import MILLI_OF_CPU
 from numalign.render.text.refusal.nodes import reduced_text
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
 
 MAX_PODS_TOLD = 6
 """Of how many pods it is told what they hold."""
+
+NONE_TO_SHARE = "; as long as it stays, no CPU is left to share, and the kubelet would not start again"
 
 MAX_SENTENCES = 2
 """In how many lines it is told what one of them is in the way of."""
@@ -53,19 +54,19 @@ def held_by_them(
         yield from _all_together(part.held, names, fit=fit)
         return
     if fit:
-        for one in part.held:
+        for place, one in enumerate(part.held):
             asks = [f"{_asks_text(name, nano)} {name}" for name, nano in one.asks if name in names and nano]
             if asks:
-                yield f"{one.name} asks for {listed(asks)}"
+                yield f"{one.name} asks for {listed(asks)}{NONE_TO_SHARE * _takes_the_last(part, place)}"
         return
-    for one, staying in zip_longest(part.held, part.staying):
+    for place, one in enumerate(part.held):
         held = [each for each in one.amounts if each.resource in names]
         held += [
             each
             for each in one.amounts
             if held and each.resource in wanted and each not in held and any(mask & goes for mask, _ in each.places)
         ]
-        yield from _of_one(part, one, staying, held or list(one.amounts), goes)
+        yield from _of_one(part, place, held or list(one.amounts), goes)
     more = {
         name
         for one in part.held
@@ -75,16 +76,21 @@ def held_by_them(
         yield f"without them {listed(list(_left(part, more)))}"
 
 
-def _of_one(part: Part, one: Held, staying: Refusal | None, held: list[HeldAmount], goes: int) -> Iterator[str]:
+def _takes_the_last(part: Part, place: int) -> bool:
+    """Tell whether no CPU is left to share as long as one of them stays."""
+    return bool(part.staying) and part.staying[place] is None
+
+
+def _of_one(part: Part, place: int, held: list[HeldAmount], goes: int) -> Iterator[str]:
     """Say what one of them holds and asks for, and what it alone is in the way of where that does not show it.
 
     Args:
         part: the pods to move.
-        one: the pod.
-        staying: how the refused pod is refused as long as that one alone stays; None: that is not told.
+        place: which of them.
         held: what it holds of what is in the way.
         goes: the mask of the nodes where the refused pod goes.
     """
+    one, staying = part.held[place], part.staying[place] if part.staying else None
     bound = next((group.nodes for group in staying.around.groups if one.name in group.pods), 0) if staying else 0
     if bound and not any(is_bytes(each.resource) for each in held):
         held += [each for each in one.amounts if is_bytes(each.resource)]
@@ -93,12 +99,20 @@ def _of_one(part: Part, one: Held, staying: Refusal | None, held: list[HeldAmoun
         yield f"{one.name} holds {held_places(held)}{_asks_too(part, one, held)}; as long as it stays, {rule}"
     elif held:
         elsewhere = all(mask and not mask & goes for each in held for mask, _ in each.places)
-        stays = in_short(staying)[:MAX_SENTENCES] if staying and goes and elsewhere else []
-        asked = _asks_too(part, one, held)
+        told = goes and (elsewhere or (staying is not None and any(map(_tied_apart, staying.culprits))))
+        stays = in_short(staying)[:MAX_SENTENCES] if staying is not None and told else []
+        last = NONE_TO_SHARE * _takes_the_last(part, place)
+        asked = f"{_asks_too(part, one, held)}{last}"
         yield f"{one.name} holds {held_places(held)}{asked}{'; as long as it stays:' * bool(stays)}"
         yield from stays
     elif asked := _asks_too(part, one, held):
         yield f"{one.name}{asked.removeprefix(' and')}"
+
+
+def _tied_apart(row: Row) -> bool:
+    """Tell whether enough is free, but not with what init containers leave: then what is held does not say why."""
+    left = sum(cell.handed for cell in row.cells)
+    return bool(left) and not is_memory(row.resource) and row.free + left >= row.requested
 
 
 def _asks_too(part: Part, one: Held, held: Sequence[HeldAmount]) -> str:

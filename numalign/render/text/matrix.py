@@ -24,6 +24,9 @@ FROM_ANYWHERE = ": CPUs and devices may come from any"
 GIB = 1 << 30
 """From this amount on what is asked is written in larger units."""
 
+WRAPPED = 1 << 63
+"""From this amount on a difference has gone below zero: the kubelet counts without signs."""
+
 MAX_GROUPS_NAMED = 2
 """How many sets of nodes that are used only together stand in a cell."""
 MAX_COLUMNS_APART = 4
@@ -154,6 +157,16 @@ def matrix_notes(table: Matrix, *, whole_cores: bool = False) -> Iterator[str]:
             holders = _holders(row, group)
             yield f"{row.resource}: {nodes} ✗ one by one, as {holders} memory of them together: {free} free as a whole"
         yield from _never_together(row)
+        yield from _below_zero(table, row)
+
+
+def _below_zero(table: Matrix, row: Row) -> Iterator[str]:
+    """Say of nodes with more memory than any has what the kubelet counts there (docs/rules/memory-manager.md 14)."""
+    places = [place for place, cell in enumerate(row.cells) if cell.total >= WRAPPED]
+    if places and is_memory(row.resource):
+        where, amount = nodes_text(mask_of(table, places)), _amounts_of(row)(row.cells[places[0]].total)
+        why = "more is reserved there than it has, and the kubelet counts so"
+        yield f"{row.resource}: {where} cannot have {amount}: {why}"
 
 
 def _holders(row: Row, nodes: int) -> str:

@@ -137,6 +137,8 @@ def _in_a_word(refusal: Refusal) -> str:
         return f": it takes {name} from {'one node' if width == 1 else f'{width} nodes'} only"
     if refusal.stage == "merge":
         return f": {listed(list(rows))} are not free on the same nodes"
+    if refusal.stage == "allocation" and rows:
+        return f": the nodes chosen cannot give it {listed(list(rows))}"
     return ""
 
 

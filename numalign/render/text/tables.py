@@ -63,6 +63,9 @@ def _one_table(table: Matrix, told: ExplainedPod) -> Iterator[Line | Table]:
     yield matrix_table(table, verdict=True, whole_cores=whole_cores)
     yield from (Line(f"  {text}") for text in (_in_spite(told, refusal) if refusal is not None else ()))
     yield from (Line(f"  {text}") for text in matrix_notes(table, whole_cores=whole_cores))
+    if table.strayed:
+        chosen = "takes CPUs of the whole socket, also of nodes that were not chosen"
+        yield Line(f"  its CPUs came from {nodes_text(table.strayed)}: option align-by-socket {chosen}")
     if refusal is None and _on_no_node(table):
         whom = "the pod" if table.container is None else "this container"
         yield Line(f"  no ✗ is about one NUMA node alone: {whom} passes")
@@ -194,7 +197,8 @@ def _counts_single_cpus(told: ExplainedPod, last: Matrix) -> bool:
 def _requests(told: ExplainedPod, refusal: Refusal) -> Iterator[str]:
     """Say what the node as a whole has less left of than a table has free, as pods share what they ask for."""
     here = [change for change in told.changes if not (change.pods or change.flags or change.machine or change.hardware)]
-    found = [refusal, *(part.otherwise for change in here for part in change.parts if part.otherwise is not None)]
+    parts = [part.otherwise for change in here for part in change.parts]
+    found = [one for one in (refusal, refusal.mended, *told.besides, *parts) if one is not None]
     short = {one.resource: one for each in found if each.stage == "fit" for one in each.amounts if one.used}
     for row in told.matrices[-1].rows:
         one = short.get(row.resource)

@@ -65,6 +65,23 @@ def test_what_the_node_as_a_whole_lacks_is_visible_in_rounded_amounts() -> None:
             id="nodes that are used only together are no choice one by one, and one as a whole",
         ),
         pytest.param(
+            "e2e-d-01499",
+            11,
+            ["memory: node 5 cannot have 15.9Ei: more is reserved there than it has, and the kubelet counts so"],
+            id="memory below zero, which the kubelet counts as very much",
+        ),
+        pytest.param(
+            "e2e-d-00242",
+            1,
+            [
+                (
+                    "its CPUs came from node 0: option align-by-socket takes CPUs of the whole socket, also of nodes "
+                    "that were not chosen"
+                )
+            ],
+            id="CPUs of an earlier container that were taken elsewhere",
+        ),
+        pytest.param(
             "e2e-d-00598",
             4,
             [

@@ -39,6 +39,17 @@ from tests.render.text.support import explained, recorded
             id="no request is cut by more than it takes",
         ),
         pytest.param(
+            "lifecycle-d-00027",
+            6,
+            [
+                (
+                    "besides, container c1: cpu: 34 asked, but full-pcpus-only counts only free CPUs on cores without "
+                    "a reserved CPU, on any node: 30 on an empty machine"
+                )
+            ],
+            id="of what refuses another container for ever no state of the node is told",
+        ),
+        pytest.param(
             "e2e-d-01703",
             0,
             [

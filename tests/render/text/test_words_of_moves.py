@@ -212,6 +212,27 @@ from tests.render.text.support import explained, recorded
             id="what is cut below is too much where the pod goes",
         ),
         pytest.param(
+            "e2e-d-00624",
+            6,
+            [
+                (
+                    "why: p0 asks for 2 cpu; as long as it stays, no CPU is left to share, and the kubelet would not "
+                    "start again"
+                ),
+                "p3 asks for 4 cpu",
+            ],
+            id="a pod that only keeps the last CPU from being shared",
+        ),
+        pytest.param(
+            "e2e-d-01610",
+            6,
+            [
+                "why: p1 holds 2 intel.com/sriov on node 0; as long as it stays:",
+                "p2 holds 3 intel.com/sriov (2 on node 0, 1 on node 1); as long as it stays:",
+            ],
+            id="what one of them is in the way of is told where enough would be free without the others",
+        ),
+        pytest.param(
             "e2e-d-00831",
             3,
             [

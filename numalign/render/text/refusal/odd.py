@@ -31,15 +31,16 @@ def whole_cores(cores: Cores, by: str | None, when: str, left: Handed | None = N
         same = f"; the same goes for {others}" if others else ""
         return f"{asked}, but full-pcpus-only gives out whole cores of {cores.threads} threads: ask for {near}{same}"
     one = cores.threads == 1
-    if left is not None:
+    if left is not None and when != "ever":
         counts = "full-pcpus-only counts only what is free"
         any_number = " (cores have 1 thread here, so any number is whole)" * one
         uncounted = f"the {left.amount} that {left_text(left)} it does not count"
         return f"{asked}; {counts}: {cores.available} cpu; {uncounted}{any_number}"
+    now = f"{cores.available} {when}, " * (when != "ever")
     if one:
-        return f"{asked}, {cores.available} free {when}, {cores.total} on an empty machine"
+        return f"{asked}, {now.replace(' ', ' free ', 1)}{cores.total} on an empty machine"
     only = "counts only free CPUs on cores without a reserved CPU, on any node"
-    return f"{asked}, but full-pcpus-only {only}: {cores.available} {when}, {cores.total} on an empty machine"
+    return f"{asked}, but full-pcpus-only {only}: {now}{cores.total} on an empty machine"
 
 
 def _near(cpus: int, threads: int) -> str:
