@@ -179,15 +179,16 @@ def _holders(row: Row, nodes: int) -> str:
 
 
 def _never_together(row: Row) -> Iterator[str]:
-    """Say why memory that is enough in all cannot be used: some nodes are held alone, or as another whole."""
+    """Say why memory that is enough in all cannot be used, or not all of it: nodes are held alone, or as a whole."""
     free = sum(cell.free for cell in row.cells)
-    if row.possible or not row.bound or free < row.requested:
+    if not row.bound or (not row.possible and free < row.requested) or (row.possible and row.width < 2):
         return
     alone = [one.nodes for one in row.bound if not one.nodes & (one.nodes - 1)]
     sets = [f"{nodes_text(reduce(or_, alone))} ({'each ' * (len(alone) > 1)}held alone)"] if alone else []
     sets += [f"{nodes_text(one.nodes)} (held together)" for one in row.bound if one.nodes & (one.nodes - 1)]
-    say, verb = _amounts_of(row), "is" if len(sets) == len(alone) == 1 else "are"
-    yield f"{row.resource}: {say(free)} free in all, but {listed(sets)} {verb} combined with no other"
+    verb = "is" if len(sets) == len(alone) == 1 else "are"
+    in_all = "" if row.possible else f"{_amounts_of(row)(free)} free in all, but "
+    yield f"{row.resource}: {in_all}{listed(sets)} {verb} combined with no other"
 
 
 def _tied(table: Matrix, rows: Sequence[Row]) -> str:

@@ -71,6 +71,12 @@ def test_what_the_node_as_a_whole_lacks_is_visible_in_rounded_amounts() -> None:
             id="memory below zero, which the kubelet counts as very much",
         ),
         pytest.param(
+            "e2e-d-01279",
+            3,
+            ["memory: node 0 (held alone) is combined with no other"],
+            id="a node that is held alone is no part of several, also where others are enough",
+        ),
+        pytest.param(
             "e2e-d-00242",
             1,
             [
