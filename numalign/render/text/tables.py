@@ -63,7 +63,7 @@ def _one_table(table: Matrix, told: ExplainedPod) -> Iterator[Line | Table]:
     yield matrix_table(table, verdict=True, whole_cores=whole_cores)
     yield from (Line(f"  {text}") for text in (_in_spite(told, refusal) if refusal is not None else ()))
     yield from (Line(f"  {text}") for text in matrix_notes(table, whole_cores=whole_cores))
-    if table.strayed:
+    if table.strayed and refusal is None:
         chosen = "takes CPUs of the whole socket, also of nodes that were not chosen"
         yield Line(f"  its CPUs came from {nodes_text(table.strayed)}: option align-by-socket {chosen}")
     if refusal is None and _on_no_node(table):

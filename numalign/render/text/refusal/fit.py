@@ -60,5 +60,5 @@ def taken_text(one: Amount) -> str:
     if one.resource == CPU:
         return " of ".join(of_thousandths(nano * MILLI_OF_CPU // NANO) for nano in (one.used, one.capacity))
     used, there = one.used // NANO, one.capacity // NANO
-    say = written(one.resource, [there], [used])
+    say = written(one.resource, [used, there, there - used], sums={used: (there, used - there)})
     return f"{say(used)} of {say(there)}"
