@@ -6,22 +6,22 @@ from functools import wraps
 
 import click
 
-from numalign.cli.options import Command, Decorator, complete_files, shared_option
+from numalign.cli.options import Command, Decorator, complete_files, flag
 from numalign.tasks.cluster import ClusterRequest
 
 CLUSTER_OPTIONS: tuple[Decorator, ...] = (
-    shared_option(
+    flag(
         "--cluster",
         metavar="CLUSTER",
         help="A cluster file, a folder of snapshots or machine files, a state, or what `kubectl get "
         "nodes,noderesourcetopologies,pods -A -o json` printed; - is standard input.",
     ),
-    shared_option(
+    flag(
         "--state",
         metavar="FILE",
         help="Keep the cluster in this file: read it from there, and write back what changed.",
     ),
-    click.option(
+    flag(
         "--machine-of",
         metavar="LABEL=VALUE:MACHINE",
         multiple=True,
@@ -63,11 +63,11 @@ def pods_of_cluster(*, counted: bool) -> Decorator:
     """Add POD…; the command gets `pod` and `files`, and if `counted` how many copies of each, `copies`."""
     options: list[Decorator] = [
         click.argument("pod", nargs=-1, metavar="POD…", shell_complete=complete_files),
-        shared_option("-f", "--filename", "files", multiple=True, metavar="POD", help="The same as POD."),
+        flag("-f", "--filename", "files", multiple=True, metavar="POD", help="The same as POD."),
     ]
     if counted:
         options.append(
-            shared_option(
+            flag(
                 "--pods",
                 "--replicas",
                 "copies",

@@ -8,11 +8,12 @@ from typing import Any
 
 import click
 
+from numalign.cli.options import flag
 from numalign.tasks.parallel import Engine
 
 _OPTIONS = (
-    click.option("--jobs", type=click.IntRange(min=1), help="Processes.  [default: the cores]"),
-    click.option(
+    flag("--jobs", type=click.IntRange(min=1), help="Processes.  [default: the cores]"),
+    flag(
         "--engine",
         "where",
         type=click.Choice(["processes", "dask"]),
@@ -20,7 +21,7 @@ _OPTIONS = (
         show_default=True,
         help="Where the work runs; dask needs numalign[dask].",
     ),
-    click.option("--address", metavar="ADDRESS", help="Of a Dask scheduler; without it one is started here."),
+    flag("--address", metavar="ADDRESS", help="Of a Dask scheduler; without it one is started here."),
 )
 
 

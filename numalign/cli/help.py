@@ -8,7 +8,7 @@ from inspect import cleandoc
 
 import click
 
-from numalign.cli.options import SharedOption, variables
+from numalign.cli.options import Flag, variables
 
 EXAMPLES = ("  numalign ", "  kubectl ", "  eval ")
 """How command lines begin in the text of a command."""
@@ -96,6 +96,6 @@ def _heading(parameter: click.Parameter) -> str:
 
 
 def _with_variable(parameter: click.Parameter, record: tuple[str, str]) -> tuple[str, str]:
-    if not isinstance(parameter, SharedOption):
+    if not isinstance(parameter, Flag):
         return record
     return record[0], f"{record[1]} [{variables(parameter)[-1]}]"

@@ -19,6 +19,7 @@ from typing import Final, NoReturn, cast
 import click
 
 from numalign.cli import main_of
+from numalign.cli.options import Flag, flag
 from numalign.cli.root import CONTEXT_SETTINGS, LazyGroup, debug_option, version_option
 from numalign.cli.stderr import say
 from numalign.errors import InputError
@@ -119,9 +120,9 @@ def group(debug: bool) -> None:
 def _asking(function: click.Command) -> click.Command:
     """Add the flags of every command that asks kubectl."""
     function.params += [
-        click.Option(["--context"], metavar="NAME", help="kubectl's context."),
-        click.Option(["--kubeconfig"], metavar="FILE", help="kubectl's configuration."),
-        click.Option(["-v", "--verbose"], is_flag=True, help="Show each call of kubectl."),
+        Flag(["--context"], metavar="NAME", help="kubectl's context."),
+        Flag(["--kubeconfig"], metavar="FILE", help="kubectl's configuration."),
+        Flag(["-v", "--verbose"], is_flag=True, help="Show each call of kubectl."),
     ]
     return function
 
@@ -151,9 +152,9 @@ _PASSED_ON = {"ignore_unknown_options": True, "allow_interspersed_args": True}
 @click.command("why", context_settings=_PASSED_ON)
 @click.argument("pod")
 @click.argument("flags", nargs=-1, type=click.UNPROCESSED, metavar="[FLAGS OF explain]…")
-@click.option("-n", "--namespace", metavar="NAME", help="Of the pod.")
-@click.option("-m", "--machine", metavar="MACHINE", help="What its node is made of; without it the node's NRT object.")
-@click.option("--node", metavar="SOURCE", help="A snapshot of its node, which beats what the cluster says.")
+@flag("-n", "--namespace", metavar="NAME", help="Of the pod.")
+@flag("-m", "--machine", metavar="MACHINE", help="What its node is made of; without it the node's NRT object.")
+@flag("--node", metavar="SOURCE", help="A snapshot of its node, which beats what the cluster says.")
 def _why(
     pod: str,
     flags: tuple[str, ...],

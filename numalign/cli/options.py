@@ -8,6 +8,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import click
+from click.core import ParameterSource
 
 from numalign.results.verdict import FAIL_ON
 from numalign.tasks.requests import KubeletRequest, MachineName, NodeName, PodsRequest, SinceRequest, WhatIfRequest
@@ -27,6 +28,8 @@ ConfigFile = Literal["kubeletconfig", "performanceprofile", "kubeadm"]
 Output = ForPeople | ForPrograms | ForBuildServers | ConfigFile
 """What some command can be asked to print."""
 CI_REPORTS: tuple[ForBuildServers, ...] = get_args(ForBuildServers)
+PREFIX = "NUMALIGN"
+"""Of the variables of the environment that stand for flags."""
 Given = dict[str, Any]
 """Parameter -> what was given, as click hands it to a command."""
 
@@ -45,22 +48,33 @@ def _with_options(function: Command, options: Sequence[Decorator], gather: Calla
     return decorated
 
 
-class SharedOption(click.Option):
-    """A flag of several commands: NUMALIGN_FLAG sets it for all of them, NUMALIGN_COMMAND_FLAG for one and wins."""
+class Flag(click.Option):
+    """A flag of a command: NUMALIGN_FLAG sets it for all that have it, NUMALIGN_COMMAND_FLAG for one and wins."""
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Complete names that numalign knows; else what click completes."""
         from numalign.cli.completion import complete
 
-        found = complete(self.name or "", ctx, incomplete)
+        found = None if isinstance(self.type, click.Choice) else complete(self.name or "", ctx, incomplete)
         return super().shell_complete(ctx, incomplete) if found is None else found
 
     def resolve_envvar_value(self, ctx: click.Context) -> str | None:
         """Look into the environment; an empty variable is none."""
-        own = super().resolve_envvar_value(ctx)
-        if own:
-            return own
-        return next((os.environ[name] for name in variables(self) if os.environ.get(name)), None)
+        name = self._set_by(ctx)
+        return None if name is None else os.environ[name]
+
+    def get_error_hint(self, ctx: click.Context | None) -> str:
+        """Name the flag, and the variable where a wrong value comes from one: it stands nowhere on the line."""
+        hint = super().get_error_hint(ctx)
+        if ctx is None or ctx.get_parameter_source(self.name or "") is not ParameterSource.ENVIRONMENT:
+            return hint
+        return f"{hint} ({self._set_by(ctx)})"
+
+    def _set_by(self, ctx: click.Context) -> str | None:
+        """Name the variable that sets the flag of the command on the way; None: none does."""
+        commands = (ctx.auto_envvar_prefix or PREFIX, PREFIX)
+        names = (name for command in commands for name in variables(self, command))
+        return next((name for name in names if os.environ.get(name)), None)
 
 
 def complete_files(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -70,15 +84,15 @@ def complete_files(_: click.Context, __: click.Parameter, incomplete: str) -> li
     return [CompletionItem(incomplete, type="file")]
 
 
-def variables(option: click.Option) -> list[str]:
-    """Name the variables of the environment that set an option for every command, one for each of its names."""
+def variables(option: click.Option, command: str = PREFIX) -> list[str]:
+    """Name the variables that set an option, one for each of its names: for every command, or for one by its prefix."""
     names = [name for name in option.opts if name.startswith("--")]
-    return [f"NUMALIGN_{name.removeprefix('--').replace('-', '_').upper()}" for name in names]
+    return [f"{command}_{name.removeprefix('--').replace('-', '_').upper()}" for name in names]
 
 
-def shared_option(*names: str, **attributes: Any) -> Decorator:
-    """Add an option that one variable of the environment sets for every command that has it."""
-    return click.option(*names, cls=SharedOption, **attributes)
+def flag(*names: str, **attributes: Any) -> Decorator:
+    """Add a flag, which the environment can set, too."""
+    return click.option(*names, cls=Flag, **attributes)
 
 
 _SETTINGS: tuple[tuple[tuple[str, ...], str, str], ...] = (
@@ -109,7 +123,7 @@ def _parameter(names: tuple[str, ...]) -> str:
     return names[0].removeprefix("--").replace("-", "_")
 
 
-kubelet_version_option: Decorator = shared_option(
+kubelet_version_option: Decorator = flag(
     "--kubelet-version",
     metavar="1.N",
     help="Which kubelet decides: 1.32 to 1.36 exactly, 1.16 to 1.31 as far as known. Without it: the newest.",
@@ -118,15 +132,13 @@ kubelet_version_option: Decorator = shared_option(
 
 _KUBELET: tuple[Decorator, ...] = (
     kubelet_version_option,
-    shared_option(
+    flag(
         "--kubelet-config",
         metavar="FILE",
         help="A KubeletConfiguration, what wraps one (docs/inputs.md), or /configz. Flags win over it.",
     ),
-    shared_option(
-        "--config-dir", metavar="DIR", help="Drop-ins (*.conf) over the KubeletConfiguration, in text order."
-    ),
-    *(shared_option(*names, _parameter(names), metavar=metavar, help=text) for names, metavar, text in _SETTINGS),
+    flag("--config-dir", metavar="DIR", help="Drop-ins (*.conf) over the KubeletConfiguration, in text order."),
+    *(flag(*names, _parameter(names), metavar=metavar, help=text) for names, metavar, text in _SETTINGS),
 )
 
 
@@ -146,13 +158,13 @@ def kubelet_options(function: Command) -> Command:
 
 
 _BEYOND: tuple[Decorator, ...] = (
-    shared_option(
+    flag(
         "--preferred-allocation",
         type=click.Choice(["kubelet", "proposal"]),
         default="kubelet",
         help="Beyond the kubelet: use devices' preferred sets as proposed in 2019.",
     ),
-    shared_option(
+    flag(
         "--per-pod-policy",
         is_flag=True,
         help="Beyond the kubelet: honour the pods' annotations numalign/topology-policy and -scope.",
@@ -173,29 +185,27 @@ def beyond_options(function: Command) -> Command:
 
 
 _CHANGES: tuple[Decorator, ...] = (
-    shared_option(
+    flag(
         "--device",
         "devices",
         multiple=True,
         metavar="RESOURCE[@NODE]=N,…",
         help="Change --machine: so many devices on each NUMA node with CPUs, or on one (nvidia.com/gpu@0=4).",
     ),
-    shared_option(
+    flag(
         "--hugepages",
         multiple=True,
         metavar="SIZE[@NODE]=AMOUNT,…",
         help="Change --machine: huge pages set aside on each NUMA node, or on one (1Gi@0=16Gi).",
     ),
-    shared_option(
-        "--memory-per-numa-node", "memory", metavar="AMOUNT", help="Change --machine: the memory of each NUMA node."
-    ),
+    flag("--memory-per-numa-node", "memory", metavar="AMOUNT", help="Change --machine: the memory of each NUMA node."),
 )
 
 
 def machine_option(*, multiple: bool = False, without: str = "this host") -> Callable[[Command], Command]:
     """Add `--machine`, and the flags that change one; `without` says what holds when it is left out."""
     text = f"A machine file, a bundled machine (see `numalign machines`), or a short form; without it: {without}."
-    named = shared_option("-m", "--machine", metavar="MACHINE", multiple=multiple, help=text)
+    named = flag("-m", "--machine", metavar="MACHINE", multiple=multiple, help=text)
 
     def gather(given: Given) -> None:
         devices, hugepages, memory = given.pop("devices"), given.pop("hugepages"), given.pop("memory")
@@ -223,7 +233,7 @@ def _changed(name: str, changes: Changes) -> MachineName:
 
 def output_option(*formats: Output) -> Decorator:
     """Add `-o`; the first format is the default."""
-    return shared_option(
+    return flag(
         "-o", "--output", type=click.Choice(formats), default=formats[0], show_default=True, help="How to print."
     )
 
@@ -236,27 +246,25 @@ INSTEAD_OF_PODS = ("hints", "preferred_sets", "started_pods")
 
 _PODS: tuple[Decorator, ...] = (
     click.argument("pod", nargs=-1, metavar="POD…", shell_complete=complete_files),
-    shared_option("-f", "--filename", "files", multiple=True, metavar="POD", help="The same as POD."),
-    shared_option(
+    flag("-f", "--filename", "files", multiple=True, metavar="POD", help="The same as POD."),
+    flag(
         "--beside",
         metavar="FILE",
         help="Pods that are there already (kubectl get pods -o json), admitted first, oldest first.",
     ),
-    shared_option(
+    flag(
         "--node-name",
         metavar="NAME",
         help="Which node, where --beside, --node or --slices has several; without it the machine's, or the only one.",
     ),
-    shared_option(
+    flag(
         "--replicas",
         metavar="[ROLE=]N,…",
         help="Pods to try of each template (8), or of the templates of a role (worker=8,launcher=1); without it one.",
     ),
-    shared_option("--gang", is_flag=True, help="Try as many pods of each template as its object asks for."),
-    shared_option(
-        "--started", is_flag=True, help="Pods start before the next one comes; their init containers have ended."
-    ),
-    shared_option(
+    flag("--gang", is_flag=True, help="Try as many pods of each template as its object asks for."),
+    flag("--started", is_flag=True, help="Pods start before the next one comes; their init containers have ended."),
+    flag(
         "--allow-missing",
         metavar="RESOURCE",
         multiple=True,
@@ -309,10 +317,10 @@ def _replicas(text: str | None) -> tuple[int | None, dict[str, int]]:
 
 
 _SINCE: tuple[Decorator, ...] = (
-    click.option(
+    flag(
         "--without", metavar="NAME", multiple=True, help="This pod of those there ends before the first POD comes up."
     ),
-    click.option(
+    flag(
         "--started-pods",
         metavar="NAME,…",
         help="Of the pods there these have started: their init containers have ended. With --state it may stand alone.",
@@ -334,7 +342,7 @@ _NODE_HELP = (
     "This node with what its pods hold now: a snapshot, /var/lib/kubelet, a must-gather, a sosreport, a PodResources "
     "answer or socket, a state file."
 )
-node_option: Decorator = shared_option("--node", metavar="SOURCE", help=_NODE_HELP)
+node_option: Decorator = flag("--node", metavar="SOURCE", help=_NODE_HELP)
 
 
 def node_options(function: Command) -> Command:
@@ -347,7 +355,7 @@ def node_options(function: Command) -> Command:
             raise click.UsageError("--ignore-checksums is about the files of a --node: name one")
         given["node"] = NodeName(given["node"])
 
-    ignored = click.option(
+    ignored = flag(
         "--ignore-checksums",
         is_flag=True,
         help="Go on with state files of --node whose checksum is wrong; the kubelet would not.",
@@ -357,18 +365,18 @@ def node_options(function: Command) -> Command:
 
 def state_option(text: str = "A node that lives in this file: read, locked meanwhile, and written back.") -> Decorator:
     """Add `--state`."""
-    return shared_option("--state", metavar="FILE", help=text)
+    return flag("--state", metavar="FILE", help=text)
 
 
 _WHAT_IF: tuple[Decorator, ...] = (
-    shared_option("--pod", "only", metavar="NAME", help="This pod alone; those before it count as there."),
-    click.option(
+    flag("--pod", "only", metavar="NAME", help="This pod alone; those before it count as there."),
+    flag(
         "--without",
         metavar="NAME",
         multiple=True,
         help="As if a pod that came earlier had gone before the last one (or --pod) comes up.",
     ),
-    click.option(
+    flag(
         "--set",
         "amounts",
         metavar="CONTAINER:RESOURCE=AMOUNT",
@@ -387,15 +395,15 @@ def what_if_options(function: Command) -> Command:
     return _with_options(function, _WHAT_IF, gather)
 
 
-fail_on_option: Decorator = click.option(
+fail_on_option: Decorator = flag(
     "--fail-on", type=click.Choice(FAIL_ON), default="rejected", show_default=True, help="What makes the exit status 1."
 )
-quiet_option: Decorator = shared_option(
+quiet_option: Decorator = flag(
     "-q", "--quiet", count=True, help="Print no results and no notes; -qq: no warnings either. Errors are always told."
 )
 
 
-slices_option: Decorator = shared_option(
+slices_option: Decorator = flag(
     "--slices",
     metavar="DUMP",
     help="Claimed devices beside those of the kubelet: kubectl get resourceslices,deviceclasses,resourceclaims,"

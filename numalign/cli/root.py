@@ -113,8 +113,15 @@ def version_option(program: str) -> Callable[[Callable[..., Any]], Callable[...,
             click.echo(f"{program} {__version__}", color=ctx.color)
             ctx.exit()
 
-    text = "Show the version and exit."
-    return click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=show_version, help=text)
+    return click.option(
+        "--version",
+        is_flag=True,
+        expose_value=False,
+        is_eager=True,
+        allow_from_autoenv=False,
+        callback=show_version,
+        help="Show the version and exit.",
+    )
 
 
 def written_out(command: click.Command, words: Sequence[str]) -> list[str]:

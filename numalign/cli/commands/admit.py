@@ -13,6 +13,7 @@ from numalign.cli.options import (
     Output,
     beyond_options,
     fail_on_option,
+    flag,
     kubelet_options,
     machine_option,
     node_options,
@@ -46,9 +47,7 @@ if TYPE_CHECKING:
 @kubelet_options
 @beyond_options
 @slices_option
-@click.option(
-    "--only", type=click.Choice(["managers"]), help="Stop after the managers: no check of the node as a whole."
-)
+@flag("--only", type=click.Choice(["managers"]), help="Stop after the managers: no check of the node as a whole.")
 @fail_on_option
 @output_option("table", "wide", "json", "yaml", "name", "svg", "html", *CI_REPORTS)
 @quiet_option

@@ -15,6 +15,7 @@ from numalign.cli.options import (
     Decorator,
     Output,
     beyond_options,
+    flag,
     kubelet_options,
     machine_option,
     node_options,
@@ -55,8 +56,8 @@ def _place_options(function: Command) -> Command:
 
     options: tuple[Decorator, ...] = (
         *CLUSTER_OPTIONS,
-        click.option("--node-name", metavar="NAME", help="Which node, where --node or --beside has several."),
-        click.option("--beside", metavar="FILE", help="The pods of the node there (kubectl get pods -o json)."),
+        flag("--node-name", metavar="NAME", help="Which node, where --node or --beside has several."),
+        flag("--beside", metavar="FILE", help="The pods of the node there (kubectl get pods -o json)."),
         node_options,
         machine_option(without="the node's own, or those of the cluster"),
         kubelet_options,
@@ -71,14 +72,14 @@ def _place_options(function: Command) -> Command:
 @click.command("capacity")
 @pods_of_cluster(counted=False)
 @_place_options
-@click.option("--mix", metavar="POD=N,…", help="Count rounds of several pods together, a=3,b=1.")
-@click.option(
+@flag("--mix", metavar="POD=N,…", help="Count rounds of several pods together, a=3,b=1.")
+@flag(
     "--right-size",
     type=click.IntRange(1, 100_000),
     metavar="N",
     help="Also find the most CPUs, then the most memory, with which N copies are all aligned.",
 )
-@click.option(
+@flag(
     "--jobs", type=click.IntRange(1, 256), default=os.cpu_count() or 1, show_default="all processors", help="Processes."
 )
 @output_option("table", "wide", "json", "yaml", "csv", "svg")

@@ -12,6 +12,7 @@ from numalign.cli.engine_options import engine_options
 from numalign.cli.options import (
     Output,
     beyond_options,
+    flag,
     kubelet_options,
     machine_option,
     node_options,
@@ -46,7 +47,7 @@ NEEDED_ROWS = ("any", "all")
 @kubelet_options
 @beyond_options
 @slices_option
-@click.option(
+@flag(
     "--try-option",
     "options",
     type=click.Choice(OPTIONS),
@@ -54,24 +55,24 @@ NEEDED_ROWS = ("any", "all")
     metavar="OPTION",
     help=f"Add rows with this policy option on, and the feature gate it needs: {', '.join(OPTIONS)}.",
 )
-@click.option(
+@flag(
     "--need",
     type=click.Choice(NEEDED_ROWS),
     help="Exit with 1 unless any variant (or: all of them) admits every pod.",
 )
-@click.option(
+@flag(
     "--hints",
     is_flag=False,
     flag_value="every",
     metavar="[HINTS]",
     help="History, without PODs: what policies of 2019 and today's make of hints (docs/history.md).",
 )
-@click.option(
+@flag(
     "--preferred-sets",
     metavar="RESOURCE=N",
     help="History, without PODs: the sets of devices a plugin prefers, and what hints come of them.",
 )
-@click.option(
+@flag(
     "--fleet",
     metavar="FOLDER",
     help="Every node of a folder in place of one: snapshots, machine files; see --jobs.",

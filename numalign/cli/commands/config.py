@@ -7,6 +7,7 @@ import click
 from numalign.cli.options import (
     Output,
     beyond_options,
+    flag,
     kubelet_options,
     machine_option,
     node_option,
@@ -36,7 +37,7 @@ def command() -> None:
 @click.argument("file", required=False, metavar="[FILE]")
 @machine_option()
 @node_option
-@click.option("--node-name", metavar="NAME", help="Which node, where --node has several.")
+@flag("--node-name", metavar="NAME", help="Which node, where --node has several.")
 @kubelet_options
 @beyond_options
 @output_option("table", "json", "yaml")

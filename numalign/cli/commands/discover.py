@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
-from numalign.cli.options import Output, quiet_option
+from numalign.cli.options import Output, flag, quiet_option
 from numalign.cli.printing import print_data, print_document, print_machine, print_names
 from numalign.cli.stderr import say, tell
 from numalign.errors import HostError, InputError
@@ -24,29 +24,23 @@ FORMATS = ("table", "wide", "json", "yaml", "name", "tree", "svg")
 
 
 @click.command("discover")
-@click.option(
+@flag(
     "--sysfs-root",
     metavar="PATH",
     default="/",
     help="Read this captured tree instead of the host: the folder that stands for /, or a tar archive of it.",
 )
-@click.option("-m", "--machine", metavar="MACHINE", help="Show this machine file or bundled machine instead of a host.")
-@click.option(
-    "--device-rules", metavar="FILE", help="Which PCI device is which resource, instead of the default rules."
-)
-@click.option(
-    "--with", "requested", metavar="NAME", multiple=True, help="Add the devices of these rules, such as nvme."
-)
-@click.option(
+@flag("-m", "--machine", metavar="MACHINE", help="Show this machine file or bundled machine instead of a host.")
+@flag("--device-rules", metavar="FILE", help="Which PCI device is which resource, instead of the default rules.")
+@flag("--with", "requested", metavar="NAME", multiple=True, help="Add the devices of these rules, such as nvme.")
+@flag(
     "-o",
     "--output",
     type=click.Choice(FORMATS),
     help="How to print; without it a table, or nothing where a file is written.",
 )
-@click.option("--save", metavar="FILE", help="Write the machine file (YAML; JSON if FILE ends in .json).")
-@click.option(
-    "--capture", "snapshot", metavar="FILE", help="Write a small anonymous snapshot, FILE.tar.xz, for --sysfs-root."
-)
+@flag("--save", metavar="FILE", help="Write the machine file (YAML; JSON if FILE ends in .json).")
+@flag("--capture", "snapshot", metavar="FILE", help="Write a small anonymous snapshot, FILE.tar.xz, for --sysfs-root.")
 @quiet_option
 def command(
     sysfs_root: str,

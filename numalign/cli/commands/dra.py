@@ -6,7 +6,7 @@ from typing import get_args
 
 import click
 
-from numalign.cli.options import Output, machine_option, output_option, quiet_option, shared_option
+from numalign.cli.options import Output, flag, machine_option, output_option, quiet_option
 from numalign.cli.printing import print_data, print_names
 from numalign.cli.stderr import tell
 from numalign.dra.publish.cpus import GroupBy
@@ -14,7 +14,7 @@ from numalign.errors import InputError, Notice
 from numalign.exit_status import ExitStatus
 from numalign.results.dra import DraCheckResult
 
-slices_option = shared_option(
+slices_option = flag(
     "--slices",
     metavar="DUMP",
     help="kubectl get resourceslices,deviceclasses,resourceclaims,resourceclaimtemplates -A -o json, or what "
@@ -38,11 +38,9 @@ def command() -> None:
 @command.command("check")
 @click.argument("names", nargs=-1, metavar="POD|CLAIM…")
 @slices_option
-@shared_option("--node-name", "nodes", multiple=True, metavar="NAME", help="Only this node; may be repeated.")
-@shared_option(
-    "--kubelet-version", "release", metavar="1.N", help="The cluster's release: 1.34, 1.35 or 1.36 (default)."
-)
-@shared_option("--feature-gates", "gates", default="", metavar="G=true,…", help="DRAListTypeAttributes=true, …")
+@flag("--node-name", "nodes", multiple=True, metavar="NAME", help="Only this node; may be repeated.")
+@flag("--kubelet-version", "release", metavar="1.N", help="The cluster's release: 1.34, 1.35 or 1.36 (default).")
+@flag("--feature-gates", "gates", default="", metavar="G=true,…", help="DRAListTypeAttributes=true, …")
 @output_option("table", "wide", "json", "yaml", "name")
 @quiet_option
 def check(
@@ -96,25 +94,23 @@ def _print(output: Output, result: DraCheckResult) -> None:
 
 @command.command("slices")
 @machine_option()
-@click.option(
+@flag(
     "--like",
     multiple=True,
     metavar="DRIVER,…",
     help="dra.cpu, dra.memory, dra.net, gpu.nvidia.com, gpu.amd.com, gpu.example.com (cpu, memory, nic and gpu for "
     "short), or DRIVER=RESOURCE; without it: those that have something to publish.",
 )
-@click.option("--node-name", metavar="NAME", default="", help="The node's name; without it the machine's.")
-@click.option(
+@flag("--node-name", metavar="NAME", default="", help="The node's name; without it the machine's.")
+@flag(
     "--cpus-by",
     type=click.Choice(get_args(GroupBy)),
     default="numanode",
     show_default=True,
     help="How dra.cpu groups CPUs; cpu: a device for each.",
 )
-@shared_option("--reserved-cpus", metavar="LIST", default="", help="CPUs that dra.cpu keeps back, 0-1,64.")
-@click.option(
-    "--standard-numa", is_flag=True, help="Publish resource.kubernetes.io/numaNode too, as drivers for 1.37 do."
-)
+@flag("--reserved-cpus", metavar="LIST", default="", help="CPUs that dra.cpu keeps back, 0-1,64.")
+@flag("--standard-numa", is_flag=True, help="Publish resource.kubernetes.io/numaNode too, as drivers for 1.37 do.")
 @output_option("yaml", "json")
 @quiet_option
 def slices(

@@ -12,6 +12,7 @@ from numalign.cli.options import (
     Output,
     beyond_options,
     fail_on_option,
+    flag,
     kubelet_options,
     machine_option,
     node_options,
@@ -47,8 +48,8 @@ from numalign.values import NamedTuple
 @beyond_options
 @slices_option
 @what_if_options
-@click.option("--details", is_flag=True, help="Show every step: hints, the merge, the winner and the runner-up.")
-@click.option("--alternatives", is_flag=True, help="List every aligned allocation there is now.")
+@flag("--details", is_flag=True, help="Show every step: hints, the merge, the winner and the runner-up.")
+@flag("--alternatives", is_flag=True, help="List every aligned allocation there is now.")
 @fail_on_option
 @output_option("table", "json", "yaml", "markdown")
 @quiet_option

@@ -40,11 +40,16 @@ out results, never errors.
 NO_COLOR, FORCE_COLOR and COLUMNS are honoured.
 """,
     "environment": """\
-Every flag can be set in the environment: NUMALIGN_FLAG for all commands that
-have it, NUMALIGN_COMMAND_FLAG for one.
+Every flag but --help and --version can be set in the environment: NUMALIGN_FLAG
+for all commands that have it, NUMALIGN_COMMAND_FLAG for one, which wins. A flag
+on the command line wins over both. --help of a command names them.
 
     NUMALIGN_MACHINE=node-a.yaml numalign admit pod.yaml
-    NUMALIGN_ADMIT_FAIL_ON=unaligned numalign admit pod.yaml -m hgx-h100
+    NUMALIGN_FAIL_ON=unaligned numalign admit pod.yaml -m hgx-h100
+    NUMALIGN_CONFIG_CHECK_OUTPUT=json numalign config check kubelet.yaml
+
+A flag without a value takes 1 or 0, one that may be repeated several values
+with a space between. An empty variable sets nothing.
 """,
     "machines": """\
 --machine names a machine in one of these ways; without it, it is this host:

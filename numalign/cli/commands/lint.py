@@ -12,11 +12,11 @@ from numalign.cli.options import (
     CI_REPORTS,
     Output,
     complete_files,
+    flag,
     kubelet_options,
     machine_option,
     output_option,
     quiet_option,
-    shared_option,
     slices_option,
 )
 from numalign.cli.stderr import report, tell
@@ -36,22 +36,22 @@ FAIL_ON = ("unaligned", "rejected", "impossible", "nothing")
 
 @click.command("lint")
 @click.argument("pod", nargs=-1, metavar="POD…", shell_complete=complete_files)
-@shared_option("-f", "--filename", "files", multiple=True, metavar="POD", help="The same as POD.")
-@click.option(
+@flag("-f", "--filename", "files", multiple=True, metavar="POD", help="The same as POD.")
+@flag(
     "--ignore",
     multiple=True,
     metavar="CODE[@CONTAINER]",
     help="Pass over a rule, or a rule in one container, like the annotation numalign/ignore: CODE,…",
 )
-@click.option(
+@flag(
     "--baseline",
     metavar="FILE",
     shell_complete=complete_files,
     help="Pass over the findings that this file has, whatever their lines now, and name those that are gone.",
 )
-@click.option("--write-baseline", is_flag=True, help="Write what is found now into the file of --baseline.")
-@click.option("--explain", metavar="CODE", help="Explain a rule: what is found, why it matters, what to write instead.")
-@click.option(
+@flag("--write-baseline", is_flag=True, help="Write what is found now into the file of --baseline.")
+@flag("--explain", metavar="CODE", help="Explain a rule: what is found, why it matters, what to write instead.")
+@flag(
     "--fail-on",
     type=click.Choice(FAIL_ON),
     default=FAIL_ON[0],

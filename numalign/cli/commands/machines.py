@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from numalign.cli.options import Output, quiet_option
+from numalign.cli.options import Output, flag, quiet_option
 from numalign.cli.printing import print_data, print_document, print_machine, print_names
 from numalign.exit_status import ExitStatus
 from numalign.render.text import machines as view
@@ -14,7 +14,7 @@ from numalign.tasks.machines import machines
 
 @click.command("machines")
 @click.argument("name", required=False, metavar="[NAME]")
-@click.option(
+@flag(
     "-o",
     "--output",
     type=click.Choice(("table", "name", "json", "yaml")),

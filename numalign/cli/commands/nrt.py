@@ -16,6 +16,7 @@ from numalign.cli.exporter import command as command_of
 from numalign.cli.options import (
     Command,
     Output,
+    flag,
     kubelet_options,
     machine_option,
     node_option,
@@ -68,15 +69,15 @@ def _nodes(function: Command) -> Command:
     result: Command = wrapped
     for option in (
         *reversed(CLUSTER_OPTIONS),
-        click.option("--node-name", metavar="NAME", help="What the Node is called; without it as the machine."),
-        click.option("--beside", metavar="FILE", help="The pods on the node (kubectl get pods -o json)."),
+        flag("--node-name", metavar="NAME", help="What the Node is called; without it as the machine."),
+        flag("--beside", metavar="FILE", help="The pods on the node (kubectl get pods -o json)."),
     ):
         result = option(result)
     return node_option(machine_option()(kubelet_options(result)))
 
 
 def _like(function: Command) -> Command:
-    return click.option(
+    return flag(
         "--like",
         type=click.Choice(["numalign", "rte", "nfd"]),
         default="numalign",
@@ -88,12 +89,12 @@ def _like(function: Command) -> Command:
 @command.command("export")
 @_nodes
 @_like
-@click.option("--fingerprint/--no-fingerprint", default=True, show_default=True, help="Name the pods by a hash.")
-@click.option("--only-exclusive", is_flag=True, help="The fingerprint of pods with exclusive resources only.")
-@click.option("--placement", is_flag=True, help="Also encode which container is on which NUMA node.")
-@click.option("--watch", is_flag=True, help="Go on: look again and again, and tell only what changed.")
-@click.option("--exec", "execute", metavar="CMD", help="With --watch: hand new objects to CMD as JSON, on its input.")
-@click.option(
+@flag("--fingerprint/--no-fingerprint", default=True, show_default=True, help="Name the pods by a hash.")
+@flag("--only-exclusive", is_flag=True, help="The fingerprint of pods with exclusive resources only.")
+@flag("--placement", is_flag=True, help="Also encode which container is on which NUMA node.")
+@flag("--watch", is_flag=True, help="Go on: look again and again, and tell only what changed.")
+@flag("--exec", "execute", metavar="CMD", help="With --watch: hand new objects to CMD as JSON, on its input.")
+@flag(
     "--interval",
     type=click.FloatRange(0.1, 3600),
     default=WATCH_SECONDS,

@@ -10,7 +10,7 @@ from typing import BinaryIO, Final
 
 import click
 
-from numalign.cli.options import kubelet_version_option, quiet_option
+from numalign.cli.options import flag, kubelet_version_option, quiet_option
 from numalign.cli.stderr import counted, say
 from numalign.errors import InputError
 from numalign.exit_status import ExitStatus
@@ -43,7 +43,7 @@ class Result(NamedTuple):
 
 @click.command("replay")
 @click.argument("file", type=click.File("rb"))
-@click.option("--jobs", type=click.IntRange(min=1), help="Processes that share a long FILE.  [default: the cores]")
+@flag("--jobs", type=click.IntRange(min=1), help="Processes that share a long FILE.  [default: the cores]")
 @kubelet_version_option
 @quiet_option
 def command(file: BinaryIO, jobs: int | None, kubelet_version: str | None, quiet: bool) -> ExitStatus:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from numalign.cli.cluster_options import cluster_options, pods_of_cluster
-from numalign.cli.options import Output, output_option, quiet_option, slices_option
+from numalign.cli.options import Output, flag, output_option, quiet_option, slices_option
 from numalign.cli.printing import print_data, print_names, print_text
 from numalign.cli.stderr import but_claims, counted, report, tell
 from numalign.errors import Notice
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 @pods_of_cluster(counted=True)
 @cluster_options
 @slices_option
-@click.option(
+@flag(
     "--scheduler",
     type=click.Choice(["unaware", "kep", "nrt", "kai"]),
     help="Who chooses the node; without it the scheduler of the cluster file, else nrt.",
 )
-@click.option(
+@flag(
     "--scheduler-version",
     metavar="1.N",
     help="With --slices: the scheduler's release (1.34 to 1.36); without it that of the cluster's newest kubelet.",

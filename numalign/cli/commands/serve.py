@@ -7,6 +7,7 @@ import sys
 
 import click
 
+from numalign.cli.options import flag
 from numalign.cli.stderr import tell
 from numalign.errors import InputError
 from numalign.exit_status import ExitStatus
@@ -16,7 +17,7 @@ from numalign.tasks.cluster import files_of, load_file_nodes, merged, referred
 
 
 @click.command("serve")
-@click.option(
+@flag(
     "--cluster",
     "clusters",
     required=True,
@@ -25,27 +26,27 @@ from numalign.tasks.cluster import files_of, load_file_nodes, merged, referred
     help="What the nodes are: a cluster file, a dump, NRT objects, a snapshot, a machine, or a folder of such files; "
     "several times too. Read again when it changes.",
 )
-@click.option("--machine-of", multiple=True, metavar="LABEL=VALUE:MACHINE", help="What nodes with a label are made of.")
-@click.option("--listen", default="127.0.0.1:8899", show_default=True, metavar="HOST:PORT", help="Where to listen.")
-@click.option(
+@flag("--machine-of", multiple=True, metavar="LABEL=VALUE:MACHINE", help="What nodes with a label are made of.")
+@flag("--listen", default="127.0.0.1:8899", show_default=True, metavar="HOST:PORT", help="Where to listen.")
+@flag(
     "--verdict",
     type=click.Choice(["nrt", "kubelet"]),
     default="nrt",
     show_default=True,
     help="The topology plugin's filter, or the exact kubelet of nodes that are fully known.",
 )
-@click.option(
+@flag(
     "--max-age",
     type=click.FloatRange(min=0),
     metavar="SECONDS",
     help="A node whose file was written longer ago is not trusted.",
 )
-@click.option("--prefix", default="/v1", show_default=True, metavar="PATH", help="The path of urlPrefix.")
-@click.option("--tls-cert", metavar="FILE", help="The server's certificate; renewed ones are noticed.")
-@click.option("--tls-key", metavar="FILE", help="Its key.")
-@click.option("--client-ca", metavar="FILE", help="Answer only clients with a certificate of this authority.")
-@click.option("--insecure-listen", is_flag=True, help="Listen off loopback without TLS and client certificates.")
-@click.option("--stdio", is_flag=True, help="No HTTP: one JSON object a line in, one out; for test suites.")
+@flag("--prefix", default="/v1", show_default=True, metavar="PATH", help="The path of urlPrefix.")
+@flag("--tls-cert", metavar="FILE", help="The server's certificate; renewed ones are noticed.")
+@flag("--tls-key", metavar="FILE", help="Its key.")
+@flag("--client-ca", metavar="FILE", help="Answer only clients with a certificate of this authority.")
+@flag("--insecure-listen", is_flag=True, help="Listen off loopback without TLS and client certificates.")
+@flag("--stdio", is_flag=True, help="No HTTP: one JSON object a line in, one out; for test suites.")
 def command(
     clusters: tuple[str, ...],
     machine_of: tuple[str, ...],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from numalign.cli.engine_options import engine_options
-from numalign.cli.options import Output, output_option, quiet_option
+from numalign.cli.options import Output, flag, output_option, quiet_option
 from numalign.cli.printing import print_data, print_text
 from numalign.cli.stderr import Progress, say, tell
 from numalign.exit_status import ExitStatus
@@ -29,39 +29,35 @@ if TYPE_CHECKING:
 
 
 @click.command("simulate")
-@click.option("--cluster", required=True, metavar="FILE", help="A cluster file: groups of nodes, scheduler, times.")
-@click.option(
+@flag("--cluster", required=True, metavar="FILE", help="A cluster file: groups of nodes, scheduler, times.")
+@flag(
     "--trace",
     required=True,
     metavar="FILE",
     help="Workloads, one JSON object a line; or YAML that says what a synthetic trace is made of.",
 )
-@click.option(
+@flag(
     "--trace-form",
     type=click.Choice(["numalign", "openb", "dlrm", "csv"]),
     default="numalign",
     show_default=True,
     help="A public trace: Alibaba's of 2023 (openb) or 2025 (dlrm), or a CSV table.",
 )
-@click.option(
-    "--columns", metavar="t=COLUMN,…", help="Of a CSV table: t, name, cpu, memory; duration or end; resources."
-)
-@click.option(
+@flag("--columns", metavar="t=COLUMN,…", help="Of a CSV table: t, name, cpu, memory; duration or end; resources.")
+@flag(
     "--runs", default=",".join(RUNS), show_default=True, metavar="NAME,…", help="Which schedulers are run side by side."
 )
-@click.option(
-    "--sweep", "swept", metavar="NAME=A|B,…", help="One run a combination: policy=restricted|none,seed=1..20."
-)
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="In place of the cluster file's.")
-@click.option(
+@flag("--sweep", "swept", metavar="NAME=A|B,…", help="One run a combination: policy=restricted|none,seed=1..20.")
+@flag("--seed", type=click.IntRange(0, 2**63 - 1), help="In place of the cluster file's.")
+@flag(
     "--audit",
     type=click.IntRange(min=0),
     default=0,
     metavar="N",
     help="For N attempts hold every machine's filter against its kubelet.",
 )
-@click.option("--retry-on-resync", is_flag=True, help="A resync of the cache wakes waiting pods.")
-@click.option(
+@flag("--retry-on-resync", is_flag=True, help="A resync of the cache wakes waiting pods.")
+@flag(
     "--replicaset-backoff",
     type=click.Choice(["none", "per_minute"]),
     default="none",

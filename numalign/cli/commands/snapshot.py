@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from numalign.cli.options import quiet_option
+from numalign.cli.options import flag, quiet_option
 from numalign.cli.stderr import say, tell
 from numalign.errors import Notice
 from numalign.exit_status import ExitStatus
@@ -12,8 +12,8 @@ from numalign.exit_status import ExitStatus
 
 @click.command("snapshot")
 @click.argument("file", required=False, metavar="[FILE]")
-@click.option("--host-root", metavar="DIR", default="/", help="The tree that stands for the host's /, in a container.")
-@click.option("--redact", is_flag=True, help="Replace names of pods, namespaces and containers by hashes.")
+@flag("--host-root", metavar="DIR", default="/", help="The tree that stands for the host's /, in a container.")
+@flag("--redact", is_flag=True, help="Replace names of pods, namespaces and containers by hashes.")
 @quiet_option
 def command(file: str | None, host_root: str, redact: bool, quiet: bool) -> ExitStatus:
     """Write what the other commands need of this node into FILE, an archive (.tar.xz); they take it as --node.

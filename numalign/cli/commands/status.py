@@ -9,6 +9,7 @@ import click
 from numalign.cli.options import (
     Output,
     beyond_options,
+    flag,
     kubelet_options,
     machine_option,
     node_option,
@@ -24,9 +25,9 @@ from numalign.tasks.requests import KubeletRequest, NodeRequest
 
 @click.command("status")
 @node_option
-@click.option("--state", metavar="FILE", help="A node that lives in this file, the same as --node FILE.")
-@click.option("--node-name", metavar="NAME", help="Which node, where --node has several.")
-@click.option("--beside", metavar="FILE", help="The pods there as the API server has them (kubectl get pods -o json).")
+@flag("--state", metavar="FILE", help="A node that lives in this file, the same as --node FILE.")
+@flag("--node-name", metavar="NAME", help="Which node, where --node has several.")
+@flag("--beside", metavar="FILE", help="The pods there as the API server has them (kubectl get pods -o json).")
 @machine_option(without="the node's own")
 @kubelet_options
 @beyond_options

@@ -6,7 +6,7 @@ import os
 
 import click
 
-from numalign.cli.options import Output, kubelet_options, machine_option, node_option, output_option, quiet_option
+from numalign.cli.options import Output, flag, kubelet_options, machine_option, node_option, output_option, quiet_option
 from numalign.cli.stderr import tell
 from numalign.errors import HostError
 from numalign.exit_status import ExitStatus
@@ -24,17 +24,15 @@ FAILING = {
 
 @click.command("verify")
 @node_option
-@click.option("--node-name", metavar="NAME", help="Which node, where --node has several.")
-@click.option("--beside", metavar="FILE", help="The pods there as the API server has them (kubectl get pods -o json).")
-@click.option(
-    "--host-root", metavar="DIR", help="The tree that stands for the host's /, where it is not --node itself."
-)
-@click.option("--pid", type=int, help="Judge this process by itself, without any plan.")
-@click.option("--self", "own", is_flag=True, help="Judge this process by itself: inside a container.")
-@click.option("--deep", is_flag=True, help="Count the pages of every process; needs root or CAP_SYS_PTRACE.")
+@flag("--node-name", metavar="NAME", help="Which node, where --node has several.")
+@flag("--beside", metavar="FILE", help="The pods there as the API server has them (kubectl get pods -o json).")
+@flag("--host-root", metavar="DIR", help="The tree that stands for the host's /, where it is not --node itself.")
+@flag("--pid", type=int, help="Judge this process by itself, without any plan.")
+@flag("--self", "own", is_flag=True, help="Judge this process by itself: inside a container.")
+@flag("--deep", is_flag=True, help="Count the pages of every process; needs root or CAP_SYS_PTRACE.")
 @machine_option(without="the node's own")
 @kubelet_options
-@click.option(
+@flag(
     "--fail-on",
     type=click.Choice(list(FAILING)),
     default="drifted",
