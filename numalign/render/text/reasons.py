@@ -126,11 +126,11 @@ def _in_a_word(refusal: Refusal) -> str:
     """Say why a policy refuses a pod still, as short as can be."""
     rows = {row.resource: row.width for row in refusal.culprits}
     joint = refusal.around.joint
-    if joint is not None:
-        rows |= dict.fromkeys(joint.resources, joint.width)
-    if refusal.stage == "policy" and len(set(rows.values())) > 1:
+    together = [f"{listed(list(joint.resources))} together take {joint.width}"] if joint is not None else []
+    rows = {name: width for name, width in rows.items() if joint is None or name not in joint.resources}
+    if refusal.stage == "policy" and (together or len(set(rows.values())) > 1):
         few = [name for name, width in rows.items() if width == 1]
-        many = [f"{name} takes {width}" for name, width in rows.items() if width > 1]
+        many = [*(f"{name} takes {width}" for name, width in rows.items() if width > 1), *together]
         return f": {listed(few)} {'fits' if len(few) == 1 else 'fit'} one node, {listed(many)}" if few else ""
     if refusal.stage == "policy" and len(rows) == 1:
         [(name, width)] = rows.items()

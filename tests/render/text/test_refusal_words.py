@@ -50,7 +50,7 @@ def test_devices_of_which_no_node_is_told_are_not_blamed_for_it() -> None:
             [
                 f"{GPU}: 2 asked, 3 free in all (node 0: 1 of 1, on no known node: 2 of 2)",
                 (
-                    f"{GPU}: 2 of the free ones have no known NUMA node; policy restricted takes only devices whose "
+                    f"{GPU}: 2 of the free ones have no known NUMA node; policy restricted counts only devices whose "
                     "node is known: there is 1, and it is free"
                 ),
             ],
@@ -79,8 +79,8 @@ def test_devices_of_which_no_node_is_told_are_not_blamed_for_it() -> None:
                 f"{GPU}: 2 asked, 2 free in all (node 0: 1 of 1, on no known node: 1 of 1)",
                 (
                     f"{GPU}: 1 of the free ones has no known NUMA node (the plugin names NUMA node -1, which this "
-                    "machine does not have); policy restricted takes only devices whose node is known: there is 1, and "
-                    "it is free"
+                    "machine does not have); policy restricted counts only devices whose node is known: there is 1, "
+                    "and it is free"
                 ),
             ],
             id="a device on a node that the machine does not have beside one on a node",

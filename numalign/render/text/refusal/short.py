@@ -165,4 +165,4 @@ def _only_placed(row: Row, loose: Loose, policy: str) -> Iterator[str]:
     wrong = f" (the plugin names {ids}, which this machine does not have)" if loose.told else ""
     have = f"{free} of the free ones {'has' if free == 1 else 'have'} {UNKNOWN_NODE}{wrong}"
     there = how_many(loose.placed, loose.total - every)
-    yield f"{row.resource}: {have}; policy {policy} takes only devices whose node is known: {there}"
+    yield f"{row.resource}: {have}; policy {policy} counts only devices whose node is known: {there}"
