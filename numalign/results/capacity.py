@@ -56,6 +56,8 @@ class NodeCapacity(NamedTuple):
     """What is left free after the last copy, in whole units."""
     fragmentation: Fragmentation | None
     zones: tuple[ZoneRoom, ...]
+    missing: tuple[str, ...] = ()
+    """Devices that are asked for and the node does not have: its kubelet would admit, but nobody sends pods there."""
 
 
 class Rounds(NamedTuple):
@@ -84,6 +86,12 @@ class ShapeCapacity(NamedTuple):
     def aligned(self) -> int:
         """Copies that fit now and are aligned."""
         return _sum(one.aligned for one in self.nodes)
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Devices that are asked for and no node has."""
+        first, *others = [one.missing for one in self.nodes] or [()]
+        return tuple([name for name in first if all(name in other for other in others)])
 
     @property
     def nothing(self) -> int:
@@ -154,3 +162,8 @@ class CapacityResult(NamedTuple):
     shapes: tuple[ShapeCapacity, ...]
     right_size: RightSize | None
     notices: tuple[Notice, ...]
+
+    @property
+    def fits(self) -> bool:
+        """Whether a copy of some shape fits, and no shape asks for a device that no node has."""
+        return any(shape.now for shape in self.shapes) and not any(shape.missing for shape in self.shapes)

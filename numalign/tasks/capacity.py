@@ -20,6 +20,7 @@ from numalign.scheduler.request import read as read_request
 from numalign.scheduler.resources import Amounts, is_affine, is_host_level, is_native, is_whole
 from numalign.tasks import mix
 from numalign.tasks.copies import MAX_COPIES, Copies, Probe, copies
+from numalign.tasks.missing import lacking, nowhere_notices
 from numalign.tasks.right_size import right_size_of
 from numalign.tasks.spread import spread
 
@@ -35,7 +36,8 @@ def capacity(fleet: Fleet, probes: Sequence[Probe], *, right_size: int | None = 
     """
     shapes = tuple([_mix(fleet, probe) if len(probe.pods) > 1 else _shape(fleet, probe, jobs) for probe in probes])
     found = right_size_of(fleet, probes[0], right_size) if right_size is not None else None
-    return CapacityResult(shapes, found, ())
+    notices = [notice for shape in shapes for notice in nowhere_notices(fleet.nodes, shape)]
+    return CapacityResult(shapes, found, tuple(notices))
 
 
 def _shape(fleet: Fleet, probe: Probe, jobs: int) -> ShapeCapacity:
@@ -69,6 +71,7 @@ def _mix(fleet: Fleet, probe: Probe) -> ShapeCapacity:
                 stranded=_left(export(twin.session, node.name, _PLAIN), wanted) if twin.session else {},
                 fragmentation=None,
                 zones=_rooms(export(node.session, node.name, _PLAIN), wanted) if node.session else (),
+                missing=lacking(node, probe.pods),
             )
         )
     rounds = Rounds(now.rounds, empty.rounds, blind.rounds, blind_empty.rounds)
@@ -119,13 +122,18 @@ def _node(node: ClusterNode, probe: Probe, empty: Mapping[Hashable, Copies]) -> 
             asked[name] = asked.get(name, 0) + amount
     blind = _bag(totals, asked, len(probe.pods)) if allowed else 0
     blind_empty = _bag(bare, asked, len(probe.pods)) if allowed else 0
+    missing = lacking(node, probe.pods)
     if node.session is None:
-        return _unknown(node, blind, blind_empty)
+        return _unknown(node, blind, blind_empty)._replace(missing=missing)
     before = export(node.session, node.name, _PLAIN)
     wanted = _numa_wanted(probe)
     if not allowed:
         limit = Limit("", (), next(node_filters.allows(node, pod).message for pod in probe.pods))
-        return _closed(node, limit, _rooms(before, wanted))
+        return _closed(node, limit, _rooms(before, wanted))._replace(missing=missing)
+    if missing:
+        limit = Limit(missing[0], (), f"Insufficient {missing[0]}")
+        rooms = tuple([room._replace(copies=0, most=0) for room in _rooms(before, wanted)])
+        return _closed(node, limit, rooms)._replace(missing=missing)
     now, bare_now = copies(node.session, probe), empty[_kind(node, probe)]
     after = export(now.last, node.name, _PLAIN)
     return NodeCapacity(

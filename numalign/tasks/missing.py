@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from numalign.errors import Notice
+from numalign.model.resources import is_extended
 from numalign.model.words import nearest
 
 if TYPE_CHECKING:
     from numalign.model.machine import Machine
     from numalign.model.pod import Pod
     from numalign.results.admit import PodResult
+    from numalign.results.capacity import ShapeCapacity
+    from numalign.scheduler.node import ClusterNode
 
 
 def missing_notices(pods: Iterable[PodResult], machine: Machine) -> Iterator[Notice]:
@@ -22,6 +25,37 @@ def missing_notices(pods: Iterable[PodResult], machine: Machine) -> Iterator[Not
             hint = f"; did you mean {near}?" if near else ", which is not here"
             text = f"runs without {resource}{hint}"
             yield Notice("device-missing", text, pod.name)
+
+
+def lacking(node: ClusterNode, pods: Iterable[Pod]) -> tuple[str, ...]:
+    """Name the devices that pods ask for and a node does not have: its kubelet would run them without."""
+    there = set(node.totals.allocatable)
+    if node.session is not None:
+        machine = node.session.node.machine
+        there |= {*machine.devices, *machine.node.extended_resources}
+    asked = {
+        name: None
+        for pod in pods
+        for container in pod.containers
+        for name, amount in container.requests.items()
+        if amount.nano and is_extended(name) and name not in there
+    }
+    return tuple(asked)
+
+
+def nowhere_notices(nodes: Sequence[ClusterNode], shape: ShapeCapacity) -> Iterator[Notice]:
+    """Warn of devices that a shape asks for and no node has, with the nearest name that one has."""
+    for resource in shape.missing:
+        near = nearest(resource, {name: None for node in nodes for name in _device_names(node)}, 0.6)
+        hint = f"; did you mean {near}?" if near else ""
+        where = "no node here has" if len(nodes) > 1 else "the node does not have"
+        yield Notice("device-missing", f"asks for {resource}, which {where}{hint}", shape.name)
+
+
+def _device_names(node: ClusterNode) -> Iterator[str]:
+    if node.session is not None:
+        yield from node.session.node.machine.devices
+    yield from filter(is_extended, node.totals.allocatable)
 
 
 def nearest_device(machine: Machine, resource: str) -> str | None:

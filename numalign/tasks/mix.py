@@ -13,6 +13,7 @@ from numalign.scheduler.node import ClusterNode
 from numalign.scheduler.node_fit import NodeTotals
 from numalign.scheduler.request import PodRequest
 from numalign.scheduler.request import read as read_request
+from numalign.tasks.missing import lacking
 from numalign.values import NamedTuple
 
 MAX_ROUNDS = 100_000
@@ -38,7 +39,10 @@ class Place(NamedTuple):
         outcome = admission.admit(self.session, pod)
         if not outcome.admit:
             return None
-        return self._replace(session=outcome.then), alignment.verdict_of(outcome)
+        verdict = alignment.verdict_of(outcome)
+        if verdict == "incomplete" and lacking(self.node, (pod,)):
+            return None
+        return self._replace(session=outcome.then), verdict
 
 
 class Filled(NamedTuple):

@@ -157,6 +157,43 @@ def test_a_folder_of_machines_is_a_cluster() -> None:
     assert len(done.out.splitlines()) == 1 + len(list((ROOT / "machines").glob("*.yaml")))
 
 
+GPU_POD = "pods/guaranteed-4cpu-1gpu.yaml"
+
+
+def test_a_node_without_a_device_that_is_asked_for_holds_no_copy() -> None:
+    done = in_process("capacity", GPU_POD, "--cluster", "machines", "-o", "json")
+    strictly("capacity-result").validate(done.json)
+    nodes = {one["name"]: one for one in done.json["shapes"][0]["nodes"]}
+
+    assert (done.status, done.json["warnings"]) == (0, [])
+    assert nodes["dgx-1"]["now"] == 8
+    assert nodes["dgx-1"]["missing"] == []
+    here = nodes["figure-1"]
+    assert (here["now"], here["empty"], here["missing"]) == (0, 0, ["nvidia.com/gpu"])
+    assert here["limit"] == {"resource": "nvidia.com/gpu", "numaNodes": [], "reason": "Insufficient nvidia.com/gpu"}
+    assert [zone["copies"] for zone in here["numaNodes"]] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    "mix", [pytest.param((), id="a single shape"), pytest.param(("--mix", "guaranteed-4cpu-1gpu=2"), id="a mix")]
+)
+def test_a_device_that_no_node_has_is_told_and_nothing_fits(mix: tuple[str, ...]) -> None:
+    asked = ("capacity", GPU_POD, "--machine", "figure-1", *mix)
+    done = in_process(*asked, "-o", "json")
+
+    assert (done.status, done.json["shapes"][0]["now"]) == (1, 0)
+    assert [one["code"] for one in done.json["warnings"]] == ["device-missing"]
+    assert "asks for nvidia.com/gpu, which the node does not have; did you mean gpu-vendor.com/gpu?" in done.err
+    assert mix or "no nvidia.com/gpu here" in in_process(*asked).out
+
+
+def test_a_device_that_nobody_has_is_no_success_because_another_pod_fits() -> None:
+    done = in_process("capacity", GPU_POD, FORWARDER, "--machine", "figure-1", "-o", "json")
+
+    assert [one["now"] for one in done.json["shapes"]] == [0, 1]
+    assert done.status == 1
+
+
 def test_capacity_is_what_the_kubelets_admit_one_by_one() -> None:
     done = in_process("capacity", FORWARDER, *CLUSTER, "-o", "json")
     strictly("capacity-result").validate(done.json)

@@ -98,7 +98,8 @@ def command(
 
     Copies are admitted one after another by each node's own kubelet until it refuses. Beside them stands what a tool
     would promise that sees nodes as bags of resources. Also: what limits a node, what is left stranded, and NUMA
-    fragmentation. The exit status is 1 when not a single copy fits.
+    fragmentation. A node that lacks a device that is asked for holds none: no scheduler sends a pod there, though its
+    kubelet would run it without. The exit status is 1 when not a single copy fits, or no node has such a device.
 
     \b
     Examples:
@@ -119,7 +120,7 @@ def command(
     tell(notices)
     if not quiet:
         _print(output, result, loaded, notices)
-    return report(up.broken, ExitStatus.DONE if any(shape.now for shape in result.shapes) else ExitStatus.NO)
+    return report(up.broken, ExitStatus.DONE if result.fits else ExitStatus.NO)
 
 
 def _probes(pods: Sequence[Pod], owners: Sequence[str], mix: str | None) -> list[Probe]:

@@ -76,6 +76,7 @@ def _node(one: NodeCapacity) -> dict[str, object]:
             "numaNodes": list(one.limit.numa_nodes),
             "reason": one.limit.reason,
         },
+        "missing": list(one.missing),
         "stranded": dict(one.stranded),
         "fragmentation": None if one.fragmentation is None else _fragmentation(one.fragmentation),
         "numaNodes": [

@@ -99,7 +99,7 @@ def _row(group: Sequence[NodeCapacity]) -> tuple[Cell, ...]:
         "-" if first.now and first.nothing == first.now else _count(first.aligned),
         _count(first.empty),
         Styled(str(first.blind), "warn") if first.now is not None and first.blind > first.now else str(first.blind),
-        limit_text(first.limit),
+        limit_text(first.limit, first.missing),
         amounts_text(first.stranded),
     )
 
@@ -108,10 +108,12 @@ def _count(count: int | None) -> str:
     return "?" if count is None else str(count)
 
 
-def limit_text(limit: Limit | None) -> str:
-    """Write what is short, and where."""
+def limit_text(limit: Limit | None, missing: Sequence[str] = ()) -> str:
+    """Write what is short, and where, or what devices the node does not have."""
     if limit is None:
         return "-"
+    if limit.resource in missing:
+        return f"no {', '.join(missing)} here"
     if not limit.resource:
         return limit.reason or "-"
     if not limit.numa_nodes:
