@@ -26,6 +26,8 @@ class KubeletVerdict(NamedTuple):
     message: str
     aligned: bool | None
     """Whether all the pod gets would be aligned; None: refused, or nothing to align."""
+    missing: tuple[str, ...] = ()
+    """Devices that it would run without, as the node does not have them; empty: none, or refused."""
 
 
 class NodeAnswer(NamedTuple):

@@ -1,6 +1,7 @@
 """Why a scheduler and the kubelet disagree about a pod on a node (docs/rules/scheduling.md 1.5, 10).
 
-Each known cause is taken back alone: if both then agree, it is the cause. The first one in the order of the rules wins.
+What no scheduler passes over and no kubelet asks, a device that the node lacks or its taints, comes first. Each other
+known cause is taken back alone: if both then agree, it is the cause. The first one in the order of the rules wins.
 The causes are told by `nrt.causes` and `kai.causes`.
 """
 
@@ -9,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from numalign.scheduler import node_filters
 from numalign.scheduler.attempt import Kind
 from numalign.scheduler.disagreement import Case, TakenBack
 from numalign.scheduler.kai.causes import CAUSES as OF_KAI
+from numalign.scheduler.node import lacking
 from numalign.scheduler.nrt.causes import causes, knows_better, shared_pool
 from numalign.values import NamedTuple
 
@@ -20,13 +23,16 @@ class Cause(NamedTuple):
     """Why two answers differ."""
 
     code: str
-    """`X-1` … `X-9`, `XK-1` … `XK-8`, `KEP` (today's plugin knows better), `blind` or `unknown`."""
+    """`X-1` … `X-9`, `XK-1` … `XK-8`, `T-14`, `KEP` (today's plugin knows better), `blind`, `device-missing`, `taints`
+    or `unknown`."""
     text: str
     """One clause."""
 
 
 UNKNOWN: Final = Cause("unknown", "no known cause makes the two agree")
 _TEXTS: Final = {
+    "device-missing": "the node lacks a device, so that no scheduler sends the pod there; the kubelet does not look",
+    "taints": "kube-scheduler keeps the pod away by the node's taints or name, which the kubelet does not look at",
     "blind": "the scheduler sees the node as one bag of resources",
     "X-1": "the published object is old",
     "X-2": "the kubelet does not pin fractional CPUs, the filter still looks for a zone that has them",
@@ -57,10 +63,23 @@ def text_of(code: str) -> str:
 
 def cause(kind: Kind, case: Case) -> Cause:
     """Find the first known cause."""
-    for code, taken_back in _CAUSES[kind]:
+    for code, taken_back in (*_OF_ALL, *_CAUSES[kind]):
         if taken_back(case):
             return Cause(code, _TEXTS[code])
     return UNKNOWN
+
+
+def _passed_over(case: Case) -> bool:
+    """Tell whether the kubelet passes over a device that its node lacks; kube-scheduler's own filters never do."""
+    return not case.passes and case.admits and bool(lacking(case.node, (case.pod,)))
+
+
+def _kept_away(case: Case) -> bool:
+    """Tell whether kube-scheduler keeps the pod away, whatever room there is, and the kubelet would take it."""
+    return not case.passes and case.admits and not node_filters.allows(case.node, case.pod).passed
+
+
+_OF_ALL: Final[Sequence[tuple[str, TakenBack]]] = (("device-missing", _passed_over), ("taints", _kept_away))
 
 
 def _always(_: Case) -> bool:

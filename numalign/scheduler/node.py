@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Literal
 
 from numalign.kubelet.admission import Session
 from numalign.kubelet.fit import predicates, preemption
 from numalign.model.machine import Taint
 from numalign.model.pod import Pod
+from numalign.model.resources import is_extended
 from numalign.scheduler.attempt import SchedulerConfig
 from numalign.scheduler.kai.records import PlacedPod
 from numalign.scheduler.node_fit import NodeTotals
@@ -127,3 +128,19 @@ def needs_name(pod: Pod) -> bool:
     if pod.spec.get("nodeName") or predicates.selects_fields(pod) or preemption.is_critical(pod):
         return True
     return any(port.get("hostPort") for container in pod.containers for port in container.ports)
+
+
+def lacking(node: ClusterNode, pods: Iterable[Pod]) -> tuple[str, ...]:
+    """Name the devices that pods ask for and a node does not have: its kubelet would run them without."""
+    there = set(node.totals.allocatable)
+    if node.session is not None:
+        machine = node.session.node.machine
+        there |= {*machine.devices, *machine.node.extended_resources}
+    asked = {
+        name: None
+        for pod in pods
+        for container in pod.containers
+        for name, amount in container.requests.items()
+        if amount.nano and is_extended(name) and name not in there
+    }
+    return tuple(asked)

@@ -11,7 +11,7 @@ from numalign.model.quantity import NANO
 from numalign.model.resources import CPU
 from numalign.results.capacity import CapacityResult, Limit, NodeCapacity, Rounds, ShapeCapacity, ZoneRoom
 from numalign.scheduler import fragmentation, node_filters
-from numalign.scheduler.node import ClusterNode, Fleet, look
+from numalign.scheduler.node import ClusterNode, Fleet, lacking, look
 from numalign.scheduler.node_fit import NodeTotals
 from numalign.scheduler.nrt.export import ExportOptions, export
 from numalign.scheduler.nrt.value import NodeResourceTopology, number_of
@@ -20,7 +20,7 @@ from numalign.scheduler.request import read as read_request
 from numalign.scheduler.resources import Amounts, is_affine, is_host_level, is_native, is_whole
 from numalign.tasks import mix
 from numalign.tasks.copies import MAX_COPIES, Copies, Probe, copies
-from numalign.tasks.missing import lacking, nowhere_notices
+from numalign.tasks.missing import nowhere_notices
 from numalign.tasks.right_size import right_size_of
 from numalign.tasks.spread import spread
 

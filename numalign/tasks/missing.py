@@ -27,22 +27,6 @@ def missing_notices(pods: Iterable[PodResult], machine: Machine) -> Iterator[Not
             yield Notice("device-missing", text, pod.name)
 
 
-def lacking(node: ClusterNode, pods: Iterable[Pod]) -> tuple[str, ...]:
-    """Name the devices that pods ask for and a node does not have: its kubelet would run them without."""
-    there = set(node.totals.allocatable)
-    if node.session is not None:
-        machine = node.session.node.machine
-        there |= {*machine.devices, *machine.node.extended_resources}
-    asked = {
-        name: None
-        for pod in pods
-        for container in pod.containers
-        for name, amount in container.requests.items()
-        if amount.nano and is_extended(name) and name not in there
-    }
-    return tuple(asked)
-
-
 def nowhere_notices(nodes: Sequence[ClusterNode], shape: ShapeCapacity) -> Iterator[Notice]:
     """Warn of devices that a shape asks for and no node has, with the nearest name that one has."""
     for resource in shape.missing:

@@ -9,11 +9,10 @@ from numalign.kubelet import admission
 from numalign.kubelet.admission import Session
 from numalign.model.pod import Pod
 from numalign.scheduler import node_filters, node_fit
-from numalign.scheduler.node import ClusterNode
+from numalign.scheduler.node import ClusterNode, lacking
 from numalign.scheduler.node_fit import NodeTotals
 from numalign.scheduler.request import PodRequest
 from numalign.scheduler.request import read as read_request
-from numalign.tasks.missing import lacking
 from numalign.values import NamedTuple
 
 MAX_ROUNDS = 100_000

@@ -19,7 +19,7 @@ from numalign.scheduler.kai import records, topology
 from numalign.scheduler.kai import score as kai_score
 from numalign.scheduler.kai.records import PlacedPod
 from numalign.scheduler.kai.topology import KaiTopology
-from numalign.scheduler.node import ClusterNode, Fleet, look, needs_name, published, with_pod
+from numalign.scheduler.node import ClusterNode, Fleet, lacking, look, needs_name, published, with_pod
 from numalign.scheduler.nrt.value import NodeResourceTopology
 from numalign.scheduler.request import PodRequest
 from numalign.scheduler.request import read as read_request
@@ -234,7 +234,9 @@ class _Asking:
             else 0.0,
         }
         counted = {"nrt": ("node", "nrt"), "kai": ("kai",)}.get(config.kind, ("node",))
-        verdict = None if node.session is None else kubelet_verdict(admission.admit(node.session, self._pod))
+        verdict = None
+        if node.session is not None:
+            verdict = kubelet_verdict(admission.admit(node.session, self._pod), lacking(node, (self._pod,)))
         return NodeAnswer(
             node=node.name,
             fit=fit,
@@ -249,7 +251,15 @@ class _Asking:
         )
 
 
-def kubelet_verdict(outcome: Outcome) -> KubeletVerdict:
-    """Say what the kubelet answered."""
+def kubelet_verdict(outcome: Outcome, lacks: tuple[str, ...] = ()) -> KubeletVerdict:
+    """Say what the kubelet answered, where the node lacks devices that the pod asks for."""
     aligned = pod_result(outcome).aligned if outcome.admit else None
-    return KubeletVerdict(outcome.admit, outcome.stage, outcome.reason, outcome.message, aligned)
+    missing = lacks if outcome.admit else ()
+    return KubeletVerdict(
+        admitted=outcome.admit,
+        stage=outcome.stage,
+        reason=outcome.reason,
+        message=outcome.message,
+        aligned=aligned,
+        missing=missing,
+    )

@@ -194,6 +194,19 @@ def test_a_device_that_nobody_has_is_no_success_because_another_pod_fits() -> No
     assert done.status == 1
 
 
+def test_a_kubelet_that_passes_over_a_device_admits_without_it() -> None:
+    asked = ("schedule", GPU_POD, *CLUSTER)
+    done = in_process(*asked, "-o", "json")
+    strictly("schedule-result").validate(done.json)
+
+    first = done.json["pods"][0]["nodes"][0]
+    assert (first["kubelet"]["admit"], first["kubelet"]["missing"]) == (True, ["nvidia.com/gpu"])
+    assert first["cause"]["code"] == "device-missing"
+    text = in_process(*asked).out
+    assert "admits, without nvidia.com/gpu" in text
+    assert "(device-missing: the node lacks a device, so that no scheduler" in text
+
+
 def test_capacity_is_what_the_kubelets_admit_one_by_one() -> None:
     done = in_process("capacity", FORWARDER, *CLUSTER, "-o", "json")
     strictly("capacity-result").validate(done.json)

@@ -9,7 +9,7 @@ import pytest
 
 from numalign.kubelet import admission
 from numalign.kubelet.admission import Session
-from numalign.model.machine import Device, Machine
+from numalign.model.machine import Device, Machine, Taint
 from numalign.model.pod import Pod
 from numalign.scheduler import filter_kep, filter_nrt
 from numalign.scheduler.attempt import Kind
@@ -116,6 +116,28 @@ def test_memory_that_no_zone_lists() -> None:
     session = node(memory_manager_policy="None", reserved_memory=())
     assert cause("nrt", case_of("nrt", session, sized("2"))).code == "T-14"
     assert cause("kep", case_of("kep", session, sized("2"))).code == "T-14"
+
+
+@pytest.mark.parametrize("kind", ["unaware", "kep", "nrt", "kai"])
+def test_a_device_that_the_node_lacks(kind: Kind) -> None:
+    asked = pod({"containers": [limits("2", **{"example.com/gpu": "1"})]}, "asked")
+    there = ClusterNode("n", NodeTotals(TOTAL, {}, 0), node(), "exact")
+    gone = there._replace(totals=NodeTotals({"cpu": TOTAL["cpu"], "memory": TOTAL["memory"]}, {}, 0))
+
+    def found(on: ClusterNode) -> str:
+        return cause(kind, Case(on, asked, read(asked), None, None, passes=False, admits=True)).code
+
+    assert found(gone) == "device-missing"
+    assert found(there) != "device-missing"
+
+
+def test_a_taint_that_no_kubelet_looks_at() -> None:
+    taints = (Taint("dedicated", "ml", "NoSchedule"),)
+    tainted = ClusterNode("n", NodeTotals(TOTAL, {}, 0), node(), "exact", taints=taints)
+    asked = sized("2")
+
+    assert cause("nrt", Case(tainted, asked, read(asked), None, None, passes=False, admits=True)).code == "taints"
+    assert cause("nrt", Case(tainted, asked, read(asked), None, None, passes=True, admits=False)).code != "taints"
 
 
 def test_the_proposal_compares_no_memory() -> None:

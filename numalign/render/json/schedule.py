@@ -70,6 +70,7 @@ def _node(answer: NodeAnswer) -> dict[str, object]:
             "reason": kubelet.reason,
             "message": kubelet.message,
             "aligned": kubelet.aligned,
+            "missing": list(kubelet.missing),
         },
         "scores": dict(answer.scores),
         "feasible": answer.feasible,

@@ -136,6 +136,8 @@ def kubelet_cell(verdict: KubeletVerdict | None) -> Cell:
         return Styled("unknown", "warn")
     if not verdict.admitted:
         return Styled(verdict.reason or verdict.stage, "bad")
+    if verdict.missing:
+        return Styled(f"admits, without {', '.join(verdict.missing)}", "bad")
     if verdict.aligned is False:
         return Styled("admits, not aligned", "warn")
     return Styled("admits", "good")
