@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -17,6 +19,24 @@ if TYPE_CHECKING:
     from numalign.render.ci.checks import Check
     from numalign.render.json import Data
     from numalign.render.page.document import Document
+
+
+@contextmanager
+def answering() -> Iterator[ExitStack]:
+    """Print the answer inside; a file that is entered into what this gives takes its place when all of it is out.
+
+    So a status that says that nothing was changed is true also where the answer could not be written. A reader that
+    went away has read what it wanted: the files are written.
+    """
+    gone = None
+    with ExitStack() as files:
+        try:
+            yield files
+            sys.stdout.flush()
+        except BrokenPipeError as error:
+            gone = error
+    if gone is not None:
+        raise gone
 
 
 def print_data(output: Output, data: Data) -> None:

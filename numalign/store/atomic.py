@@ -14,7 +14,7 @@ import re
 import secrets
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import BinaryIO
 
 from numalign.errors import InputError, Notice
@@ -52,15 +52,36 @@ def write_whole(path: str, write: Callable[[BinaryIO], None]) -> tuple[Notice, .
     Raises:
         InputError: the target is no regular file, may not be written, or the content cannot be written.
     """
-    try:
-        with _opened(path) as target, _temporary(target) as (name, file):
+    with writing_whole(path, write) as notices:
+        return notices
+
+
+@contextmanager
+def writing_whole(path: str, write: Callable[[BinaryIO], None]) -> Iterator[tuple[Notice, ...]]:
+    """Do as `write_whole`, with the last step, by which the file takes its place, at the end of the `with` block.
+
+    Inside all is written that can fail for want of space or rights; where the block is left by an exception, the file
+    stays as it was.
+    """
+    with ExitStack() as stack:
+        with _told(path):
+            target = stack.enter_context(_opened(path))
+            name, file = stack.enter_context(_temporary(target))
             write(file)
             file.flush()
             notices = tuple(_inherit(target, file.fileno(), path))
             os.fsync(file.fileno())
+        yield notices
+        with _told(path):
             os.replace(name, target.name, src_dir_fd=target.folder, dst_dir_fd=target.folder)
             _sync(target.folder)
-            return notices
+
+
+@contextmanager
+def _told(path: str) -> Iterator[None]:
+    """Say which file it was that the system did not let us write."""
+    try:
+        yield
     except OSError as error:
         if error.errno == errno.EBUSY:
             raise InputError("cannot be replaced: it is a mount point; write to a path beside it", path) from None

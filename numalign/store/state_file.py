@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import BinaryIO, TypeAlias
 
 from numalign.errors import InputError, Notice
-from numalign.store.atomic import write_whole
+from numalign.store.atomic import writing_whole
 from numalign.store.lock import locked
 from numalign.values import NamedTuple
 
@@ -86,8 +86,8 @@ class OpenState:
         self._path = path
         self._kind = kind
 
-    def write(self, content: Mapping[str, object]) -> tuple[Notice, ...]:
-        """Replace the file's content; returns what a person should know of it.
+    def writing(self, content: Mapping[str, object]) -> AbstractContextManager[tuple[Notice, ...]]:
+        """Replace the file's content at the end of a `with` block; gives what a person should know of it.
 
         Raises:
             InputError: it cannot be written; the old content is still there.
@@ -98,12 +98,12 @@ class OpenState:
         def put(file: BinaryIO) -> None:
             file.write(data)
 
-        return write_whole(self._path, put)
+        return writing_whole(self._path, put)
 
 
 @contextmanager
 def changing(path: str, kind: Kind, waiting: Callable[[], None] = lambda: None) -> Iterator[OpenState]:
-    """Open a state for a change; nobody else changes it meanwhile. Without `write` the file stays as it is.
+    """Open a state for a change; nobody else changes it meanwhile. Without `writing` the file stays as it is.
 
     Raises:
         InputError: see `read`; or it may not be changed.

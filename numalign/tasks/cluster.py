@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Final
 
 from numalign.errors import InputError, Notice
@@ -229,13 +229,13 @@ class Writer:
     def __init__(self, change: state_file.OpenState | None) -> None:
         self._change = change
 
-    def write(self, changed: Fleet) -> tuple[Notice, ...]:
-        """Replace the state's content; returns what a person should know of it.
+    def writing(self, changed: Fleet) -> AbstractContextManager[tuple[Notice, ...]]:
+        """Replace the state's content at the end of a `with` block; gives what a person should know of it.
 
         Raises:
             InputError: it cannot be written; the old content is still there.
         """
-        return self._change.write(state_dump.document(changed)) if self._change else ()
+        return self._change.writing(state_dump.document(changed)) if self._change else nullcontext(())
 
 
 def _read(name: str, labelled: tuple[LabelledMachine, ...]) -> Built:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
 from numalign.errors import InputError, Notice
@@ -31,13 +31,13 @@ class KeptNode(NamedTuple):
     """The node as it is in the file; None: the file is new."""
     change: OpenState
 
-    def keep(self, session: Session) -> tuple[Notice, ...]:
-        """Replace what is in the file; returns what a person should know of it.
+    def keeping(self, session: Session) -> AbstractContextManager[tuple[Notice, ...]]:
+        """Replace what is in the file at the end of a `with` block; gives what a person should know of it.
 
         Raises:
             InputError: the file cannot be written; what was in it is still there.
         """
-        return self.change.write(dump(self.on.setup, session))
+        return self.change.writing(dump(self.on.setup, session))
 
 
 @contextmanager
@@ -79,8 +79,13 @@ def read_node(path: str) -> tuple[LoadedSetup, Session] | None:
     return LoadedSetup(found.setup, path, ()), found.session
 
 
-def release(path: str, names: Sequence[str], waiting: Callable[[], None] = lambda: None) -> tuple[Pod, ...]:
-    """End pods of a node in a file; returns them in the order of the names.
+@contextmanager
+def releasing(
+    path: str, names: Sequence[str], waiting: Callable[[], None] = lambda: None
+) -> Iterator[tuple[tuple[Pod, ...], tuple[Notice, ...]]]:
+    """End pods of a node in a file at the end of a `with` block.
+
+    Gives the pods in the order of the names, and what a person should know of the file.
 
     Args:
         path: the file.
@@ -99,8 +104,8 @@ def release(path: str, names: Sequence[str], waiting: Callable[[], None] = lambd
             uid = pod_there(session, name)
             ended.append(next(pod for pod in session.pods if pod.uid == uid))
             session = end(session, uid)
-        change.write(dump(setup, session))
-    return tuple(ended)
+        with change.writing(dump(setup, session)) as notices:
+            yield tuple(ended), notices
 
 
 def _check_same(setup: Setup, machine: str | None, request: KubeletRequest, path: str) -> None:

@@ -29,7 +29,8 @@ path, name, count = sys.argv[1:]
 for number in range(int(count)):
     with changing(path, Kind("TestState", 1)) as state:
         names = list((state.document or {}).get("names", ()))
-        state.write({"names": [*names, f"{name}-{number}"]})
+        with state.writing({"names": [*names, f"{name}-{number}"]}):
+            pass
     print(number, flush=True)
 """
 
@@ -127,8 +128,8 @@ def test_an_older_document_is_read(tmp_path: Path) -> None:
 
 def test_a_change_without_write_leaves_the_file(tmp_path: Path) -> None:
     path = tmp_path / "state"
-    with changing(str(path), KIND) as state:
-        state.write({"a": 1})
+    with changing(str(path), KIND) as state, state.writing({"a": 1}):
+        pass
     before = path.stat().st_ino
 
     with changing(str(path), KIND):
@@ -144,8 +145,8 @@ def nobody(tmp_path: Path, as_nobody: Callable[[], AbstractContextManager[None]]
     """A folder with a state in it, and somebody to whom neither belongs."""
     folder = tmp_path / "node"
     folder.mkdir()
-    with changing(str(folder / "state"), KIND) as state:
-        state.write({"a": 1})
+    with changing(str(folder / "state"), KIND) as state, state.writing({"a": 1}):
+        pass
     with as_nobody():
         yield folder
     folder.chmod(0o755)
@@ -162,8 +163,8 @@ def test_a_state_that_we_may_not_change_is_told_and_stays(nobody: Path, mode: in
         os.seteuid(me)
     path = nobody / "state"
 
-    with pytest.raises(InputError, match="cannot be"), changing(str(path), KIND) as state:
-        state.write({"a": 2})
+    with pytest.raises(InputError, match="cannot be"), changing(str(path), KIND) as state, state.writing({"a": 2}):
+        pass
 
     found = read(str(path), KIND)
     assert found is not None
@@ -179,15 +180,19 @@ def test_a_missing_folder_and_a_folder_are_told(tmp_path: Path) -> None:
 
 def test_a_full_disk_is_told_and_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = str(tmp_path / "state")
-    with changing(path, KIND) as state:
-        state.write({"a": 1})
+    with changing(path, KIND) as state, state.writing({"a": 1}):
+        pass
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(InputError, match="No space left on device"), changing(path, KIND) as state:
-        state.write({"a": 2})
+    with (
+        pytest.raises(InputError, match="No space left on device"),
+        changing(path, KIND) as state,
+        state.writing({"a": 2}),
+    ):
+        pass
 
     found = read(path, KIND)
     assert found is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 import click
@@ -24,6 +24,7 @@ from numalign.cli.options import (
     slices_option,
     state_option,
 )
+from numalign.cli.printing import answering
 from numalign.cli.stderr import but_claims, counted, report, tell, waiting
 from numalign.errors import Notice
 from numalign.exit_status import ExitStatus
@@ -83,21 +84,24 @@ def command(
         raise click.UsageError("--node reads a node, --state reads and writes one: give one of them")
     if not pods.names and state is None:
         raise click.UsageError("without a POD there has to be a node that keeps what is said: --state FILE")
-    with nullcontext() if state is None else _kept(state, machine, kubelet) as kept:
+    with answering() as files:
+        kept = None if state is None else files.enter_context(_kept(state, machine, kubelet))
         here, asked = (Place(kept.on, kept.there), pods) if kept else place(node, machine, kubelet, pods)
         on = here.on
         up = load_pods(asked, tuple(pod for pod in here.pods if pod.name not in since.without), on.setup.machine)
         result = _admitted(here, up, pods, since, fit_check=only is None, output=output, fail_on=fail_on)
-        written = kept.keep(result.session) if kept and result.session and not (result.fatal or up.broken) else ()
-    result = _with_gangs_and_claims(result, up, pods, slices)
-    about_claims = result.claims.notices if result.claims is not None else ()
-    notices = (*on.notices, *but_claims(up.notices, slices), *result.notices, *about_claims, *written)
-    tell((*(() if node or state else default_policy(on, kubelet)), *notices))
-    if not quiet:
-        if not pods.names and output in ("table", "wide", "name"):
-            _print_since(since)
-        else:
-            _print(output, result, on.origin, up, notices, fail_on)
+        result = _with_gangs_and_claims(result, up, pods, slices)
+        written: tuple[Notice, ...] = ()
+        if kept and result.session and not (result.fatal or up.broken):
+            written = files.enter_context(kept.keeping(result.session))
+        about_claims = result.claims.notices if result.claims is not None else ()
+        notices = (*on.notices, *but_claims(up.notices, slices), *result.notices, *about_claims, *written)
+        tell((*(() if node or state else default_policy(on, kubelet)), *notices))
+        if not quiet:
+            if not pods.names and output in ("table", "wide", "name"):
+                _print_since(since)
+            else:
+                _print(output, result, on.origin, up, notices, fail_on)
     if result.fatal:
         return report(up.broken, ExitStatus.KUBELET_FAILS)
     no = any(fails(pod, fail_on, result.claims) for pod in result.pods) or claims_fail(result.claims, fail_on)

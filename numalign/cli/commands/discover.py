@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
 from numalign.cli.options import Output, flag, quiet_option
-from numalign.cli.printing import print_data, print_document, print_machine, print_names
+from numalign.cli.printing import answering, print_data, print_document, print_machine, print_names
 from numalign.cli.stderr import say, tell
-from numalign.errors import HostError, InputError
+from numalign.errors import HostError, InputError, Notice
 from numalign.exit_status import ExitStatus
 from numalign.render.json import head
 from numalign.tasks.discover import capture, discover
@@ -94,14 +95,13 @@ def _found(root: str, snapshot: str | None, rules: str | None, requested: tuple[
 
 def _put(machine: Machine, output: Output | None, save: str | None, source: str) -> None:
     """Save and print a machine."""
+    with answering() as files:
+        if save is not None:
+            tell(files.enter_context(_saving(save, machine)))
+        if output is not None:
+            _print(machine, output, source)
     if save is not None:
-        from numalign.sources.machine import dump as machine_dump
-
-        text = machine_dump.to_json(machine) if save.endswith(".json") else machine_dump.to_yaml(machine)
-        _save(save, text)
         say(f"saved {machine.name} in {save}")
-    if output is not None:
-        _print(machine, output, source)
 
 
 def _print(machine: Machine, output: Output, source: str) -> None:
@@ -146,11 +146,14 @@ def _refuse(found: DiscoverResult, root: str, output: Output | None) -> None:
     raise error
 
 
-def _save(path: str, text: str) -> None:
-    """Write a text to a file, whole or not at all."""
-    from numalign.store.atomic import write_whole
+def _saving(path: str, machine: Machine) -> AbstractContextManager[tuple[Notice, ...]]:
+    """Write a machine file, whole or not at all, at the end of a `with` block."""
+    from numalign.sources.machine import dump as machine_dump
+    from numalign.store.atomic import writing_whole
+
+    text = machine_dump.to_json(machine) if path.endswith(".json") else machine_dump.to_yaml(machine)
 
     def write(file: BinaryIO) -> None:
         file.write(text.encode("utf-8", "backslashreplace"))
 
-    tell(write_whole(path, write))
+    return writing_whole(path, write)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 
 import click
 
@@ -19,6 +20,7 @@ from numalign.cli.options import (
     quiet_option,
     slices_option,
 )
+from numalign.cli.printing import answering
 from numalign.cli.stderr import report, tell
 from numalign.errors import Notice
 from numalign.exit_status import ExitStatus
@@ -114,20 +116,22 @@ def command(
     if write_baseline and baseline is None:
         raise click.UsageError("--write-baseline needs --baseline FILE")
     written: tuple[Notice, ...] = ()
-    if baseline is not None:
-        result, written = _against(baseline, result, (*pod, *files), write=write_baseline and not broken)
-    notices = (*(on.notices if on else _unused(kubelet)), *_about_files(given, claims_alone=alone), *written)
-    tell(notices)
-    if not quiet:
-        _print(output, result, notices, fail_on)
+    with answering() as changed:
+        if baseline is not None:
+            write = changed if write_baseline and not broken else None
+            result, written = _against(baseline, result, (*pod, *files), write)
+        notices = (*(on.notices if on else _unused(kubelet)), *_about_files(given, claims_alone=alone), *written)
+        tell(notices)
+        if not quiet:
+            _print(output, result, notices, fail_on)
     bad = any(reaches(finding, fail_on) for one in result.pods for finding in one.findings)
     return report(broken, ExitStatus.NO if bad else ExitStatus.DONE)
 
 
 def _against(
-    baseline: str, result: LintResult, names: Sequence[str], *, write: bool
+    baseline: str, result: LintResult, names: Sequence[str], write: ExitStack | None
 ) -> tuple[LintResult, tuple[Notice, ...]]:
-    """Hold what was found against a baseline, which is written first if asked for."""
+    """Hold what was found against a baseline, with `write` against the one that is then written."""
     from os.path import exists
 
     from numalign.sources.recorded.baseline import read as read_baseline
@@ -137,11 +141,11 @@ def _against(
     known = read_baseline(baseline) if exists(baseline) or not write else Counter()
     notices: tuple[Notice, ...] = ()
     if write:
-        from numalign.store.atomic import write_whole
+        from numalign.store.atomic import writing_whole
 
         known = brought_up_to_date(result, known, baseline, names)
         text = written(known).encode()
-        notices = write_whole(baseline, lambda file: file.writelines([text]))
+        notices = write.enter_context(writing_whole(baseline, lambda file: file.writelines([text])))
     result = pass_over(result, known, baseline, names)
     if result.gone:
         message = f"{sum(count for _, count in result.gone)} of its findings are gone; --write-baseline drops them"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from numalign.cli.options import quiet_option, state_option
-from numalign.cli.printing import print_names
-from numalign.cli.stderr import waiting
+from numalign.cli.printing import answering, print_names
+from numalign.cli.stderr import tell, waiting
 from numalign.exit_status import ExitStatus
 
 
@@ -24,11 +24,13 @@ def command(pods: tuple[str, ...], state: str | None, quiet: bool) -> ExitStatus
       numalign release web-0 --state node.json
       numalign release default/web-0 default/web-1 --state node.json
     """
-    from numalign.tasks.node_state import release
+    from numalign.tasks.node_state import releasing
 
     if state is None:
         raise click.UsageError("name the node: --state FILE")
-    ended = release(state, pods, lambda: waiting(state))
-    if not quiet:
-        print_names(f"{pod.namespace}/{pod.name} released" for pod in ended)
+    with answering() as files:
+        ended, notices = files.enter_context(releasing(state, pods, lambda: waiting(state)))
+        tell(notices)
+        if not quiet:
+            print_names(f"{pod.namespace}/{pod.name} released" for pod in ended)
     return ExitStatus.DONE

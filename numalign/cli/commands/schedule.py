@@ -9,7 +9,7 @@ import click
 
 from numalign.cli.cluster_options import cluster_options, pods_of_cluster
 from numalign.cli.options import Output, flag, output_option, quiet_option, slices_option
-from numalign.cli.printing import print_data, print_names, print_text
+from numalign.cli.printing import answering, print_data, print_names, print_text
 from numalign.cli.stderr import but_claims, counted, report, tell
 from numalign.errors import Notice
 from numalign.exit_status import ExitStatus
@@ -69,17 +69,18 @@ def command(
     names = (*pod, *files)
     if not names:
         raise click.UsageError("name at least one POD: a file, a folder, or - for standard input")
-    with changing_cluster(request) as (loaded, writer):
+    with answering() as changed:
+        loaded, writer = changed.enter_context(changing_cluster(request))
         up = load_pods_for(names, loaded.fleet, copies)
         config = loaded.fleet.scheduler
         desk = None if slices is None else _claims(slices, names, up, scheduler_version or _newest(loaded.fleet))
         config = config._replace(kind=scheduler or config.kind)
         done = schedule(loaded.fleet, counted(up.tried, "pods"), config, desk)
         notices = (*loaded.notices, *but_claims(up.notices, slices), *done.result.notices)
-        notices += () if up.broken else writer.write(done.fleet)
-    tell(notices)
-    if not quiet:
-        _print(output, done.result, loaded.fleet, loaded.origin, notices)
+        notices += () if up.broken else changed.enter_context(writer.writing(done.fleet))
+        tell(notices)
+        if not quiet:
+            _print(output, done.result, loaded.fleet, loaded.origin, notices)
     return report(up.broken, ExitStatus.DONE if done.result.runs else ExitStatus.NO)
 
 
