@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
 import pytest
 import yaml
 
-from tests.cli.running import PODS, in_process
+from numalign.cli.failure import KINDS
+from numalign.cli.root import group
+from tests.cli.running import PODS, in_process, one_line
 
 POD = PODS / "deployment.yaml"
 
@@ -24,6 +30,12 @@ POD = PODS / "deployment.yaml"
         (("schedule", POD, "--cluster", "missing"), 2, "ScheduleResult", "error"),
         (("capacity", POD, "--cluster", "missing"), 2, "CapacityResult", "error"),
         (("nrt", "check", "missing", "-m", "figure-1"), 2, "NRTCheckResult", "error"),
+        (("nrt", "export", "-m", "missing"), 2, "NRTExportResult", "error"),
+        (("nrt", "export", "-m", "figure-1", "--policy", "foo"), 2, "NRTExportResult", "error"),
+        (("config", "suggest", "-m", "missing"), 2, "ConfigSuggestResult", "error"),
+        (("dra", "check", "missing", "--slices", "missing"), 2, "DraCheckResult", "error"),
+        (("dra", "slices", "-m", "missing"), 2, "DraSlicesResult", "error"),
+        (("test", "missing.yaml"), 2, "TestResult", "error"),
     ],
 )
 @pytest.mark.parametrize("output", [("-o", "json"), ("--output=json",), ("-ojson",)])
@@ -36,6 +48,54 @@ def test_there_is_a_document_where_there_is_no_answer(
     assert done.json[key]
     assert done.json.get({"error": "startError"}.get(key, "error")) is None
     assert done.err.startswith("numalign: ")
+
+
+def answering(above: click.Group, root: str = "") -> Iterator[str]:
+    """Name all commands below a group that can print JSON."""
+    for name in above.list_commands(click.Context(above)):
+        command = above.get_command(click.Context(above), name)
+        if isinstance(command, click.Group):
+            yield from answering(command, f"{root}{name} ")
+        elif any(one.name == "output" and "json" in getattr(one.type, "choices", ()) for one in command.params):
+            yield f"{root}{name}"
+
+
+COMMANDS = list(answering(group))
+
+
+def test_every_command_that_prints_json_has_a_document_for_its_failure() -> None:
+    assert {*COMMANDS, "why"} == set(KINDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("by", ["flag", "variable", "own variable", "file"])
+def test_a_wrong_command_line_is_answered_wherever_json_is_asked_for(
+    command: str, by: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = [*command.split(), "--no-such-flag", *(["-o", "json"] if by == "flag" else [])]
+    if by == "file":
+        (tmp_path / ".numalign.toml").write_text('output = "json"\n')
+    elif by != "flag":
+        own = f"{command.upper().replace(' ', '_')}_" if by == "own variable" else ""
+        monkeypatch.setenv(f"NUMALIGN_{own}OUTPUT", "json")
+
+    done = in_process(*words, cwd=tmp_path)
+
+    assert done.status == 2
+    assert (done.json["kind"], done.json["apiVersion"]) == (KINDS[command].name, "numalign/v1")
+    assert done.json["error"] == one_line(done.err)
+    assert all(done.json[name] == [] for name in KINDS[command].lists)
+
+
+@pytest.mark.parametrize("setting", ["-q", "-qq", "--quiet", "NUMALIGN_QUIET", "NUMALIGN_ADMIT_QUIET"])
+def test_quiet_leaves_that_document_out_however_it_is_said(setting: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if setting.startswith("-"):
+        assert in_process("admit", "missing.yaml", "-o", "json", setting).out == ""
+        return
+    monkeypatch.setenv(setting, "1")
+    assert in_process("admit", "missing.yaml", "-o", "json").out == ""
+    monkeypatch.setenv(setting, "0")
+    assert in_process("admit", "missing.yaml", "-o", "json").json["kind"] == "AdmitResult"
 
 
 def test_yaml_too_and_nothing_where_nothing_is_asked() -> None:
