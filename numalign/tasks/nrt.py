@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from numalign.errors import InputError, Notice
 from numalign.kubelet import admission
+from numalign.kubelet.admission import Session
 from numalign.model.machine import Machine
 from numalign.model.resources import is_subdomain
 from numalign.results.nrt import CheckedNRT, NRTCheckResult
@@ -14,6 +15,7 @@ from numalign.scheduler.node import ClusterNode, Fleet
 from numalign.scheduler.node_fit import NodeTotals
 from numalign.scheduler.nrt.differences import differences
 from numalign.scheduler.nrt.export import ExportOptions, export
+from numalign.scheduler.nrt.machine import without_added
 from numalign.scheduler.nrt.value import NodeResourceTopology
 from numalign.sources.cluster import dump
 from numalign.sources.cluster.nrt import ReadNRT
@@ -100,7 +102,13 @@ def export_nrts(fleet: Fleet, options: ExportOptions) -> tuple[NodeResourceTopol
         if not is_subdomain(node.name):
             rule = "lower-case letters, digits, - and ., at most 253, ends alphanumeric"
             raise InputError(f"no Node can be called so ({rule}); name it with --node-name", f'"{node.name}"')
-    return tuple([export(node.session, node.name, options) for node in fleet.nodes if node.session is not None])
+    return tuple([_export(node, node.session, options) for node in fleet.nodes if node.session is not None])
+
+
+def _export(node: ClusterNode, session: Session, options: ExportOptions) -> NodeResourceTopology:
+    """Write the object of a node; what was made up to read it from an object is not in it."""
+    written = export(session, node.name, options)
+    return without_added(written, node.nrt) if node.known == "counts" and node.nrt is not None else written
 
 
 def check_nrts(published: Iterable[ReadNRT], fleet: Fleet, like: ExportOptions) -> NRTCheckResult:
@@ -122,7 +130,7 @@ def _checked(read: ReadNRT, nodes: Mapping[str, ClusterNode], like: ExportOption
     if node is None or node.session is None:
         return CheckedNRT(read.nrt.name, read.notices, None, None)
     only_exclusive = fingerprint.published(read.nrt).only_exclusive
-    actual = export(node.session, node.name, like._replace(only_exclusive=only_exclusive))
+    actual = _export(node, node.session, like._replace(only_exclusive=only_exclusive))
     return CheckedNRT(read.nrt.name, read.notices, tuple(differences(read.nrt, actual)), actual)
 
 

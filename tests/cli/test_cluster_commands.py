@@ -207,6 +207,46 @@ def test_a_kubelet_that_passes_over_a_device_admits_without_it() -> None:
     assert "(device-missing: the node lacks a device, so that no scheduler" in text
 
 
+NOTHING_RESERVED = """
+apiVersion: topology.node.k8s.io/v1alpha2
+kind: NodeResourceTopology
+metadata: {name: kwok-0}
+attributes: [{name: topologyManagerPolicy, value: single-numa-node}]
+zones:
+- name: node-0
+  type: Node
+  resources:
+  - {name: cpu, capacity: "16", allocatable: "16", available: "16"}
+  - {name: memory, capacity: 128Gi, allocatable: 128Gi, available: 128Gi}
+"""
+
+
+def test_the_byte_that_is_added_to_read_an_object_is_no_difference(tmp_path: Path) -> None:
+    file = tmp_path / "kwok.yaml"
+    file.write_text(NOTHING_RESERVED)
+
+    done = in_process("nrt", "check", str(file), "--cluster", str(file))
+    assert (done.status, "true: the node would publish the same" in done.out) == (0, True)
+    assert "one byte was added" in done.err
+    assert "'137438953473'" not in in_process("nrt", "export", "--cluster", str(file)).out
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        pytest.param("capacity: 128Gi", ("capacity: '137438953475'", "137438953475  137438953472"), id="bytes"),
+        pytest.param('capacity: "16"', ("capacity: 16500m", "16.5       16"), id="parts of a CPU"),
+    ],
+)
+def test_values_that_differ_look_different(written: str, shown: tuple[str, str], tmp_path: Path) -> None:
+    node, published = tmp_path / "node.yaml", tmp_path / "published.yaml"
+    node.write_text(NOTHING_RESERVED)
+    published.write_text(NOTHING_RESERVED.replace(written, shown[0]))
+
+    done = in_process("nrt", "check", str(published), "--cluster", str(node))
+    assert (done.status, shown[1] in done.out) == (1, True), done.out
+
+
 def test_capacity_is_what_the_kubelets_admit_one_by_one() -> None:
     done = in_process("capacity", FORWARDER, *CLUSTER, "-o", "json")
     strictly("capacity-result").validate(done.json)

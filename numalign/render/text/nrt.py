@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from numalign.model.quantity import NANO
 from numalign.render.json import head, warnings
 from numalign.render.page.document import Cell, Document, Line, Styled, Table
-from numalign.render.text.amounts import amount_text
+from numalign.render.text.amounts import amount_text, with_point
 from numalign.scheduler.nrt.manifest import manifest
 
 if TYPE_CHECKING:
@@ -61,9 +61,17 @@ def _row(one: Difference) -> tuple[Cell, ...]:
     return (
         Styled(one.what, "bad"),
         one.path,
-        _value(one, one.published),
-        _value(one, one.actual),
+        *_values(one),
     )
+
+
+def _values(one: Difference) -> list[str]:
+    """Write both values so that one sees what differs: exactly where they look the same when rounded."""
+    texts = [_value(one, value) for value in (one.published, one.actual)]
+    alike = len({text.replace(".0", "") for text in texts}) == 1
+    if not alike or not isinstance(one.published, int) or not isinstance(one.actual, int):
+        return texts
+    return [with_point(value, 9).rstrip("0").rstrip(".") for value in (one.published, one.actual)]
 
 
 def _value(one: Difference, value: str | int | None) -> str:

@@ -35,6 +35,8 @@ LOCAL, REMOTE = 10, 20
 
 AMPLE_MEMORY = 1 << 46
 """Bytes of memory on a NUMA node of which nobody says how much it has: nothing is short of it."""
+ADDED = 1
+"""Bytes of memory beyond those of the object, where it reserves none."""
 MAX_UNITS = 1 << 16
 """The most CPUs, and devices of one name, that a zone can have here."""
 
@@ -88,8 +90,8 @@ def machine_of(nrt: NodeResourceTopology, *, cpus: int | None = None, memory: in
     memory_reserved = _reserved_memory(zones) if policies[1] == "Static" else {}
     if policies[1] == "Static" and not any(amounts.get(MEMORY) for amounts in memory_reserved.values()):
         first = nodes[0]
-        nodes = (first._replace(memory=first.memory + 1), *nodes[1:])
-        memory_reserved = {**memory_reserved, first.id: {**memory_reserved.get(first.id, {}), MEMORY: 1}}
+        nodes = (first._replace(memory=first.memory + ADDED), *nodes[1:])
+        memory_reserved = {**memory_reserved, first.id: {**memory_reserved.get(first.id, {}), MEMORY: ADDED}}
         notes.append("no memory is reserved, which no kubelet with static memory accepts: one byte was added")
     machine = Machine(
         name=nrt.name,
@@ -107,6 +109,18 @@ def machine_of(nrt: NodeResourceTopology, *, cpus: int | None = None, memory: in
         if said is None:
             notes.append(f"max-allowable-numa-nodes is taken to be {most}: the kubelet would not start without it")
     return Assumed(machine, config, used_of(nrt), tuple(notes))
+
+
+def without_added(written: NodeResourceTopology, read: NodeResourceTopology) -> NodeResourceTopology:
+    """Take back what `machine_of` added to the memory of the object it read, in one that such a node publishes."""
+    before = {number: zone.resources.get(MEMORY) for number, zone in numa_zones_of(read).items()}
+    zones = []
+    for zone in written.zones:
+        now, was = zone.resources.get(MEMORY), before.get(number_of(zone.name) or 0)
+        if now and was and now.capacity and was.capacity == now.capacity - ADDED * NANO:
+            zone = zone._replace(resources={**zone.resources, MEMORY: now._replace(capacity=was.capacity)})
+        zones.append(zone)
+    return written._replace(zones=tuple(zones))
 
 
 def with_memory(machine: Machine, memory: int | None) -> Machine:
