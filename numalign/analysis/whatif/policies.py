@@ -25,6 +25,10 @@ class NoPolicy(NamedTuple):
     """The strictest that would, if others stayed away."""
     unless: tuple[str, ...] = ()
     """Names of pods refused so far that would have to stay away."""
+    lax: Refusal | None = None
+    """How `best-effort` refuses it, where no pods are named; None: it does not, or nobody gets that far."""
+    lost: tuple[str, ...] = ()
+    """Names of pods that are there now and would not be, were the policy `best-effort`."""
 
 
 def too_strict(tries: Tries, change: WayOut) -> dict[str, Refusal]:
@@ -50,9 +54,9 @@ def no_policy(tries: Tries) -> NoPolicy | None:
     if now not in ("single-numa-node", "restricted"):
         return None
     found = NoPolicy(others=bool(outcome.before.pods))
-    if forecast(outcome.before, outcome.pod) is False:
-        return found  # the node as a whole is too small, whatever the policy
-    for policy in STRICTEST_FIRST:
+    # A node that is too small as a whole refuses it whatever the policy.
+    small = forecast(outcome.before, outcome.pod) is False
+    for policy in STRICTEST_FIRST if not small else ():
         tried = tries.beside({POLICY: policy}) if policy != now else None
         if tried is None:
             continue
@@ -61,7 +65,15 @@ def no_policy(tries: Tries) -> NoPolicy | None:
             return None
         if not found.unless:
             found = found._replace(policy=policy, unless=tuple([pod.name for pod in kept_out]))
-    return found
+    if found.unless:
+        return found
+    change = WayOut("setting", 0, None, flags={POLICY: "best-effort"})
+    session, lax = tries.session(change), tries.attempt(change)
+    there = {pod.uid for pod in session.pods} if session is not None else set[str]()
+    return found._replace(
+        lax=taken_apart(lax) if lax is not None and not lax.admit else None,
+        lost=tuple([pod.name for pod in outcome.before.pods if session is not None and pod.uid not in there]),
+    )
 
 
 def _refuses(tries: Tries, change: WayOut) -> bool:

@@ -45,8 +45,9 @@ def because(
     """
     change, found = part.change, part.otherwise
     if part.unshared:
-        then = "that would leave no CPU" if part.larger else "without it no CPU would be left"
-        return [f"{then} to share, and the kubelet would not start again"]
+        then = f"{'that' if part.larger else 'else this pod'} would take the last CPU that is shared"
+        holds = list(held_by_them(part, None, after, set()))
+        return [*holds, f"{then}, and the kubelet would not start again"]
     raised = _raised(part, refusal)
     if raised:
         return raised

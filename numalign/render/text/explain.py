@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from numalign.errors import CrashError
 from numalign.model.resources import CPU
+from numalign.model.words import few_of
 from numalign.render.page.document import Cell, Document, Line, Table
 from numalign.render.text.admit import header, machine_line
 from numalign.render.text.alignment import cause_text, least_text, nearby_texts, reason_of
@@ -14,11 +15,12 @@ from numalign.render.text.amounts import listed, nodes_text
 from numalign.render.text.because import next_in_the_way
 from numalign.render.text.changes import Advice, changes_lines
 from numalign.render.text.details import alternatives_lines, details
+from numalign.render.text.device_ids import MAX_IDS_NAMED
 from numalign.render.text.hardware import CLOSENESS
 from numalign.render.text.plugins import plugins_to_mend
 from numalign.render.text.refusal.crash import first_of_all
 from numalign.render.text.refusal.quote import meant
-from numalign.render.text.refusal.why import Sentence, lines, sentences
+from numalign.render.text.refusal.why import Sentence, in_short, lines, sentences
 from numalign.render.text.tables import tables
 
 if TYPE_CHECKING:
@@ -128,7 +130,12 @@ def _no_policy(told: ExplainedPod, config: KubeletConfig, said: Iterable[Sentenc
         stay = "stays" if len(found.unless) == 1 else "stay"
         yield f"policy {found.policy} would admit it only while {listed(found.unless)}, refused so far, {stay} away"
     else:
-        yield f"no other --topology-manager-policy admits it as it is{', with the pods that are there' * found.others}"
+        above = {one.text for one in said}
+        lax = next((one for one in (in_short(found.lax) if found.lax else ()) if one not in above), "")
+        if found.lost:
+            lax = f"{few_of(found.lost, MAX_IDS_NAMED)}, there now, would be refused then, as others come first"
+        there = ", with the pods that are there" * found.others
+        yield f"no other --topology-manager-policy admits it as it is{there}{f'; best-effort: {lax}' * bool(lax)}"
 
 
 def _verdict(told: ExplainedPod, refusal: Refusal) -> str:

@@ -294,7 +294,12 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
         pytest.param(
             "e2e-d-00419",
             3,
-            ["no other --topology-manager-policy admits it as it is, with the pods that are there"],
+            [
+                (
+                    "no other --topology-manager-policy admits it as it is, with the pods that are there; best-effort: "
+                    "cpu: 9 asked by i0, but full-pcpus-only gives out whole cores of 2 threads: ask for 8 or 10"
+                )
+            ],
             id="where the policy is named as in the way, and no other one does, that is said",
         ),
         pytest.param(
@@ -306,7 +311,12 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
         pytest.param(
             "e2e-d-00330",
             7,
-            ["no other --topology-manager-policy admits it as it is, with the pods that are there"],
+            [
+                (
+                    "no other --topology-manager-policy admits it as it is, with the pods that are there; best-effort: "
+                    "p1, p4, there now, would be refused then, as others come first"
+                )
+            ],
             id="a policy under which pods that are there would be refused is none that does",
         ),
         pytest.param(

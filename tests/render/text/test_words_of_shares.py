@@ -243,7 +243,7 @@ from tests.render.text.support import recorded
                     "- ask for at most 3 cpu in c0 and c1 together, for example 2 instead of 10 in c0 and 1 instead "
                     "of 2 in c1"
                 ),
-                "why no more: that would leave no CPU to share, and the kubelet would not start again",
+                "why no more: that would take the last CPU that is shared, and the kubelet would not start again",
             ],
             id="of a sum no next whole core is told",
         ),
