@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import tarfile
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 from numalign.model.cpuset import parse
 from numalign.sources.text.yaml import load_one
-from tests.cli.running import in_process, one_line
+from tests.cli.running import PODS, in_process, one_line
 from tests.cli.test_state_commands import pod_file
 from tests.kubelet.state_nodes import STATE
 from tests.schemas import strictly
@@ -399,3 +400,25 @@ def test_an_answer_beyond_all_measure_is_refused(tmp_path: Path, monkeypatch: py
 
     assert done.status == 2
     assert "which no answer of a kubelet is" in one_line(done.err)
+
+
+def test_every_command_that_explain_prints_runs_and_others_are_told_to_come_later() -> None:
+    """Without a static Memory Manager the kubelet does not start with the file of one: that change has no command."""
+    node = STATE / "four-numa-pod-scope"
+    source = ("--node", node / "kubelet", "--machine", node / "machine.yaml", "--policy", "single-numa-node")
+    arguments = ("explain", PODS / "guaranteed-4cpu-1gpu.yaml", *source, "--allow-missing", "nvidia.com/gpu")
+
+    changes = in_process(*arguments, "-o", "json").json["pods"][0]["changes"]
+    printed = in_process(*arguments).out
+
+    shown = {one["command"] for one in changes if not one["deleteStateFiles"]}
+    assert shown
+    assert None not in shown
+    for command in shown:
+        assert in_process(*shlex.split(command)[1:], "-q").status == 0, command
+    (later,) = (one for one in changes if one["deleteStateFiles"])
+    assert (later["settings"], later["command"]) == ({"memory-manager-policy": "None"}, None)
+    assert in_process(*arguments, "--memory-manager-policy", "None").status == 4
+    assert "--memory-manager-policy None --node" not in printed
+    assert "     no command shows it: with the node's state files as they are the kubelet would not start so" in printed
+    assert "drain the node, stop the kubelet, change its configuration, delete memory_manager_state" in printed

@@ -166,7 +166,9 @@ def _place(asked: Asked) -> list[tuple[str, str]]:
     return [(flag, value) for flag, value in flags if value is not None]
 
 
-def _command(change: WayOut, pod: str, asked: Asked) -> str:
+def _command(change: WayOut, pod: str, asked: Asked) -> str | None:
+    if asked.node is not None and change.flags and _stopped(change, asked):
+        return None
     amounts = {f"{container}:{resource}": nano for (container, resource), nano in change.amounts.items()}
     more = [*_place(asked), *asked.what_if.flags(but=amounts)]
     if asked.several and asked.what_if.pod is None:
@@ -176,6 +178,16 @@ def _command(change: WayOut, pod: str, asked: Asked) -> str:
     more += [("set", f"{key}={quantity_text(nano)}") for key, nano in amounts.items()]
     here = (change.machine,) if change.machine else asked.machines[:1]
     return command_line("explain", asked.pods, here, asked.kubelet, settings=change.flags, more=more)
+
+
+def _stopped(change: WayOut, asked: Asked) -> bool:
+    """Tell whether the files of --node would stop its kubelet under other settings: a command would say that alone."""
+    kubelet = asked.kubelet._replace(settings={**asked.kubelet.settings, **change.flags})
+    try:
+        place(asked.node, change.machine or next(iter(asked.machines), None), kubelet, asked.pods)
+    except StartError:
+        return True
+    return False
 
 
 def _where_to_look(error: StartError, given: LoadedPods, asked: Asked) -> str:

@@ -213,7 +213,7 @@ def _change(
     told: ExplainedPod,
     change: WayOut,
     after: PodResult | None,
-    command: str,
+    command: str | None,
     texts: Sequence[str],
 ) -> Data:
     """Write a change; `texts` are the sentences about the refusal itself."""

@@ -50,14 +50,16 @@ MAX_PODS_NAMED = 12
 MAX_INSTEAD = 3
 """How many pods are named that may be moved instead of one."""
 
+NO_COMMAND = "no command shows it: with the node's state files as they are the kubelet would not start so (see below)"
+
 COUNTS = {2: "Two", 3: "Three", 4: "Four", 5: "Five", 6: "Six", 7: "Seven", 8: "Eight"}
 
 
 class Advice(NamedTuple):
     """What to type next."""
 
-    changes: Sequence[str]
-    """For each change, the command that shows it."""
+    changes: Sequence[str | None]
+    """For each change, the command that shows it; None: none does, as the node's state files would stop the kubelet."""
     otherwise: str
     """The command where no change was found."""
 
@@ -90,7 +92,7 @@ def changes_lines(
         yield from _change(number, (change, after, steps[number - 1]), config, told)
         yield from _where(number, (change, after), told, placed)
         yield from (Line(f"     {text}") for text in aligned_first(change, told.alone[number - 1], told))
-        yield Line(f"     {command}", "dim")
+        yield Line(f"     {NO_COMMAND if command is None else command}", "dim")
     for text in for_the_whole_node(told.changes, config):
         yield Line(f"  {text}")
 
