@@ -34,6 +34,43 @@ def test_a_refusal_is_told_without_the_words_of_the_machinery(golden: Path) -> N
         assert re.search(r"^  \S+: [0-9]\w* asked", text, re.M)
 
 
+WIDE_POD = """
+apiVersion: v1
+kind: Pod
+metadata: {name: inference}
+spec:
+  containers:
+  - name: server
+    resources: {limits: {cpu: 8, memory: 4Gi, RESOURCE: 1}}
+"""
+
+
+def _ways_out(resource: str, folder: Path) -> tuple[list[str], list[dict[str, Any]]]:
+    """Give the titles of the changes that admit a wide pod with a device that figure-1 does not have; and the JSON."""
+    file = folder / "pod.yaml"
+    file.write_text(WIDE_POD.replace("RESOURCE", resource), encoding="utf-8")
+    asked = ("explain", str(file), "--machine", "figure-1", "--policy", "single-numa-node")
+    titles = re.findall(r"^  \d\. (.*)$", in_process(*asked).out, re.M)
+    return titles, in_process(*asked, "-o", "json").json["pods"][0]["changes"]
+
+
+def test_a_machine_that_has_the_device_comes_before_changes_that_leave_the_pod_without(tmp_path: Path) -> None:
+    titles, changes = _ways_out("nvidia.com/gpu", tmp_path)
+
+    assert titles[0] == "run it on a machine such as dgx-1; it is aligned then"
+    assert len(titles) > 1
+    assert all(title.endswith("; it is admitted without nvidia.com/gpu then") for title in titles[1:])
+    assert changes[0]["kind"] == "machine"
+
+
+def test_the_title_of_a_change_says_what_the_pod_goes_without(tmp_path: Path) -> None:
+    titles, changes = _ways_out("example.com/nobody-has-it", tmp_path)
+
+    assert titles
+    assert all(title.endswith("; it is admitted without example.com/nobody-has-it then") for title in titles)
+    assert all(one["text"].endswith("without example.com/nobody-has-it then") for one in changes)
+
+
 @pytest.mark.parametrize("golden", REFUSALS, ids=lambda path: path.stem)
 def test_each_command_that_is_suggested_is_admitted(golden: Path) -> None:
     text = golden.with_suffix(".out").read_text(encoding="utf-8")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
-from numalign.analysis.alignment import aligned
+from numalign.analysis.alignment import aligned, verdict_of
 from numalign.analysis.whatif.amounts import other_requests, wider_requests
 from numalign.analysis.whatif.change import Hardware, WayOut
 from numalign.analysis.whatif.combinations import cut_and_move, cut_now, setting_and_cut, two_settings
@@ -70,7 +70,7 @@ def changes(
         tries: the refusal, and what the pod met.
         others: further machines to try.
         known: machines that nobody asked about, the smallest first; they are looked at only where every other change
-            takes something away from the pod.
+            takes something away from the pod, or leaves it without a device that this machine does not have.
         altered: this machine with more devices or huge pages, looked at in the same case.
     """
     outcome = tries.outcome
@@ -94,7 +94,7 @@ def changes(
     if any(change.keeps_devices for change in whole):
         # Where there is a choice, nobody needs to hear that a resource could be left out.
         found, spare = whole, [change for change in found if not all(change.amounts.values())]
-    if all(change.amounts for change in found):
+    if all(change.amounts or _incomplete(change) for change in found):
         found += islice(_altered_machine(outcome, altered), 1)
         found += islice(_known_machines(outcome, known), MAX_BUNDLED)
     nearest = _nearest(tries, found, [])
@@ -133,13 +133,19 @@ def _nearest(tries: Tries, found: Iterable[WayOut], kept: list[WayOut], most: in
 def _order(change: WayOut) -> tuple[bool | float, ...]:
     """Give what changes are told by: what keeps the devices first, pods before settings of the node, what costs least.
 
-    Machines that somebody asked about come before all that, others after.
+    Machines that somebody asked about come before all that, others after; but what leaves the pod without a device that
+    a machine does not have comes last.
     """
     elsewhere = bool(change.hardware or change.example)
     here = not change.machine or elsewhere
     kept = (not change.keeps_devices, change.leaves_out)
     settings = (bool(change.flags), change.cost + NOT_ALIGNED * (change.aligned is False))
-    return (change.needs_newcomers, elsewhere, here, *kept, change.long, *settings)
+    return (change.needs_newcomers, _incomplete(change), elsewhere, here, *kept, change.long, *settings)
+
+
+def _incomplete(change: WayOut) -> bool:
+    """Tell whether the pod, admitted so, runs without a device that the machine does not have."""
+    return change.tried is not None and verdict_of(change.tried) == "incomplete"
 
 
 def _cut_beside(change: WayOut) -> bool:

@@ -39,6 +39,8 @@ def aligned_then(change: WayOut, after: PodResult | None, told: ExplainedPod) ->
     """Say whether the pod is aligned after a change."""
     containers = after.containers if after is not None else ()
     verdicts = {one.alignment.verdict for one in containers}
+    if after is not None and after.missing:
+        return f"; it is admitted without {listed(after.missing)} then"
     if change.aligned is None and "unknown" in verdicts:
         return _not_known(containers, () if change.machine or change.hardware else told.matrices)
     if verdicts == {"none"}:
