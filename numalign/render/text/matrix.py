@@ -187,7 +187,7 @@ def _never_together(row: Row) -> Iterator[str]:
     sets = [f"{nodes_text(reduce(or_, alone))} ({'each ' * (len(alone) > 1)}held alone)"] if alone else []
     sets += [f"{nodes_text(one.nodes)} (held together)" for one in row.bound if one.nodes & (one.nodes - 1)]
     verb = "is" if len(sets) == len(alone) == 1 else "are"
-    in_all = "" if row.possible else f"{_amounts_of(row)(free)} free in all, but "
+    in_all = "" if row.possible else "enough is free in all, but "
     yield f"{row.resource}: {in_all}{listed(sets)} {verb} combined with no other"
 
 

@@ -203,7 +203,7 @@ def test_no_node_is_said_to_fit_a_number_of_cpus_that_is_no_whole_cores() -> Non
                     "28.6Gi of 32Gi"
                 ),
                 "memory | 35Gi | 8.7Gi of 31.6Gi ~ | 32Gi of 32Gi ~ | nothing",
-                "memory: 40.7Gi free in all, but node 0 (held alone) is combined with no other",
+                "memory: enough is free in all, but node 0 (held alone) is combined with no other",
             ],
             id="memory that is held on other sets of nodes than it takes is no choice",
         ),
