@@ -406,6 +406,6 @@ quiet_option: Decorator = flag(
 slices_option: Decorator = flag(
     "--slices",
     metavar="DUMP",
-    help="Claimed devices beside those of the kubelet: kubectl get resourceslices,deviceclasses,resourceclaims,"
-    "resourceclaimtemplates -A -o json, or what `numalign dra slices` prints.",
+    help="Claimed devices beside those of the kubelet: what kubectl prints (`numalign dra check --help` has the "
+    "command), or `numalign dra slices`.",
 )

@@ -2,6 +2,7 @@
 
 import re
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -10,7 +11,9 @@ from numalign.cli.help import GROUPS, HISTORY, with_broken_examples
 from numalign.cli.root import COMMANDS as CLI_COMMANDS
 from numalign.cli.root import group
 from tests.cli.running import PODS
+from tests.cli.test_environment import commands
 
+LEAVES = [one for one in commands(click.Context(group, info_name="numalign")) if one.command.params]
 COMMANDS = [
     "admit",
     "release",
@@ -57,6 +60,15 @@ def test_a_variable_that_help_shows_counts(monkeypatch: pytest.MonkeyPatch) -> N
 def test_help_fits_a_terminal_of_80_columns(command: str) -> None:
     shown = CliRunner().invoke(group, [*command.split(), "--help"], terminal_width=80).output
     assert [line for line in shown.splitlines() if len(line) > 80] == []
+
+
+@pytest.mark.parametrize("context", LEAVES, ids=[context.command_path for context in LEAVES])
+def test_help_breaks_no_word_on_80_columns(context: click.Context) -> None:
+    """A command that is copied out of it would not run. After a hyphen it may break."""
+    text = CliRunner().invoke(group, [*context.command_path.split()[1:], "--help"], terminal_width=80).output
+    shown = re.sub(r"-\n +", "-", text).split()
+    words = [word for one in context.command.params for word in (getattr(one, "help", None) or "").split()]
+    assert [word for word in words if word not in shown] == []
 
 
 @pytest.mark.parametrize("topic", TOPICS)

@@ -17,7 +17,7 @@ from numalign.results.dra import DraCheckResult
 slices_option = flag(
     "--slices",
     metavar="DUMP",
-    help="kubectl get resourceslices,deviceclasses,resourceclaims,resourceclaimtemplates -A -o json, or what "
+    help="Slices, device classes, claims and their templates, as kubectl prints them (see the examples), or what "
     "`numalign dra slices` prints.",
 )
 
@@ -59,6 +59,7 @@ def check(
 
     \b
     Examples:
+      kubectl get resourceslices,deviceclasses,resourceclaims,resourceclaimtemplates -A -o json > cluster.json
       numalign dra check pod.yaml claims.yaml --slices cluster.json
       numalign dra check claim.yaml --slices slices.yaml --node-name node-1 -o json
     """

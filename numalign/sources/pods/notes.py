@@ -20,6 +20,8 @@ _ELSEWHERE: Final[Mapping[str, str]] = {
     "KubeletConfig": "a kubelet's settings go with --kubelet-config",
     "PerformanceProfile": "a kubelet's settings go with --kubelet-config",
     "Machine": "a machine goes with --machine",
+    "NodeState": "a node goes with --state or --node",
+    "ClusterState": "a cluster goes with --state or --cluster",
     "Kustomization": "`kubectl kustomize FOLDER` prints what it makes",
     "Helm values": "`helm template CHART` prints what the chart makes of them",
 }

@@ -148,8 +148,14 @@ def _kind(thing: object, list_kind: str) -> str:
 _WORKLOADS: Final = frozenset(
     {"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController", "Job", "CronJob", "PodTemplate"}
 )
-_NO_PODS: Final = ("apiextensions.k8s.io/", "kyverno.io/", "policies.kyverno.io/", "constraints.gatekeeper.sh/")
-"""Groups whose objects speak of pods and carry none: schemas and patterns."""
+_NO_PODS: Final = (
+    "apiextensions.k8s.io/",
+    "kyverno.io/",
+    "policies.kyverno.io/",
+    "constraints.gatekeeper.sh/",
+    "numalign/",
+)
+"""Groups whose objects speak of pods and carry none to create: schemas and patterns, and states of our own."""
 
 
 def carriers_of(thing: Thing, *, check: bool) -> list[Carrier]:

@@ -254,6 +254,19 @@ def test_inputs_that_are_not_there_are_named(tmp_path: Path) -> None:
     assert "no file can have this name" in refusal("a\0b")
 
 
+def test_states_of_our_own_are_no_pods_to_run(tmp_path: Path) -> None:
+    inside = {**pod("there"), "metadata": {"uid": "u"}}
+    state = {"apiVersion": "numalign/v1", "kind": "NodeState", "version": 1, "pods": [inside]}
+    (tmp_path / "a.json").write_text(json.dumps(state))
+    write(tmp_path, pod("next"))
+
+    found = read([tmp_path])
+
+    assert [one.name for one in found.pods] == ["next"]
+    assert (found.without_pod, found.broken) == ({"NodeState": 1}, ())
+    assert refusal(tmp_path / "a.json").endswith("no pod in it, only NodeState; a node goes with --state or --node")
+
+
 def test_pods_already_there_come_by_age_without_the_finished_ones(tmp_path: Path) -> None:
     items = [
         pod("late", creationTimestamp="2024-05-02T10:00:00Z"),
