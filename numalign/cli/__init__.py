@@ -19,6 +19,19 @@ _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """What an OSError says when the output could not be written."""
 
 
+class _Closed(FileIO):
+    """Standard output that the caller closed: it keeps its number from other files, and refuses the answer, once."""
+
+    refused = False
+
+    def write(self, data: object, /) -> int:
+        """Refuse it; what Python still flushes when it ends goes nowhere."""
+        if not self.refused:
+            self.refused = True
+            raise OSError(errno.EIO, "standard output is closed")
+        return super().write(cast(bytes, data))
+
+
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and end with SystemExit of its exit status."""
     main_of(group, "numalign", sys.argv[1:] if arguments is None else arguments)
@@ -47,7 +60,7 @@ def _open_streams() -> None:
     if sys.stdin is None:
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 (for the life of the process)
     if sys.stdout is None:
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+        sys.stdout = TextIOWrapper(BufferedWriter(_Closed(os.devnull, "w")), encoding="utf-8")
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     if isinstance(sys.stdout, TextIOWrapper):

@@ -281,11 +281,19 @@ def in_shell(redirection: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["sh", "-c", f"{words} {redirection}"], cwd=ROOT, capture_output=True, text=True)
 
 
-@pytest.mark.parametrize("redirection", [">&-", "2>&-", "<&-", ">&- 2>&-"])
-def test_closed_streams_change_nothing(redirection: str) -> None:
+@pytest.mark.parametrize("redirection", ["2>&-", "<&-", "-q >&-", "-q >&- 2>&-"])
+def test_closed_streams_that_nobody_needs_change_nothing(redirection: str) -> None:
     done = in_shell(redirection)
     assert done.returncode == 1
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("more", ["", "-o json", "-o name", "--help", "-o json --no-such-flag"])
+def test_a_closed_standard_output_is_2_and_told(more: str) -> None:
+    done = in_shell(f"{more} >&-")
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == "numalign: the output cannot be written: standard output is closed"
+    assert in_shell(f"{more} >&- 2>&-").returncode == 2
 
 
 def test_a_full_disk_is_2() -> None:

@@ -39,14 +39,17 @@ def in_shell(folder: Path, arguments: tuple[str, ...], how: str) -> subprocess.C
 
 
 @pytest.mark.parametrize("case", CHANGES)
-def test_nothing_is_changed_where_the_answer_cannot_be_written(case: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("how", "why"), [(">/dev/full", "No space left on device"), (">&-", "standard output is closed")]
+)
+def test_nothing_is_changed_where_the_answer_cannot_be_written(case: str, how: str, why: str, tmp_path: Path) -> None:
     in_process("admit", POD, *FIGURE_1, "--state", tmp_path / "node")
     before = files_of(tmp_path)
 
-    done = in_shell(tmp_path, CHANGES[case], ">/dev/full")
+    done = in_shell(tmp_path, CHANGES[case], how)
 
     assert done.returncode == 2
-    assert done.stderr.splitlines()[-1] == "numalign: the output cannot be written: No space left on device"
+    assert done.stderr.splitlines()[-1] == f"numalign: the output cannot be written: {why}"
     assert files_of(tmp_path) == before
 
 
