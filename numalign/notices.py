@@ -35,6 +35,7 @@ CODES: Mapping[str, Level] = {
     "beside-passed-over": "note",
     "approximation": "warning",
     "kustomize-source": "warning",
+    "folder-below": "note",
     "unknown-field": "warning",
     "settings-incomplete": "warning",
     "settings-of-the-machine": "note",

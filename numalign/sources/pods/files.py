@@ -13,6 +13,8 @@ SUFFIXES: Final = (".yaml", ".yml", ".json")
 """Files of a folder that are read; the others are passed over."""
 _MAX_LOOK: Final = 1 << 20
 """How much of a file is looked at for signs of a manifest, or of a template, in bytes."""
+_MAX_FOLDERS: Final = 1000
+"""In how many folders below one is looked for files."""
 _MAX_CLIMB: Final = 8
 """How many folders up the chart of a template is looked for."""
 NO_MANIFEST: Final = Notice("no-manifest", "no manifest, passed over")
@@ -39,8 +41,31 @@ def files_in(name: FilePath) -> list[str]:
         raise SourceError(f"a Helm chart: render it with `helm template {name} > FILE` first", str(name))
     files = [file for file in files if file.endswith(SUFFIXES)]
     if not files:
-        raise InputError(f"no file that ends in {', '.join(SUFFIXES)} in this folder", str(name))
+        below = _folder_below(name)
+        more = "" if below is None else f", but in {below}: name that one"
+        raise InputError(f"no file that ends in {', '.join(SUFFIXES)} in this folder{more}", str(name))
     return files
+
+
+def not_searched(names: Iterable[FilePath]) -> Iterator[Notice]:
+    """Say of folders that there are files in folders below them, which nobody has read."""
+    for name in names:
+        below = None if str(name) == "-" or "\0" in str(name) else _folder_below(name)
+        if below is not None:
+            yield Notice(
+                "folder-below", f"files in folders below it are not read: name those, too, as {below}", str(name)
+            )
+
+
+def _folder_below(name: FilePath) -> str | None:
+    """Find the first folder, at any depth below a folder, that has files to read; hidden ones do not count."""
+    for number, (folder, inside, files) in enumerate(os.walk(name)):
+        inside[:] = sorted(one for one in inside if not one.startswith("."))
+        if number and any(file.endswith(SUFFIXES) for file in files):
+            return folder
+        if number == _MAX_FOLDERS:
+            break
+    return None
 
 
 def documents_of(name: FilePath) -> Iterator[Document]:

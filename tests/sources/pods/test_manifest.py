@@ -254,6 +254,23 @@ def test_inputs_that_are_not_there_are_named(tmp_path: Path) -> None:
     assert "no file can have this name" in refusal("a\0b")
 
 
+def test_folders_below_are_not_read_and_told(tmp_path: Path) -> None:
+    (tmp_path / "a/b").mkdir(parents=True)
+    (tmp_path / ".git").mkdir()
+    write(tmp_path / ".git", pod("hidden"))
+    assert refusal(tmp_path) == f"{tmp_path}: no file that ends in .yaml, .yml, .json in this folder"
+
+    write(tmp_path / "a/b", pod("deep"))
+    assert refusal(tmp_path).endswith(f" in this folder, but in {tmp_path}/a/b: name that one")
+
+    write(tmp_path, pod("here"))
+    found = read([tmp_path])
+    assert names(found) == ["here"]
+    told = f"files in folders below it are not read: name those, too, as {tmp_path}/a/b"
+    assert ("folder-below", told, str(tmp_path)) in found.notices
+    assert read([tmp_path / "a/b"]).notices == ()
+
+
 def test_states_of_our_own_are_no_pods_to_run(tmp_path: Path) -> None:
     inside = {**pod("there"), "metadata": {"uid": "u"}}
     state = {"apiVersion": "numalign/v1", "kind": "NodeState", "version": 1, "pods": [inside]}
