@@ -50,7 +50,7 @@ def files_in(name: FilePath) -> list[str]:
 def not_searched(names: Iterable[FilePath]) -> Iterator[Notice]:
     """Say of folders that there are files in folders below them, which nobody has read."""
     for name in names:
-        below = None if str(name) == "-" or "\0" in str(name) else _folder_below(name)
+        below = _folder_below(name) if str(name) != "-" and os.path.isdir(name) else None
         if below is not None:
             yield Notice(
                 "folder-below", f"files in folders below it are not read: name those, too, as {below}", str(name)
