@@ -9,7 +9,7 @@ from numalign.analysis.culprits import refused_at
 from numalign.analysis.whatif.situation import ContainerAmounts, with_amounts
 from numalign.kubelet.admission import Outcome, admits
 from numalign.kubelet.cpu.allocate import SMT_ALIGNMENT_ERROR
-from numalign.kubelet.fit.check import Shortage
+from numalign.kubelet.fit.check import Shortage, check
 from numalign.kubelet.memory.state import MemoryManager
 from numalign.kubelet.node import NodeState
 from numalign.kubelet.topology.hints import masks_by_width
@@ -141,8 +141,9 @@ def _in_all(outcome: Outcome, resource: str) -> int:
 
 
 def _left_on_the_node(outcome: Outcome, resource: str, asked: int) -> int:
-    """What the fit check would let one container ask for, in billionths; 0 where that was not what failed."""
-    for failure in outcome.fit.failures if outcome.fit else ():
+    """What the fit check would let one container ask for, in billionths; 0 where it would let it have all."""
+    view = outcome.before.view
+    for failure in check(outcome.pod, outcome.before.pods, view).failures if view is not None else ():
         if isinstance(failure, Shortage) and failure.resource == resource:
             unit = MILLI if resource == "cpu" else NANO
             return asked - (failure.requested + failure.used - failure.capacity) * unit

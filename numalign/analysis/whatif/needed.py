@@ -38,7 +38,7 @@ def given_back(tries: Tries, change: WayOut) -> WayOut:
     if session is None or not cut:
         return change
     for key, step in steps(session, {key: change.asked[key] for key in cut}).items():
-        if change.amounts[key] % step or (key[1] == CPU and change.asked[key] % NANO):
+        if key[1] == CPU and (change.amounts[key] % step or change.asked[key] % NANO):
             continue
         low, most = change.amounts[key] // step, (change.asked[key] - 1) // step
         places = {most, low + 1, *(low + (most - low) * part // LARGER_TRIED for part in range(1, LARGER_TRIED))}

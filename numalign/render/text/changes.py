@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from numalign.analysis.whatif.settings import options_on
+from numalign.analysis.whatif.settings import CPU_POLICY_OPTIONS, options_on
 from numalign.kubelet.cpu.allocate import POOL_EMPTY
 from numalign.model.quantity import NANO
 from numalign.model.resources import CPU
@@ -227,7 +227,8 @@ def _requests(change: WayOut, containers: int, config: KubeletConfig) -> Iterato
     Whole CPUs are cut to whole CPUs, also where none are pinned, so that a share of one more might do.
     """
     pinned = config.cpu_manager_policy != "none"
-    single = pinned and change.cores == 1 and "full-pcpus-only" in options_on(config) and not change.machine
+    cores_only = change.own_cpus and "full-pcpus-only" in options_on(config) and CPU_POLICY_OPTIONS not in change.flags
+    single = pinned and cores_only and change.cores == 1 and not change.machine
     whose: dict[tuple[str, int, int], list[str]] = {}
     less, left_out = [_in_all(change, keys) for keys in change.together], []
     alone = {key: nano for key, nano in change.amounts.items() if not any(key in keys for keys in change.together)}

@@ -65,9 +65,10 @@ def too_little(row: Row, table: Matrix, refusal: Refusal, *, brief: bool = False
     left = sum(one.amount for one in refusal.around.handed if one.resource == row.resource)
     free = f"{say(row.free)} free"
     if 0 < left < row.requested - row.free:
-        free = f"{say(row.free + left)} for it"
-        all_of_it = row._replace(cells=tuple(map(_with_left, row.cells)))
-        each = each_node(all_of_it, table, amounts_of(all_of_it, refusal.around))
+        all_of_it = row._replace(cells=tuple(map(_with_left, row.cells)), free=row.free + left)
+        say_all = amounts_of(all_of_it, refusal.around)
+        free = f"{say_all(row.free + left)} for it"
+        each = each_node(all_of_it, table, say_all)
     has = f"the whole machine has {free}{then}{_by_the_pod(row, refusal, say, total)}"
     if total < row.requested:
         now = f", and has {free} {refusal.around.when}{_by_the_pod(row, refusal, say, total)}"
