@@ -59,7 +59,7 @@ def check(
 
     \b
     Examples:
-      kubectl get resourceslices,deviceclasses,resourceclaims,resourceclaimtemplates -A -o json > cluster.json
+      kubectl get -A -o json > cluster.json resourceslices,deviceclasses,resourceclaims,resourceclaimtemplates
       numalign dra check pod.yaml claims.yaml --slices cluster.json
       numalign dra check claim.yaml --slices slices.yaml --node-name node-1 -o json
     """
