@@ -242,9 +242,9 @@ def _fatal(result: AdmitResult, pod: Pod) -> tuple[Notice, ...]:
 
 
 _ADVICE = {
-    TOO_FEW: "got fewer exclusive CPUs than it asked for: the kubelet misjudges cores of unequal size",
-    NOT_FREE: "got a CPU that is not free: the kubelet misjudges cores of unequal size",
-    POOL_EMPTY: "took the last shared CPU: the kubelet would not restart",
+    TOO_FEW: "gets fewer exclusive CPUs than it asks for: the kubelet misjudges cores of unequal size",
+    NOT_FREE: "gets a CPU that others use, too: the kubelet misjudges cores of unequal size",
+    POOL_EMPTY: "gets the last shared CPU: the kubelet would not restart",
 }
 
 
