@@ -31,7 +31,7 @@ def memory_apart(refusal: Refusal) -> Iterator[str]:
     groups = [one.nodes for one in around.groups]
     left = [(one, row) for row in rows for one in around.handed if one.resource == row.resource]
     one_node = refusal.policy == "single-numa-node" and not any(mask & (mask - 1) for mask in (*groups, *around.joined))
-    if not one_node and any(short_with_left(one, row) is not None for one, row in left):
+    if not one_node and any(row.width == 1 and short_with_left(one, row) is not None for one, row in left):
         return  # what init containers leave ties it to their node
     if not one_node:
         yield f"memory is held already on {_groups(around)}, so {_rule(groups)}"
