@@ -67,11 +67,11 @@ def held_before(outcome: Outcome) -> Iterator[Own]:
 
 def strayed(outcome: Outcome, container: str | None) -> NUMAMask:
     """Return the nodes outside of those chosen that a container's CPUs came from, as `align-by-socket` lets them."""
-    hint = outcome.result.hints.get(container) if container is not None else None
-    cpus = outcome.after.cpu.assigned(outcome.demand.uid, container) if container is not None else None
-    if outcome.admit or hint is None or hint.numa_affinity is None or not cpus:
+    if container is None or outcome.admit or not outcome.before.node.cpu.options.align_by_socket:
         return 0
-    if not outcome.before.node.cpu.options.align_by_socket:
+    hint = outcome.result.hints.get(container)
+    cpus = outcome.after.cpu.assigned(outcome.demand.uid, container)
+    if hint is None or hint.numa_affinity is None or not cpus:
         return 0
     return nodes_of_cpus(outcome.before.node, cpus) & ~hint.numa_affinity
 

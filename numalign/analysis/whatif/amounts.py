@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from numalign.analysis.culprits import refused_at
+from numalign.analysis.whatif.cuts import may_pin
 from numalign.analysis.whatif.situation import ContainerAmounts, with_amounts
 from numalign.kubelet.admission import Outcome, admits
 from numalign.kubelet.cpu.allocate import SMT_ALIGNMENT_ERROR
@@ -50,9 +51,10 @@ class OtherRequest(NamedTuple):
 
 def other_requests(outcome: Outcome) -> Iterator[OtherRequest]:
     """Yield for each resource the largest smaller request that passes; of a device or huge pages it may be none."""
+    over = _too_much(outcome)
     for resource in _resources(outcome.pod):
         for container in _candidates(outcome, resource):
-            amounts = _amounts(outcome, container, resource)
+            amounts = _amounts(outcome, container, resource, over.get(resource, 0))
             passing = (nano for nano in amounts if _passes(outcome, container, resource, nano))
             best = next(passing, None)
             if best is not None:
@@ -115,15 +117,19 @@ def _passes(outcome: Outcome, container: Container, resource: str, nano: int) ->
     return admits(outcome.before, with_amounts(outcome.pod, {(container.name, resource): nano}))
 
 
-def _amounts(outcome: Outcome, container: Container, resource: str) -> Sequence[int]:
-    """List the amounts worth a try instead of what a container asks for, in billionths, the nearest first."""
+def _amounts(outcome: Outcome, container: Container, resource: str, over: int) -> Sequence[int]:
+    """List the amounts worth a try instead of what a container asks for, in billionths, the nearest first.
+
+    `over` is how much of it is too much for the node as a whole; 0: none.
+    """
     asked = container.requests[resource].nano
+    left = asked - over if over else 0
     if is_memory(resource):
-        return _memory_amounts(outcome, resource, asked)
+        return _memory_amounts(outcome, resource, asked, left)
     devices = outcome.before.node.device.resources
-    pinned = outcome.before.node.cpu.static and outcome.pod.qos == "Guaranteed"
+    pinned = may_pin(outcome.before, outcome.pod)
     if asked % NANO or resource not in (*[CPU] * pinned, *devices):
-        return [left for left in (_left_on_the_node(outcome, resource, asked),) if 0 < left < asked]
+        return [left] if 0 < left < asked else []
     most = min(asked // NANO - 1, _in_all(outcome, resource))
     # A device can be left out; CPUs and memory cannot.
     fewer = [count * NANO for count in range(most, -1 if resource in devices else 0, -1)]
@@ -140,23 +146,25 @@ def _in_all(outcome: Outcome, resource: str) -> int:
     return len(node.device.resources[resource].devices)
 
 
-def _left_on_the_node(outcome: Outcome, resource: str, asked: int) -> int:
-    """What the fit check would let one container ask for, in billionths; 0 where it would let it have all."""
+def _too_much(outcome: Outcome) -> dict[str, int]:
+    """Count of each resource how much more the pod asks for than the node as a whole has left, in billionths."""
     view = outcome.before.view
-    for failure in check(outcome.pod, outcome.before.pods, view).failures if view is not None else ():
-        if isinstance(failure, Shortage) and failure.resource == resource:
-            unit = MILLI if resource == "cpu" else NANO
-            return asked - (failure.requested + failure.used - failure.capacity) * unit
-    return 0
+    failures = check(outcome.pod, outcome.before.pods, view).failures if view is not None else ()
+    return {
+        one.resource: (one.requested + one.used - one.capacity) * (MILLI if one.resource == CPU else NANO)
+        for one in failures
+        if isinstance(one, Shortage)
+    }
 
 
-def _memory_amounts(outcome: Outcome, resource: str, asked: int) -> list[int]:
+def _memory_amounts(outcome: Outcome, resource: str, asked: int, left: int) -> list[int]:
     """List the amounts at which the answer can change, largest first; the last one is about the least there is.
 
-    These are what sets of NUMA nodes have free now, or could have on an empty machine, less what other containers ask.
+    These are what sets of NUMA nodes have free now, or could have on an empty machine, less what other containers ask,
+    and what is `left` of the node as a whole.
     """
     manager: MemoryManager = outcome.before.node.memory
-    sums = {_left_on_the_node(outcome, resource, asked) // NANO}
+    sums = {left // NANO}
     if resource in manager.places:
         place = manager.places[resource]
         tables = {state.memory.free[place] for state in _states(outcome)}

@@ -23,8 +23,8 @@ from numalign.analysis.whatif.settings import (
 from numalign.analysis.whatif.shares import shared
 from numalign.analysis.whatif.situation import Situation, with_amounts
 from numalign.analysis.whatif.spare import with_one_to_share
-from numalign.analysis.whatif.tries import Tries, sound
-from numalign.errors import StartError
+from numalign.analysis.whatif.tries import Tries, newcomers, sound
+from numalign.errors import CrashError, StartError
 from numalign.kubelet.admission import Outcome, Session, admit, forecast
 from numalign.model.pod import Pod
 from numalign.model.quantity import NANO
@@ -319,12 +319,9 @@ def _tried(situation: Situation, outcome: Outcome) -> Outcome | None:
     """Admit the pod elsewhere; None: it is refused there, or a pod that is here now would be."""
     try:
         session: Session = situation.session()
-    except StartError:
+    except (StartError, CrashError):
         return None
-    there = {pod.uid for pod in session.pods}
-    if any(pod.uid not in there for pod in outcome.before.pods):
-        return None
-    if forecast(session, outcome.pod) is False:
+    if newcomers(session, outcome.before) is None or forecast(session, outcome.pod) is False:
         return None
     tried = admit(session, outcome.pod)
     return tried if tried.admit else None

@@ -23,7 +23,7 @@ from numalign.analysis.whatif.settings import (
     with_option,
 )
 from numalign.analysis.whatif.situation import ContainerAmounts, with_amounts
-from numalign.analysis.whatif.tries import Tries
+from numalign.analysis.whatif.tries import Tries, newcomers
 from numalign.kubelet.admission import Outcome, Session, admit, forecast
 from numalign.model.pod import Pod
 
@@ -124,12 +124,11 @@ def _change(session: Session, pod: Pod, cut: Cut) -> WayOut:
 
 def _elsewhere(tries: Tries, settings: Iterable[Flags], more: int = 1) -> Iterator[tuple[Flags, Session]]:
     """Replay the past under other settings, as long as that is not too much; pods that are there must stay."""
-    there = {pod.uid for pod in tries.outcome.before.pods}
     left = MAX_ADMISSIONS
     for flags in settings:
         left -= len(tries.situation.past) + more
         if left < 0:
             return
         session = tries.under(flags)
-        if session is not None and there <= {pod.uid for pod in session.pods}:
+        if session is not None and newcomers(session, tries.outcome.before) is not None:
             yield flags, session

@@ -120,7 +120,7 @@ def cuts(session: Session, pod: Pod, *, thorough: bool = True) -> Iterator[Cut]:
         yield request.cut(request.wanted)
         return
     yield from _in_proportion(request)
-    pinned = session.node.cpu.static and pod.qos == "Guaranteed"
+    pinned = may_pin(session, pod)
     for least, with_shares in zip(_floors(request), (sizes, sizes if pinned else _in_shares(sizes)), strict=True):
         if request.admits(least):
             request = request._replace(steps=with_shares)
@@ -140,6 +140,11 @@ def _wanted(asked: Mapping[Key, int], steps: Mapping[Key, int]) -> dict[Key, int
         key: -(-nano // steps[key]) * steps[key] if key[1] == "cpu" or nano % NANO else nano
         for key, nano in asked.items()
     }
+
+
+def may_pin(session: Session, pod: Pod) -> bool:
+    """Tell whether the kubelet gives CPUs of their own to containers of a pod that ask for whole ones."""
+    return session.node.cpu.static and pod.qos == "Guaranteed"
 
 
 def steps(session: Session, asked: Mapping[Key, int]) -> dict[Key, int]:

@@ -9,7 +9,7 @@ from numalign.analysis.in_the_way import Amount
 from numalign.analysis.matrix import on_the_machine
 from numalign.analysis.refusal import Refusal
 from numalign.analysis.whatif.change import Part, WayOut
-from numalign.analysis.whatif.cuts import SHARE, steps
+from numalign.analysis.whatif.cuts import SHARE, may_pin, steps
 from numalign.analysis.whatif.parts import parts_of, refused_with, without_part
 from numalign.analysis.whatif.past import anew, held_by, with_others_first
 from numalign.analysis.whatif.policies import too_strict
@@ -61,7 +61,7 @@ def _better(alone: Outcome | None, outcome: Outcome) -> bool:
 def _cores(tries: Tries, change: WayOut) -> int:
     """Tell of how many CPUs a core is that is given out as a whole after a change; 1: single CPUs are given out."""
     session, whole = tries.session(change), ("", CPU)
-    pinned = session is not None and tries.outcome.pod.qos == "Guaranteed"
+    pinned = session is not None and may_pin(session, tries.outcome.pod)
     return steps(session, {whole: NANO})[whole] // NANO if session and pinned else 1
 
 
@@ -115,7 +115,7 @@ def _whole(change: WayOut, part: WayOut) -> Amount | None:
     """Count the CPUs of the node as a whole, where a part asks for a share of one instead of CPUs of its own."""
     tried = change.tried
     view = tried.before.view if tried is not None else None
-    if tried is None or view is None or CPU not in view.allocatable or not tried.before.node.cpu.static:
+    if tried is None or view is None or CPU not in view.allocatable or not may_pin(tried.before, tried.pod):
         return None
     cut = [(nano, part.asked[key]) for key, nano in part.amounts.items() if key[1] == CPU]
     if not any(nano % NANO and not asked % NANO for nano, asked in cut):
@@ -159,7 +159,7 @@ def _with_more(tries: Tries, change: WayOut, part: WayOut) -> WayOut | None:
         step = steps(session, {key: asked})[key]
         if nano % NANO and key[1] == CPU and not asked % NANO:
             # from a share of a CPU to the first whole ones, which are others; where nobody pins any they are not
-            step = step - nano if change.own_cpus and session.node.cpu.static else SHARE
+            step = step - nano if may_pin(session, tries.outcome.pod) else SHARE
         any_there = nano or on_the_machine(session.node, session.state, key[1])[1]
         if any_there and nano + step < asked:
             return change._replace(amounts={**change.amounts, key: nano + step})

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from numalign.analysis.alignment import aligned
 from numalign.analysis.whatif.change import WayOut
-from numalign.analysis.whatif.cuts import SHARE, Key, steps
+from numalign.analysis.whatif.cuts import SHARE, Key, may_pin, steps
 from numalign.analysis.whatif.needed import given_back, without_needless
 from numalign.analysis.whatif.tries import Tries, as_sound
 from numalign.model.pod import Pod
@@ -31,7 +31,7 @@ def shared(tries: Tries, change: WayOut) -> WayOut:
         total = sum(change.amounts.get(key, nano) for key, nano in asked.items())
         step = max(steps(session, asked).values())
         if any(key[1] == CPU and change.amounts.get(key, 0) % NANO for key in asked):
-            if session.node.cpu.static and pod.qos == "Guaranteed":
+            if may_pin(session, pod):
                 continue  # a split with a whole number of CPUs asks for CPUs of its own
             step = SHARE
         splits = [_sparing_little(asked, total, step), *(_mostly_to(key, asked, total, step) for key in asked)]

@@ -154,7 +154,7 @@ def _split(resource: Resource, free: DeviceSet, mask: NUMAMask | None) -> _Affin
     """Split free devices into aligned, unaligned and without affinity (6.4)."""
     if not resource.aware or mask is None:
         return _Affinity(0, 0, free)
-    aligned = 0
+    aligned = 0  # as `Resource.on`, written out: this runs for each container that asks for devices
     for node, members in enumerate(resource.on_node):
         if mask >> node & 1:
             aligned |= members

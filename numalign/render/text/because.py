@@ -17,6 +17,7 @@ from numalign.render.text.settings import effects
 from numalign.render.text.where_it_goes import limit_there
 
 if TYPE_CHECKING:
+    from numalign.analysis.in_the_way import Amount
     from numalign.analysis.refusal import Refusal
     from numalign.analysis.whatif.change import Part, WayOut
     from numalign.kubelet.config import KubeletConfig
@@ -75,7 +76,7 @@ def because(
         sentences = [f"container {at}: {sentences[0]}", *sentences[1:]]
     if not part.larger or not all(change.amounts.values()):
         sentences = [_still_together(one, whole, found) for one in sentences]
-    shares = _counts_as_a_whole(part, after) if whole.own_cpus else ()
+    shares = _counts_as_a_whole(part.whole) if part.whole is not None else ()
     return [*holding, *_elsewhere(part, found, after), *sentences, *_nothing_left(part, found), *shares]
 
 
@@ -110,15 +111,13 @@ def _still_together(sentence: str, whole: WayOut, found: Refusal) -> str:
     return sentence
 
 
-def _counts_as_a_whole(part: Part, after: PodResult | None) -> Iterator[str]:
+def _counts_as_a_whole(one: Amount) -> Iterator[str]:
     """Say why a share of a CPU fits where whole ones do not."""
-    if part.whole is not None and after is not None and after.qos == "Guaranteed":
-        one = part.whole
-        asked, left = (of_thousandths(nano * MILLI_OF_CPU // NANO) for nano in (one.requested, one.capacity - one.used))
-        yield (
-            "a share counts only against the node as a whole, not against the CPUs that are free: "
-            f"{taken_text(one)} requested by other pods, which leaves {left} for this pod, {asked} asked"
-        )
+    asked, left = (of_thousandths(nano * MILLI_OF_CPU // NANO) for nano in (one.requested, one.capacity - one.used))
+    yield (
+        "a share counts only against the node as a whole, not against the CPUs that are free: "
+        f"{taken_text(one)} requested by other pods, which leaves {left} for this pod, {asked} asked"
+    )
 
 
 def _elsewhere(part: Part, found: Refusal, after: PodResult | None) -> Iterator[str]:

@@ -36,9 +36,11 @@ def whole_cores(cores: Cores, by: str | None, when: str, left: Handed | None = N
         any_number = " (cores have 1 thread here, so any number is whole)" * one
         uncounted = f"the {left.amount} that {left_text(left)} it does not count"
         return f"{asked}; {counts}: {cores.available} cpu; {uncounted}{any_number}"
-    now = f"{cores.available} {when}, " * (when != "ever")
+    if one and when != "ever":
+        return f"{asked}, {cores.available} free {when}, {cores.total} on an empty machine"
     if one:
-        return f"{asked}, {now.replace(' ', ' free ', 1)}{cores.total} on an empty machine"
+        return f"{asked}, {cores.total} on an empty machine"
+    now = f"{cores.available} {when}, " * (when != "ever")
     only = "counts only free CPUs on cores without a reserved CPU, on any node"
     return f"{asked}, but full-pcpus-only {only}: {now}{cores.total} on an empty machine"
 
