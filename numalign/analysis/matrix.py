@@ -21,9 +21,9 @@ from numalign.model.cpuset import NUMAMask, node_mask
 from numalign.model.resources import CPU, is_memory
 from numalign.values import NamedTuple
 
-Verdict = Literal["enough", "together", "no", "any"]
-"""What one node can do for a resource: hold all of it; only together with other nodes; nothing; or, for a resource that
-takes no part in alignment, it does not matter."""
+Verdict = Literal["enough", "together", "no", "any", "parts"]
+"""What one node can do for a resource: hold all of it; only together with other nodes; nothing; for a resource that
+takes no part in alignment, it does not matter; or nobody could, as parts of cores are asked."""
 
 
 class Cell(NamedTuple):
@@ -90,6 +90,16 @@ class Matrix(NamedTuple):
     """The policy that held there."""
     strayed: NUMAMask = 0
     """Of an earlier container of a refused pod: nodes that its CPUs came from although others were chosen."""
+
+    def of_parts(self) -> Matrix:
+        """Say of CPUs, of which a number is asked that is no whole cores, that no node could give them."""
+        rows = (
+            row._replace(cells=tuple([cell._replace(verdict="parts") for cell in row.cells]))
+            if row.resource == CPU
+            else row
+            for row in self.rows
+        )
+        return self._replace(rows=tuple(rows))
 
     def fits(self, column: int) -> bool:
         """Tell whether one node alone could hold everything."""

@@ -189,10 +189,8 @@ def refusal_document(group: RefusedAlike) -> Document:
     if told.message:
         document.append(Line(f"  {told.message}"))
     if told.matrix is not None and told.matrix.rows:
-        document += [
-            matrix_table(told.matrix, whole_cores=told.odd_cores),
-            *(Line(f"  {text}") for text in matrix_notes(told.matrix, whole_cores=told.odd_cores)),
-        ]
+        table = told.matrix.of_parts() if told.odd_cores else told.matrix
+        document += [matrix_table(table), *(Line(f"  {text}") for text in matrix_notes(table))]
     return [*document, *(Line(f"  {text}") for text in lines(sentences(told)))]
 
 

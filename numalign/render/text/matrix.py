@@ -7,7 +7,7 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING
 
-from numalign.model.resources import CPU, is_bytes, is_memory
+from numalign.model.resources import is_bytes, is_memory
 from numalign.render.page.document import Cell, Style, Styled, Table, text_of
 from numalign.render.page.layout import GAP
 from numalign.render.text.amounts import amount_text, listed, nodes_text
@@ -19,7 +19,12 @@ if TYPE_CHECKING:
     from numalign.analysis.matrix import Cell as MatrixCell
     from numalign.analysis.matrix import Matrix, Row
 
-SIGNS: dict[str, tuple[str, Style]] = {"enough": ("✓", "good"), "together": ("~", "warn"), "no": ("✗", "bad")}
+SIGNS: dict[str, tuple[str, Style]] = {
+    "enough": ("✓", "good"),
+    "together": ("~", "warn"),
+    "no": ("✗", "bad"),
+    "parts": ("✗", "bad"),
+}
 FROM_ANYWHERE = ": CPUs and devices may come from any"
 GIB = 1 << 30
 """From this amount on what is asked is written in larger units."""
@@ -42,24 +47,23 @@ ASKED, COULD_USE = "(asked)", "(could use)"
 """The rows beside those of the nodes."""
 
 
-def matrix_table(table: Matrix, *, verdict: bool = False, whole_cores: bool = False) -> Table:
+def matrix_table(table: Matrix, *, verdict: bool = False) -> Table:
     """Lay the matrix out; of many nodes those that do not differ share a column, or a row in a table that is too wide.
 
     Args:
         table: the matrix.
         verdict: say of each node whether it has everything.
-        whole_cores: the container was refused for a number of CPUs that is no whole cores: no node could give them.
     """
     says = [_amounts_of(row) for row in table.rows]
     judged = verdict and table.policy != "none"
     shown: list[tuple[Cell, ...]] = []
     for place in range(len(table.nodes)):
         rows = zip(table.rows, says, strict=True)
-        shown.append(tuple(_cell(table, row, place, say, whole_cores=whole_cores) for row, say in rows))
-        shown[-1] += (_verdict(table, place, whole_cores=whole_cores),) * judged
+        shown.append(tuple(_cell(table, row, place, say) for row, say in rows))
+        shown[-1] += (_verdict(table, place),) * judged
     columns = _alike(shown)
     asked = [_requested(row, say) for row, say in zip(table.rows, says, strict=True)]
-    uses = [_use(table, row, whole_cores=whole_cores) for row in table.rows]
+    uses = [could_use(table, row) for row in table.rows]
     names = [row.resource for row in table.rows]
     if judged:
         names, asked, uses = [*names, "all of it"], [*asked, ""], [*uses, ""]
@@ -89,19 +93,14 @@ def _where(table: Matrix, places: Sequence[int], what: str = "") -> str:
     return f"{nodes_text(mask_of(table, places))}{what}{' each' * (len(places) > 1)}"
 
 
-def _cell(table: Matrix, row: Row, place: int, say: Written, *, whole_cores: bool) -> Cell:
+def _cell(table: Matrix, row: Row, place: int, say: Written) -> Cell:
     """Write what a node has of a resource."""
     cell = row.cells[place]
-    verdict = "no" if whole_cores and row.resource == CPU else cell.verdict
-    sign, style = SIGNS.get(verdict, ("", "")) if _counts(table, row) else ("", "")
+    sign, style = SIGNS.get(cell.verdict, ("", "")) if _counts(table, row) else ("", "")
     if row.unplaced:
         return "-"
     handed = f" + {say(cell.handed)}" if cell.handed else ""
     return Styled(f"{say(cell.free)}{handed} of {say(cell.total)} {sign}".rstrip(), style)
-
-
-def _use(table: Matrix, row: Row, *, whole_cores: bool) -> str:
-    return "whole cores only" if whole_cores and row.resource == CPU else could_use(table, row)
 
 
 def _alike(shown: Sequence[tuple[Cell, ...]]) -> list[list[int]]:
@@ -129,19 +128,13 @@ def _requested(row: Row, say: Written) -> str:
     )
 
 
-def matrix_notes(table: Matrix, *, whole_cores: bool = False) -> Iterator[str]:
-    """Say what the signs of a matrix mean, and what they do not tell: what init containers leave, and so on.
-
-    Args:
-        table: the matrix.
-        whole_cores: as of `matrix_table`.
-    """
+def matrix_notes(table: Matrix) -> Iterator[str]:
+    """Say what the signs of a matrix mean, and what they do not tell: what init containers leave, and so on."""
     counted = [row for row in table.rows if _counts(table, row)]
-    some = [row for row in counted if not (whole_cores and row.resource == CPU)]
-    if any(cell.verdict == "together" for row in some for cell in row.cells):
+    if any(cell.verdict == "together" for row in counted for cell in row.cells):
         yield "~ is some, but less than what is asked"
     if any(cell.handed for row in table.rows for cell in row.cells):
-        yield f"+ is what the pod's init containers held and leave to the next one{_tied(table, some)}"
+        yield f"+ is what the pod's init containers held and leave to the next one{_tied(table, counted)}"
     if table.policy == "none":
         yield f"policy none chooses no NUMA nodes{FROM_ANYWHERE * (len(counted) < len(table.rows))}"
     for row in table.rows:
@@ -235,12 +228,14 @@ def mask_of(table: Matrix, places: Iterable[int]) -> int:
     return sum(1 << table.nodes[place] for place in places)
 
 
-def _verdict(table: Matrix, place: int, *, whole_cores: bool) -> Cell:
-    return Styled("yes ✓", "good") if table.fits(place) and not whole_cores else Styled("no ✗", "bad")
+def _verdict(table: Matrix, place: int) -> Cell:
+    return Styled("yes ✓", "good") if table.fits(place) else Styled("no ✗", "bad")
 
 
 def could_use(table: Matrix, row: Row) -> str:
     """Say which nodes could hold a resource alone, or that it takes several."""
+    if any(cell.verdict == "parts" for cell in row.cells):
+        return "whole cores only"
     if not _counts(table, row):
         return "any nodes" if row.free + sum(cell.handed for cell in row.cells) >= row.requested else "nothing"
     if row.unplaced and not row.possible:

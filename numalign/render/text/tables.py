@@ -59,10 +59,11 @@ def _one_table(table: Matrix, told: ExplainedPod) -> Iterator[Line | Table]:
     refusal = told.refusal if table is told.matrices[-1] else None
     yield Line()
     yield Line(f"  {_whom(table.container)}")
-    whole_cores = refusal is not None and refusal.odd_cores
-    yield matrix_table(table, verdict=True, whole_cores=whole_cores)
+    if refusal is not None and refusal.odd_cores:
+        table = table.of_parts()
+    yield matrix_table(table, verdict=True)
     yield from (Line(f"  {text}") for text in (_in_spite(told, refusal) if refusal is not None else ()))
-    yield from (Line(f"  {text}") for text in matrix_notes(table, whole_cores=whole_cores))
+    yield from (Line(f"  {text}") for text in matrix_notes(table))
     if table.strayed and refusal is None:
         chosen = "takes CPUs of the whole socket, also of nodes that were not chosen"
         yield Line(f"  its CPUs came from {nodes_text(table.strayed)}: option align-by-socket {chosen}")
