@@ -85,7 +85,7 @@ def flags(command: click.Command, ctx: click.Context) -> Mapping[str, Sequence[t
     for parameter in command.get_params(ctx):
         record = parameter.get_help_record(ctx)
         if record is not None and record[1]:  # an argument has no text: the usage line and the first sentence name it
-            records[_heading(parameter)].append(_with_variable(parameter, record))
+            records[_heading(parameter)].append(_with_variable(parameter, record, ctx))
     return {heading: rows for heading, rows in records.items() if rows}
 
 
@@ -95,7 +95,7 @@ def _heading(parameter: click.Parameter) -> str:
     return next((heading for heading, names in GROUPS.items() if parameter.name in names), OTHER)
 
 
-def _with_variable(parameter: click.Parameter, record: tuple[str, str]) -> tuple[str, str]:
+def _with_variable(parameter: click.Parameter, record: tuple[str, str], ctx: click.Context) -> tuple[str, str]:
     if not isinstance(parameter, Flag):
         return record
-    return record[0], f"{record[1]} [{variables(parameter)[-1]}]"
+    return record[0], f"{record[1]} [{variables(parameter, parameter.prefixes(ctx)[-1])[-1]}]"

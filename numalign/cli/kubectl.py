@@ -19,7 +19,7 @@ from typing import Final, NoReturn, cast
 import click
 
 from numalign.cli import main_of
-from numalign.cli.options import Flag, flag
+from numalign.cli.options import Flag, OwnFlag, flag
 from numalign.cli.root import CONTEXT_SETTINGS, LazyGroup, debug_option, version_option
 from numalign.cli.stderr import say
 from numalign.errors import InputError
@@ -153,7 +153,13 @@ _PASSED_ON = {"ignore_unknown_options": True, "allow_interspersed_args": True}
 @click.argument("pod")
 @click.argument("flags", nargs=-1, type=click.UNPROCESSED, metavar="[FLAGS OF explain]…")
 @flag("-n", "--namespace", metavar="NAME", help="Of the pod.")
-@flag("-m", "--machine", metavar="MACHINE", help="What its node is made of; without it the node's NRT object.")
+@flag(
+    "-m",
+    "--machine",
+    cls=OwnFlag,
+    metavar="MACHINE",
+    help="What its node is made of; without it the node's NRT object.",
+)
 @flag("--node", metavar="SOURCE", help="A snapshot of its node, which beats what the cluster says.")
 def _why(
     pod: str,

@@ -72,9 +72,20 @@ class Flag(click.Option):
 
     def _set_by(self, ctx: click.Context) -> str | None:
         """Name the variable that sets the flag of the command on the way; None: none does."""
-        commands = (ctx.auto_envvar_prefix or PREFIX, PREFIX)
-        names = (name for command in commands for name in variables(self, command))
+        names = (name for prefix in self.prefixes(ctx) for name in variables(self, prefix))
         return next((name for name in names if os.environ.get(name)), None)
+
+    def prefixes(self, ctx: click.Context) -> tuple[str, ...]:
+        """Give what the variables that set it begin with, the one that wins first."""
+        return (ctx.auto_envvar_prefix or PREFIX, PREFIX)
+
+
+class OwnFlag(Flag):
+    """A flag that means something else than that of the same name of other commands: only its own variable sets it."""
+
+    def prefixes(self, ctx: click.Context) -> tuple[str, ...]:
+        """Give what its variable begins with."""
+        return super().prefixes(ctx)[:1]
 
 
 def complete_files(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -84,15 +95,15 @@ def complete_files(_: click.Context, __: click.Parameter, incomplete: str) -> li
     return [CompletionItem(incomplete, type="file")]
 
 
-def variables(option: click.Option, command: str = PREFIX) -> list[str]:
+def variables(option: click.Option, prefix: str) -> list[str]:
     """Name the variables that set an option, one for each of its names: for every command, or for one by its prefix."""
     names = [name for name in option.opts if name.startswith("--")]
-    return [f"{command}_{name.removeprefix('--').replace('-', '_').upper()}" for name in names]
+    return [f"{prefix}_{name.removeprefix('--').replace('-', '_').upper()}" for name in names]
 
 
-def flag(*names: str, **attributes: Any) -> Decorator:
+def flag(*names: str, cls: type[Flag] = Flag, **attributes: Any) -> Decorator:
     """Add a flag, which the environment can set, too."""
-    return click.option(*names, cls=Flag, **attributes)
+    return click.option(*names, cls=cls, **attributes)
 
 
 _SETTINGS: tuple[tuple[tuple[str, ...], str, str], ...] = (

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from numalign.cli.kubectl import CLUSTER
 from numalign.cli.kubectl import group as kubectl_group
+from numalign.cli.options import OwnFlag
 from numalign.cli.root import group
 from tests.cli.running import PODS, ROOT, in_process, one_line
 
@@ -91,7 +92,10 @@ def test_every_flag_has_a_variable_for_all_commands_and_one_for_its_own(
         assert option.resolve_envvar_value(context) is None
         return
 
-    assert taken(context, option, []) == expected(option, value), common
+    if isinstance(option, OwnFlag):
+        assert option.resolve_envvar_value(context) is None
+    else:
+        assert taken(context, option, []) == expected(option, value), common
     if context.parent is not None:
         monkeypatch.setenv(common, other)
         monkeypatch.setenv(own, value)
@@ -145,5 +149,19 @@ PATHS = sorted({context.command_path for context, _, _ in FLAGS if context.paren
 def test_help_names_the_variable_of_every_flag(command: str) -> None:
     root, below = (kubectl_group, 2) if command.startswith("kubectl") else (group, 1)
     shown = CliRunner().invoke(root, [*command.split()[below:], "--help"], terminal_width=200).output
-    told = {name for context, option, _ in FLAGS if context.command_path == command for name in option.opts[-1:]}
-    assert [name for name in told - BY_COMMAND_LINE_ALONE if f"[{variable('NUMALIGN', name)}]" not in shown] == []
+    told = {
+        variable(context.auto_envvar_prefix if isinstance(option, OwnFlag) else "NUMALIGN", name)
+        for context, option, _ in FLAGS
+        if context.command_path == command
+        for name in set(option.opts[-1:]) - BY_COMMAND_LINE_ALONE
+    }
+    assert [name for name in told if f"[{name}]" not in shown] == []
+
+
+def test_a_machine_for_other_commands_is_no_host_to_discover(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is saved as this host must not be another machine, whatever the environment sets for `admit`."""
+    here = in_process("discover", "-o", "name").out
+    monkeypatch.setenv("NUMALIGN_MACHINE", "figure-1")
+    assert in_process("discover", "-o", "name").out == here
+    monkeypatch.setenv("NUMALIGN_DISCOVER_MACHINE", "figure-1")
+    assert in_process("discover", "-o", "name").out != here

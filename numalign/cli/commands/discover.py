@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
-from numalign.cli.options import Output, flag, quiet_option
+from numalign.cli.options import Output, OwnFlag, flag, quiet_option
 from numalign.cli.printing import answering, print_data, print_document, print_machine, print_names
 from numalign.cli.stderr import say, tell
 from numalign.errors import HostError, InputError, Notice
@@ -31,7 +31,13 @@ FORMATS = ("table", "wide", "json", "yaml", "name", "tree", "svg")
     default="/",
     help="Read this captured tree instead of the host: the folder that stands for /, or a tar archive of it.",
 )
-@flag("-m", "--machine", metavar="MACHINE", help="Show this machine file or bundled machine instead of a host.")
+@flag(
+    "-m",
+    "--machine",
+    cls=OwnFlag,
+    metavar="MACHINE",
+    help="Show this machine file or bundled machine instead of a host.",
+)
 @flag("--device-rules", metavar="FILE", help="Which PCI device is which resource, instead of the default rules.")
 @flag("--with", "requested", metavar="NAME", multiple=True, help="Add the devices of these rules, such as nvme.")
 @flag(

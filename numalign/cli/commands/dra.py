@@ -6,7 +6,7 @@ from typing import get_args
 
 import click
 
-from numalign.cli.options import Output, flag, machine_option, output_option, quiet_option
+from numalign.cli.options import Output, OwnFlag, flag, machine_option, output_option, quiet_option
 from numalign.cli.printing import print_data, print_names
 from numalign.cli.stderr import tell
 from numalign.dra.publish.cpus import GroupBy
@@ -97,6 +97,7 @@ def _print(output: Output, result: DraCheckResult) -> None:
 @machine_option()
 @flag(
     "--like",
+    cls=OwnFlag,
     multiple=True,
     metavar="DRIVER,…",
     help="dra.cpu, dra.memory, dra.net, gpu.nvidia.com, gpu.amd.com, gpu.example.com (cpu, memory, nic and gpu for "

@@ -42,7 +42,8 @@ NO_COLOR, FORCE_COLOR and COLUMNS are honoured.
     "environment": """\
 Every flag but --help and --version can be set in the environment: NUMALIGN_FLAG
 for all commands that have it, NUMALIGN_COMMAND_FLAG for one, which wins. A flag
-on the command line wins over both. --help of a command names them.
+on the command line wins over both. --help of a command names them; of a flag
+that means something else there (discover --machine) only the command's own is.
 
     NUMALIGN_MACHINE=node-a.yaml numalign admit pod.yaml
     NUMALIGN_FAIL_ON=unaligned numalign admit pod.yaml -m hgx-h100

@@ -12,6 +12,7 @@ from numalign.analysis.lint.finding import reaches
 from numalign.cli.options import (
     CI_REPORTS,
     Output,
+    OwnFlag,
     complete_files,
     flag,
     kubelet_options,
@@ -52,7 +53,12 @@ FAIL_ON = ("unaligned", "rejected", "impossible", "nothing")
     help="Pass over the findings that this file has, whatever their lines now, and name those that are gone.",
 )
 @flag("--write-baseline", is_flag=True, help="Write what is found now into the file of --baseline.")
-@flag("--explain", metavar="CODE", help="Explain a rule: what is found, why it matters, what to write instead.")
+@flag(
+    "--explain",
+    cls=OwnFlag,
+    metavar="CODE",
+    help="Explain a rule: what is found, why it matters, what to write instead.",
+)
 @flag(
     "--fail-on",
     type=click.Choice(FAIL_ON),

@@ -16,6 +16,7 @@ from numalign.cli.exporter import command as command_of
 from numalign.cli.options import (
     Command,
     Output,
+    OwnFlag,
     flag,
     kubelet_options,
     machine_option,
@@ -79,6 +80,7 @@ def _nodes(function: Command) -> Command:
 def _like(function: Command) -> Command:
     return flag(
         "--like",
+        cls=OwnFlag,
         type=click.Choice(["numalign", "rte", "nfd"]),
         default="numalign",
         show_default=True,
