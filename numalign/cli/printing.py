@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
+import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -22,21 +25,43 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def answering() -> Iterator[ExitStack]:
-    """Print the answer inside; a file that is entered into what this gives takes its place when all of it is out.
+def answering(files: ExitStack) -> Iterator[None]:
+    """Print the answer inside, and let `files` take their places, and end their locks, before it or after it.
 
-    So a status that says that nothing was changed is true also where the answer could not be written. A reader that
-    went away has read what it wanted: the files are written.
+    After it, where it may not be taken, as on a full disk: a status that says that nothing was changed is then true.
+    Before it, where a reader takes it, who may be slow: nobody else has to wait for the files meanwhile. A reader that
+    goes away has read what it wanted: the files are written.
+
+    Raises:
+        NumalignError: a file could not take its place.
+        OSError: the answer could not be written.
     """
     gone = None
-    with ExitStack() as files:
-        try:
-            yield files
-            sys.stdout.flush()
-        except BrokenPipeError as error:
-            gone = error
+    read = _has_reader()
+    if read:
+        files.close()
+    try:
+        yield
+        sys.stdout.flush()
+    except OSError as error:
+        if not (read or isinstance(error, BrokenPipeError)):
+            raise
+        gone = error
+    files.close()
     if gone is not None:
-        raise gone
+        raise BrokenPipeError from gone
+
+
+def _has_reader() -> bool:
+    """Tell whether standard output waits until somebody reads it: a pipe, a socket, a terminal."""
+    try:
+        number = sys.stdout.fileno()
+        mode, flags = os.fstat(number).st_mode, fcntl.fcntl(number, fcntl.F_GETFL)
+    except (OSError, ValueError):
+        return False
+    if flags & os.O_NONBLOCK or flags & os.O_ACCMODE == os.O_RDONLY:
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(number)
 
 
 def print_data(output: Output, data: Data) -> None:

@@ -1,13 +1,26 @@
-"""An answer that cannot be written: status 2 says that nothing was changed, so no file is; and nothing is silent."""
+"""An answer that cannot be written: status 2 says that nothing was changed, so no file is; and nothing is silent.
+
+One that is read slowly keeps nobody else from the files.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import io
+import json
 import os
+import select
+import socket
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
+from numalign import cli
+from numalign.store.lock import lock_path
 from tests.cli.running import PODS, ROOT, command, in_process, one_line
 
 POD = str(PODS / "limits-only.yaml")
@@ -62,6 +75,95 @@ def test_it_is_changed_where_the_answer_is_out_or_nobody_wants_it(case: str, how
     in_shell(tmp_path, CHANGES[case], how)
 
     assert files_of(tmp_path) != before
+
+
+def pipe(_folder: Path) -> tuple[int, ...]:
+    return os.pipe()[::-1]
+
+
+def full_before_it_waits(_folder: Path) -> tuple[int, ...]:
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    return writer, reader
+
+
+def stream_socket(_folder: Path) -> tuple[int, ...]:
+    return tuple(end.detach() for end in socket.socketpair())
+
+
+def terminal(_folder: Path) -> tuple[int, ...]:
+    return os.openpty()[::-1]
+
+
+def regular_file(folder: Path) -> tuple[int, ...]:
+    return (os.open(folder / "answer", os.O_WRONLY | os.O_CREAT),)
+
+
+OUTPUTS: dict[str, tuple[Callable[[Path], tuple[int, ...]], bool]] = {
+    "a pipe": (pipe, True),
+    "a socket": (stream_socket, True),
+    "a terminal": (terminal, True),
+    "a pipe that refuses what it has no room for": (full_before_it_waits, False),
+    "a file": (regular_file, False),
+}
+"""Output -> what makes it, and whether the files are changed before it is written, which may take long."""
+
+
+@pytest.mark.parametrize("case", CHANGES)
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_nobody_waits_for_the_files_while_the_answer_waits_for_its_reader(
+    output: str, case: str, tmp_path: Path
+) -> None:
+    make, changed_before = OUTPUTS[output]
+    folder = tmp_path / "here"
+    folder.mkdir()
+    in_process("admit", POD, *FIGURE_1, "--state", folder / "node")
+    before = files_of(folder)
+    state = folder / CHANGES[case][CHANGES[case].index("--state") + 1] if "--state" in CHANGES[case] else None
+    seen: list[tuple[bool, bool]] = []
+
+    class Output(io.FileIO):
+        def write(self, data: object, /) -> int:
+            done = {name: file for name, file in files_of(folder).items() if not name.endswith(".part")}
+            seen.append((done != before, state is not None and is_locked(state)))
+            return super().write(data)  # type: ignore[arg-type]  # any buffer, as io has it
+
+    descriptor, *others = make(tmp_path)
+    with (
+        contextlib.chdir(folder),
+        io.TextIOWrapper(io.BufferedWriter(Output(descriptor, "w")), encoding="utf-8") as stream,
+        mock.patch("sys.stdout", stream),
+        mock.patch("sys.stderr", io.StringIO()),
+    ):
+        cli._run([*CHANGES[case]])
+    for other in others:
+        os.close(other)
+
+    assert set(seen) == {(changed_before, state is not None and not changed_before)}
+    assert files_of(folder) != before
+
+
+def is_locked(path: Path) -> bool:
+    with open(lock_path(str(path)), "rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        return False
+
+
+def test_a_pod_is_released_while_nobody_reads_the_answer_about_it(tmp_path: Path) -> None:
+    state = tmp_path / "node"
+    words = command("admit", PODS / "burstable.yaml", *FIGURE_1, "--replicas", "90", "--state", state, "-o", "json")
+    with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE) as admitting:
+        assert admitting.stdout is not None
+        select.select([admitting.stdout], [], [])
+        pod = json.loads(state.read_text())["pods"][0]["metadata"]["name"]
+
+        done = in_process("release", pod, "--state", state)
+
+        assert done == (0, f"default/{pod} released\n", "")
+        assert len(json.load(admitting.stdout)["pods"]) == 90
 
 
 def test_wrong_claims_leave_the_node_as_it_is(tmp_path: Path) -> None:

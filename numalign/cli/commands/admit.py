@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from typing import TYPE_CHECKING
 
 import click
@@ -84,7 +84,7 @@ def command(
         raise click.UsageError("--node reads a node, --state reads and writes one: give one of them")
     if not pods.names and state is None:
         raise click.UsageError("without a POD there has to be a node that keeps what is said: --state FILE")
-    with answering() as files:
+    with ExitStack() as files:
         kept = None if state is None else files.enter_context(_kept(state, machine, kubelet))
         here, asked = (Place(kept.on, kept.there), pods) if kept else place(node, machine, kubelet, pods)
         on = here.on
@@ -96,11 +96,11 @@ def command(
             written = files.enter_context(kept.keeping(result.session))
         about_claims = result.claims.notices if result.claims is not None else ()
         notices = (*on.notices, *but_claims(up.notices, slices), *result.notices, *about_claims, *written)
-        tell((*(() if node or state else default_policy(on, kubelet)), *notices))
-        if not quiet:
-            if not pods.names and output in ("table", "wide", "name"):
+        with answering(files):
+            tell((*(() if node or state else default_policy(on, kubelet)), *notices))
+            if not (quiet or pods.names) and output in ("table", "wide", "name"):
                 _print_since(since)
-            else:
+            elif not quiet:
                 _print(output, result, on.origin, up, notices, fail_on)
     if result.fatal:
         return report(up.broken, ExitStatus.KUBELET_FAILS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from typing import TYPE_CHECKING, BinaryIO
 
 import click
@@ -101,11 +101,12 @@ def _found(root: str, snapshot: str | None, rules: str | None, requested: tuple[
 
 def _put(machine: Machine, output: Output | None, save: str | None, source: str) -> None:
     """Save and print a machine."""
-    with answering() as files:
-        if save is not None:
-            tell(files.enter_context(_saving(save, machine)))
-        if output is not None:
-            _print(machine, output, source)
+    with ExitStack() as files:
+        written = files.enter_context(_saving(save, machine)) if save is not None else ()
+        with answering(files):
+            tell(written)
+            if output is not None:
+                _print(machine, output, source)
     if save is not None:
         say(f"saved {machine.name} in {save}")
 

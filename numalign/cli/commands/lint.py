@@ -121,23 +121,24 @@ def command(
     broken = (*given.broken, *result.broken)
     if write_baseline and baseline is None:
         raise click.UsageError("--write-baseline needs --baseline FILE")
-    written: tuple[Notice, ...] = ()
-    with answering() as changed:
-        if baseline is not None:
-            write = changed if write_baseline and not broken else None
-            result, written = _against(baseline, result, (*pod, *files), write)
+    with ExitStack() as changed:
+        write = changed if write_baseline and not broken else None
+        result, written = _against(baseline, result, (*pod, *files), write)
         notices = (*(on.notices if on else _unused(kubelet)), *_about_files(given, claims_alone=alone), *written)
-        tell(notices)
-        if not quiet:
-            _print(output, result, notices, fail_on)
+        with answering(changed):
+            tell(notices)
+            if not quiet:
+                _print(output, result, notices, fail_on)
     bad = any(reaches(finding, fail_on) for one in result.pods for finding in one.findings)
     return report(broken, ExitStatus.NO if bad else ExitStatus.DONE)
 
 
 def _against(
-    baseline: str, result: LintResult, names: Sequence[str], write: ExitStack | None
+    baseline: str | None, result: LintResult, names: Sequence[str], write: ExitStack | None
 ) -> tuple[LintResult, tuple[Notice, ...]]:
     """Hold what was found against a baseline, with `write` against the one that is then written."""
+    if baseline is None:
+        return result, ()
     from os.path import exists
 
     from numalign.sources.recorded.baseline import read as read_baseline

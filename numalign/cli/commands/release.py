@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 import click
 
 from numalign.cli.options import quiet_option, state_option
@@ -28,9 +30,10 @@ def command(pods: tuple[str, ...], state: str | None, quiet: bool) -> ExitStatus
 
     if state is None:
         raise click.UsageError("name the node: --state FILE")
-    with answering() as files:
+    with ExitStack() as files:
         ended, notices = files.enter_context(releasing(state, pods, lambda: waiting(state)))
-        tell(notices)
-        if not quiet:
-            print_names(f"{pod.namespace}/{pod.name} released" for pod in ended)
+        with answering(files):
+            tell(notices)
+            if not quiet:
+                print_names(f"{pod.namespace}/{pod.name} released" for pod in ended)
     return ExitStatus.DONE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import click
@@ -69,7 +70,7 @@ def command(
     names = (*pod, *files)
     if not names:
         raise click.UsageError("name at least one POD: a file, a folder, or - for standard input")
-    with answering() as changed:
+    with ExitStack() as changed:
         loaded, writer = changed.enter_context(changing_cluster(request))
         up = load_pods_for(names, loaded.fleet, copies)
         config = loaded.fleet.scheduler
@@ -78,9 +79,10 @@ def command(
         done = schedule(loaded.fleet, counted(up.tried, "pods"), config, desk)
         notices = (*loaded.notices, *but_claims(up.notices, slices), *done.result.notices)
         notices += () if up.broken else changed.enter_context(writer.writing(done.fleet))
-        tell(notices)
-        if not quiet:
-            _print(output, done.result, loaded.fleet, loaded.origin, notices)
+        with answering(changed):
+            tell(notices)
+            if not quiet:
+                _print(output, done.result, loaded.fleet, loaded.origin, notices)
     return report(up.broken, ExitStatus.DONE if done.result.runs else ExitStatus.NO)
 
 
