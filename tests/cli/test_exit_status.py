@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import json
 import os
 import signal
@@ -111,6 +112,55 @@ def test_a_file_without_permission_is_2(tmp_path: Path, monkeypatch: pytest.Monk
     done = in_process("admit", locked, *FIGURE_1)
     assert (done.status, done.out) == (2, "")
     assert one_line(done.err) == f"{locked}: cannot be read: Permission denied"
+
+
+NODE_COMMANDS = (
+    "status --node",
+    "admit pods/announcement.yaml --node",
+    "discover --sysfs-root",
+    "snapshot --host-root",
+)
+
+
+@pytest.mark.parametrize("arguments", NODE_COMMANDS)
+@pytest.mark.parametrize("call", ["stat", "listdir", "open"])
+def test_a_node_without_permission_is_3(
+    call: str, arguments: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder above it, the folder itself, an archive of it: each may be locked."""
+    locked = str(tmp_path / "locked")
+    Path(locked).touch() if call == "open" else os.mkdir(locked)
+    module = builtins if call == "open" else os
+    real = getattr(module, call)
+
+    def guarded(path: Any, *more: Any, **named: Any) -> Any:
+        if str(path).rstrip("/") == locked:
+            raise PermissionError(13, "Permission denied", path)
+        return real(path, *more, **named)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(module, call, guarded)
+        done = in_process(*arguments.split(), locked)
+    assert (done.status, done.out) == (3, "")
+    assert one_line(done.err) == f"{locked}: cannot be read: Permission denied"
+
+
+def test_a_folder_of_machines_without_permission_is_2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(path: str) -> Any:
+        raise PermissionError(13, "Permission denied", path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "listdir", refused)
+        done = in_process("compare", POD, "-m", tmp_path, "--kubelet-version", "1.35,1.36")
+    assert (done.status, done.out) == (2, "")
+    assert one_line(done.err) == f"{tmp_path}: cannot be read: Permission denied"
+
+
+def test_a_folder_of_one_file_that_tells_nothing_is_2(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").touch()
+    done = in_process("status", "--node", tmp_path)
+    assert (done.status, done.out) == (2, "")
+    assert one_line(done.err).startswith(f"{tmp_path}: no snapshot, /var/lib/kubelet, must-gather")
 
 
 def test_a_kubelet_that_does_not_start_is_4() -> None:

@@ -57,10 +57,18 @@ class LoadedMachine(NamedTuple):
 
 
 def machines_of(given: str | None) -> list[str | None]:
-    """List the machines that a name stands for: the machine files of a folder, sorted, or the name itself."""
+    """List the machines that a name stands for: the machine files of a folder, sorted, or the name itself.
+
+    Raises:
+        InputError: the folder may not be listed.
+    """
     if given is None or not os.path.isdir(given):
         return [given]
-    files = sorted(name for name in os.listdir(given) if name.endswith((".yaml", ".yml", ".json")))
+    try:
+        listed = os.listdir(given)
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", given) from None
+    files = sorted(name for name in listed if name.endswith((".yaml", ".yml", ".json")))
     return [os.path.join(given, name) for name in files] or [given]
 
 

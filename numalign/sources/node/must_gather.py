@@ -14,6 +14,7 @@ from numalign.errors import HostError, InputError, Notice
 from numalign.sources.node import kubelet_folder, podresources
 from numalign.sources.node.containers import of_statuses
 from numalign.sources.node.facts import KubeletSettings, NodeFacts, PodName
+from numalign.sources.tree.opening import top_of
 
 if TYPE_CHECKING:
     from numalign.model.machine import Machine
@@ -36,7 +37,7 @@ def load(tree: Tree, source: str, node: str) -> NodeFacts | None:
     Raises:
         InputError: there are several nodes and none is named, or no such one.
     """
-    if not {OBJECTS, "namespaces", "nodes"} & set(tree.names("")):
+    if not {OBJECTS, "namespaces", "nodes"} & set(top_of(tree)):
         return None
     from numalign.sources.pods.manifest import pods_of
 

@@ -22,6 +22,7 @@ from numalign.sources.node.facts import KubeletSettings, NodeFacts, PodName
 from numalign.sources.node.kubelet_folder import KubeletCommand
 from numalign.sources.tree.folder import FolderTree, LiveTree, Tree
 from numalign.sources.tree.inner import InnerTree
+from numalign.sources.tree.opening import mode_of, top_of
 
 if TYPE_CHECKING:
     from numalign.model.machine import Machine
@@ -45,12 +46,7 @@ def load(source: str, node: str = "") -> NodeFacts:
         InputError: it is nothing that tells of a node.
         HostError: what it is may not be read.
     """
-    try:
-        mode = os.stat(source).st_mode
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", source) from None
-    except ValueError:
-        raise InputError("no file can have this name", repr(source)) from None
+    mode = mode_of(source)
     if stat.S_ISSOCK(mode):
         from numalign.sources.node.podresources_live import ask
 
@@ -63,8 +59,11 @@ def load(source: str, node: str = "") -> NodeFacts:
 
 
 def _file(source: str, node: str) -> NodeFacts:
-    with open(source, "rb") as file:
-        head = file.read(4096).lstrip()
+    try:
+        with open(source, "rb") as file:
+            head = file.read(4096).lstrip()
+    except OSError as error:
+        raise HostError(f"cannot be read: {error.strerror}", source) from None
     if head[:1] in (b"{", b"["):
         with open(source, encoding="utf-8", errors="replace") as file:
             content = file.read(MAX_ANSWER + 1)
@@ -78,19 +77,20 @@ def _file(source: str, node: str) -> NodeFacts:
 
 def _folder(source: str, node: str) -> NodeFacts:
     real = os.path.realpath(source)
-    found = set(os.listdir(source))
+    tree = FolderTree(source)
+    found = set(top_of(tree))
     if real == ROOT:
         return of_host(LiveTree(), source)
     if found & _KUBELET and "sys" not in found:
         if real.endswith(ROOT) and os.path.isdir(real.removesuffix(ROOT) + "/sys"):
             return of_host(FolderTree(real.removesuffix(ROOT)), source)
-        return _kubelet_folder(source)
-    return _tree(FolderTree(source), source, node)
+        return _kubelet_folder(tree)
+    return _tree(tree, source, node)
 
 
 def _tree(tree: Tree, source: str, node: str) -> NodeFacts:
     """Tell host, must-gather and kubelet folder apart; one folder that wraps them all is looked through."""
-    found = set(tree.names(""))
+    found = set(top_of(tree))
     if found & {"sys", "var"} or SNAPSHOT.partition("/")[0] in found:
         name = "snapshot" if "numalign" in found else "sosreport" if "sos_commands" in found else "host tree"
         return of_host(tree, f"{name} {source}")
@@ -110,8 +110,8 @@ def _tree(tree: Tree, source: str, node: str) -> NodeFacts:
     )
 
 
-def _kubelet_folder(source: str) -> NodeFacts:
-    tree = FolderTree(source)
+def _kubelet_folder(tree: FolderTree) -> NodeFacts:
+    source = tree.name
     facts = _of_kubelet(tree, "", DEVICE_FILE, NodeFacts(source))
     content = kubelet_folder.text(tree, "config.yaml")
     fields = None if content is None else kubelet_folder.kubelet_configuration(content, f"{source}/config.yaml")
@@ -219,7 +219,7 @@ def _machine(tree: Tree) -> tuple[Machine | None, tuple[Notice, ...], tuple[str,
     """Read the hardware; a source without it is a source without it."""
     from numalign.sources.host.discovery import discover
 
-    if "sys" not in tree.names(""):
+    if "sys" not in top_of(tree):
         return None, (), ("the hardware (no /sys in it)",)
     try:
         found = discover(tree)

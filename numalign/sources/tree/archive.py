@@ -13,7 +13,7 @@ import os
 import zlib
 from typing import Final
 
-from numalign.errors import InputError
+from numalign.errors import HostError, InputError
 from numalign.sources.tree.folder import MAX_FILE, Links, Tree
 from numalign.sources.tree.inner import InnerTree
 from numalign.sources.tree.tar import Member, TarReader
@@ -41,6 +41,10 @@ class ArchiveTree:
         Args:
             path: the file, or what people call it.
             content: its bytes, where it is no file of its own.
+
+        Raises:
+            InputError: it is no archive that may be taken in.
+            HostError: there is no permission to read it.
         """
         self.name = path
         self._files: dict[str, bytes] = {}
@@ -51,6 +55,8 @@ class ArchiveTree:
         try:
             with open(path, "rb") if content is None else io.BytesIO(content) as raw:
                 self._fill(TarReader(Stream(raw, path)))
+        except PermissionError as error:
+            raise HostError(f"cannot be read: {error.strerror}", path) from None
         except (TarError, EOFError, lzma.LZMAError, zlib.error, OSError, ValueError) as error:
             raise InputError(f"is no tar archive that can be read ({error})", path) from None
         self._prefix = self._wrapping()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-from numalign.errors import InputError
+from numalign.errors import HostError, InputError
 from numalign.sources.tree.folder import FolderTree, LiveTree, Tree
 
 
@@ -14,13 +14,11 @@ def open_tree(root: str) -> Tree:
 
     Raises:
         InputError: there is no such file, or it is neither a folder nor an archive that may be read.
+        HostError: there is no permission to read it.
     """
     if root == "/":
         return LiveTree()
-    try:
-        mode = os.stat(root).st_mode
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", root) from None
+    mode = mode_of(root)
     if stat.S_ISDIR(mode):
         tree: Tree = FolderTree(root)
     elif not stat.S_ISREG(mode):
@@ -29,6 +27,37 @@ def open_tree(root: str) -> Tree:
         from numalign.sources.tree.archive import ArchiveTree  # most runs read no archive
 
         tree = ArchiveTree(root)
-    if "sys" not in tree.names(""):
+    if "sys" not in top_of(tree):
         raise InputError('holds no "sys": give the folder (or an archive of it) that stands for "/"', root)
     return tree
+
+
+def mode_of(path: str) -> int:
+    """Tell what a name stands for, as `os.stat` has it.
+
+    Raises:
+        InputError: there is no such file.
+        HostError: there is no permission to look.
+    """
+    try:
+        return os.stat(path).st_mode
+    except PermissionError as error:
+        raise HostError(f"cannot be read: {error.strerror}", path) from None
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", path) from None
+    except ValueError:
+        raise InputError("no file can have this name", repr(path)) from None
+
+
+def top_of(tree: Tree) -> list[str]:
+    """List what lies at the top of a tree: nothing where it is no folder.
+
+    Raises:
+        HostError: it may not be listed.
+    """
+    try:
+        return tree.names("")
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise HostError(f"cannot be read: {error.strerror}", tree.name) from None
