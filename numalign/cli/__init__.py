@@ -10,26 +10,13 @@ from typing import Any, NoReturn, cast
 
 import click
 
-from numalign.cli.root import PipeGone, group
+from numalign.cli.root import OutputError, PipeGone, group
 from numalign.cli.stderr import say, silence
 from numalign.errors import InputError, NumalignError, StartError
 from numalign.exit_status import ExitStatus
 
-_UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+_UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 """What an OSError says when the output could not be written."""
-
-
-class _Closed(FileIO):
-    """Standard output that the caller closed: it keeps its number from other files, and refuses the answer, once."""
-
-    refused = False
-
-    def write(self, data: object, /) -> int:
-        """Refuse it; what Python still flushes when it ends goes nowhere."""
-        if not self.refused:
-            self.refused = True
-            raise OSError(errno.EIO, "standard output is closed")
-        return super().write(cast(bytes, data))
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
@@ -39,6 +26,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
 def main_of(root: click.Group, name: str, arguments: list[str]) -> NoReturn:
     """Run the command line of a group under a name, and end with SystemExit of its exit status."""
+    closed = sys.stdout is None
     _open_streams()
     try:
         status = _run(arguments, root, name)
@@ -49,7 +37,8 @@ def main_of(root: click.Group, name: str, arguments: list[str]) -> NoReturn:
     except KeyboardInterrupt:
         status = ExitStatus.INTERRUPTED
     except OSError as error:
-        say(f"the output cannot be written: {error.strerror or error}")
+        why = "standard output is closed" if closed else error.strerror or error
+        say(f"the output cannot be written: {why}")
         status = ExitStatus.WRONG_INPUT
         silence(sys.stdout)
     raise SystemExit(status)
@@ -60,7 +49,8 @@ def _open_streams() -> None:
     if sys.stdin is None:
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 (for the life of the process)
     if sys.stdout is None:
-        sys.stdout = TextIOWrapper(BufferedWriter(_Closed(os.devnull, "w")), encoding="utf-8")
+        # It keeps its number from other files, and the system refuses the answer: it is open for reading only.
+        sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")  # noqa: SIM115
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     if isinstance(sys.stdout, TextIOWrapper):
@@ -105,7 +95,7 @@ def _run(arguments: list[str], root: click.Group = group, name: str = "numalign"
         return error.exit_status
     except (KeyboardInterrupt, click.Abort):
         return ExitStatus.INTERRUPTED
-    except (PipeGone, BrokenPipeError):
+    except (PipeGone, BrokenPipeError, OutputError):
         raise
     except Exception as error:
         if isinstance(error, OSError) and error.errno in _UNWRITABLE:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import stat
 import sys
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from numalign.cli.options import Output
+from numalign.cli.root import OutputError
 from numalign.render.escape import guarded, halved, in_json, in_yaml, lines, printable
 
 if TYPE_CHECKING:
@@ -34,7 +34,8 @@ def answering(files: ExitStack) -> Iterator[None]:
 
     Raises:
         NumalignError: a file could not take its place.
-        OSError: the answer could not be written.
+        OutputError: the answer could not be written.
+        BrokenPipeError: its reader went away.
     """
     gone = None
     read = _has_reader()
@@ -45,7 +46,7 @@ def answering(files: ExitStack) -> Iterator[None]:
         sys.stdout.flush()
     except OSError as error:
         if not (read or isinstance(error, BrokenPipeError)):
-            raise
+            raise OutputError(*error.args) from None
         gone = error
     files.close()
     if gone is not None:
@@ -56,12 +57,15 @@ def _has_reader() -> bool:
     """Tell whether standard output waits until somebody reads it: a pipe, a socket, a terminal."""
     try:
         number = sys.stdout.fileno()
-        mode, flags = os.fstat(number).st_mode, fcntl.fcntl(number, fcntl.F_GETFL)
+        mode = os.fstat(number).st_mode
     except (OSError, ValueError):
         return False
-    if flags & os.O_NONBLOCK or flags & os.O_ACCMODE == os.O_RDONLY:
+    if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(number)):
         return False
-    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(number)
+    import fcntl
+
+    flags = fcntl.fcntl(number, fcntl.F_GETFL)
+    return not flags & os.O_NONBLOCK and flags & os.O_ACCMODE != os.O_RDONLY
 
 
 def print_data(output: Output, data: Data) -> None:

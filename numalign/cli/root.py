@@ -63,6 +63,10 @@ class PipeGone(Exception):  # noqa: N818 (nothing is wrong)
     """The reader of our pipe went away. click would end the process itself, with status 1, if it saw the OSError."""
 
 
+class OutputError(OSError):
+    """An answer could not be written, for whatever reason."""
+
+
 def _import(name: str) -> click.Command:
     command: click.Command = import_module(f"numalign.cli.commands.{name}").command
     return command
@@ -198,7 +202,7 @@ class LazyGroup(click.Group):
             return super().invoke(ctx)
         except BrokenPipeError:
             raise PipeGone from None
-        except (click.ClickException, click.Abort, click.exceptions.Exit, NumalignError):
+        except (click.ClickException, click.Abort, click.exceptions.Exit, NumalignError, OutputError):
             raise
         except Exception:
             if ctx.params["debug"]:

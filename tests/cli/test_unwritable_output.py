@@ -13,6 +13,7 @@ import os
 import select
 import socket
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from unittest import mock
@@ -64,6 +65,39 @@ def test_nothing_is_changed_where_the_answer_cannot_be_written(case: str, how: s
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1] == f"numalign: the output cannot be written: {why}"
     assert files_of(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("admit", POD, *FIGURE_1),
+        ("admit", POD, *FIGURE_1, "-o", "json"),
+        ("--debug", "admit", POD, *FIGURE_1),
+        ("admit", "missing.yaml", "-o", "json"),
+        ("explain", POD, *FIGURE_1, "-o", "json"),
+        ("machines",),
+        ("--help",),
+    ],
+    ids=["a table", "JSON", "with --debug", "why there is no answer", "another command", "a list", "help"],
+)
+@pytest.mark.parametrize(
+    ("closed", "why"),
+    [(True, "standard output is closed"), (False, "Bad file descriptor")],
+    ids=["closed", "read-only"],
+)
+def test_an_output_that_takes_no_answer_is_told_as_such(
+    arguments: tuple[str, ...], closed: bool, why: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    stream = None if closed else open(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")  # noqa: SIM115
+    with mock.patch("sys.stdout", stream):
+        with pytest.raises(SystemExit) as end:
+            cli.main([*arguments])
+        sys.stdout.close()
+
+    *before, last = capfd.readouterr().err.splitlines()
+    assert end.value.code == 2
+    assert last == f"numalign: the output cannot be written: {why}"
+    assert not [line for line in before if "bug" in line or "Traceback" in line]
 
 
 @pytest.mark.parametrize("case", CHANGES)
