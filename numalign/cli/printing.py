@@ -13,6 +13,7 @@ import click
 
 from numalign.cli.options import Output
 from numalign.cli.root import OutputError
+from numalign.errors import NumalignError
 from numalign.render.escape import guarded, halved, in_json, in_yaml, lines, printable
 
 if TYPE_CHECKING:
@@ -48,7 +49,11 @@ def answering(files: ExitStack) -> Iterator[None]:
         if not (read or isinstance(error, BrokenPipeError)):
             raise OutputError(*error.args) from None
         gone = error
-    files.close()
+    try:
+        files.close()
+    except NumalignError as error:
+        error.answered = True
+        raise
     if gone is not None:
         raise BrokenPipeError from gone
 

@@ -111,6 +111,8 @@ def _opened(path: str) -> Iterator[_Target]:
     try:
         if not _same(before, _status(name, folder)):
             raise InputError("cannot be written: it changed meanwhile, or is no file with a name", path)
+        if before is not None and _mount(folder) != _mount_of(name, folder):
+            raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))  # as the last step would say, before any answer is out
         yield _Target(folder, name, before)
     finally:
         os.close(folder)
@@ -129,6 +131,23 @@ def _status(path: str, folder: int | None = None) -> os.stat_result | None:
     try:
         return os.stat(path, dir_fd=folder, follow_symlinks=folder is None)
     except FileNotFoundError:
+        return None
+
+
+def _mount_of(name: str, folder: int) -> bytes | None:
+    handle = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+    try:
+        return _mount(handle)
+    finally:
+        os.close(handle)
+
+
+def _mount(handle: int) -> bytes | None:
+    """Name what is mounted where a file or folder is: a file has a mount of its own as a volume of a container."""
+    try:
+        with open(f"/proc/self/fdinfo/{handle}", "rb") as lines:
+            return next((line for line in lines if line.startswith(b"mnt_id:")), None)
+    except OSError:
         return None
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -48,6 +50,23 @@ def test_there_is_a_document_where_there_is_no_answer(
     assert done.json[key]
     assert done.json.get({"error": "startError"}.get(key, "error")) is None
     assert done.err.startswith("numalign: ")
+
+
+def test_a_state_that_is_refused_at_last_adds_no_second_document(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")  # as of others' files in a sticky folder
+
+    monkeypatch.setattr(os, "replace", refuse)
+    done = in_process("admit", POD, "-m", "figure-1", "--policy", "none", "--state", tmp_path / "s", "-o", "json", "-q")
+    assert (done.status, done.out) == (2, "")
+
+    done = in_process("admit", POD, "-m", "figure-1", "--policy", "none", "--state", tmp_path / "s", "-o", "json")
+
+    assert (done.status, done.json["kind"]) == (2, "AdmitResult")
+    assert "cannot be written: Operation not permitted" in done.err.splitlines()[-1]
+    assert not (tmp_path / "s").exists()
 
 
 def answering(above: click.Group, root: str = "") -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -167,6 +168,32 @@ def test_a_write_protected_file_is_refused(
     with as_nobody(), pytest.raises(InputError, match="write-protected"):
         write_whole(str(path), text("new"))
     assert path.read_text() == "old"
+
+
+MOUNTED = """
+import sys
+from numalign.errors import InputError
+from numalign.store.atomic import writing_whole
+try:
+    with writing_whole(sys.argv[1], lambda file: print("the content is asked for")):
+        print("the answer is printed")
+except InputError as error:
+    print(error.message)
+"""
+
+
+@pytest.mark.skipif(shutil.which("unshare") is None, reason="nothing can be mounted without unshare")
+def test_a_mount_point_is_refused_before_anything_else_is_done(tmp_path: Path) -> None:
+    path = tmp_path / "m"
+    path.write_text("old")
+    words = ["unshare", "-rm", "sh", "-c", 'mount --bind "$1" "$1" && exec "$2" -c "$3" "$1"', "sh"]
+
+    done = subprocess.run([*words, path, sys.executable, MOUNTED], cwd=ROOT, capture_output=True, text=True)
+
+    if done.stderr.startswith(("unshare: ", "mount: ")):
+        pytest.skip(f"nothing can be mounted here: {done.stderr.strip()}")
+    assert done.stdout == "cannot be replaced: it is a mount point; write to a path beside it\n"
+    assert (path.read_text(), os.listdir(tmp_path)) == ("old", ["m"])
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
