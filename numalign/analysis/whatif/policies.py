@@ -6,7 +6,7 @@ the way looks for another one.
 
 from __future__ import annotations
 
-from numalign.analysis.refusal import Refusal, taken_apart
+from numalign.analysis.refusal import Refusal, refusal, taken_apart
 from numalign.analysis.whatif.change import WayOut
 from numalign.analysis.whatif.moving import without
 from numalign.analysis.whatif.settings import POLICY, STRICTEST_FIRST, place_of
@@ -71,7 +71,7 @@ def no_policy(tries: Tries) -> NoPolicy | None:
     session, lax = tries.session(change), tries.attempt(change)
     there = {pod.uid for pod in session.pods} if session is not None else set[str]()
     return found._replace(
-        lax=taken_apart(lax) if lax is not None and not lax.admit else None,
+        lax=refusal(lax) if lax is not None and not lax.admit else None,
         lost=tuple([pod.name for pod in outcome.before.pods if session is not None and pod.uid not in there]),
     )
 

@@ -57,7 +57,8 @@ def because(
         if nearer:
             return nearer
     # What is short of other containers, or once the rest of a change is done, no refusal tells.
-    wanted = _placed(after) if len(whole.parts) > 1 or not _at_the_last(refusal, after) else set[str]()
+    alone = len(whole.parts) == 1 and after is not None and len(after.containers) == 1
+    wanted = set[str]() if alone else _placed(after)
     holding = list(held_by_them(part, found or refusal, after, wanted))
     if found is None:
         return [*holding, *effects(change, config), *_whole_cores_only(part, refusal)]
@@ -83,11 +84,6 @@ def because(
 def _placed(after: PodResult | None) -> set[str]:
     """Name what a pod gets on known nodes."""
     return {name for one in after.containers for name in one.alignment.places} if after is not None else set()
-
-
-def _at_the_last(refusal: Refusal | None, after: PodResult | None) -> bool:
-    """Tell whether the kubelet came to the last container before it refused a pod."""
-    return refusal is None or after is None or refusal.at in (None, after.containers[-1].name)
 
 
 def _whole_cores_only(part: Part, refusal: Refusal | None) -> Iterator[str]:
@@ -191,7 +187,7 @@ def _raised(part: Part, refusal: Refusal | None) -> list[str]:
     widest = max(row.width for row in rows)
     like = ", ".join(row.resource for row in rows if row.width == widest)
     most = max((cell.total for row in rows if row.resource == grown[0] for cell in row.cells), default=0)
-    one = f", and one has {amount_text(grown[0], most)} at most" if most else ""
+    one = f", and one has {readable_text(grown[0], most * NANO, down=True)} at most" if most else ""
     return [f"as {like} takes {widest} nodes, {grown[0]} has to take {widest}, too{one}"]
 
 

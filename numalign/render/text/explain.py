@@ -129,6 +129,8 @@ def _no_policy(told: ExplainedPod, config: KubeletConfig, said: Iterable[Sentenc
     if found.unless:
         stay = "stays" if len(found.unless) == 1 else "stay"
         yield f"policy {found.policy} would admit it only while {listed(found.unless)}, refused so far, {stay} away"
+    elif never := _never_enough(found.lax):
+        yield f"no other --topology-manager-policy admits it as it is: too little {listed(never)} under any of them"
     else:
         above = {one.text for one in said}
         lax = next((one for one in (in_short(found.lax) if found.lax else ()) if one not in above), "")
@@ -136,6 +138,15 @@ def _no_policy(told: ExplainedPod, config: KubeletConfig, said: Iterable[Sentenc
             lax = f"{few_of(found.lost, MAX_IDS_NAMED)}, there now, would be refused then, as others come first"
         there = ", with the pods that are there" * found.others
         yield f"no other --topology-manager-policy admits it as it is{there}{f'; best-effort: {lax}' * bool(lax)}"
+
+
+def _never_enough(lax: Refusal | None) -> Sequence[str]:
+    """Name what an empty machine has too little of under the laxest policy, too."""
+    if lax is None or not lax.never:
+        return ()
+    ever = lax.empty or lax
+    counted = ever.stage in ("hints", "allocation") and not ever.odd_cores and not ever.around.unreadable
+    return ever.for_ever().resources if counted and ever.lasting else ()
 
 
 def _verdict(told: ExplainedPod, refusal: Refusal) -> str:

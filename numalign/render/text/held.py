@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from numalign.model.quantity import NANO, of_thousandths
 from numalign.model.resources import CPU, is_bytes, is_memory
 from numalign.render.text.amounts import amount_text, listed, nodes_text
-from numalign.render.text.refusal.fit import MILLI_OF_CPU
+from numalign.render.text.refusal.fit import as_taken, unit_counted
 from numalign.render.text.refusal.nodes import reduced_text
 from numalign.render.text.refusal.why import in_short
 from numalign.render.text.written import written
@@ -51,11 +51,11 @@ def held_by_them(
     goes = reduce(or_, (one.alignment.nodes for one in after.containers), 0) if after else 0
     fit = refusal is not None and refusal.stage == "fit"
     if len(part.held) > MAX_PODS_TOLD:
-        yield from _all_together(part.held, names, fit=fit)
+        yield from _all_together(part, names, fit=fit)
         return
     if fit:
         for place, one in enumerate(part.held):
-            asks = [f"{_asks_text(name, nano)} {name}" for name, nano in one.asks if name in names and nano]
+            asks = [f"{_asks_text(part, name, nano)} {name}" for name, nano in one.asks if name in names and nano]
             if asks:
                 yield f"{one.name} asks for {listed(asks)}{NONE_TO_SHARE * _takes_the_last(part, place)}"
         return
@@ -124,7 +124,7 @@ def _asks_too(part: Part, one: Held, held: Sequence[HeldAmount]) -> str:
     more = _more(part, one, held)
     if not more:
         return ""
-    asks = [f"{_asks_text(name, nano)} {name}{' in all' * (name in holds)}" for name, nano in more]
+    asks = [f"{_asks_text(part, name, nano)} {name}{' in all' * (name in holds)}" for name, nano in more]
     left = list(_left(part, {name for name, _ in more}))
     return f" and asks for {listed(asks)}{f'; without it {listed(left)}' * (len(part.held) == 1)}"
 
@@ -139,31 +139,34 @@ def _more(part: Part, one: Held, held: Sequence[HeldAmount]) -> list[tuple[str, 
 def _left(part: Part, names: Collection[str]) -> Iterator[str]:
     """Say what the node as a whole has left without pods, of some of what it has too little of with them."""
     for one in (one for one in part.short if one.resource in names):
-        unit = NANO // MILLI_OF_CPU if one.resource == CPU else NANO
         gone = sum(nano for each in part.held for name, nano in each.asks if name == one.resource)
-        left = one.capacity - one.used + gone // unit
+        left = one.capacity - one.used + gone // unit_counted(one.resource)
         say = of_thousandths if one.resource == CPU else written(one.resource, [left, one.capacity])
         all_of_it = f"all {say(left)} {one.resource} of the node"
         some = f"{say(left)} of the node's {say(one.capacity)} {one.resource}"
         yield f"{all_of_it if left == one.capacity else some} are left"
 
 
-def _all_together(every: Sequence[Held], names: Collection[str], *, fit: bool) -> Iterator[str]:
+def _all_together(part: Part, names: Collection[str], *, fit: bool) -> Iterator[str]:
     """Add up what many pods hold, or ask for, of what is in the way."""
     totals: dict[str, int] = {}
-    for one in every:
+    for one in part.held:
         amounts = one.asks if fit else [(each.resource, each.amount * NANO) for each in one.amounts]
         for name, nano in amounts:
             if name in names:
                 totals[name] = totals.get(name, 0) + nano
     if totals:
-        text = listed([f"{_asks_text(name, nano)} {name}" for name, nano in totals.items()])
-        yield f"these {len(every)} pods {'ask for' if fit else 'hold'} {text} together"
+        text = listed([f"{_asks_text(part, name, nano)} {name}" for name, nano in totals.items()])
+        yield f"these {len(part.held)} pods {'ask for' if fit else 'hold'} {text} together"
 
 
-def _asks_text(name: str, nano: int) -> str:
-    """Write what is asked, as what is held of it is written; CPUs have decimals."""
-    return of_thousandths(nano * MILLI_OF_CPU // NANO) if name == CPU else amount_text(name, -(-nano // NANO))
+def _asks_text(part: Part, name: str, nano: int) -> str:
+    """Write what is asked as what all others ask for is written, or what is held of it; CPUs have decimals."""
+    asked = -(-nano // unit_counted(name))
+    short = next((one for one in part.short if one.resource == name), None)
+    if short is not None:
+        return as_taken(name, short.used, short.capacity)(asked)
+    return of_thousandths(asked) if name == CPU else amount_text(name, asked)
 
 
 def held_places(held: Sequence[HeldAmount]) -> str:

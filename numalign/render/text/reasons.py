@@ -119,11 +119,18 @@ def reason_lines(step: Step, whole: WayOut) -> Iterator[str]:
     for place, text in enumerate(sentences):
         yield f"{'     ' if place else head}{text.replace(' as reduced', f' as reduced{below}')}"
     if POLICY in part.change.flags and whole.too_strict:
-        yield from (f"     {policy} still refuses it{_in_a_word(one)}" for policy, one in whole.too_strict.items())
+        yield from (f"     {policy} {_still(one)}" for policy, one in whole.too_strict.items())
+
+
+def _still(refusal: Refusal) -> str:
+    """Say what becomes of a pod under a policy that does not do, and why."""
+    if refusal.crash is not None:
+        return f"{'hangs' if refusal.stage == 'hang' else 'crashes'} the kubelet, too"
+    return f"still refuses it{_in_a_word(refusal)}"
 
 
 def _in_a_word(refusal: Refusal) -> str:
-    """Say why a policy refuses a pod still, as short as can be."""
+    """Say why a policy refuses a pod, as short as can be."""
     rows = {row.resource: row.width for row in refusal.culprits}
     joint = refusal.around.joint
     together = [f"{listed(list(joint.resources))} together take {joint.width}"] if joint is not None else []

@@ -97,7 +97,8 @@ def admitted_anew(change: WayOut, told: ExplainedPod) -> Iterator[str]:
     short = set(told.refusal.resources) if told.refusal is not None else set()
     for one in change.anew.rivals:
         first = f"only while {one.name}, refused so far, stays away: if it were started before this pod, it would be"
-        yield f"{first} admitted{_hold(one, short & {each.resource for each in one.amounts} or asked, 'hold')}"
+        hold = _hold(one, short & {each.resource for each in one.amounts} or asked, "hold")
+        yield f"{first} admitted{hold}{'; this pod is refused then' * (len(change.anew.rivals) == 1)}"
     for one in change.anew.newcomers:
         if change.needs_newcomers:
             first = f"only if {one.name}, refused so far, is started before this pod: it is admitted then"

@@ -303,6 +303,12 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             id="where the policy is named as in the way, and no other one does, that is said",
         ),
         pytest.param(
+            "e2e-d-00302",
+            3,
+            ["no other --topology-manager-policy admits it as it is: too little hugepages-1Gi under any of them"],
+            id="what an empty machine lacks under any policy is named alone",
+        ),
+        pytest.param(
             "e2e-d-02434",
             1,
             ["policy best-effort would admit it only while p0, refused so far, stays away"],

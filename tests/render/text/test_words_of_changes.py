@@ -409,3 +409,10 @@ def test_where_nobody_pins_cpus_all_that_is_left_may_be_asked_for() -> None:
 def test_a_single_change_stands_in_no_order() -> None:
     text = recorded("e2e-d-00484", 4)
     assert "This admits it (tried):" in text
+
+
+def test_more_that_is_asked_is_compared_in_its_own_unit() -> None:
+    text = recorded("e2e-d-00730", 4)
+    assert "why: as cpu takes 2 nodes, memory has to take 2, too, and one has 16770044Ki (15.9Gi) at most" in text, (
+        "\n".join(text)
+    )

@@ -248,6 +248,39 @@ from tests.render.text.support import explained, recorded
             ],
             id="memory that keeps nodes apart is told beside the CPUs that are refused first",
         ),
+        pytest.param(
+            "e2e-d-00617",
+            7,
+            ["why: p3 holds 2 amd.com/gpu, 4 cpu and 10.9Gi memory on node 0"],
+            id="what another container of the pod gets where they were is told, too",
+        ),
+        pytest.param(
+            "lifecycle-d-00194",
+            8,
+            [
+                (
+                    "each of these would do, but before the memory nodes 0,2 had been chosen for all that is asked, "
+                    "and memory is taken from there"
+                ),
+                "why: p1 holds 13.6Gi memory on node 3 and 5 cpu (1 on node 0, 4 on node 3)",
+            ],
+            id="nodes that would do and were not chosen are told as such, and all that is held where the pod goes",
+        ),
+        pytest.param(
+            "e2e-d-02366",
+            3,
+            [
+                (
+                    "besides: memory: 28.5Gi asked (c0 22.5Gi + c1 6Gi), 38.1Gi of the node's 63.9Gi requested by "
+                    "other pods, which leaves 25.8Gi"
+                ),
+                (
+                    "why: p0 holds 3 example.com/notopo and asks for 38.1Gi memory; without it all 63.9Gi memory of "
+                    "the node are left"
+                ),
+            ],
+            id="what a pod asks for is rounded as what all of them ask for",
+        ),
     ],
 )
 def test_a_recorded_move_says(name: str, step: int, expected: list[str]) -> None:

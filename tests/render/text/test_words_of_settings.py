@@ -131,7 +131,7 @@ from tests.render.text.support import recorded
                 "why: it takes the nodes that the kubelet ranks first, and refuses nothing for being apart",
                 (
                     "only while p0, refused so far, stays away: if it were started before this pod, it would be "
-                    "admitted, and hold 1 intel.com/sriov"
+                    "admitted, and hold 1 intel.com/sriov; this pod is refused then"
                 ),
                 "2. leave out intel.com/sriov; it is aligned then, on node 0",
                 (
@@ -176,3 +176,8 @@ from tests.render.text.support import recorded
 def test_a_recorded_setting_says(name: str, step: int, expected: list[str]) -> None:
     text = recorded(name, step)
     assert [line for line in text if line in expected] == expected, "\n".join(text)
+
+
+def test_a_policy_under_which_the_kubelet_crashes_refuses_nothing() -> None:
+    text = recorded("lifecycle-d-00319", 0)
+    assert "best-effort crashes the kubelet, too" in text, "\n".join(text)

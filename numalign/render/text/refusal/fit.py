@@ -31,8 +31,7 @@ def node_too_small(refusal: Refusal) -> Iterator[str]:
 def _short(short: Shortage, around: Circumstances) -> str:
     """Say what the node as a whole lacks, in the units in which people ask for it, and who asks for how much of it."""
     parts = next((one.parts for one in around.shares if one.resource == short.resource), ())
-    unit = NANO // MILLI_OF_CPU if short.resource == CPU else NANO
-    each = [nano // unit for _, nano in parts]
+    each = [nano // unit_counted(short.resource) for _, nano in parts]
     left = max(short.capacity - short.used, 0)
     say: Written = of_thousandths
     if short.resource != CPU:
@@ -57,8 +56,18 @@ def _short(short: Shortage, around: Circumstances) -> str:
 
 def taken_text(one: Amount) -> str:
     """Say how much of a node other pods ask for: `25 of 30`."""
-    if one.resource == CPU:
-        return " of ".join(of_thousandths(nano * MILLI_OF_CPU // NANO) for nano in (one.used, one.capacity))
-    used, there = one.used // NANO, one.capacity // NANO
-    say = written(one.resource, [used, there, there - used], sums={used: (there, used - there)})
+    used, there = (nano // unit_counted(one.resource) for nano in (one.used, one.capacity))
+    say = as_taken(one.resource, used, there)
     return f"{say(used)} of {say(there)}"
+
+
+def unit_counted(resource: str) -> int:
+    """Return in how many billionths the fit check counts a resource."""
+    return NANO // MILLI_OF_CPU if resource == CPU else NANO
+
+
+def as_taken(resource: str, used: int, capacity: int) -> Written:
+    """Choose how to write what other pods ask for, as the fit check counts it: it adds up with what they leave."""
+    if resource == CPU:
+        return of_thousandths
+    return written(resource, [used, capacity, capacity - used], sums={used: (capacity, used - capacity)})

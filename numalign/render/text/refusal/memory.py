@@ -49,7 +49,7 @@ def memory_apart(refusal: Refusal) -> Iterator[str]:
         yield f"so what is asked has to fit {one_of}{', '.join(places)}{', …' * (len(sets) > MAX_NODES_NAMED)}"
     fits = [mask for mask, free in sets if all(map(_enough, rows, free))]
     if fits and around.chosen is not None:
-        yield from _unused(fits[0], around)
+        yield from _unused(fits, len(fits) == len(sets), around)
 
 
 def told_by_groups(refusal: Refusal) -> bool:
@@ -76,14 +76,15 @@ def _rule(groups: Sequence[int]) -> str:
     return "these cannot be combined" if len(alone) > 1 else f"{nodes_text(alone[0])} is not combined with another"
 
 
-def _unused(fits: int, around: Circumstances) -> Iterator[str]:
-    """Say why nodes that have enough memory are not used."""
+def _unused(fits: Sequence[int], every: bool, around: Circumstances) -> Iterator[str]:
+    """Say why nodes that have enough memory are not used; `every`: all that are named have."""
     if around.wider is not None:
         yield _too_many(around.wider)
-    elif around.chosen is not None and around.chosen & ~fits:
+    elif around.chosen not in fits:
+        which = "each of these" if every and len(fits) > 1 else " or ".join(map(nodes_text, fits[:MAX_NODES_NAMED]))
         yield (
-            f"{nodes_text(fits)} would do, but before the memory {nodes_text(around.chosen)} had been chosen for all "
-            "that is asked, and memory is taken from there"
+            f"{which} would do, but before the memory {nodes_text(around.chosen)} had been chosen for all that is "
+            "asked, and memory is taken from there"
         )
 
 
