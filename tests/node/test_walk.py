@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import tarfile
 from pathlib import Path
@@ -190,9 +191,27 @@ def test_what_may_not_be_read_is_named_and_not_fatal(
 
     monkeypatch.setattr(folder.FolderTree, "read", refused)
     done = in_process("snapshot", tmp_path / "n.tar.xz", "--host-root", node)
+    asked = in_process("status", "--node", tmp_path / "n.tar.xz", "-o", "json")
 
     assert done.status == 0
-    assert "var/lib/kubelet/cpu_manager_state" in done.err
+    assert done.err.splitlines()[1:-1] == [
+        "numalign: warning: /var/lib/kubelet/cpu_manager_state may not be read: run as root",
+    ]
+    assert asked.status == 3, "nothing is claimed of files that nobody read"
+    text = "/var/lib/kubelet/cpu_manager_state: could not be read when the snapshot was taken: take it again as root"
+    assert asked.json["error"] == f"snapshot {tmp_path}/n.tar.xz: {text}"
+
+
+def test_a_locked_socket_is_not_told_as_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    from numalign.sources.node.snapshot import ask_live
+
+    def refused(path: str) -> None:
+        raise PermissionError(13, "Permission denied", path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "stat", refused)
+        answer, why = ask_live("/var/lib/kubelet")
+    assert (answer, why) == (None, "/var/lib/kubelet/pod-resources/kubelet.sock: Permission denied")
 
 
 def test_a_name_that_is_no_archive_is_refused_before_anything_is_read(tmp_path: Path) -> None:

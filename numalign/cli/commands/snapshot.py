@@ -20,7 +20,7 @@ def command(file: str | None, host_root: str, redact: bool, quiet: bool) -> Exit
 
     Read are /sys as far as `discover` reads it, the kubelet's configuration and state files, the PodResources API if
     its socket is there, and what the control groups and threads of pods may use. Nothing is changed. What may not be
-    read is named; as root nothing is left out.
+    read is named, and an archive without the kubelet's own files is none for --node; as root nothing is left out.
 
     \b
     Examples:

@@ -158,6 +158,12 @@ def find_command(tree: Tree) -> KubeletCommand | None:
     return None
 
 
+def config_places(command: KubeletCommand | None) -> tuple[str, ...]:
+    """Name the files that may hold the kubelet's configuration, the first that does counts."""
+    named = command.flags.get("config") if command else None
+    return (named.lstrip("/"),) if named else USUAL_CONFIGS
+
+
 def read_settings(
     tree: Tree, command: KubeletCommand | None, load: Callable[[str, str], Mapping[str, object] | None]
 ) -> tuple[KubeletSettings | None, tuple[Notice, ...]]:
@@ -173,8 +179,7 @@ def read_settings(
         HostError: a file may not be read.
     """
     flags = command.flags if command else {}
-    named = flags.get("config")
-    for path in (named.lstrip("/"),) if named else USUAL_CONFIGS:
+    for path in config_places(command):
         content = text(tree, path)
         fields = None if content is None else load(content, f"{tree.name}: {path}")
         if fields is not None:

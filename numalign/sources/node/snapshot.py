@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 
 from numalign.errors import HostError, InputError
@@ -20,11 +20,12 @@ from numalign.kubelet.config import FIELD_NAMES
 from numalign.kubelet.cpu import checkpoint as cpu_file
 from numalign.kubelet.device import checkpoint as device_file
 from numalign.kubelet.memory import checkpoint as memory_file
+from numalign.model.words import few_of
 from numalign.sources.host.capture import capture
 from numalign.sources.kubelet.flags import known_flags
 from numalign.sources.node import containers, source
 from numalign.sources.node.facts import FURTHER_FILES, NodeFacts
-from numalign.sources.node.kubelet_folder import KubeletCommand, kubelet_configuration
+from numalign.sources.node.kubelet_folder import USUAL_CONFIGS, KubeletCommand, kubelet_configuration
 from numalign.sources.node.observe import observe
 from numalign.sources.tree.folder import Tree
 from numalign.sources.tree.noting import NotingTree
@@ -97,23 +98,30 @@ def take(tree: Tree, command: KubeletCommand | None, version: str, answer: objec
             if one.name and not one.sandbox
         },
         "podResources": _renamed(answer, name),
-        "unreadable": sorted(f"/{path} (may not be read)" for path in notes.unreadable),
+        "unreadable": sorted(f"/{path}{source.REFUSED}" for path in notes.unreadable),
     }
     entries[source.SNAPSHOT] = json.dumps(told, indent=1, sort_keys=True) + "\n"
-    missing = [*_missing(facts, answer), *notes.unreadable]
-    return Snapshot("redacted" if redact else found.name, entries, tuple(missing))
+    missing = (*_missing(facts, answer, notes.unreadable), *_refused(notes.unreadable))
+    return Snapshot("redacted" if redact else found.name, entries, missing)
 
 
-def _missing(facts: NodeFacts, answer: object) -> list[str]:
-    """Name what a whole snapshot would have."""
-    missing = []
-    if facts.files.cpu is None:
-        missing.append(f"{facts.root}/{cpu_file.FILE} is not there")
-    if facts.settings is None:
-        missing.append("the kubelet's configuration was not found")
+def _missing(facts: NodeFacts, answer: object, refused: Collection[str]) -> Iterator[str]:
+    """Name what a whole snapshot would have and nobody finds here."""
+    cpus = f"{facts.root}/{cpu_file.FILE}"
+    if facts.files.cpu is None and cpus.strip("/") not in refused:
+        yield f"{cpus} is not there"
+    if facts.settings is None and not any(path in refused for path in USUAL_CONFIGS):
+        yield "the kubelet's configuration was not found"
     if answer is None:
-        missing.append("the PodResources API was not asked")
-    return missing
+        yield "the PodResources API was not asked"
+
+
+def _refused(paths: Collection[str]) -> Iterator[str]:
+    """Name what may not be read: the kubelet's files one by one, of the many of /proc and /sys the first."""
+    many = [f"/{path}" for path in paths if path.startswith(("proc/", "sys/"))]
+    yield from (f"/{path} may not be read: run as root" for path in paths if f"/{path}" not in many)
+    if many:
+        yield f"{few_of(many, 2)} may not be read: run as root"
 
 
 def _held(facts: NodeFacts) -> list[str]:
@@ -257,8 +265,10 @@ def _renamed(answer: object, name: Name, *, inside: str = "") -> object:
 def ask_live(root: str) -> tuple[object, str]:
     """Ask the kubelet of this host; returns its answer (None: it did not) and why not."""
     path = f"{root}/{SOCKET}"
-    if not os.path.exists(path):
-        return None, f"{path} is not there"
+    try:
+        os.stat(path)
+    except OSError as error:
+        return None, f"{path}: {error.strerror}"
     from numalign.sources.node.podresources_live import answer
 
     try:

@@ -18,7 +18,7 @@ from numalign.kubelet.device.checkpoint import FILE as DEVICE_FILE
 from numalign.kubelet.memory.checkpoint import FILE as MEMORY_FILE
 from numalign.kubelet.start.restore import ROOT
 from numalign.sources.node import further, kubelet_folder, podresources
-from numalign.sources.node.facts import KubeletSettings, NodeFacts, PodName
+from numalign.sources.node.facts import FURTHER_FILES, KubeletSettings, NodeFacts, PodName
 from numalign.sources.node.kubelet_folder import KubeletCommand
 from numalign.sources.tree.folder import FolderTree, LiveTree, Tree
 from numalign.sources.tree.inner import InnerTree
@@ -31,6 +31,8 @@ MAX_ANSWER = 64 << 20
 """Most characters of a saved answer of the PodResources API; a live one may have 16 MiB."""
 SNAPSHOT = "numalign/snapshot.json"
 """What a snapshot says of itself, inside its archive."""
+REFUSED = " (may not be read)"
+"""What follows the path of a file that the maker of a snapshot may not read."""
 _KUBELET = {CPU_FILE, MEMORY_FILE, "device-plugins", "pods", "pod-resources"}
 _DEVICES = f"{ROOT.strip('/')}/{DEVICE_FILE}"
 
@@ -141,12 +143,13 @@ def of_host(tree: Tree, origin: str) -> NodeFacts:
     """Read all that a host's root tells: hardware, kubelet, pods.
 
     Raises:
-        HostError: a file that matters may not be read.
+        HostError: a file that matters may not be read, or could not when the snapshot was taken.
         InputError: the tree is hostile.
     """
     told = _told(tree)
     command = _command(tree, told)
     root = command.root.strip("/") if command else ROOT.strip("/")
+    _check_readable(_missing(told), command, root, origin)
     facts = _of_kubelet(tree, root, _DEVICES, NodeFacts(origin, root=f"/{root}"))
     settings, odd = kubelet_folder.read_settings(tree, command, kubelet_folder.kubelet_configuration)
     machine, notices, unknown = _machine(tree)
@@ -181,10 +184,21 @@ def _told(tree: Tree) -> Mapping[str, object]:
     return told
 
 
-def _missing(told: Mapping[str, object]) -> Iterable[str]:
+def _missing(told: Mapping[str, object]) -> list[str]:
     """What the snapshot's maker could not read."""
     missing = told.get("unreadable")
     return [str(one) for one in missing] if isinstance(missing, list) else []
+
+
+def _check_readable(missing: Iterable[str], command: KubeletCommand | None, root: str, origin: str) -> None:
+    """Refuse a snapshot without the files on which every answer depends, as a node is refused that has them locked."""
+    state, more = (f"{root}/{CPU_FILE}", f"{root}/{MEMORY_FILE}"), (f"{root}/{name}" for name in FURTHER_FILES)
+    locked = {one.removesuffix(REFUSED).strip("/") for one in missing}
+    needed = [path for path in (*state, _DEVICES, *kubelet_folder.config_places(command), *more) if path in locked]
+    if needed:
+        others = f" (and {len(needed) - 1} more files)" if len(needed) > 1 else ""
+        text = f"could not be read{others} when the snapshot was taken: take it again as root"
+        raise HostError(text, f"{origin}: /{needed[0]}")
 
 
 def _command(tree: Tree, told: Mapping[str, object]) -> KubeletCommand | None:
