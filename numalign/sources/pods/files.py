@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from typing import Final
 
 from numalign.errors import InputError, Notice
@@ -47,21 +47,22 @@ def files_in(name: FilePath) -> list[str]:
     return files
 
 
-def not_searched(names: Iterable[FilePath]) -> Iterator[Notice]:
-    """Say of folders that there are files in folders below them, which nobody has read."""
+def not_searched(names: Iterable[FilePath], read: Set[str]) -> Iterator[Notice]:
+    """Say of folders that there are files in folders below them, none of `read` (see `identity`)."""
     for name in names:
-        below = _folder_below(name) if str(name) != "-" and os.path.isdir(name) else None
+        below = _folder_below(name, read) if str(name) != "-" and os.path.isdir(name) else None
         if below is not None:
             yield Notice(
                 "folder-below", f"files in folders below it are not read: name those, too, as {below}", str(name)
             )
 
 
-def _folder_below(name: FilePath) -> str | None:
-    """Find the first folder, at any depth below a folder, that has files to read; hidden ones do not count."""
+def _folder_below(name: FilePath, read: Set[str] = frozenset()) -> str | None:
+    """Find the first folder, at any depth below a folder, that has files left to read; hidden ones do not count."""
     for number, (folder, inside, files) in enumerate(os.walk(name)):
         inside[:] = sorted(one for one in inside if not one.startswith("."))
-        if number and any(file.endswith(SUFFIXES) for file in files):
+        left = (file for file in files if file.endswith(SUFFIXES))
+        if number and any(identity(os.path.join(folder, file)) not in read for file in left):
             return folder
         if number == _MAX_FOLDERS:
             break

@@ -227,7 +227,7 @@ def _read_all(names: Sequence[FilePath], mixed: bool) -> _Reading:
             if len(names) == 1:
                 raise
             reading.refuse(error, str(name), mixed)
-    reading.notices += (*files.kustomized(names), *files.not_searched(names))
+    reading.notices += files.kustomized(names)
     several = len(names) > 1 or len(listed) > 1
     seen: set[str] = set()
     for file in listed:
@@ -250,6 +250,7 @@ def _read_all(names: Sequence[FilePath], mixed: bool) -> _Reading:
             if refuse is None:
                 raise said from None
             refuse(said)
+    reading.notices += files.not_searched(names, seen)
     return reading
 
 

@@ -271,6 +271,25 @@ def test_folders_below_are_not_read_and_told(tmp_path: Path) -> None:
     assert read([tmp_path / "a/b"]).notices == ()
 
 
+def test_folders_below_that_are_named_too_are_not_told_as_unread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "m/a/b").mkdir(parents=True)
+    for number, folder in enumerate(("m", "m/a", "m/a/b")):
+        write(tmp_path / folder, pod(f"p{number}"))
+    (tmp_path / "link").symlink_to("m/a/b")
+    monkeypatch.chdir(tmp_path)
+
+    def told(*given: str) -> list[str]:
+        return [one.message.rpartition(" ")[2] for one in read([*given]).notices if one.code == "folder-below"]
+
+    assert told("m") == ["m/a"]
+    assert told("m", "m/a") == ["m/a/b", "m/a/b"]
+    assert told("m", "m/a/b") == ["m/a"]
+    assert told("m", str(tmp_path / "m/a"), "link") == []
+    assert told("m", *map(str, Path("m/a").rglob("*.yaml"))) == []
+
+
 def test_states_of_our_own_are_no_pods_to_run(tmp_path: Path) -> None:
     inside = {**pod("there"), "metadata": {"uid": "u"}}
     state = {"apiVersion": "numalign/v1", "kind": "NodeState", "version": 1, "pods": [inside]}
