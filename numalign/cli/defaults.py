@@ -34,10 +34,15 @@ class Defaults(NamedTuple):
 def find_defaults() -> Defaults | None:
     """Look for a file in the working folder and above it, up to the folder with `.git`; None: there is none.
 
+    A working folder that is gone has none either.
+
     Raises:
         InputError: a file is no TOML.
     """
-    folder = os.getcwd()
+    try:
+        folder = os.getcwd()
+    except OSError:
+        return None
     while True:
         for name in (OWN_FILE, PROJECT_FILE):
             path = os.path.join(folder, name)

@@ -46,7 +46,6 @@ KINDS: Mapping[str, Kind] = {
     "verify": Kind("VerifyResult", ()),
     "version": Kind("Version", ()),
     "doctor": Kind("DoctorResult", ("checks",)),
-    "why": Kind("ExplainResult", ("pods",)),
 }
 """Command -> its document. What is an object of Kubernetes where it succeeds has a kind of ours here, so that neither a
 kubelet nor kubectl takes it for one."""
@@ -79,6 +78,8 @@ def print_failure(arguments: Sequence[str], error: Exception) -> None:
 
 def _command(arguments: Sequence[str]) -> str:
     words = [word for word in arguments if not word.startswith("-")]
+    if words[:1] == ["why"]:  # of kubectl: it runs explain, whose flags and defaults are its own
+        return "explain"
     return " ".join(words[: 2 if words and words[0] in _GROUPS else 1])
 
 

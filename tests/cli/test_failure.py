@@ -11,9 +11,11 @@ import click
 import pytest
 import yaml
 
+from numalign import cli
+from numalign.cli import kubectl
 from numalign.cli.failure import KINDS
 from numalign.cli.root import group
-from tests.cli.running import PODS, in_process, one_line
+from tests.cli.running import PODS, Done, in_process, one_line
 
 POD = PODS / "deployment.yaml"
 
@@ -83,7 +85,36 @@ COMMANDS = list(answering(group))
 
 
 def test_every_command_that_prints_json_has_a_document_for_its_failure() -> None:
-    assert {*COMMANDS, "why"} == set(KINDS)
+    assert set(COMMANDS) == set(KINDS)
+
+
+@pytest.mark.parametrize(
+    ("variable", "answered"),
+    [("NUMALIGN_OUTPUT", True), ("NUMALIGN_EXPLAIN_OUTPUT", True), ("NUMALIGN_WHY_OUTPUT", False)],
+)
+def test_why_of_kubectl_is_answered_as_explain_which_it_runs(
+    variable: str, answered: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(variable, "json")
+    monkeypatch.setenv("PATH", "")
+
+    status = cli._run(["why", "web-0"], kubectl.group, "kubectl numalign")
+
+    done = Done(status, *capsys.readouterr())
+    assert (status, "kubectl cannot be run" in one_line(done.err)) == (2, True)
+    assert (done.json["kind"] if answered else done.out) == ("ExplainResult" if answered else "")
+
+
+def test_a_working_folder_that_is_gone_is_no_bug(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+
+    assert cli._run(["admit", str(PODS / "limits-only.yaml"), "-m", "figure-1", "-o", "json"]) == 0
+    assert cli._run(["admit", "missing.yaml", "-m", "figure-1"]) == 2
+    assert capsys.readouterr().err.endswith("numalign: missing.yaml: cannot be read: No such file or directory\n")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

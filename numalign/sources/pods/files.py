@@ -97,7 +97,7 @@ def identity(file: str) -> str:
     """Return what two names of one file have in common."""
     try:
         return file if file == "-" else os.path.realpath(file)
-    except ValueError:  # a sign that no file's name has
+    except (OSError, ValueError):  # the working folder is gone; a sign that no file's name has
         return file
 
 
