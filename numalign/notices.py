@@ -103,6 +103,7 @@ CODES: Mapping[str, Level] = {
     "distances-unusable": "warning",
     "list-unreadable": "warning",
     "pci-incomplete": "warning",
+    "pci-unreadable": "warning",
     "device-node-unknown": "warning",
     # Clusters.
     "nrt-version": "note",

@@ -92,10 +92,10 @@ def live_machine() -> LiveMachine:
         raise HostError(error or "no CPUs found", tree.name)
     machine, dropped = _without_ragged_distances(to_machine(view, machine_name(tree)))
     machine = machine._replace(cgroup_v1=is_cgroup_v1(tree))
-    devices = read_pci(tree)
+    devices, unread = read_pci(tree)
     if devices:
         machine = machine._replace(devices=_named(devices, None, frozenset()))
-    notes = [*dropped, *discovery_notes.view_notes(view)]
+    notes = [*dropped, *discovery_notes.view_notes(view), *unread]
     return LiveMachine(machine, tuple(note.message for note in notes))
 
 

@@ -91,6 +91,7 @@ def read_hardware(tree: Tree) -> Hardware:
     info = read_or_none(tree, "proc/cpuinfo") or ""
     model = re.search(r"^(?:model name|cpu model|Processor|cpu)\s*:\s*(.+)$", info, re.MULTILINE)
     cores = reader.cores(online, nodes, packages)
+    pci = read_pci(tree)
     return Hardware(
         online=online,
         offline=offline,
@@ -107,10 +108,10 @@ def read_hardware(tree: Tree) -> Hardware:
         memory=reader.memory(),
         hugepages=reader.hugepages(HUGEPAGES) or {},
         model=model[1].strip() if model else None,
-        pci=read_pci(tree),
+        pci=pci.devices,
         # The kernel never lists a node without memory among the allowed ones: that confines nobody.
         allowed=read_allowed(tree, online, from_ids(node.id for node in nodes if node.memory != 0)),
-        guesses=tuple(reader.guesses),
+        guesses=(*reader.guesses, *pci.notices),
     )
 
 

@@ -6,8 +6,10 @@ docs/rules/discovery.md section 3. Which resource a device belongs to is `device
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from numalign.errors import Notice
+from numalign.model.words import few_of
 from numalign.sources.host.text import names_or_none, read_int, read_or_none
 from numalign.sources.tree.folder import Tree
 from numalign.values import NamedTuple
@@ -65,17 +67,39 @@ class PCIDevice(NamedTuple):
         return self.path[-2] if len(self.path) > 3 else None
 
 
-def read_pci(tree: Tree) -> tuple[PCIDevice, ...]:
-    """Read every PCI function of a tree, by address. Devices that vanish while being read are left out."""
+class FoundPCI(NamedTuple):
+    """The PCI functions of a tree."""
+
+    devices: tuple[PCIDevice, ...]
+    """By address."""
+    notices: tuple[Notice, ...]
+    """What may not be read."""
+
+
+def read_pci(tree: Tree) -> FoundPCI:
+    """Read every PCI function of a tree. Devices that vanish while being read are left out."""
     names = _class_names(tree)
-    result = []
-    for address in names_or_none(tree, DEVICES) or ():
-        if _ADDRESS.fullmatch(address):
-            try:
-                result.append(_device(tree, address, names.get(address, {})))
-            except OSError:
-                continue
-    return tuple(sorted(result, key=lambda device: order(device.address)))
+    result, locked = [], []
+    try:
+        listed = tree.names(DEVICES)
+    except PermissionError:
+        return FoundPCI((), _locked([f"/{DEVICES}"]))
+    except OSError:
+        listed = []
+    for address in filter(_ADDRESS.fullmatch, listed):
+        try:
+            result.append(_device(tree, address, names.get(address, {})))
+        except PermissionError:
+            locked.append(f"/{DEVICES}/{address}")
+        except OSError:
+            continue
+    return FoundPCI(tuple(sorted(result, key=lambda device: order(device.address))), _locked(locked))
+
+
+def _locked(paths: Sequence[str]) -> tuple[Notice, ...]:
+    """Warn of folders that may not be read, each of which may be of a device that pods ask for."""
+    text = f"{few_of(paths, 1)} may not be read: GPUs or NICs may be missing here"
+    return (Notice("pci-unreadable", text),) if paths else ()
 
 
 def _class_names(tree: Tree) -> dict[str, dict[str, set[str]]]:

@@ -27,6 +27,8 @@ class FakeTree:
         return text
 
     def names(self, path: str) -> list[str]:
+        if isinstance(self.files.get(path), OSError):
+            self.read(path)
         found = sorted({name[len(path) + 1 :].split("/")[0] for name in self.files if name.startswith(f"{path}/")})
         if not found:
             raise FileNotFoundError(2, "No such file or directory", f"/{path}")

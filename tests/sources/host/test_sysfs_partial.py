@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from numalign.errors import HostError
+from numalign.sources.host import discovery
 from numalign.sources.host.capture import keeps
 from numalign.sources.host.discovery import Discovery, discover
 from numalign.sources.tree.noting import NotingTree
@@ -169,6 +170,31 @@ def test_any_single_file_may_be_unreadable(name: str) -> None:
         except HostError:
             continue
         assert found.machine is not None or found.kubelet_error
+
+
+@pytest.mark.parametrize(
+    ("locked", "named"),
+    [
+        (("",), "/sys/bus/pci/devices"),
+        (("/0000:17:00.0",), "/sys/bus/pci/devices/0000:17:00.0"),
+        (("/0000:17:00.0", "/0000:18:00.0"), "/sys/bus/pci/devices/0000:17:00.0 and 1 more"),
+    ],
+    ids=["the folder of all", "one device", "two devices"],
+)
+def test_devices_that_may_not_be_read_are_told(locked: tuple[str, ...], named: str) -> None:
+    files = host()
+    files["sys/bus/pci/devices/0000:19:00.0/class"] = "0x030200\n"
+    files |= {f"sys/bus/pci/devices{path}": DENIED for path in locked}
+    found = read(files)
+    assert found.machine is not None
+    told = [one.message for one in found.warnings if one.code == "pci-unreadable"]
+    assert told == [f"{named} may not be read: GPUs or NICs may be missing here"]
+
+
+def test_a_live_host_tells_of_devices_that_may_not_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(discovery, "open_tree", lambda _: FakeTree({**host(), "sys/bus/pci/devices": DENIED}))
+    (told,) = discovery.live_machine().warnings
+    assert told == "/sys/bus/pci/devices may not be read: GPUs or NICs may be missing here"
 
 
 class Denying:
