@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import click
 from click.core import ParameterSource
 
+from numalign.errors import InputError, NumalignError
 from numalign.results.verdict import FAIL_ON
 from numalign.tasks.requests import KubeletRequest, MachineName, NodeName, PodsRequest, SinceRequest, WhatIfRequest
 
@@ -61,7 +62,10 @@ class Flag(click.Option):
     def resolve_envvar_value(self, ctx: click.Context) -> str | None:
         """Look into the environment; an empty variable is none."""
         name = self._set_by(ctx)
-        return None if name is None else os.environ[name]
+        if name is None:
+            return None
+        _variables_in_use(ctx)[name] = tuple(self.opts)
+        return os.environ[name]
 
     def get_error_hint(self, ctx: click.Context | None) -> str:
         """Name the flag, and the variable where a wrong value comes from one: it stands nowhere on the line."""
@@ -78,6 +82,21 @@ class Flag(click.Option):
     def prefixes(self, ctx: click.Context) -> tuple[str, ...]:
         """Give what the variables that set it begin with, the one that wins first."""
         return (ctx.auto_envvar_prefix or PREFIX, PREFIX)
+
+
+def _variables_in_use(ctx: click.Context) -> dict[str, tuple[str, ...]]:
+    """Return variable -> names of the flag that it sets, for all commands on the way."""
+    found: dict[str, tuple[str, ...]] = ctx.meta.setdefault(f"{__name__}.variables", {})
+    return found
+
+
+def name_variable(ctx: click.Context, error: NumalignError) -> None:
+    """Add the variable to an error about a flag that one sets, or about the file that one names."""
+    for variable, flags in _variables_in_use(ctx).items():
+        value = os.environ[variable]
+        if error.where.partition(" ")[0].rstrip(":") in flags or error.where.strip('"') in (value, *value.split()):
+            error.where += f" ({variable})"
+            return
 
 
 class OwnFlag(Flag):
@@ -317,9 +336,7 @@ def _replicas(text: str | None) -> tuple[int | None, dict[str, int]]:
     for part in text.split(",") if text else ():
         role, named, number = part.rpartition("=")
         if not number.strip().isdecimal() or len(number) > 6 or not 1 <= int(number) <= MAX_REPLICAS:
-            raise click.BadParameter(
-                f"expected N or ROLE=N, numbers from 1 to {MAX_REPLICAS}, got {part!r}", param_hint="--replicas"
-            )
+            raise InputError(f"expected N or ROLE=N, numbers from 1 to {MAX_REPLICAS}, got {part!r}", "--replicas")
         if named:
             by_role[role.strip()] = int(number)
         else:

@@ -202,7 +202,12 @@ class LazyGroup(click.Group):
             return super().invoke(ctx)
         except BrokenPipeError:
             raise PipeGone from None
-        except (click.ClickException, click.Abort, click.exceptions.Exit, NumalignError, OutputError):
+        except NumalignError as error:
+            from numalign.cli.options import name_variable
+
+            name_variable(ctx, error)
+            raise
+        except (click.ClickException, click.Abort, click.exceptions.Exit, OutputError):
             raise
         except Exception:
             if ctx.params["debug"]:

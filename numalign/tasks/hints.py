@@ -60,6 +60,6 @@ def compare_sets(asked: str, machine: Machine) -> PreferredSets:
     """
     resource, _, number = asked.rpartition("=")
     if not (number.isascii() and number.isdigit()) or not 1 <= int(number) <= MAX_DEVICES:
-        raise InputError(f"--preferred-sets: expected RESOURCE=N like nvidia.com/gpu=2, got {asked!r}")
+        raise InputError(f"expected RESOURCE=N like nvidia.com/gpu=2, got {asked!r}", "--preferred-sets")
     check_size([PREFERRED_SETS], machine)
     return preferred_sets(machine, resource, int(number))

@@ -45,7 +45,7 @@ def compare_versions(
     check_choices(setup, (*beside, *pods))
     releases = sorted({parse_version(text) for text in versions.split(",")})
     if len(releases) != 2:
-        raise InputError(f"--kubelet-version: expected two different versions like 1.23,1.24, got {versions!r}")
+        raise InputError(f"expected two different versions like 1.23,1.24, got {versions!r}", "--kubelet-version")
     situation = Situation(setup, past=arrivals(beside, started=started))
     older, newer = (
         run(situation, pods, with_proposals(kubelet(release), setup.kubelet.proposals), started=started)

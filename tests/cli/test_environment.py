@@ -137,6 +137,34 @@ def test_a_wrong_value_is_told_with_its_variable(monkeypatch: pytest.MonkeyPatch
     assert "NUMALIGN" not in on_the_line.err
 
 
+@pytest.mark.parametrize(
+    ("variable", "value", "begins"),
+    [
+        ("POLICY", "bogus", "--topology-manager-policy (NUMALIGN_POLICY): expected one of none, "),
+        ("ADMIT_SCOPE", "bogus", "--topology-manager-scope (NUMALIGN_ADMIT_SCOPE): expected one of container, pod"),
+        ("KUBELET_VERSION", "9.9", "--kubelet-version (NUMALIGN_KUBELET_VERSION): expected a version from "),
+        ("REPLICAS", "many", "--replicas (NUMALIGN_REPLICAS): expected N or ROLE=N"),
+        ("DEVICE", "x", "--device (NUMALIGN_DEVICE): expected WHAT[@NODE]=AMOUNT"),
+        ("BESIDE", "none.yaml", "none.yaml (NUMALIGN_BESIDE): cannot be read: No such file or directory"),
+        ("STATE", "/none/s.json", "/none/s.json (NUMALIGN_STATE): cannot be changed: "),
+    ],
+    ids=lambda text: text.partition(" ")[0],
+)
+def test_a_value_that_is_found_wrong_later_is_told_with_its_variable_too(
+    variable: str, value: str, begins: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(f"NUMALIGN_{variable}", value)
+    done = in_process("admit", *FIGURE_1)
+    assert (done.status, done.out) == (2, "")
+    assert one_line(done.err).startswith(begins)
+
+
+def test_a_variable_that_the_line_beats_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMALIGN_SCOPE", "bogus")
+    done = in_process("admit", *FIGURE_1, "--scope", "bogus")
+    assert one_line(done.err).startswith("--topology-manager-scope: expected")
+
+
 def test_a_variable_for_the_version_of_something_else_prints_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NUMALIGN_VERSION", "1.2")
     assert in_process("admit", *FIGURE_1, "-o", "name").out.startswith("pod/")

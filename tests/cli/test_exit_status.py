@@ -54,8 +54,7 @@ WRONG_FLAGS = {
     (
         "--replicas",
         "0",
-    ): "Invalid value for --replicas: expected N or ROLE=N, numbers from 1 to 100000, got '0'; "
-    "see numalign admit --help",
+    ): "--replicas: expected N or ROLE=N, numbers from 1 to 100000, got '0'",
     ("--only", "cpu"): "Invalid value for '--only': 'cpu' is not 'managers'; see numalign admit --help",
 }
 

@@ -105,5 +105,5 @@ def parse_version(text: str, where: str = "--kubelet-version") -> Version:
                 f"{where}: kubelet {version_text(version)} is not known yet: {exact} are exact, "
                 f"and every version from {known} can be given"
             )
-        raise InputError(f"{where}: expected a version from {known}, got {text!r}")
+        raise InputError(f"expected a version from {known}, got {text!r}", where)
     return version

@@ -59,7 +59,7 @@ def _from_text(text: str) -> HintLists:
             providers[name] = HintList(hint for hint, _ in hints)
             nodes = max([nodes, *(width for _, width in hints)])
     except FieldError as error:
-        raise InputError(f"--hints: {error.path[0]}: {error.message}") from None
+        raise InputError(f"{error.path[0]}: {error.message}", "--hints") from None
     return HintLists(providers, nodes)
 
 
