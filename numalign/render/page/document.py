@@ -197,16 +197,18 @@ def _table(table: Table, width: int | None) -> Iterable[Pieces]:
         places = layout.chosen(table.columns, texts, table.droppable, room)
         wide = layout.widths(table.columns, texts, places, room)
     titles: tuple[Cell, ...] = tuple(Styled(column, "bold") for column in table.columns)
-    yield from _row(table, titles, places, wide)
+    yield from _row(table, titles, places, wide, title=True)
     if width is not None:
         yield [(" " * table.indent + "─" * (sum(wide) + layout.GAP * (len(wide) - 1)), _COLOURS["dim"])]
     for row in table.rows:
         yield from _row(table, row, places, wide)
 
 
-def _row(table: Table, row: Sequence[Cell], places: Sequence[int], wide: Sequence[int]) -> Iterable[Pieces]:
+def _row(
+    table: Table, row: Sequence[Cell], places: Sequence[int], wide: Sequence[int], *, title: bool = False
+) -> Iterable[Pieces]:
     """Write one row, as many lines as its longest cell needs."""
-    cells = [layout.wrapped(text_of(row[place]), width) for place, width in zip(places, wide, strict=True)]
+    cells = [layout.wrapped(text_of(row[place]), width, title=title) for place, width in zip(places, wide, strict=True)]
     for number in range(max(map(len, cells))):
         line: Pieces = [(" " * table.indent, "")]
         for place, width, lines in zip(places, wide, cells, strict=True):

@@ -22,6 +22,15 @@ LONG_WORD: Final = 24
 _PIECE: Final = re.compile(r"\s+|\S+?(?:(?<=[,;/])(?=\S)|(?<=[A-Za-z]-)(?=[A-Za-z])|(?=\s)|$)")
 """What stays together: a word up to a sign after which a line may break, or blanks."""
 
+_TITLE_PIECE: Final = re.compile(_PIECE.pattern.replace("[,;/]", "[,;/_]"))
+"""The same of a title: nobody copies a name from there, so it may break at an underscore."""
+
+_AMOUNT: Final = r"\d\S*(?: \+ \d\S*)? of \d\S*(?: [✓✗~])?(?=\s|$)"
+"""An amount of another (`32 of 32 ✓`) is read at once."""
+
+_WORD: Final = re.compile(rf"{_AMOUNT}|\S+")
+_PIECE_OR_AMOUNT: Final = re.compile(rf"{_AMOUNT}|{_PIECE.pattern}")
+
 Cells = Sequence[str]
 
 
@@ -57,6 +66,7 @@ def widths(columns: Cells, rows: Sequence[Cells], places: Sequence[int], width: 
     room = width - GAP * (len(places) - 1)
     for least in (
         [_whole_words(columns, rows, place) for place in places],
+        [_broken_title(columns, rows, place) for place in places],
         [_least(columns, rows, place) for place in places],
         [MIN_COLUMN] * len(places),
     ):
@@ -69,8 +79,17 @@ def widths(columns: Cells, rows: Sequence[Cells], places: Sequence[int], width: 
 
 def _whole_words(columns: Cells, rows: Sequence[Cells], place: int) -> int:
     """Return how narrow a column can be if lines break only at blanks; a very long word counts as less."""
-    words = [word for text in (columns[place], *(row[place] for row in rows)) for word in text.split()]
-    return max([0, *(min(len(word), LONG_WORD) for word in words)])
+    return max(len(word[:LONG_WORD]) for word in (*columns[place].split(), *_words(rows, place), ""))
+
+
+def _broken_title(columns: Cells, rows: Sequence[Cells], place: int) -> int:
+    """Return how narrow a column can be if its title breaks wherever it may, and its cells only at blanks."""
+    return max(len(word[:LONG_WORD]) for word in (*_TITLE_PIECE.findall(columns[place]), *_words(rows, place), ""))
+
+
+def _words(rows: Sequence[Cells], place: int) -> Iterator[str]:
+    for row in rows:
+        yield from _WORD.findall(row[place])
 
 
 def _least(columns: Cells, rows: Sequence[Cells], place: int) -> int:
@@ -84,12 +103,15 @@ def pieces(text: str) -> list[str]:
     return [piece for piece in _PIECE.findall(text) if not piece.isspace()]
 
 
-def wrapped(text: str, width: int) -> list[str]:
+def wrapped(text: str, width: int, *, title: bool = False) -> list[str]:
     """Break a text into lines of a width: at blanks, after commas, slashes and hyphens, and inside a word at last."""
     if len(text) <= width:
         return [text]
+    pieces = (_TITLE_PIECE if title else _PIECE_OR_AMOUNT).findall(text)
+    if max(map(len, pieces)) > width:
+        pieces = _PIECE.findall(text)
     lines, line = [], ""
-    for piece in _PIECE.findall(text):
+    for piece in pieces:
         while len(line) + len(piece.rstrip()) > width:
             if line.strip():
                 lines.append(line.rstrip())

@@ -36,10 +36,20 @@ def test_hanging_loses_no_word(text: str, width: int) -> None:
         ("single-numa-node", 12, ["single-numa-", "node"]),
         ("abcdefghij", 4, ["abcd", "efgh", "ij"]),
         ("short", 9, ["short"]),
+        ("free: 32 of 32 ✓", 12, ["free:", "32 of 32 ✓"]),
+        ("32 + 4 of 36 ~", 8, ["32 + 4", "of 36 ~"]),
     ],
 )
 def test_lines_break_at_blanks_and_signs_first(text: str, width: int, lines: list[str]) -> None:
     assert wrapped(text, width) == lines
+
+
+def test_a_title_breaks_before_an_amount_does() -> None:
+    columns, row = ("FREE ON", "cpu", "example.com/sriov_netdevice"), ("node-0", "32 of 32 ✓", "4 of 4 ~")
+    found = widths(columns, [row], [0, 1, 2], 32)
+    assert found == [6, 10, 12]
+    assert wrapped(columns[2], found[2], title=True) == ["example.com/", "sriov_", "netdevice"]
+    assert [wrapped(cell, width) for cell, width in zip(row, found, strict=True)] == [[cell] for cell in row]
 
 
 def test_prose_hangs_and_commands_stay_whole() -> None:
