@@ -265,6 +265,21 @@ def test_capacity_is_what_the_kubelets_admit_one_by_one() -> None:
     assert bound.count("broad-") == shape["now"]
 
 
+def test_the_roles_of_an_object_are_named_apart(tmp_path: Path) -> None:
+    def template(cpus: int) -> object:
+        return {"spec": {"containers": [{"name": "c", "resources": {"limits": {"cpu": cpus, "memory": "1Gi"}}}]}}
+
+    path = tmp_path / "lws.json"
+    templates = {"size": 3, "leaderTemplate": template(4), "workerTemplate": template(8)}
+    kind = {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet", "metadata": {"name": "vllm"}}
+    path.write_text(json.dumps({**kind, "spec": {"leaderWorkerTemplate": templates}}))
+
+    apart = in_process("capacity", path, *CLUSTER, "-o", "json").json["shapes"]
+    mixed = in_process("capacity", path, *CLUSTER, "-o", "json", "--mix", "vllm-leader=1,vllm-worker=2")
+    assert [one["name"] for one in apart] == ["default/vllm-leader", "default/vllm-worker"]
+    assert [one["name"] for one in mixed.json["shapes"]] == ["rounds of vllm-leader=1,vllm-worker=2"]
+
+
 def test_pods_that_are_never_placed_count_as_nothing_to_align() -> None:
     """6.5 CPUs are not pinned: no copy is aligned, none is apart, and no CPU of a NUMA node can be stranded."""
     done = in_process("capacity", f"{EXAMPLES}/fractional.yaml", *CLUSTER, "-o", "json")

@@ -114,8 +114,8 @@ def command(
     if mix is not None and right_size is not None:
         raise click.UsageError("--right-size sizes one pod, --mix counts several together: name one of them")
     up = load_pods_for(names, Fleet(()))
-    owners = [source.owner for source in up.sources]
-    result = capacity(loaded.fleet, _probes(up.tried, owners, mix), right_size=right_size, jobs=jobs)
+    shapes = [f"{source.owner}-{source.role}" if source.role else source.owner for source in up.sources]
+    result = capacity(loaded.fleet, _probes(up.tried, shapes, mix), right_size=right_size, jobs=jobs)
     notices = (*loaded.notices, *up.notices, *result.notices)
     tell(notices)
     if not quiet:
@@ -123,11 +123,11 @@ def command(
     return report(up.broken, ExitStatus.DONE if result.fits else ExitStatus.NO)
 
 
-def _probes(pods: Sequence[Pod], owners: Sequence[str], mix: str | None) -> list[Probe]:
-    """Make what is tried: each pod by itself, or one round of a mix."""
+def _probes(pods: Sequence[Pod], shapes: Sequence[str], mix: str | None) -> list[Probe]:
+    """Make what is tried: each pod by itself, or one round of a mix; a shape is called as its pods are."""
     if mix is None:
-        return [Probe(f"{pod.namespace}/{owner}", (pod,)) for pod, owner in zip(pods, owners, strict=True)]
-    known = dict(zip(owners, pods, strict=True))
+        return [Probe(f"{pod.namespace}/{name}", (pod,)) for pod, name in zip(pods, shapes, strict=True)]
+    known = dict(zip(shapes, pods, strict=True))
     together: list[Pod] = []
     for part in mix.split(","):
         name, _, text = part.strip().partition("=")
