@@ -53,16 +53,18 @@ def _call(function: Callable[..., object], *arguments: object) -> None:
 
 def command(
     arguments: Sequence[str | Path],
-    streams: Sequence[int],
+    streams: Sequence[int | None],
     *,
     environment: Mapping[str, str] = ENVIRONMENT,
     program: str = "numalign.__main__:script",
+    folder: Path = ROOT,
 ) -> ForkServerProcess:
-    """Start a command; `streams` become its standard input, output and error."""
-    given = [Connection(os.dup(stream)) for stream in streams]
-    process = start(_become, given, program, [*map(str, arguments)], dict(environment))
+    """Start a command in a folder; `streams` become its standard input, output and error; None: it has none."""
+    given = [None if stream is None else Connection(os.dup(stream)) for stream in streams]
+    process = start(_become, given, program, [*map(str, arguments)], dict(environment), str(folder))
     for one in given:
-        one.close()
+        if one is not None:
+            one.close()
     return process
 
 
@@ -82,15 +84,23 @@ def run(
         return Done(process.exitcode, *texts)
 
 
-def _become(streams: Sequence[Connection], program: str, arguments: list[str], environment: dict[str, str]) -> None:
+def _become(
+    streams: Sequence[Connection | None], program: str, arguments: list[str], environment: dict[str, str], folder: str
+) -> None:
     """Be the command, as far as a copy can: Python's own streams are made as it makes them for C.UTF-8."""
     for place, stream in enumerate(streams):
-        os.dup2(stream.fileno(), place)
+        if stream is None:
+            os.close(place)
+        else:
+            os.dup2(stream.fileno(), place)
     os.environ.clear()
     os.environ.update(environment)
-    os.chdir(ROOT)
+    os.chdir(folder)
     sys.argv = [program, *arguments]
-    sys.stdin = os.fdopen(0, encoding="utf-8", errors="surrogateescape", closefd=False)
-    sys.stdout = os.fdopen(1, "w", encoding="utf-8", errors="surrogateescape", closefd=False)
-    sys.stderr = os.fdopen(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)
+    given = [stream is not None for stream in streams]
+    sys.stdin = os.fdopen(0, encoding="utf-8", errors="surrogateescape", closefd=False) if given[0] else None
+    sys.stdout = os.fdopen(1, "w", encoding="utf-8", errors="surrogateescape", closefd=False) if given[1] else None
+    sys.stderr = (
+        os.fdopen(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False) if given[2] else None
+    )
     resolve_name(program)()

@@ -78,27 +78,30 @@ def expected(option: click.Option, value: str) -> object:
     return tuple(value.split()) if option.multiple else click.types.convert_type(option.type)(value)
 
 
-@pytest.mark.parametrize(
-    ("context", "option", "name"), FLAGS, ids=[f"{context.command_path} {name}" for context, _, name in FLAGS]
-)
-def test_every_flag_has_a_variable_for_all_commands_and_one_for_its_own(
-    context: click.Context, option: click.Option, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("command", sorted({context.command_path for context, _, _ in FLAGS}))
+def test_every_flag_has_a_variable_for_all_commands_and_one_for_its_own(command: str) -> None:
+    for context, option, name in (one for one in FLAGS if one[0].command_path == command):
+        with pytest.MonkeyPatch.context() as environment:
+            try_variables(context, option, name, environment)
+
+
+def try_variables(context: click.Context, option: click.Option, name: str, environment: pytest.MonkeyPatch) -> None:
+    """Set a flag by its variables, the one for all commands and then both; those of the two that may not set none."""
     common, own = variable("NUMALIGN", name), variable(context.auto_envvar_prefix, name)
     value, other = two_values(option)[:2]
-    monkeypatch.setenv(common, value)
+    environment.setenv(common, value)
     if name in BY_COMMAND_LINE_ALONE:
-        monkeypatch.setenv(own, value)
-        assert option.resolve_envvar_value(context) is None
+        environment.setenv(own, value)
+        assert option.resolve_envvar_value(context) is None, (common, own)
         return
 
     if isinstance(option, OwnFlag):
-        assert option.resolve_envvar_value(context) is None
+        assert option.resolve_envvar_value(context) is None, common
     else:
         assert taken(context, option, []) == expected(option, value), common
     if context.parent is not None:
-        monkeypatch.setenv(common, other)
-        monkeypatch.setenv(own, value)
+        environment.setenv(common, other)
+        environment.setenv(own, value)
         assert taken(context, option, []) == expected(option, value), own
 
 

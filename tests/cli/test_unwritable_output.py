@@ -16,13 +16,15 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryFile
 from unittest import mock
 
 import pytest
 
 from numalign import cli
 from numalign.store.lock import lock_path
-from tests.cli.running import PODS, ROOT, command, in_process, one_line
+from tests import copies
+from tests.cli.running import PODS, ROOT, Done, command, in_process, one_line
 
 POD = str(PODS / "limits-only.yaml")
 FIGURE_1 = ("--machine", "figure-1", "--policy", "none")
@@ -45,25 +47,32 @@ def files_of(folder: Path) -> dict[str, tuple[int, bytes]]:
     return {path.name: (path.stat().st_ino, path.read_bytes()) for path in files}
 
 
-def in_shell(folder: Path, arguments: tuple[str, ...], how: str) -> subprocess.CompletedProcess[str]:
-    """Run in a folder, with the output sent somewhere."""
-    words = ["sh", "-c", f'"$@" {how}', "sh", *command(*arguments)]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=60)
+def printed(folder: Path, arguments: tuple[str, ...], output: int | None) -> Done:
+    """Run in a folder, with the output sent somewhere; None: there is none."""
+    with TemporaryFile() as said, open(os.devnull) as nothing:
+        process = copies.command(arguments, (nothing.fileno(), output, said.fileno()), folder=folder)
+        process.join(copies.SECONDS)
+        assert process.exitcode is not None, "it does not end"
+        said.seek(0)
+        return Done(process.exitcode, "", said.read().decode())
 
 
+@copies.TOGETHER
 @pytest.mark.parametrize("case", CHANGES)
 @pytest.mark.parametrize(
-    ("how", "why"), [(">/dev/full", "No space left on device"), (">&-", "standard output is closed")]
+    ("full", "why"),
+    [(True, "No space left on device"), (False, "standard output is closed")],
+    ids=["a full disk", "closed"],
 )
-def test_nothing_is_changed_where_the_answer_cannot_be_written(case: str, how: str, why: str, tmp_path: Path) -> None:
+def test_nothing_is_changed_where_the_answer_cannot_be_written(case: str, full: bool, why: str, tmp_path: Path) -> None:
     in_process("admit", POD, *FIGURE_1, "--state", tmp_path / "node")
     before = files_of(tmp_path)
 
-    done = in_shell(tmp_path, CHANGES[case], how)
+    with open("/dev/full", "w") as disk:
+        done = printed(tmp_path, CHANGES[case], disk.fileno() if full else None)
 
-    assert done.returncode == 2
-    assert done.stderr.splitlines()[-1] == f"numalign: the output cannot be written: {why}"
+    assert done.status == 2
+    assert done.err.splitlines()[-1] == f"numalign: the output cannot be written: {why}"
     assert files_of(tmp_path) == before
 
 
@@ -100,14 +109,20 @@ def test_an_output_that_takes_no_answer_is_told_as_such(
     assert not [line for line in before if "bug" in line or "Traceback" in line]
 
 
+@copies.TOGETHER
 @pytest.mark.parametrize("case", CHANGES)
-@pytest.mark.parametrize("how", ["", "| (exec 0<&-)"], ids=["read", "of which nothing is read"])
-def test_it_is_changed_where_the_answer_is_out_or_nobody_wants_it(case: str, how: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("read", [True, False], ids=["read", "of which nothing is read"])
+def test_it_is_changed_where_the_answer_is_out_or_nobody_wants_it(case: str, read: bool, tmp_path: Path) -> None:
     in_process("admit", POD, *FIGURE_1, "--state", tmp_path / "node")
     before = files_of(tmp_path)
 
-    in_shell(tmp_path, CHANGES[case], how)
+    reader, writer = os.pipe()
+    with open(reader, "rb") as answer, open(writer, "wb") as output:
+        if not read:
+            answer.close()
+        done = printed(tmp_path, CHANGES[case], output.fileno())
 
+    assert done.status in ((0, 1) if read else (141,))
     assert files_of(tmp_path) != before
 
 
