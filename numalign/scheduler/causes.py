@@ -31,7 +31,10 @@ class Cause(NamedTuple):
 
 UNKNOWN: Final = Cause("unknown", "no known cause makes the two agree")
 _TEXTS: Final = {
-    "device-missing": "the node lacks a device, so that no scheduler sends the pod there; the kubelet does not look",
+    "device-missing": (
+        "the node lacks a device, so that no scheduler sends the pod there until its plugin runs; the kubelet "
+        "does not look"
+    ),
     "taints": "kube-scheduler keeps the pod away by the node's taints or name, which the kubelet does not look at",
     "blind": "the scheduler sees the node as one bag of resources",
     "X-1": "the published object is old",

@@ -204,7 +204,7 @@ def test_a_kubelet_that_passes_over_a_device_admits_without_it() -> None:
     assert first["cause"]["code"] == "device-missing"
     text = in_process(*asked).out
     assert "admits, without nvidia.com/gpu" in text
-    assert "(device-missing: the node lacks a device, so that no scheduler" in text
+    assert "so that no scheduler sends the pod there until its plugin runs; the kubelet does not look)" in text
 
 
 NOTHING_RESERVED = """
