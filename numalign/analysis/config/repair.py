@@ -19,6 +19,7 @@ from numalign.kubelet.releases.table import first_with_option
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.start import reservation as reserving
 from numalign.kubelet.start.check import check
+from numalign.kubelet.start.feature_gates import bad_gates
 from numalign.kubelet.topology.options import MAX_NODES, POLICIES, PREFER_CLOSEST, SCOPES
 from numalign.model import cpuset
 from numalign.model.cpuset import CPUSetError, format_set
@@ -160,18 +161,28 @@ def _without(texts: Mapping[str, str], names: set[str]) -> dict[str, str]:
 def _bad_gates(setup: Setup) -> Iterator[SettingChange]:
     """Take back gates that the kubelet does not survive."""
     given, kubelet = setup.config.feature_gates, setup.kubelet
-    for name in sorted(given):
-        gate = kubelet.gates.get(name)
-        rest = {other: value for other, value in given.items() if other != name}
-        if gate is None:
-            yield SettingChange("feature_gates", rest, f"this release has no feature gate {name}")
-        elif gate.locked and gate.default != given[name]:
-            yield SettingChange("feature_gates", rest, f"{name} is locked in this release")
+    bad = bad_gates(kubelet, given)
+    if bad:
+        rest = {name: value for name, value in given.items() if name not in bad}
+        yield SettingChange("feature_gates", rest, _why_bad(kubelet, bad))
     on = kubelet.gates_with(given)
     for name, needed in kubelet.needs.items():
         off = [other for other in needed if not on(other)]
         if on(name) and off:
             yield SettingChange("feature_gates", {**given, name: False}, f"{name} needs {', '.join(off)}")
+
+
+def _why_bad(kubelet: Kubelet, bad: Iterable[str]) -> str:
+    """Say what is wrong with each gate: it is locked, or not there, perhaps only misspelt."""
+    locked = [name for name in bad if name in kubelet.gates]
+    unknown = [f"{name}{_meant(kubelet, name)}" for name in bad if name not in kubelet.gates]
+    parts = [f"this release has no feature gate {', '.join(unknown)}"] if unknown else []
+    return "; ".join([*parts, *(f"{name} is locked in this release" for name in locked)])
+
+
+def _meant(kubelet: Kubelet, name: str) -> str:
+    near = nearest(name, kubelet.gates)
+    return f" (did you mean {near}?)" if near else ""
 
 
 def _gates(setup: Setup) -> Iterator[SettingChange]:

@@ -24,7 +24,7 @@ def check_feature_gates(kubelet: Kubelet, given: Mapping[str, bool]) -> None:
     Raises:
         StartPanicError: the kubelet would crash; the text is its own.
     """
-    problems = [*_each(kubelet, given)] or [*_unmet(kubelet, given)]
+    problems = [*bad_gates(kubelet, given).values()] or [*_unmet(kubelet, given)]
     if problems:
         cause = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
         raise StartPanicError(
@@ -37,16 +37,20 @@ def doubtful_gates(kubelet: Kubelet, given: Mapping[str, bool]) -> list[str]:
     return sorted(name for name in given if name not in kubelet.gates and _has(kubelet, name) is None)
 
 
-def _each(kubelet: Kubelet, given: Mapping[str, bool]) -> Iterator[str]:
-    """Judge each gate by itself."""
+def bad_gates(kubelet: Kubelet, given: Mapping[str, bool]) -> dict[str, str]:
+    """Judge each gate by itself: the name of each that the kubelet does not survive -> its own text, by name."""
+    return dict(_each(kubelet, given))
+
+
+def _each(kubelet: Kubelet, given: Mapping[str, bool]) -> Iterator[tuple[str, str]]:
     for name, value in sorted(given.items()):
         gate = kubelet.gates.get(name)
         if gate is None:
             if _has(kubelet, name) is False:
-                yield f"unrecognized feature gate: {name}"
+                yield name, f"unrecognized feature gate: {name}"
         elif gate.locked and gate.default != value:
             default = str(gate.default).lower()
-            yield f"cannot set feature gate {name} to {str(value).lower()}, feature is locked to {default}"
+            yield name, f"cannot set feature gate {name} to {str(value).lower()}, feature is locked to {default}"
 
 
 def _has(kubelet: Kubelet, name: str) -> bool | None:

@@ -112,6 +112,17 @@ def test_nearest_change(fields: dict[str, Any], field: str, value: Any) -> None:
     assert (step.change.field, step.change.value) == (field, value)
 
 
+def test_bad_gates_are_told_together() -> None:
+    gates = {"Nonsense": True, "CPUManagerPolicyAlphaOption": True, "SidecarContainers": False, "MemoryQoS": True}
+    (step,) = repair(Setup(TWO, KubeletConfig(feature_gates=gates), "kubelet")).steps
+    assert step.change is not None
+    assert step.change.value == {"MemoryQoS": True}
+    assert step.change.why == (
+        "this release has no feature gate CPUManagerPolicyAlphaOption (did you mean CPUManagerPolicyAlphaOptions?), "
+        "Nonsense; SidecarContainers is locked in this release"
+    )
+
+
 def test_more_nodes_than_allowed() -> None:
     config = KubeletConfig(topology_manager_policy="restricted")
     (step,) = repair(Setup(regular(nodes=9, cores=1), config, "kubelet")).steps
