@@ -266,7 +266,7 @@ def _too_large(memory: Sequence[TooLarge], nodes: int) -> str:
 
 def least_text(judged: Alignment) -> str:
     """Say how few nodes its widest resource takes, which are not always those that another one can be had from."""
-    none_needs = "its CPUs need no" if list(judged.places) == [CPU] else "none of it needs"
+    none_needs = "its CPUs need no" if list(judged.places) == [CPU] else "no resource alone needs"
     return f"on an empty machine {none_needs} more than {_nodes(judged.least)}"
 
 

@@ -100,8 +100,8 @@ THIRD = FIGURE._replace(
             [
                 (
                     "not aligned: i0: on nodes 0-2, as nodes 0-1 were chosen and never have enough cpu, so the rest "
-                    "comes from node 2; on an empty machine none of it needs more than 2 nodes; nobody knows the NUMA "
-                    "node of example.com/notopo notopo0"
+                    "comes from node 2; on an empty machine no resource alone needs more than 2 nodes; nobody knows "
+                    "the NUMA node of example.com/notopo notopo0"
                 )
             ],
             id="chosen nodes with too few CPUs are the reason, not the option that takes whole sockets",
@@ -272,7 +272,7 @@ THIRD = FIGURE._replace(
             [
                 (
                     "not aligned: c1: on nodes 0-1, as nodes 0-1 were chosen for the whole pod, which asks for 19 "
-                    "cpu; on an empty machine none of it needs more than 1 node"
+                    "cpu; on an empty machine no resource alone needs more than 1 node"
                 )
             ],
             id="what is wider than it need be says why: the whole pod asks for more",

@@ -478,7 +478,7 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             [
                 (
                     "even on an empty machine: hugepages-1Gi: 1Gi asked, and the node has none; to have them, boot "
-                    "it with hugepagesz=1G and hugepages=1 at least"
+                    "it with hugepagesz=1G and hugepages=1 at least, which takes 1Gi off its memory"
                 )
             ],
             id="what an empty machine lacks is lacking now, too",

@@ -84,7 +84,7 @@ from tests.render.text.support import explained, recorded
             [
                 (
                     "hugepages-2Mi: 2Mi asked, and this machine has none to give on any node; to have them, boot it "
-                    "with hugepagesz=2M and hugepages=2 at least"
+                    "with hugepagesz=2M and hugepages=2 at least, which takes 4Mi off its memory"
                 )
             ],
             id="pages to boot with are those of the whole pod",
@@ -131,7 +131,7 @@ from tests.render.text.support import explained, recorded
             [
                 (
                     "hugepages-2Mi: 4Mi asked (c0 2Mi + c1 2Mi), and the node has none; to have them, boot it with "
-                    "hugepagesz=2M and hugepages=2 at least"
+                    "hugepagesz=2M and hugepages=2 at least, which takes 4Mi off its memory"
                 ),
                 "why: hugepages-2Mi: 2Mi asked, and the node has none",
             ],

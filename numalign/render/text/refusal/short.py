@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from numalign.model.quantity import parse, value
 from numalign.model.resources import NATIVE, is_hugepages, page_size
-from numalign.render.text.amounts import nodes_text
+from numalign.render.text.amounts import bytes_text, nodes_text
 from numalign.render.text.refusal.nodes import (
     MAX_NODES_NAMED,
     all_devices,
@@ -123,7 +123,9 @@ def how_to_add(resource: str, amount: int) -> str:
     if is_hugepages(resource):
         size = page_size(resource)
         pages = -(-amount // value(parse(size)))
-        return f"{HINT}boot it with hugepagesz={size.removesuffix('i')} and hugepages={pages} at least"
+        taken = bytes_text(pages * value(parse(size)))
+        boot = f"boot it with hugepagesz={size.removesuffix('i')} and hugepages={pages} at least"
+        return f"{HINT}{boot}, which takes {taken} off its memory"
     return "" if resource in NATIVE else " (a device plugin has to offer healthy ones)"
 
 
