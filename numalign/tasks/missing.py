@@ -22,7 +22,7 @@ def missing_notices(pods: Iterable[PodResult], machine: Machine) -> Iterator[Not
     for pod in pods:
         for resource in pod.missing:
             near = nearest_device(machine, resource)
-            hint = f"; did you mean {near}?" if near else ", which is not here; add it with --device"
+            hint = f"; did you mean {near}?" if near else "; --device adds it"
             text = f"runs without {resource}{hint}"
             yield Notice("device-missing", text, pod.name)
 

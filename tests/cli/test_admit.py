@@ -333,8 +333,8 @@ class TestOutput:
     def test_what_is_said_of_many_pods_is_said_once(self) -> None:
         pods = [pod(f"p{number}", 1, **{"example.com/dev": 1}) for number in range(5)]
         done = admit(*pods)
-        advice = "which is not here; add it with --device"
-        assert one_line(done.err) == f"warning: p0, p1, p2 and 2 more: runs without example.com/dev, {advice}"
+        said = "warning: p0, p1, p2 and 2 more: runs without example.com/dev; --device adds it"
+        assert one_line(done.err) == said
         assert [warning["path"] for warning in done.json["warnings"]] == ["p0", "p1", "p2", "p3", "p4"]
 
     def test_lines_off_a_terminal_are_never_wrapped_and_have_no_colour(self) -> None:
