@@ -11,7 +11,7 @@ from numalign.analysis.lint.check import CODES
 from numalign.render.ci.checks import Check, Problem
 from numalign.render.ci.github import github
 from numalign.render.ci.junit import junit
-from tests.cli.running import PODS, ROOT, in_process
+from tests.cli.running import PODS, ROOT, in_process, one_line
 from tests.schemas import strictly
 
 HOSTILE = 'a<b>&"\x1b[31m\x00\ud800]]>,:%\r\nend'
@@ -191,6 +191,15 @@ def test_without_any_pod_there_is_nothing_to_say(tmp_path: Path) -> None:
 
     assert (done.status, done.out) == (0, "0 pods, 0 findings; judged without a machine\n")
     assert done.err == "numalign: note: 1 document without a pod passed over: Service\n"
+
+
+@pytest.mark.parametrize("text", ["", "---\n", "kind: List\napiVersion: v1\nitems: []\n"])
+def test_an_empty_file_is_noted(text: str, tmp_path: Path) -> None:
+    (tmp_path / "empty.yaml").write_text(text)
+    done = in_process("lint", tmp_path / "empty.yaml")
+    assert (done.status, done.out) == (0, "0 pods, 0 findings; judged without a machine\n")
+    assert one_line(done.err) == "note: nothing to judge: what was named is empty"
+    assert in_process("lint", tmp_path / "empty.yaml", PODS / "limits-only.yaml").err == ""
 
 
 def test_the_same_file_twice_is_taken_once() -> None:

@@ -175,6 +175,8 @@ def _about_files(given: PodInput, *, claims_alone: bool) -> Iterable[Notice]:
     judged = CLAIM_KINDS if claims_alone else ()
     yield from (notice for notice in given.notices if notice.code not in ("replicas", "no-pod"))
     yield from podless({kind: count for kind, count in given.without_pod.items() if kind not in judged})
+    if not (given.sources or given.without_pod or given.finished or given.broken):
+        yield Notice("no-pod", "nothing to judge: what was named is empty")
 
 
 def _unused(kubelet: KubeletRequest) -> tuple[Notice, ...]:
