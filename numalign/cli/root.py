@@ -47,15 +47,17 @@ SECTIONS = {
 """Heading of --help -> commands, those that one begins with first; all others come last."""
 
 INTRODUCTION = """\
-numalign predicts how a Kubernetes node aligns a pod's CPUs, memory and devices on its NUMA nodes.
+numalign predicts how a Kubernetes node aligns a pod's CPUs, memory and devices
+on its NUMA nodes.
 
 Begin with one of these:
 
-  numalign admit pod.yaml --machine hgx-h100      what each container would get, or why the pod is refused
-  numalign explain pod.yaml --machine hgx-h100    why not, and the nearest changes that would help
-  numalign discover                               what this host is made of, as its kubelet sees it
+  numalign admit pod.yaml --machine hgx-h100      what each container would get
+  numalign explain pod.yaml --machine hgx-h100    why not, and what would help
+  numalign discover                               what this host is made of
 
-`numalign --help` lists all commands, `numalign machines` the machines that come with it.
+`numalign --help` lists all commands, `numalign machines` the machines that come
+with it.
 """
 
 

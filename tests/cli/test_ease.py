@@ -34,6 +34,7 @@ def test_alone_it_names_three_commands_to_begin_with() -> None:
         "explain",
         "discover",
     ]
+    assert max(map(len, done.out.splitlines())) <= 80
 
 
 def test_help_lists_every_command_once() -> None:
