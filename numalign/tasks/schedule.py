@@ -236,7 +236,8 @@ class _Asking:
         counted = {"nrt": ("node", "nrt"), "kai": ("kai",)}.get(config.kind, ("node",))
         verdict = None
         if node.session is not None:
-            verdict = kubelet_verdict(admission.admit(node.session, self._pod), lacking(node, (self._pod,)))
+            outcome = admission.admit(node.session, self._pod)
+            verdict = kubelet_verdict(outcome, lacking(node, (self._pod,)) if outcome.admit else ())
         return NodeAnswer(
             node=node.name,
             fit=fit,
@@ -251,15 +252,14 @@ class _Asking:
         )
 
 
-def kubelet_verdict(outcome: Outcome, lacks: tuple[str, ...] = ()) -> KubeletVerdict:
-    """Say what the kubelet answered, where the node lacks devices that the pod asks for."""
+def kubelet_verdict(outcome: Outcome, lacks: tuple[str, ...]) -> KubeletVerdict:
+    """Say what the kubelet answered; `lacks` are devices that an admitted pod runs without."""
     aligned = pod_result(outcome).aligned if outcome.admit else None
-    missing = lacks if outcome.admit else ()
     return KubeletVerdict(
         admitted=outcome.admit,
         stage=outcome.stage,
         reason=outcome.reason,
         message=outcome.message,
         aligned=aligned,
-        missing=missing,
+        missing=lacks,
     )

@@ -27,9 +27,11 @@ from numalign.cli.stderr import but_claims, report, tell
 from numalign.errors import CrashError, Notice, StartError
 from numalign.exit_status import ExitStatus
 from numalign.kubelet.admission import Session
+from numalign.kubelet.config import KubeletConfig
 from numalign.render.text.amounts import quantity_text
 from numalign.render.text.changes import Advice
 from numalign.render.text.explain import explain_document, start_document
+from numalign.render.text.settings import stale_files
 from numalign.results.explain import ExplainedPod, ExplainResult
 from numalign.results.verdict import FailOn, claims_fail, fails
 from numalign.tasks.explain import explain
@@ -101,7 +103,13 @@ def command(
     notices = (*settings[0].notices, *but_claims(given.notices, slices), *result.notices, *about_claims)
     tell((*(() if node else default_policy(settings[0], kubelet)), *notices))
     if not quiet:
-        _print(output, result, settings[0].origin, [_commands(one, asked) for one in result.pods], notices)
+        _print(
+            output,
+            result,
+            settings[0].origin,
+            [_commands(one, asked, result.setup.config) for one in result.pods],
+            notices,
+        )
     if result.fatal:
         return report(given.broken, ExitStatus.KUBELET_FAILS)
     refused = any(fails(one.pod, fail_on, result.claims) for one in result.pods) or claims_fail(result.claims, fail_on)
@@ -153,10 +161,13 @@ def _explained(
     return result._replace(claims=claims_on(here.setup, told, up.tried, load_claims(request), request))
 
 
-def _commands(told: ExplainedPod, asked: Asked) -> Advice:
+def _commands(told: ExplainedPod, asked: Asked, config: KubeletConfig) -> Advice:
     """Write the command that shows each change, and the one to go on with where there is none."""
     return Advice(
-        [_command(change, told.pod.name, asked) for change in told.changes],
+        [
+            None if _stopped(change, asked, config) else _command(change, told.pod.name, asked)
+            for change in told.changes
+        ],
         command_line("compare", asked.pods, asked.machines, asked.kubelet, more=_place(asked)),
     )
 
@@ -166,9 +177,7 @@ def _place(asked: Asked) -> list[tuple[str, str]]:
     return [(flag, value) for flag, value in flags if value is not None]
 
 
-def _command(change: WayOut, pod: str, asked: Asked) -> str | None:
-    if asked.node is not None and change.flags and _stopped(change, asked):
-        return None
+def _command(change: WayOut, pod: str, asked: Asked) -> str:
     amounts = {f"{container}:{resource}": nano for (container, resource), nano in change.amounts.items()}
     more = [*_place(asked), *asked.what_if.flags(but=amounts)]
     if asked.several and asked.what_if.pod is None:
@@ -180,8 +189,10 @@ def _command(change: WayOut, pod: str, asked: Asked) -> str | None:
     return command_line("explain", asked.pods, here, asked.kubelet, settings=change.flags, more=more)
 
 
-def _stopped(change: WayOut, asked: Asked) -> bool:
+def _stopped(change: WayOut, asked: Asked, config: KubeletConfig) -> bool:
     """Tell whether the files of --node would stop its kubelet under other settings: a command would say that alone."""
+    if asked.node is None or not stale_files(change, config):
+        return False
     kubelet = asked.kubelet._replace(settings={**asked.kubelet.settings, **change.flags})
     try:
         place(asked.node, change.machine or next(iter(asked.machines), None), kubelet, asked.pods)
