@@ -52,6 +52,8 @@ class Table(NamedTuple):
     indent: int = 0
     droppable: tuple[str, ...] = ()
     """Columns that a narrow terminal can do without, the least needed first."""
+    headings: tuple[str, ...] = ()
+    """Columns that a terminal which is narrow even then shows as lines above the rows that share a cell."""
 
 
 Document = Sequence[Line | Table]
@@ -190,17 +192,24 @@ def _line(line: Line, width: int | None) -> Iterable[Pieces]:
 def _table(table: Table, width: int | None) -> Iterable[Pieces]:
     """Lay a table out: all of it, or what fits a width, with a rule under the titles."""
     texts = [[text_of(cell) for cell in row] for row in table.rows]
+    apart: list[int] = []
     if width is None:
         places, wide = list(range(len(table.columns))), _widths(table)
     else:
         room = max(width - table.indent, MIN_WIDTH)
-        places = layout.chosen(table.columns, texts, table.droppable, room)
+        places = layout.chosen(table.columns, texts, (*table.droppable, *table.headings), room)
+        apart = [place for place, title in enumerate(table.columns) if title in table.headings and place not in places]
         wide = layout.widths(table.columns, texts, places, room)
     titles: tuple[Cell, ...] = tuple(Styled(column, "bold") for column in table.columns)
     yield from _row(table, titles, places, wide, title=True)
     if width is not None:
         yield [(" " * table.indent + "─" * (sum(wide) + layout.GAP * (len(wide) - 1)), _COLOURS["dim"])]
-    for row in table.rows:
+    above: list[str] = []
+    for row, cells in zip(table.rows, texts, strict=True):
+        heading = [f"{table.columns[place].lower()} {cells[place]}" for place in apart if cells[place] != NOTHING]
+        if heading != above:
+            yield from _line(Line(" " * table.indent + ", ".join(heading), "bold"), width)
+            above = heading
         yield from _row(table, row, places, wide)
 
 

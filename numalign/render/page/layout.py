@@ -19,11 +19,19 @@ MIN_COLUMN: Final = 6
 LONG_WORD: Final = 24
 """How long a word may be that keeps its column as wide as itself."""
 
-_PIECE: Final = re.compile(r"\s+|\S+?(?:(?<=[,;/])(?=\S)|(?<=[A-Za-z]-)(?=[A-Za-z])|(?=\s)|$)")
-"""What stays together: a word up to a sign after which a line may break, or blanks."""
 
-_TITLE_PIECE: Final = re.compile(_PIECE.pattern.replace("[,;/]", "[,;/_]"))
-"""The same of a title: nobody copies a name from there, so it may break at an underscore."""
+def _breaking(more: str = "") -> re.Pattern[str]:
+    """Match what stays together: a word up to a sign after which a line may break, or blanks."""
+    return re.compile(rf"\s+|\S+?(?:(?<=[,;/])(?=\S)|(?<=[A-Za-z]-)(?=[A-Za-z])|{more}(?=\s)|$)")
+
+
+_PIECE: Final = _breaking()
+
+_PART: Final = _breaking(r"(?<=_)(?=\S)|")
+"""Where not even a piece has room, and of titles, since nobody copies a name from there: it ends at an underscore."""
+
+_HUMP: Final = _breaking(r"(?<=_)(?=\S)|(?<=[a-z])(?=[A-Z])|")
+"""Where not even a part has room: `TopologyAffinityError` breaks before a capital."""
 
 _AMOUNT: Final = r"\d\S*(?: \+ \d\S*)? of \d\S*(?: [✓✗~])?(?=\s|$)"
 """An amount of another (`32 of 32 ✓`) is read at once."""
@@ -67,7 +75,7 @@ def widths(columns: Cells, rows: Sequence[Cells], places: Sequence[int], width: 
     for least in (
         [_whole_words(columns, rows, place) for place in places],
         [_broken_title(columns, rows, place) for place in places],
-        [_least(columns, rows, place) for place in places],
+        *([_least(columns, rows, place, piece) for place in places] for piece in (_PIECE, _PART, _HUMP)),
         [MIN_COLUMN] * len(places),
     ):
         able = [place for place in range(len(found)) if found[place] > least[place]]
@@ -84,7 +92,7 @@ def _whole_words(columns: Cells, rows: Sequence[Cells], place: int) -> int:
 
 def _broken_title(columns: Cells, rows: Sequence[Cells], place: int) -> int:
     """Return how narrow a column can be if its title breaks wherever it may, and its cells only at blanks."""
-    return max(len(word[:LONG_WORD]) for word in (*_TITLE_PIECE.findall(columns[place]), *_words(rows, place), ""))
+    return max(len(word[:LONG_WORD]) for word in (*_PART.findall(columns[place]), *_words(rows, place), ""))
 
 
 def _words(rows: Sequence[Cells], place: int) -> Iterator[str]:
@@ -92,24 +100,20 @@ def _words(rows: Sequence[Cells], place: int) -> Iterator[str]:
         yield from _WORD.findall(row[place])
 
 
-def _least(columns: Cells, rows: Sequence[Cells], place: int) -> int:
-    """Return how narrow a column can be if lines break wherever they may."""
-    words = [word for text in (columns[place], *(row[place] for row in rows)) for word in pieces(text)]
-    return max([0, *(min(len(word), LONG_WORD) for word in words)])
-
-
-def pieces(text: str) -> list[str]:
-    """Cut a text where a line may break."""
-    return [piece for piece in _PIECE.findall(text) if not piece.isspace()]
+def _least(columns: Cells, rows: Sequence[Cells], place: int, piece: re.Pattern[str]) -> int:
+    """Return how narrow a column can be if lines break wherever a piece ends."""
+    words = [word for text in (columns[place], *(row[place] for row in rows)) for word in piece.findall(text)]
+    return max([0, *(len(word.rstrip()[:LONG_WORD]) for word in words)])
 
 
 def wrapped(text: str, width: int, *, title: bool = False) -> list[str]:
     """Break a text into lines of a width: at blanks, after commas, slashes and hyphens, and inside a word at last."""
     if len(text) <= width:
         return [text]
-    pieces = (_TITLE_PIECE if title else _PIECE_OR_AMOUNT).findall(text)
-    if max(map(len, pieces)) > width:
-        pieces = _PIECE.findall(text)
+    for pattern in (_PART if title else _PIECE_OR_AMOUNT, _PIECE, _PART, _HUMP):
+        pieces = pattern.findall(text)
+        if max(len(piece.rstrip()) for piece in pieces) <= width:
+            break
     lines, line = [], ""
     for piece in pieces:
         while len(line) + len(piece.rstrip()) > width:

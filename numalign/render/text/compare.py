@@ -85,7 +85,7 @@ def _table(rows: Sequence[ComparedRow], *, wide: bool, machines: bool) -> Table:
         *["WITH CLAIMS"] * claims,
     ]
     droppable = () if wide else ("THEN", "HINT", *["STRANDED"] * (options or machines))
-    return Table(tuple(titles), tuple(laid_out), droppable=droppable)
+    return Table(tuple(titles), tuple(laid_out), droppable=droppable, headings=("MACHINE", "OPTION"))
 
 
 def _row(one: ComparedRow, *, wide: bool) -> Iterator[Cell]:

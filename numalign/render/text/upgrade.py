@@ -32,10 +32,12 @@ def upgrade_document(result: UpgradeResult, origin: str, *, wide: bool = False) 
     started = next((run for run in runs if not run.error), None)
     head = header(result.setup, origin, started.reserved_cpus, " and ".join(names))[:2] if started else ()
     past = [f"history: kubelet {' and '.join(names)} as they decided"] if result.notices else []
+    droppable = () if wide else ("QOS", "HINT")
+    table = Table(("KUBELET", *COLUMNS), tuple(rows), droppable=droppable, headings=("KUBELET",))
     document: list[Line | Table] = [
         *(Line(text, "dim") for text in (*head, *past)),
         Line(),
-        *([Table(("KUBELET", *COLUMNS), tuple(rows)), Line()] if rows else ()),
+        *([table, Line()] if rows else ()),
         *map(Line, _sentences(result, few=few)),
         Line(),
     ]

@@ -24,13 +24,13 @@ class Terminal(io.StringIO):
         return True
 
 
-def on_a_terminal(width: int, monkeypatch: pytest.MonkeyPatch, *, colour: bool = False) -> str:
+def on_a_terminal(width: int, monkeypatch: pytest.MonkeyPatch, *, colour: bool = False, table: Table = WIDE) -> str:
     monkeypatch.setenv("COLUMNS", str(width))
     monkeypatch.setenv("TERM", "xterm")
     if not colour:
         monkeypatch.setenv("NO_COLOR", "1")
     stream = Terminal()
-    show([Line("machine: figure-1"), WIDE], stream)
+    show([Line("machine: figure-1"), table], stream)
     return re.sub(r"\x1b\[[0-9;]*m", "", stream.getvalue()) if not colour else stream.getvalue()
 
 
@@ -74,6 +74,27 @@ def test_no_character_is_cut_however_narrow_the_terminal_is(width: int, monkeypa
 
     told = "".join(("numa-aligned-1", "admitted", "0-1", "nvidia.com/gpu[gpu0,gpu1]", "TopologyAffinityError"))
     assert not {sign: told.count(sign) for sign in set(told) if shown.count(sign) < told.count(sign)}
+
+
+def test_what_rows_share_stands_above_them_before_a_word_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = (
+        ("xeon-2s-snc2", "-", "admitted"),
+        ("xeon-2s-snc2", "-", "TopologyAffinityError"),
+        ("dgx-1", "x=1", "admitted"),
+    )
+    table = Table(("MACHINE", "OPTION", "RESULT"), rows, headings=("MACHINE", "OPTION"))
+
+    lines = [line.rstrip() for line in on_a_terminal(40, monkeypatch, table=table).splitlines()[1:]]
+    assert lines == [
+        "OPTION  RESULT",
+        "─" * 29,
+        "machine xeon-2s-snc2",
+        "-       admitted",
+        "-       TopologyAffinityError",
+        "machine dgx-1",
+        "x=1     admitted",
+    ]
+    assert "xeon-2s-snc2  -       TopologyAffinityError" in on_a_terminal(50, monkeypatch, table=table)
 
 
 @pytest.mark.parametrize("width", [60, 200])

@@ -36,6 +36,8 @@ def test_hanging_loses_no_word(text: str, width: int) -> None:
         ("single-numa-node", 12, ["single-numa-", "node"]),
         ("abcdefghij", 4, ["abcd", "efgh", "ij"]),
         ("short", 9, ["short"]),
+        ("TopologyAffinityError", 16, ["TopologyAffinity", "Error"]),
+        ("4 sriov_netdevice", 12, ["4 sriov_", "netdevice"]),
         ("free: 32 of 32 ✓", 12, ["free:", "32 of 32 ✓"]),
         ("32 + 4 of 36 ~", 8, ["32 + 4", "of 36 ~"]),
     ],
