@@ -30,7 +30,7 @@ def observe(tree: Tree, facts: NodeFacts, devices: Iterable[str], *, deep: bool 
         deep: count the pages of every process; needs the rights to look into them.
     """
     kind = cgroups.version(tree)
-    left_out = [] if kind else ["control groups: /sys/fs/cgroup is not in it"]
+    left_out = [] if kind else ["control groups: /sys/fs/cgroup is not in it, or may not be read"]
     found = list(cgroups.folders(tree, kind)) if kind else []
     names = identities(tree, (one.id for one in found), facts.containers)
     groups = [_group(tree, one, kind, names.get(one.id), deep=deep) for one in found]

@@ -101,7 +101,7 @@ def take(tree: Tree, command: KubeletCommand | None, version: str, answer: objec
         "unreadable": sorted(f"/{path}{source.REFUSED}" for path in notes.unreadable),
     }
     entries[source.SNAPSHOT] = json.dumps(told, indent=1, sort_keys=True) + "\n"
-    missing = (*_missing(facts, answer, notes.unreadable), *_refused(notes.unreadable))
+    missing = (*_missing(facts, answer, notes.unreadable), *_refused(notes.unreadable, facts.root.strip("/")))
     return Snapshot("redacted" if redact else found.name, entries, missing)
 
 
@@ -116,10 +116,11 @@ def _missing(facts: NodeFacts, answer: object, refused: Collection[str]) -> Iter
         yield "the PodResources API was not asked"
 
 
-def _refused(paths: Collection[str]) -> Iterator[str]:
-    """Name what may not be read: the kubelet's files one by one, of the many of /proc and /sys the first."""
-    many = [f"/{path}" for path in paths if path.startswith(("proc/", "sys/"))]
-    yield from (f"/{path} may not be read: run as root" for path in paths if f"/{path}" not in many)
+def _refused(paths: Collection[str], root: str) -> Iterator[str]:
+    """Name what may not be read: the kubelet's own files one by one, of the many of processes and so on the first."""
+    own = [path for path in paths if path.startswith((f"{root}/", "etc/", "home/"))]
+    many = [f"/{path}" for path in paths if path not in own]
+    yield from (f"/{path} may not be read: run as root" for path in own)
     if many:
         yield f"{few_of(many, 2)} may not be read: run as root"
 
