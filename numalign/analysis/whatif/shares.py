@@ -39,7 +39,33 @@ def shared(tries: Tries, change: WayOut) -> WayOut:
         found = [_as_good(tries, other) for other in others]
         if found[0] is not None and all(found) and _is_least(tries, found[0]):
             change = found[0]._replace(together=(*change.together, tuple(asked)))
+        elif _starve(asked, change.amounts):
+            fairer = [
+                split for split in (_from_the_largest(asked, total, step), splits[0]) if not _starve(asked, split)
+            ]
+            tried = (_no_worse(tries, _with_split(change, asked, split)) for split in fairer)
+            change = next(filter(None, tried), change)
     return change
+
+
+def _starve(asked: Mapping[Key, int], split: Mapping[Key, int]) -> bool:
+    """Tell whether a split leaves somebody very little."""
+    return any(split.get(key, nano) * VERY_LITTLE < nano for key, nano in asked.items())
+
+
+def _from_the_largest(asked: Mapping[Key, int], total: int, step: int) -> dict[Key, int]:
+    """Cut who asks for most alone, in whole steps; that may leave it nothing, or less."""
+    largest = max(asked, key=lambda key: asked[key])
+    left = total - sum(nano for key, nano in asked.items() if key != largest)
+    return {**asked, largest: left // step * step}
+
+
+def _no_worse(tries: Tries, change: WayOut) -> WayOut | None:
+    """Try a change with another split; None: the pod is refused, or no longer aligned."""
+    tried = tries.admitted(change)
+    if tried is None or not as_sound(tried, change) or (change.aligned and not aligned(tried)):
+        return None
+    return given_back(tries, without_needless(tries, change._replace(tried=tried, aligned=aligned(tried))))
 
 
 def _with_split(change: WayOut, asked: Mapping[Key, int], split: Mapping[Key, int]) -> WayOut:

@@ -103,13 +103,7 @@ def command(
     notices = (*settings[0].notices, *but_claims(given.notices, slices), *result.notices, *about_claims)
     tell((*(() if node else default_policy(settings[0], kubelet)), *notices))
     if not quiet:
-        _print(
-            output,
-            result,
-            settings[0].origin,
-            [_commands(one, asked, result.setup.config) for one in result.pods],
-            notices,
-        )
+        _print(output, result, settings[0].origin, [_commands(one, result, asked) for one in result.pods], notices)
     if result.fatal:
         return report(given.broken, ExitStatus.KUBELET_FAILS)
     refused = any(fails(one.pod, fail_on, result.claims) for one in result.pods) or claims_fail(result.claims, fail_on)
@@ -161,11 +155,11 @@ def _explained(
     return result._replace(claims=claims_on(here.setup, told, up.tried, load_claims(request), request))
 
 
-def _commands(told: ExplainedPod, asked: Asked, config: KubeletConfig) -> Advice:
+def _commands(told: ExplainedPod, result: ExplainResult, asked: Asked) -> Advice:
     """Write the command that shows each change, and the one to go on with where there is none."""
     return Advice(
         [
-            None if _stopped(change, asked, config) else _command(change, told.pod.name, asked)
+            None if _stopped(change, result.setup.config, asked) else _command(change, told.pod.name, asked)
             for change in told.changes
         ],
         command_line("compare", asked.pods, asked.machines, asked.kubelet, more=_place(asked)),
@@ -189,7 +183,7 @@ def _command(change: WayOut, pod: str, asked: Asked) -> str:
     return command_line("explain", asked.pods, here, asked.kubelet, settings=change.flags, more=more)
 
 
-def _stopped(change: WayOut, asked: Asked, config: KubeletConfig) -> bool:
+def _stopped(change: WayOut, config: KubeletConfig, asked: Asked) -> bool:
     """Tell whether the files of --node would stop its kubelet under other settings: a command would say that alone."""
     if asked.node is None or not stale_files(change, config):
         return False

@@ -72,7 +72,9 @@ def _not_known(containers: Iterable[ContainerResult], tables: Iterable[Matrix]) 
     parts = [part for one in judged if one.verdict == "unknown" for part in one.unknown if part.ids]
     names = list(dict.fromkeys(part.resource for part in parts))
     placed = {name for one in judged for name in one.places}
-    reason = listed(list(_unknown({name: _some_ids(parts, name) * (name in placed) for name in names}, tables)))
+    given = {name: sum(len(one.devices.get(name, ())) for one in containers) for name in names}
+    some = {name: _some_ids(parts, name) * (name in placed) for name in names}
+    reason = listed(list(_unknown(some, given, tables)))
     known = _named(containers, names)
     if not known or not names:
         return f"; aligned or not, nobody knows then{f', as {reason}' * bool(reason)}"
@@ -91,11 +93,12 @@ def _some_ids(parts: Iterable[Part], name: str) -> str:
     return f" {few_of([one for part in parts if part.resource == name for one in part.ids], MAX_IDS_NAMED)}"
 
 
-def _unknown(some: Mapping[str, str], tables: Iterable[Matrix]) -> Iterator[str]:
+def _unknown(some: Mapping[str, str], given: Mapping[str, int], tables: Iterable[Matrix]) -> Iterator[str]:
     """Say of which devices nobody knows the NUMA node: of all that there are, or of how many.
 
     Args:
         some: resource -> which ones, in words; empty: it may be all of them.
+        given: resource -> how many the pod gets.
         tables: what is known of all that there are.
     """
     rows = {row.resource: row.loose for table in tables for row in table.rows if row.loose is not None}
@@ -107,8 +110,10 @@ def _unknown(some: Mapping[str, str], tables: Iterable[Matrix]) -> Iterator[str]
             yield f"no plugin tells the NUMA node of {name}{which}"
         else:
             count = loose.nowhere[1]
-            has, gets = ("has", "that one") if count == 1 else ("have", "some of those")
-            yield f"{count} of the {loose.total} {name} {has} no known NUMA node, and the pod may get {gets}"
+            every = given[name] >= loose.total
+            has, those = ("has", "that one") if count == 1 else ("have", "those" if every else "some of those")
+            gets = f"{'gets' if every else 'may get'} {those}"
+            yield f"{count} of the {loose.total} {name} {has} no known NUMA node, and the pod {gets}"
 
 
 def where_then(change: WayOut, after: PodResult | None, told: ExplainedPod) -> str:

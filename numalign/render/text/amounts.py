@@ -116,7 +116,8 @@ def like_asked(resource: str, nano: int, asked: int) -> tuple[str, str]:
     alike = unit[0] in re.findall(r"[^ ()]+", readable_text(resource, nano))
     if not alike and unit[2] not in ("k", "M", "G"):
         return "", ""
-    same = _in_unit(asked // NANO, UNITS.index(own[2]), 0) + own[2]
+    size, decimals = asked // NANO, int(asked // NANO >> 10 * UNITS.index(own[2]) < _HUNDRED)
+    same = _in_unit(size, UNITS.index(own[2]), decimals).removesuffix(".0") + own[2]
     return own[0], f"{same} ({unit[0]})" if alike else f"{unit[0]} ({same})"
 
 

@@ -68,17 +68,29 @@ def because(
     if len(whole.parts) < 2 and _said(sentences, head, change):
         return []
     sentences = [_without_rule(_without_hint(one, head), head) for one in sentences]
-    at = found.at
-    # A sentence without a name is about the container that the part is about, or else about the refused one.
-    clear: set[str | None] = {None, *(name for name, _ in change.amounts)}
-    if not change.amounts and refusal is not None:
-        clear.add(refusal.at)
-    if after is not None and len(after.containers) > 1 and at not in clear and not found.around.sums:
-        sentences = [f"container {at}: {sentences[0]}", *sentences[1:]]
+    if after is not None and len(after.containers) > 1 and not found.around.sums:
+        sentences = _of_a_container(sentences, part, whole, found.at, refusal)
     if not part.larger or not all(change.amounts.values()):
         sentences = [_still_together(one, whole, found) for one in sentences]
     shares = _counts_as_a_whole(part.whole) if part.whole is not None else ()
     return [*holding, *_elsewhere(part, found, after), *sentences, *_nothing_left(part, found), *shares]
+
+
+def _of_a_container(
+    sentences: list[str], part: Part, whole: WayOut, at: str | None, refusal: Refusal | None
+) -> list[str]:
+    """Name the container that is refused, and the other one that asked for more of what they share.
+
+    A sentence without a name is about the container that the part is about, or else about the refused one.
+    """
+    clear: set[str | None] = {None, *(name for name, _ in part.change.amounts)}
+    if not part.change.amounts and refusal is not None:
+        clear.add(refusal.at)
+    who = f"container {at}: " * (at not in clear)
+    key, nano = next(iter(part.change.amounts.items()), (("", ""), 0))
+    if at not in (None, key[0]) and part.larger > nano and any(key in keys for keys in whole.together):
+        who = f"with {quantity_text(part.larger)} in {key[0]}, {who}"
+    return [f"{who}{sentences[0]}", *sentences[1:]]
 
 
 def _placed(after: PodResult | None) -> set[str]:

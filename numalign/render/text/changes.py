@@ -224,7 +224,7 @@ def _hardware(flag: str, text: str) -> str:
 def _requests(change: WayOut, containers: int, config: KubeletConfig) -> Iterator[str]:
     """Say what to ask for instead, and what to leave out; who asks for the same of a resource is told together.
 
-    Whole CPUs are cut to whole CPUs, also where none are pinned, so that a share of one more might do.
+    Whole CPUs are cut to whole CPUs, also where none are pinned: a share of one more might do, so that is not the most.
     """
     pinned = config.cpu_manager_policy != "none"
     cores_only = change.own_cpus and "full-pcpus-only" in options_on(config) and CPU_POLICY_OPTIONS not in change.flags
@@ -240,18 +240,18 @@ def _requests(change: WayOut, containers: int, config: KubeletConfig) -> Iterato
             left_out.append(f"{resource}{_or_in(change, names, resource) * (containers > 1)}")
             continue
         share = bool(resource == CPU and nano % NANO and not asked % NANO)
-        most = "at most " * (nano < asked and (share or not (resource == CPU and change.cores > 1)))
+        whole = resource == CPU and not (share or nano % NANO) and (change.cores > 1 or not (pinned or asked % NANO))
+        most = "at most " * (nano < asked and not whole)
         named, own = f" {resource}", ""
         if share and pinned and change.own_cpus:
             most, named, own = "a share of a cpu, such as ", ",", " (no CPUs of its own then)"
         # 26214Mi (25.6Gi) is no change of 25.6Gi to look at
         say = as_asked_text if asked % NANO else partial(readable_text, down=True)
         other = [f"{say(resource, one)} or " for (name, _), one in change.or_else.items() if name in names]
-        whole = " whole" * (resource == CPU and nano < asked and not (pinned or nano % NANO or asked % NANO))
         now, old = like_asked(resource, nano, asked)
         now, old = now or say(resource, nano), old or readable_text(resource, asked)
         more = "more: " * (nano > asked and not asked % (change.cores * NANO))
-        ask = f"{more}{''.join(other[:1])}{now}{whole}{named}"
+        ask = f"{more}{''.join(other[:1])}{now}{named}"
         odd = " (a core has 1 thread here)" * (single and resource == CPU and nano // NANO % 2 and not nano % NANO)
         less.append(f"{most}{ask} instead of {old}{where}{odd}{own}")
     if less:

@@ -17,7 +17,7 @@ from numalign.render.text.written import Written, written
 if TYPE_CHECKING:
     from numalign.analysis.loose import Loose
     from numalign.analysis.matrix import Cell as MatrixCell
-    from numalign.analysis.matrix import Matrix, Row
+    from numalign.analysis.matrix import Matrix, Row, Verdict
 
 SIGNS: dict[str, tuple[str, Style]] = {
     "enough": ("✓", "good"),
@@ -96,7 +96,7 @@ def _where(table: Matrix, places: Sequence[int], what: str = "") -> str:
 def _cell(table: Matrix, row: Row, place: int, say: Written) -> Cell:
     """Write what a node has of a resource."""
     cell = row.cells[place]
-    sign, style = SIGNS.get(cell.verdict, ("", "")) if _counts(table, row) else ("", "")
+    sign, style = SIGNS.get(_shown(row, cell), ("", "")) if _counts(table, row) else ("", "")
     if row.unplaced:
         return "-"
     handed = f" + {say(cell.handed)}" if cell.handed else ""
@@ -131,7 +131,7 @@ def _requested(row: Row, say: Written) -> str:
 def matrix_notes(table: Matrix) -> Iterator[str]:
     """Say what the signs of a matrix mean, and what they do not tell: what init containers leave, and so on."""
     counted = [row for row in table.rows if _counts(table, row)]
-    if any(cell.verdict == "together" for row in counted for cell in row.cells):
+    if any(_shown(row, cell) == "together" for row in counted for cell in row.cells):
         yield "~ is some, but less than what is asked"
     if any(cell.handed for row in table.rows for cell in row.cells):
         yield f"+ is what the pod's init containers held and leave to the next one{_tied(table, counted)}"
@@ -187,11 +187,15 @@ def _never_together(row: Row) -> Iterator[str]:
 def _tied(table: Matrix, rows: Sequence[Row]) -> str:
     """Say of which resources a container must use the nodes that init containers leave some on: others are ✗."""
     there: dict[int, list[str]] = {}
+    several = []
     for row in rows:
         if any(_unused(row, cell) and not cell.group for cell in row.cells):
             left = mask_of(table, (place for place, cell in enumerate(row.cells) if cell.handed))
-            there.setdefault(left, []).append(row.resource)
-    return "".join(
+            if row.loose is not None and row.loose.several:
+                several.append(f"; for {row.resource} it must use a node of each that is left, so others are ✗")
+            else:
+                there.setdefault(left, []).append(row.resource)
+    return "".join(several) + "".join(
         f"; for {listed(names)} it must use {nodes_text(left)}"
         + (" at once, so none alone will do" if left & (left - 1) else ", too, so others are ✗")
         for left, names in there.items()
@@ -218,9 +222,15 @@ def _counted(devices: Loose) -> Iterator[str]:
         yield f"a device whose NUMA node is not known counts on no node: {how_many(free, total)}"
 
 
+def _shown(row: Row, cell: MatrixCell) -> Verdict:
+    """Judge a cell by all that is written in it: with what init containers leave it may be enough, and of no use."""
+    enough = not is_memory(row.resource) and cell.handed and cell.free + cell.handed >= row.requested
+    return "no" if cell.verdict == "together" and enough else cell.verdict
+
+
 def _unused(row: Row, cell: MatrixCell) -> bool:
     """Tell whether a node that has enough of a resource cannot be used."""
-    return cell.verdict == "no" and cell.free >= row.requested
+    return _shown(row, cell) == "no" and (cell.free >= row.requested or cell.verdict == "together")
 
 
 def mask_of(table: Matrix, places: Iterable[int]) -> int:

@@ -11,6 +11,7 @@ from numalign.model.quantity import NANO
 from numalign.model.resources import CPU
 from numalign.render.text.amounts import amount_text, listed, quantity_text
 from numalign.render.text.because import because
+from numalign.render.text.refusal.short import no_others_count
 from numalign.render.text.refusal.why import Sentence, sentences
 from numalign.render.text.settings import effects
 from numalign.render.text.steps import Step, grouped, without_container
@@ -146,7 +147,10 @@ def _in_a_word(refusal: Refusal) -> str:
         return f": {listed(list(rows))} are not free on the same nodes"
     if refusal.stage == "allocation" and rows:
         return f": the nodes chosen cannot give it {listed(list(rows))}"
-    return ""
+    unknown = [
+        row.resource for row in refusal.culprits if row.loose is not None and no_others_count(row, row.loose, refusal)
+    ]
+    return f": it counts no {listed(unknown)} of an unknown node, either" if unknown else ""
 
 
 def _to_whole_ones(part: Part) -> bool:

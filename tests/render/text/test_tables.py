@@ -114,6 +114,18 @@ def test_what_the_node_as_a_whole_lacks_is_visible_in_rounded_amounts() -> None:
             ],
             id="CPUs that init containers leave on two nodes tie to both at once",
         ),
+        pytest.param(
+            "e2e-d-02566",
+            1,
+            [
+                "node 2 | 8 of 8 ✗ | 62.2Gi of 62.2Gi ✓ | 3 of 3 ✓ | 1 + 1 of 2 ✗ | no ✗",
+                (
+                    "+ is what the pod's init containers held and leave to the next one; for xilinx.com/fpga it must "
+                    "use a node of each that is left, so others are ✗"
+                ),
+            ],
+            id="devices of several nodes that init containers leave tie to one node of each",
+        ),
     ],
 )
 def test_a_table_says_which_nodes_go_only_together(name: str, step: int, expected: list[str]) -> None:

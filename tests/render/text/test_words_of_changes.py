@@ -394,8 +394,8 @@ def test_on_a_machine_of_one_numa_node_shared_cpus_are_where_all_else_is() -> No
     assert not [line for line in text if "aligned" in line]
 
 
-def test_where_nobody_pins_cpus_whole_ones_are_called_so() -> None:
-    assert "- ask for at most 1 whole cpu instead of 4 in container c1" in recorded("e2e-d-01251", 2)
+def test_where_nobody_pins_cpus_whole_ones_are_not_called_the_most() -> None:
+    assert "- ask for 1 cpu instead of 4 in container c1" in recorded("e2e-d-01251", 2)
 
 
 def test_where_nobody_pins_cpus_all_that_is_left_may_be_asked_for() -> None:

@@ -181,3 +181,15 @@ def test_a_recorded_setting_says(name: str, step: int, expected: list[str]) -> N
 def test_a_policy_under_which_the_kubelet_crashes_refuses_nothing() -> None:
     text = recorded("lifecycle-d-00319", 0)
     assert "best-effort crashes the kubelet, too" in text, "\n".join(text)
+
+
+def test_devices_of_unknown_nodes_count_under_no_stricter_policy_either() -> None:
+    text = recorded("e2e-d-01841", 0)
+    expected = [
+        (
+            "1. set --topology-manager-policy best-effort (now single-numa-node); CPUs are aligned then, but 2 of the "
+            "3 nvidia.com/gpu have no known NUMA node, and the pod gets those"
+        ),
+        "restricted still refuses it: it counts no nvidia.com/gpu of an unknown node, either",
+    ]
+    assert [line for line in text if line in expected] == expected, "\n".join(text)

@@ -262,6 +262,27 @@ from tests.render.text.support import recorded
             ],
             id="CPUs that nobody pins are shared out by tenths",
         ),
+        pytest.param(
+            "lifecycle-d-00249",
+            5,
+            [
+                (
+                    "why no more: with 12674Mi in c0, container c2: memory: 5659Mi asked, the whole machine has 5658Mi "
+                    "free, as this pod's own c0 and c1 hold 13329Mi and other pods hold 13515Mi (node 0: 5658Mi of "
+                    "32501Mi)"
+                )
+            ],
+            id="of a sum that is refused at another container it is said whose share was larger",
+        ),
+        pytest.param(
+            "e2e-d-00478",
+            4,
+            [
+                "1. Two changes together; it is aligned then, s0 on node 1, c0 on node 1, c1 on node 0",
+                "- ask for at most 14489Mi (14.1Gi) memory instead of 22818Mi (22.3Gi) in container c0",
+            ],
+            id="who asks for most gives up what would leave others very little",
+        ),
     ],
 )
 def test_a_recorded_share_says(name: str, step: int, expected: list[str]) -> None:

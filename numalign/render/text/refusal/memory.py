@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from numalign.model.resources import is_bytes
 from numalign.render.text.amounts import listed, nodes_text
-from numalign.render.text.refusal.nodes import MAX_NODES_NAMED, names_text
+from numalign.render.text.refusal.nodes import MAX_NODES_NAMED, amounts_of, names_text
 from numalign.render.text.written import Written, written
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def memory_apart(refusal: Refusal) -> Iterator[str]:
         yield f"memory is held already on {_groups(around)}, so {_rule(groups)}"
     sets = [(mask, [_sum(row, table, mask) for row in rows]) for mask in around.joined]
     sets.sort(key=lambda one: (-one[1][0], one[0]))
-    says = [written(row.resource, [free[place] for _, free in sets], [row.requested]) for place, row in enumerate(rows)]
+    says = [amounts_of(row, around, [free[place] for _, free in sets]) for place, row in enumerate(rows)]
     places = [
         f"{nodes_text(mask)} ({', '.join(map(_amount_of, rows, says, free))} free)"
         for mask, free in sets[:MAX_NODES_NAMED]

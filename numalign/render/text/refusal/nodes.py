@@ -24,8 +24,8 @@ def alone_somewhere(row: Row) -> bool:
     return any(cell.verdict == "enough" for cell in row.cells)
 
 
-def amounts_of(row: Row, around: Circumstances) -> Written:
-    """Write all amounts of a row in one unit, with those that are told beside them."""
+def amounts_of(row: Row, around: Circumstances, more: Sequence[int] = ()) -> Written:
+    """Write all amounts of a row in one unit, with those that are told beside them, and with `more`."""
     cells = (
         [amount for cell in row.cells for amount in (cell.free, cell.total, cell.handed)]
         if len(row.cells) <= MAX_NODES_NAMED
@@ -37,7 +37,7 @@ def amounts_of(row: Row, around: Circumstances) -> Written:
     split = _split(row, around)
     parts = [amount for _, amount in split.parts] if split else []
     handed = {cell.free + cell.handed: [cell.free, cell.handed] for cell in row.cells if cell.handed} if cells else {}
-    there = [row.free, total, most, left, row.free + left, *cells, *handed]
+    there = [row.free, total, most, left, row.free + left, *cells, *handed, *more]
     pairs = [(row.requested, amount) for amount in there]
     pairs += [(cell.free, cell.total) for cell in row.cells] if cells else [(row.free, total)]
     sums = {row.free: [cell.free for cell in row.cells], total: [cell.total for cell in row.cells]}

@@ -43,7 +43,7 @@ def too_little(row: Row, table: Matrix, refusal: Refusal, *, brief: bool = False
     total = max(sum(cell.total for cell in row.cells), row.free) if loose is None else loose.total
     if total:
         asked += asked_besides(row, refusal.around, say, total)
-    if brief and loose is not None and total >= row.requested and _no_others_count(row, loose, refusal):
+    if brief and loose is not None and total >= row.requested and no_others_count(row, loose, refusal):
         yield f"{asked}, {_placed_text(loose)}; policy {refusal.policy} counts no others"
         return
     if total == 0:
@@ -131,7 +131,7 @@ def how_to_add(resource: str, amount: int) -> str:
 
 def _cannot_be_used(row: Row, refusal: Refusal) -> Iterator[str]:
     """Say why what is free does not count; memory that is held has sentences of its own."""
-    if row.loose is not None and _no_others_count(row, row.loose, refusal):
+    if row.loose is not None and no_others_count(row, row.loose, refusal):
         yield from _only_placed(row, row.loose, refusal.policy)
     elif refusal.around.groups:
         return
@@ -142,7 +142,7 @@ def _cannot_be_used(row: Row, refusal: Refusal) -> Iterator[str]:
         yield f"{row.resource}: but it is not free on the nodes where the container's other resources have to be"
 
 
-def _no_others_count(row: Row, loose: Loose, refusal: Refusal) -> bool:
+def no_others_count(row: Row, loose: Loose, refusal: Refusal) -> bool:
     """Tell whether devices of no known node do not count."""
     return bool(loose.nowhere[1] and loose.aware) and (
         refusal.stage == "hints" if row.free < row.requested else loose.placed < row.requested
