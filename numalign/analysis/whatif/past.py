@@ -11,7 +11,7 @@ from numalign.analysis.whatif.moving import without
 from numalign.kubelet.admission import Outcome, Session
 from numalign.kubelet.demand import with_overhead
 from numalign.kubelet.device.state import Resource
-from numalign.model.cpuset import node_mask
+from numalign.model.cpuset import CPUSet, node_mask
 from numalign.model.pod import Pod
 from numalign.model.resources import CPU
 from numalign.values import NamedTuple
@@ -42,6 +42,9 @@ class Anew(NamedTuple):
     """Pods that were refused before, and are admitted under the other settings."""
     moved: tuple[str, ...]
     """Names of pods that get other CPUs, other devices or memory of other nodes."""
+    fewer: tuple[tuple[str, int, int], ...] = ()
+    """Of these: (name, CPUs it holds now, how many it would hold), where its containers take over more CPUs of its init
+    containers."""
     rivals: tuple[Held, ...] = ()
     """Pods that were refused before and must not come first: the refused one is admitted only without them."""
     instead: tuple[Held, ...] = ()
@@ -62,8 +65,14 @@ def anew(now: Session, after: Session, gone: Sequence[Pod] = (), kept_out: Seque
     then = without(after, (*gone, *kept_out))
     there = {pod.uid for pod in now.pods}
     newcomers = held_by(then, [pod for pod in then.pods if pod.uid not in there])
-    moved = [pod.name for pod in then.pods if pod.uid in there and _differs(now, then, pod)]
-    return Anew(newcomers, tuple(moved), held_by(after, kept_out))
+    moved = [pod for pod in then.pods if pod.uid in there and _differs(now, then, pod)]
+    counts = [(pod.name, _cpus(now, pod).bit_count(), _cpus(then, pod).bit_count()) for pod in moved]
+    return Anew(
+        newcomers,
+        moved=tuple([pod.name for pod in moved]),
+        fewer=tuple([one for one in counts if one[2] < one[1]]),
+        rivals=held_by(after, kept_out),
+    )
 
 
 def with_others_first(found: Anew, now: Session, alone: Outcome) -> Anew:
@@ -104,10 +113,9 @@ def _places(session: Session, pod: Pod) -> Iterator[object]:
 
 def _held(session: Session, pod: Pod) -> Iterator[HeldAmount]:
     """Add up what a pod holds; CPUs and devices that init containers leave to later ones count once."""
-    of_device, of_cpu, of_memory = session.state.states
-    cpus, devices, memory = 0, dict[str, int](), dict[str, dict[int, int]]()
+    of_device, _, of_memory = session.state.states
+    cpus, devices, memory = _cpus(session, pod), dict[str, int](), dict[str, dict[int, int]]()
     for container in pod.containers:
-        cpus |= of_cpu.assigned(pod.uid, container.name) or 0
         for name, members in of_device.holdings.get(pod.uid, {}).get(container.name, {}).items():
             devices[name] = devices.get(name, 0) | members
         for block in of_memory.blocks(pod.uid, container.name) or ():
@@ -123,6 +131,11 @@ def _held(session: Session, pod: Pod) -> Iterator[HeldAmount]:
     for name, sizes in memory.items():
         if any(sizes.values()):
             yield HeldAmount(name, sum(sizes.values()), tuple(sizes.items()))
+
+
+def _cpus(session: Session, pod: Pod) -> CPUSet:
+    """Return the CPUs that a pod's containers hold, each once."""
+    return reduce(or_, (session.state.cpu.assigned(pod.uid, one.name) or 0 for one in pod.containers), 0)
 
 
 def _places_of(resource: Resource, members: int) -> tuple[tuple[int, int], ...]:

@@ -9,11 +9,12 @@ from numalign.analysis.whatif.settings import MEMORY_POLICY
 from numalign.model.resources import CPU
 from numalign.model.words import few_of
 from numalign.render.text.alignment import aligned_where, cause_text, nearby_texts, reason_of
-from numalign.render.text.amounts import listed, named
-from numalign.render.text.device_ids import MAX_IDS_NAMED
+from numalign.render.text.amounts import listed, named, nodes_text
+from numalign.render.text.device_ids import MAX_IDS_NAMED, part_text
 from numalign.render.text.tables import untied_text
 
 if TYPE_CHECKING:
+    from numalign.analysis.alignment import Alignment
     from numalign.analysis.matrix import Matrix
     from numalign.analysis.placed import Part
     from numalign.analysis.untied import Untied
@@ -195,4 +196,12 @@ def beside_the_cpus(change: WayOut, after: PodResult | None) -> Iterator[str]:
     several = len(after.containers) > 1
     for one in after.containers:
         if one.aligned:
-            yield from (f"{one.name}: {text}" if several else text for text in nearby_texts(one.alignment))
+            texts = [*nearby_texts(one.alignment), *_wherever(one.alignment)]
+            yield from (f"{one.name}: {text}" if several else text for text in texts)
+
+
+def _wherever(judged: Alignment) -> Iterator[str]:
+    """Say of devices whose node nobody knows why that is not in the way."""
+    unknown = [part_text(part) for part in judged.unknown if part.ids]
+    if unknown:
+        yield f"nobody knows the NUMA node of {listed(unknown)}, but only {nodes_text(judged.nodes)} has CPUs"

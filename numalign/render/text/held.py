@@ -48,6 +48,7 @@ def held_by_them(
     if not part.held:
         return
     names = {*refusal.resources, *(row.resource for row in _short(refusal, after)[0])} if refusal else set()
+    names |= set(_taken_now(refusal, after)) if refusal is not None and after is not None else set()
     goes = reduce(or_, (one.alignment.nodes for one in after.containers), 0) if after else 0
     fit = refusal is not None and refusal.stage == "fit"
     if len(part.held) > MAX_PODS_TOLD:
@@ -206,6 +207,22 @@ def room(found: Refusal, after: PodResult) -> list[str]:
     there = [each.container for each in found.around.own if each.kind != "init" and (not node or each.nodes & node)]
     beside = f", with {listed(list(dict.fromkeys(there)))} there" if there else ""
     return [f"{where} has too little free now{beside}: {'; '.join(texts)}"]
+
+
+def _taken_now(found: Refusal, after: PodResult) -> Iterator[str]:
+    """Name what one container gets where too little of it is free today, and nobody leaves it any."""
+    table = found.matrix
+    if table is None or len(after.containers) > 1:
+        return
+    places = after.containers[0].alignment.places
+    for row in table.rows:
+        there = [
+            cell.free
+            for numa, cell in zip(table.nodes, row.cells, strict=True)
+            if places.get(row.resource, 0) >> numa & 1
+        ]
+        if there and sum(there) < row.requested:
+            yield row.resource
 
 
 def _short(found: Refusal, after: PodResult | None) -> tuple[dict[Row, tuple[int, int]], int]:

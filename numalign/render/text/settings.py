@@ -107,6 +107,9 @@ def admitted_anew(change: WayOut, told: ExplainedPod) -> Iterator[str]:
         hold = _hold(one, asked, "hold")
         yield f"after the restart {one.name}, refused so far, would be admitted if it is started before this pod{hold}"
     yield from _without_them(change.anew)
+    for name, cpus, then in change.anew.fewer:
+        why = "its containers take over more of what its init containers had"
+        yield f"{name} holds {then} cpu then instead of {cpus}: {why}"
     if change.anew.moved:
         names = change.anew.moved[:MAX_PODS_NAMED]
         more = len(change.anew.moved) - len(names)

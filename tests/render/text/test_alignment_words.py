@@ -403,3 +403,13 @@ def test_a_refusal_says(name: str, step: int, expected: str) -> None:
 def test_what_holds_at_any_time_stands_first_where_a_pod_is_never_admitted() -> None:
     text = recorded("e2e-d-02536", 5)
     assert [line.partition(": nvidia")[0] for line in text[1:3]] == ["even on an empty machine", "as the node is now"]
+
+
+def test_devices_of_an_unknown_node_are_told_also_where_only_one_node_has_cpus() -> None:
+    text = recorded("e2e-d-01069", 1)
+    expected = [
+        "1. Two changes together; it is aligned then, c0 on node 0",
+        "amd.com/gpu gpu5 lies on node 1; node 1 has no CPUs, the nearest with CPUs is node 0",
+        "nobody knows the NUMA node of amd.com/gpu gpu0, but only node 0 has CPUs",
+    ]
+    assert [line for line in text if line in expected] == expected, "\n".join(text)

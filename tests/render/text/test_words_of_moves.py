@@ -281,6 +281,12 @@ from tests.render.text.support import explained, recorded
             ],
             id="what a pod asks for is rounded as what all of them ask for",
         ),
+        pytest.param(
+            "e2e-d-01677",
+            2,
+            ["why: p0 holds 2 example.com/notopo, 1 xilinx.com/fpga on node 0 and 4.4Gi memory on nodes 0-1"],
+            id="all that the pod gets of what is not free today is told",
+        ),
     ],
 )
 def test_a_recorded_move_says(name: str, step: int, expected: list[str]) -> None:
@@ -310,7 +316,7 @@ def test_the_overhead_of_pods_to_move_is_told_as_the_node_counts_it() -> None:
 def test_memory_that_a_pod_asks_for_beside_what_it_holds_is_told_in_units() -> None:
     before = with_overhead(pod("a", 1, "2Gi"), memory="12Gi")
     text = explained(config("none", **STATIC), pod("p", 4, "20Gi"), before)
-    expected = "why: a holds 2Gi memory on node 0 and asks for 14Gi memory in all"
+    expected = "why: a holds 1 cpu and 2Gi memory on node 0 and asks for 14Gi memory in all"
     assert [line for line in text if line.startswith(expected)], "\n".join(text)
 
 

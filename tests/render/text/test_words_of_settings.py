@@ -193,3 +193,9 @@ def test_devices_of_unknown_nodes_count_under_no_stricter_policy_either() -> Non
         "restricted still refuses it: it counts no nvidia.com/gpu of an unknown node, either",
     ]
     assert [line for line in text if line in expected] == expected, "\n".join(text)
+
+
+def test_a_setting_with_which_a_pod_holds_fewer_cpus_says_so() -> None:
+    text = recorded("e2e-d-01858", 2)
+    expected = "p0 holds 9 cpu then instead of 13: its containers take over more of what its init containers had"
+    assert text.count(expected) == 2, "\n".join(text)
