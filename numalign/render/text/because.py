@@ -11,6 +11,7 @@ from numalign.model.resources import CPU, is_memory
 from numalign.render.text.amounts import amount_text, listed, named, nodes_text, quantity_text, readable_text
 from numalign.render.text.held import held_by_them, room
 from numalign.render.text.refusal.fit import MILLI_OF_CPU, taken_text
+from numalign.render.text.refusal.own import TOGETHER
 from numalign.render.text.refusal.short import HINT, UNKNOWN_NODE
 from numalign.render.text.refusal.why import in_short, why
 from numalign.render.text.settings import effects
@@ -112,7 +113,7 @@ def _still_together(sentence: str, whole: WayOut, found: Refusal) -> str:
     """Say of a sum that is still too much which containers ask for less of it already."""
     for one in found.around.sums:
         less = [(name, size) for name, size in one.parts if size * NANO < whole.asked.get((name, one.resource), 0)]
-        head = f"{one.resource}: the pod's containers together ask for "
+        head = f"{one.resource}: {TOGETHER} "
         if less and sentence.startswith(head):
             with_less = listed([f"{amount_text(one.resource, size)} in {name}" for name, size in less])
             return f"{one.resource}: with {with_less} still {sentence.removeprefix(head)}"

@@ -219,7 +219,7 @@ def _taken_now(found: Refusal, after: PodResult) -> Iterator[str]:
         there = [
             cell.free
             for numa, cell in zip(table.nodes, row.cells, strict=True)
-            if places.get(row.resource, 0) >> numa & 1
+            if numa >= 0 and places.get(row.resource, 0) >> numa & 1
         ]
         if there and sum(there) < row.requested:
             yield row.resource

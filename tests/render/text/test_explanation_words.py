@@ -320,7 +320,7 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             [
                 (
                     "no other --topology-manager-policy admits it as it is, with the pods that are there; best-effort: "
-                    "p1, p4, there now, would be refused then, as others come first"
+                    "p1, p4, there now, would be refused then, as pods refused so far come first"
                 )
             ],
             id="a policy under which pods that are there would be refused is none that does",

@@ -18,10 +18,7 @@ from tests.render.text.support import explained, recorded
             8,
             [
                 "why: p4 holds 8 cpu and 14.4Gi memory on node 3; as long as it stays:",
-                (
-                    "cpu: 6 asked; full-pcpus-only counts only what is free: 4 cpu; the 2 that i0 and i1 leave "
-                    "it does not count"
-                ),
+                ("cpu: 6 asked; full-pcpus-only finds 4 free, and does not count the 2 that i0 and i1 leave"),
                 "cpu: i0 and i1 leave 2 on node 0 to the containers after it, which must use node 0, too",
                 "p5 holds 6 cpu and 8Gi memory on node 0",
             ],

@@ -142,8 +142,8 @@ from tests.render.text.support import recorded
             11,
             [
                 (
-                    "why no more, once p0 is gone: cpu: 2 asked; full-pcpus-only counts only what is free: 1 cpu; "
-                    "the 1 that i0 leaves it does not count (cores have 1 thread here, so any number is whole)"
+                    "why no more, once p0 is gone: cpu: 2 asked; full-pcpus-only finds 1 free, and does not count the "
+                    "1 that i0 leaves (cores have 1 thread here, so any number is whole)"
                 ),
             ],
             id="what init containers leave does not count as whole cores, also where cores have one thread",

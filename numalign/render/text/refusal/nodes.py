@@ -120,6 +120,8 @@ def each_node(row: Row, table: Matrix, say: Written) -> str:
     if not any(cell.total for cell in row.cells):
         return "no node has any"
     best = max(row.cells, key=lambda cell: cell.free + cell.handed)
+    if not best.free + best.handed:
+        return "none free on any node"
     alike = [numa for numa, cell in zip(table.nodes, row.cells, strict=True) if _shows(cell) == _shows(best)]
     if len(alike) == 1:
         return f"most on node {alike[0]}: {_of(best, say)}"

@@ -32,10 +32,9 @@ def whole_cores(cores: Cores, by: str | None, when: str, left: Handed | None = N
         return f"{asked}, but full-pcpus-only gives out whole cores of {cores.threads} threads: ask for {near}{same}"
     one = cores.threads == 1
     if left is not None and when != "ever":
-        counts = "full-pcpus-only counts only what is free"
         any_number = " (cores have 1 thread here, so any number is whole)" * one
-        uncounted = f"the {left.amount} that {left_text(left)} it does not count"
-        return f"{asked}; {counts}: {cores.available} cpu; {uncounted}{any_number}"
+        finds = f"full-pcpus-only finds {cores.available or 'none'} free"
+        return f"{asked}; {finds}, and does not count the {left.amount} that {left_text(left)}{any_number}"
     if one and when != "ever":
         return f"{asked}, {cores.available} free {when}, {cores.total} on an empty machine"
     if one:

@@ -89,6 +89,10 @@ def _left(one: Handed, row: Row, several: bool, refusal: Refusal) -> str:
     return f"{text}, which must use {nodes_text(one.nodes)}, too" if there else text
 
 
+TOGETHER = "the pod's containers together ask for"
+"""How a sentence about a sum begins, behind the resource."""
+
+
 def sums(refusal: Refusal) -> Iterator[str]:
     """Say what containers together ask for too much of, where no sentence about the sum itself does."""
     around = refusal.around
@@ -101,6 +105,6 @@ def sums(refusal: Refusal) -> Iterator[str]:
         spread = next((each for each in every if each is not None and each.apart), None)
         where = f" ({all_devices(spread)})" if spread else ""
         yield (
-            f"{one.resource}: the pod's containers together ask for {say(one.requested)} ({parts_text(one)}), and the "
-            f"machine never has more than {say(one.capacity)}{where}"
+            f"{one.resource}: {TOGETHER} {say(one.requested)} ({parts_text(one)}), and the machine never has more than "
+            f"{say(one.capacity)}{where}"
         )

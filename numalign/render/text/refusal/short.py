@@ -63,15 +63,18 @@ def too_little(row: Row, table: Matrix, refusal: Refusal, *, brief: bool = False
         yield from _cannot_be_used(row, refusal)
         return
     left = sum(one.amount for one in refusal.around.handed if one.resource == row.resource)
-    free = f"{say(row.free)} free"
-    if 0 < left < row.requested - row.free:
+    free, by_the_pod = f"{say(row.free)} free", _by_the_pod(row, refusal, say, total)
+    if not row.free and 0 < left < row.requested:
+        free, by_the_pod = f"only the {say(left)} that {_leaving(row, refusal)} to it", ""
+    elif 0 < left < row.requested - row.free and not (loose is not None and loose.apart):
+        by_the_pod = f", {say(left)} of it left by {names_text(_leavers(row, refusal))}"
         all_of_it = row._replace(cells=tuple(map(_with_left, row.cells)), free=row.free + left)
         say_all = amounts_of(all_of_it, refusal.around)
         free = f"{say_all(row.free + left)} for it"
         each = each_node(all_of_it, table, say_all)
-    has = f"the whole machine has {free}{then}{_by_the_pod(row, refusal, say, total)}"
+    has = f"the whole machine has {free}{then}{by_the_pod}"
     if total < row.requested:
-        now = f", and has {free} {refusal.around.when}{_by_the_pod(row, refusal, say, total)}"
+        now = f", and has {free} {refusal.around.when}{by_the_pod}"
         now *= total not in (row.free, row.free + left)
         has = f"the whole machine never has more than {say(total)}{now}"
     apart = ", but that may not be put together" * (row.free + left >= row.requested)
@@ -95,15 +98,23 @@ def _with_left(cell: Cell) -> Cell:
     return cell._replace(free=cell.free + cell.handed, handed=0)
 
 
+def _leaving(row: Row, refusal: Refusal) -> str:
+    """Say which init containers leave some of a resource: `i0 and i1 leave`."""
+    names = _leavers(row, refusal)
+    return f"{names_text(names)} {verb_text('leave', names)}"
+
+
+def _leavers(row: Row, refusal: Refusal) -> list[str]:
+    return list(
+        dict.fromkeys(name for one in refusal.around.handed if one.resource == row.resource for name in one.containers)
+    )
+
+
 def _by_the_pod(row: Row, refusal: Refusal, say: Written, total: int) -> str:
     """Say what the pod's own containers have to do with what is free: what they leave to each other, or hold."""
     left = [one for one in refusal.around.handed if one.resource == row.resource]
     if left:
-        names = list(dict.fromkeys(name for one in left for name in one.containers))
-        amount = sum(one.amount for one in left)
-        if row.free + amount < row.requested:
-            return f", {say(amount)} of it left by {names_text(names)}"
-        return f" besides the {say(amount)} that {names_text(names)} {verb_text('leave', names)} to it"
+        return f" besides the {say(sum(one.amount for one in left))} that {_leaving(row, refusal)} to it"
     held = held_text(row, refusal.around, say)
     own = sum(one.amount for one in held_by_own(row, refusal.around))
     others = f" and other pods hold {say(total - row.free - own)}" if total - row.free > own else ""

@@ -7,19 +7,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from numalign.kubelet.cpu.allocate import SMT_ALIGNMENT_ERROR
+from numalign.kubelet.fit.check import Shortage
 from numalign.model.resources import CPU
 from numalign.render.text.refusal.crash import not_survived
-from numalign.render.text.refusal.fit import node_too_small
+from numalign.render.text.refusal.fit import MILLI_OF_CPU, node_too_small
 from numalign.render.text.refusal.memory import memory_apart, second_look
 from numalign.render.text.refusal.nodes import alone_somewhere
 from numalign.render.text.refusal.odd import no_whole_bytes, whole_cores
-from numalign.render.text.refusal.own import beside, sums, taken_over
+from numalign.render.text.refusal.own import TOGETHER, beside, sums, taken_over
 from numalign.render.text.refusal.short import HINT, too_little
 from numalign.render.text.refusal.width import as_few_nodes, differ_in_width, never_meet, on_fewer_nodes, too_wide
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.analysis.matrix import Matrix
+    from numalign.analysis.own_containers import Sum
     from numalign.analysis.refusal import Refusal
 
 
@@ -30,6 +32,9 @@ SAME = "the same goes for"
 
 _TODAY = re.compile(r"requested by other pods|, the whole machine has [^,()]* free\b")
 """What is told of today's state, where it does not say that it is `_EVER` so."""
+
+_OWN = re.compile(r", as this pod's own (?!.* and other pods hold )")
+"""What only the pod itself holds of what is not free."""
 
 _EVER = re.compile(r" never (?:has|have|get) more than |, and the node has ")
 
@@ -68,11 +73,11 @@ def sentences(refusal: Refusal, besides: Iterable[Refusal] = ()) -> Iterator[Sen
 def _lasting_first(texts: Sequence[str], refusal: Refusal) -> Iterator[Sentence]:
     """Tell first what holds on an empty machine, too, where the pod is never admitted; of the rest that it is of today.
 
-    That is only where each is of one resource.
+    That is only where each is of one resource, but for sums, of which it is told beside what is free.
     """
-    today = [one for one in texts if _TODAY.search(one) and not _EVER.search(one)]
-    names = {one.partition(": ")[0] for one in texts}
-    if not refusal.never or len(names) < len(texts) or not 0 < len(today) < len(texts):
+    today = [one for one in texts if _TODAY.search(one) and not _EVER.search(one) and not _OWN.search(one)]
+    heads = [one.partition(": ")[0] for one in texts if TOGETHER not in one]
+    if not refusal.never or len(set(heads)) < len(heads) or not 0 < len(today) < len(texts):
         today = []
     yield from (Sentence("", one) for one in texts if one not in today)
     yield from (Sentence(f"{NOW}: ", one) for one in today)
@@ -83,7 +88,7 @@ def _told_of(other: Refusal | None, when: str, refusal: Refusal, said: list[str]
     if other is None or _same_goes(other, refusal):
         return
     at = f", container {other.at}" if other.at not in (None, refusal.at) else ""
-    told = [f"{one.resource}: " for one in refusal.around.sums if one in other.around.sums]
+    told = [f"{one.resource}: " for one in refusal.around.sums if one in other.around.sums or _too_much_too(one, other)]
     before = (*said, *told, *_limits(said))
     new = [text for text in _why(other) if not text.startswith(before) and f"{text} " not in before]
     new = [_without_advice_again(text, said) for text in new]
@@ -92,6 +97,15 @@ def _told_of(other: Refusal | None, when: str, refusal: Refusal, said: list[str]
     new = [text for text in new if text not in again]
     yield from (Sentence(f"{when}{at}: ", text) for text in new)
     said += new
+
+
+def _too_much_too(one: Sum, other: Refusal) -> bool:
+    """Tell whether the node as a whole has too little for a sum, too, whatever other pods ask for."""
+    unit = MILLI_OF_CPU if one.resource == CPU else 1
+    return any(
+        isinstance(short, Shortage) and short.resource == one.resource and short.requested == one.requested * unit
+        for short in other.shortages
+    )
 
 
 def _without_advice_again(text: str, said: Iterable[str]) -> str:
