@@ -136,8 +136,13 @@ def _refused(node: Node, decision: Decision, some: Sequence[Row]) -> bool:
 
 
 def _short(row: Row) -> bool:
-    """Tell whether the whole machine has too little of a resource, what init containers leave included."""
-    return not row.possible if row.unplaced else row.free + sum(cell.handed for cell in row.cells) < row.requested
+    """Tell whether the whole machine has too little of a resource, what init containers leave included.
+
+    What they leave of memory on several nodes is in no cell, but in what the provider says.
+    """
+    if row.unplaced or (row.possible and is_memory(row.resource)):
+        return not row.possible
+    return row.free + sum(cell.handed for cell in row.cells) < row.requested
 
 
 def _somewhere_alone(rows: Sequence[Row]) -> bool:

@@ -153,15 +153,29 @@ def unaligned(change: WayOut, after: PodResult | None, untied: Iterable[Untied] 
     if change.aligned is not False or after is None:
         return
     told: dict[str, list[ContainerResult]] = {}
-    newcomers = [one.name for one in change.anew.newcomers] if change.anew else []
     for container in after.containers:
         if container.alignment.aligned is False:
-            told.setdefault(reason_of(container, after.qos, newcomers), []).append(container)
+            told.setdefault(reason_of(container, after.qos, _newcomers_there(change, container)), []).append(container)
     said = {untied_text(one, after.qos) for one in untied}
     for reason, containers in told.items():
         who = f"{', '.join(one.name for one in containers)}: " if len(after.containers) > 1 else ""
         text = _said_once(reason, containers[0], after.qos, said)
         yield f"{'' if all(map(_only_shares, containers)) else NOT_ALIGNED}{who}{text}"
+
+
+def _newcomers_there(change: WayOut, container: ContainerResult) -> list[str]:
+    """Name the pods that come first under other settings and hold some of what the chosen nodes have too little of."""
+    found = container.apart
+    if change.anew is None or found is None or found.nodes is None:
+        return []
+    return [
+        one.name
+        for one in change.anew.newcomers
+        if any(
+            each.resource in found.outside and any(mask & found.nodes for mask, _ in each.places)
+            for each in one.amounts
+        )
+    ]
 
 
 def _said_once(reason: str, container: ContainerResult, qos: QoS, said: set[str]) -> str:

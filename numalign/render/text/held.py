@@ -27,6 +27,12 @@ MAX_PODS_TOLD = 6
 
 NONE_TO_SHARE = "; as long as it stays, no CPU is left to share, and the kubelet would not start again"
 
+STAYS = "; as long as it stays:"
+"""Said before what one of several pods to move is in the way of."""
+
+TOO_LITTLE_NOW = " has too little free now"
+"""Said of where a pod goes once others have gone."""
+
 MAX_SENTENCES = 2
 """In how many lines it is told what one of them is in the way of."""
 
@@ -104,7 +110,7 @@ def _of_one(part: Part, place: int, held: list[HeldAmount], goes: int) -> Iterat
         stays = in_short(staying)[:MAX_SENTENCES] if staying is not None and told else []
         last = NONE_TO_SHARE * _takes_the_last(part, place)
         asked = f"{_asks_too(part, one, held)}{last}"
-        yield f"{one.name} holds {held_places(held)}{asked}{'; as long as it stays:' * bool(stays)}"
+        yield f"{one.name} holds {held_places(held)}{asked}{STAYS * bool(stays)}"
         yield from stays
     elif asked := _asks_too(part, one, held):
         yield f"{one.name}{asked.removeprefix(' and')}"
@@ -205,8 +211,8 @@ def room(found: Refusal, after: PodResult) -> list[str]:
     one = table.container if table is not None and len(after.containers) > 1 else None
     where = f"{one or 'this pod'} goes to {nodes_text(node)} then, which" if node else "the machine"
     there = [each.container for each in found.around.own if each.kind != "init" and (not node or each.nodes & node)]
-    beside = f", with {listed(list(dict.fromkeys(there)))} there" if there else ""
-    return [f"{where} has too little free now{beside}: {'; '.join(texts)}"]
+    beside = f" (with {listed(list(dict.fromkeys(there)))} there until then)" if there else ""
+    return [f"{where}{TOO_LITTLE_NOW}{beside}: {'; '.join(texts)}"]
 
 
 def _taken_now(found: Refusal, after: PodResult) -> Iterator[str]:

@@ -11,6 +11,7 @@ from numalign.model.quantity import NANO
 from numalign.model.resources import CPU
 from numalign.render.text.amounts import amount_text, listed, quantity_text
 from numalign.render.text.because import because
+from numalign.render.text.held import STAYS, TOO_LITTLE_NOW
 from numalign.render.text.refusal.short import no_others_count
 from numalign.render.text.refusal.why import Sentence, sentences
 from numalign.render.text.settings import effects
@@ -38,6 +39,9 @@ TAKES = ": takes "
 
 WIDTHS = " wants each on as few nodes as it can do with"
 """The rule about resources that differ in width, which is told after each of them."""
+
+ABOUT_PODS = ("without ", "these ", "else ", ABOVE, "as in ")
+"""How sentences about pods to move begin that say what they hold or ask for, or where that is said."""
 
 MANY_PODS = 4
 """So many pods that are moved are not named once more."""
@@ -117,10 +121,20 @@ def reason_lines(step: Step, whole: WayOut) -> Iterator[str]:
         names = listed([pod.name for pod in whole.pods]) if len(whole.pods) < MANY_PODS else "these pods"
         head = f"{head.removesuffix(': ')}, once {names} {'is' if len(whole.pods) == 1 else 'are'} gone: "
     below = " below" * (len(whole.parts) > 1 and bool(part.change.pods))  # pods to move come first
-    for place, text in enumerate(sentences):
+    for place, text in enumerate(_while_there(part, sentences)):
         yield f"{'     ' if place else head}{text.replace(' as reduced', f' as reduced{below}')}"
     if POLICY in part.change.flags and whole.too_strict:
         yield from (f"     {policy} {_still(one)}" for policy, one in whole.too_strict.items())
+
+
+def _while_there(part: Part, sentences: Sequence[str]) -> Iterator[str]:
+    """Say of what follows what pods to move hold that it is so as long as they stay, where that is not said of each."""
+    names = [pod.name for pod in part.change.pods]
+    told = not names or any(text.endswith(STAYS) or TOO_LITTLE_NOW in text for text in sentences)
+    for text in sentences:
+        held = text.partition(" ")[0] in names or text.startswith(ABOUT_PODS)
+        yield text if told or held else f"as long as {'it stays' if len(names) == 1 else 'they stay'}: {text}"
+        told = told or not held
 
 
 def _still(refusal: Refusal) -> str:

@@ -203,8 +203,8 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             4,
             [
                 (
-                    "c0 goes to node 0 then, which has too little free now, with s0 there: 2867Mi memory asked, "
-                    "2168Mi free; 1 example.com/notopo asked as reduced below, 0 free"
+                    "c0 goes to node 0 then, which has too little free now (with s0 there until then): 2867Mi memory "
+                    "asked, 2168Mi free; 1 example.com/notopo asked as reduced below, 0 free"
                 )
             ],
             id="the node that a pod goes to is named with all that is short there",

@@ -229,8 +229,8 @@ from tests.render.text.support import explained, recorded
             [
                 "why: p1 holds 2 nvidia.com/gpu on node 0 and asks for 4 cpu",
                 (
-                    "nvidia.com/gpu: 1 asked as reduced below, 0 of 2 free on known nodes; policy restricted counts no "
-                    "others"
+                    "as long as they stay: nvidia.com/gpu: 1 asked as reduced below, 0 of 2 free on known nodes; "
+                    "policy restricted counts no others"
                 ),
             ],
             id="the rule about devices of no known node is short where it is told again",

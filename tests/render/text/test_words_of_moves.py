@@ -180,8 +180,8 @@ from tests.render.text.support import explained, recorded
             [
                 "without them all 14 cpu of the node are left",
                 (
-                    "c1 goes to node 1 then, which has too little free now, with c0 there: 7 cpu asked, 1 free; 31.5Gi "
-                    "memory asked as reduced below, 2.8Gi free"
+                    "c1 goes to node 1 then, which has too little free now (with c0 there until then): 7 cpu asked, 1 "
+                    "free; 31.5Gi memory asked as reduced below, 2.8Gi free"
                 ),
             ],
             id="the container that goes to a node is named, and what of the pod is there now",
@@ -191,7 +191,10 @@ from tests.render.text.support import explained, recorded
             1,
             [
                 "why: p0 asks for 1 cpu",
-                "cpu: 4 asked as reduced below, 1 of the node's 4 requested by other pods, which leaves 3",
+                (
+                    "as long as it stays: cpu: 4 asked as reduced below, 1 of the node's 4 requested by other pods, "
+                    "which leaves 3"
+                ),
                 "- ask for at most 4 cpu instead of 5 in container i0",
             ],
             id="what is cut below is too much for the node as a whole",

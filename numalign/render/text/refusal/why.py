@@ -188,6 +188,9 @@ def _first(refusal: Refusal, *, brief: bool = False) -> Iterator[str]:
         yield from never_meet(rows, table, around)
         yield from _also(refusal, table)
     elif around.wider is not None and around.wider.short:
+        for row in table.rows:
+            if row.resource in {short[0] for short in around.wider.short} and refusal.too_large(row):
+                yield from too_little(row, table, refusal, brief=brief)
         yield from second_look(around.wider)
         yield from _also(refusal, table)
     else:
