@@ -292,7 +292,7 @@ def _settings(tries: Tries) -> Iterator[WayOut]:
     policy_found, rival_found, outcome = False, False, tries.outcome
     if forecast(outcome.before, outcome.pod) is False:
         return
-    for flags in other_settings(tries.situation.setup):
+    for flags in other_settings(tries.situation.setup, outcome.pod):
         if POLICY in flags and policy_found:
             continue
         found = tries.beside(flags)

@@ -69,7 +69,7 @@ def two_settings(tries: Tries) -> Iterator[WayOut]:
         return
     pairs = (
         {**one, **other}
-        for one, other in subsets(other_settings(tries.situation.setup), 2)
+        for one, other in subsets(other_settings(tries.situation.setup, outcome.pod), 2)
         if not one.keys() & other.keys() and MORE_THAN_OPTIONS & {*one, *other}
     )
     found: list[Flags] = []
@@ -90,7 +90,7 @@ def setting_and_cut(tries: Tries) -> Iterator[WayOut]:
     pod = tries.outcome.pod
     off = [name for name in options_of(setup.kubelet) if name not in options_on(setup.config)]
     last = [with_option(setup, name, True) for name in off]
-    settings = sorted(other_settings(setup), key=last.__contains__)
+    settings = sorted(other_settings(setup, pod), key=last.__contains__)
     for flags, session in _elsewhere(tries, settings, ADMISSIONS_OF_CUTS):
         for cut in _best(cuts(session, pod, thorough=False)):
             found = _change(session, pod, cut)

@@ -12,7 +12,7 @@ from numalign.analysis.whatif.moving import without
 from numalign.analysis.whatif.settings import POLICY, STRICTEST_FIRST, place_of
 from numalign.analysis.whatif.situation import with_amounts
 from numalign.analysis.whatif.tries import Tries, gone, newcomers
-from numalign.kubelet.admission import admits, forecast
+from numalign.kubelet.admission import admit, admits, forecast
 from numalign.values import NamedTuple
 
 
@@ -68,7 +68,9 @@ def no_policy(tries: Tries) -> NoPolicy | None:
     if found.unless:
         return found
     change = WayOut("setting", 0, None, flags={POLICY: "best-effort"})
-    session, lax = tries.session(change), tries.attempt(change)
+    session = tries.session(change)
+    new = newcomers(session, outcome.before) if session is not None else None
+    lax = admit(without(session, new), outcome.pod) if session is not None and new else tries.attempt(change)
     there = {pod.uid for pod in session.pods} if session is not None else set[str]()
     return found._replace(
         lax=refusal(lax) if lax is not None and not lax.admit else None,

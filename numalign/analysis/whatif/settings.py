@@ -14,6 +14,7 @@ from numalign.kubelet.releases.release import Kubelet
 from numalign.kubelet.releases.table import LATEST
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.topology.options import MAX_NODES
+from numalign.model.pod import Pod
 
 Flags = Mapping[str, str]
 """Flag without dashes -> value."""
@@ -75,10 +76,13 @@ def options_on(config: KubeletConfig) -> tuple[str, ...]:
     return tuple(name for name in OPTIONS if given.get(name, "").lower() in ("1", "t", "true"))
 
 
-def other_settings(setup: Setup) -> Iterator[Flags]:
-    """Yield settings one step away: the least intrusive first, then policies that are laxer, then stricter ones."""
+def other_settings(setup: Setup, pod: Pod) -> Iterator[Flags]:
+    """Yield settings one step away: the least intrusive first, then policies that are laxer, then stricter ones.
+
+    The scope is nothing to a pod of one container: it would only put other pods elsewhere.
+    """
     config, kubelet = setup.config, setup.kubelet
-    if config.topology_manager_policy != "none":
+    if config.topology_manager_policy != "none" and len(pod.containers) > 1:
         yield from ({SCOPE: scope} for scope in kubelet.scopes if scope != config.topology_manager_scope)
     on = options_on(config)
     yield from (with_option(setup, name, False) for name in on if name in kubelet.options)

@@ -136,7 +136,7 @@ def _no_policy(told: ExplainedPod, config: KubeletConfig, said: Iterable[Sentenc
         lax = next((one for one in (in_short(found.lax) if found.lax else ()) if one not in above), "")
         if found.lost:
             who = few_of(found.lost, MAX_IDS_NAMED)
-            lax = f"{who}, there now, would be refused then, as pods refused so far come first"
+            lax = f"{who}, there now, would be refused where all pods are admitted anew"
         there = ", with the pods that are there" * found.others
         yield f"no other --topology-manager-policy admits it as it is{there}{f'; best-effort: {lax}' * bool(lax)}"
 

@@ -309,6 +309,18 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             id="what an empty machine lacks under any policy is named alone",
         ),
         pytest.param(
+            "e2e-d-00942",
+            2,
+            [
+                (
+                    "no other --topology-manager-policy admits it as it is, with the pods that are there; best-"
+                    "effort: intel.com/sriov: 1 asked, the whole machine has 0 free, as this pod's own s0 holds 4 "
+                    "and other pods hold 2 (node 0: 0 of 1, node 1: 0 of 3, node 2: 0 of 2, node 3: 0 of 0)"
+                )
+            ],
+            id="how best-effort refuses it is told beside the pods that are there, without others",
+        ),
+        pytest.param(
             "e2e-d-02434",
             1,
             ["policy best-effort would admit it only while p0, refused so far, stays away"],
@@ -320,7 +332,7 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             [
                 (
                     "no other --topology-manager-policy admits it as it is, with the pods that are there; best-effort: "
-                    "p1, p4, there now, would be refused then, as pods refused so far come first"
+                    "p1, p4, there now, would be refused where all pods are admitted anew"
                 )
             ],
             id="a policy under which pods that are there would be refused is none that does",
