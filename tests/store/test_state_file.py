@@ -77,7 +77,7 @@ def test_one_that_waits_says_so_and_gets_its_turn(tmp_path: Path) -> None:
 
     with ExitStack() as stack, changing(str(path), KIND):
         other = stack.enter_context(writer(path, "other", 1))
-        time.sleep(0.5)
+        time.sleep(0.2)
         assert read(str(path), KIND) is None
         assert other.poll() is None
     found = read(str(path), KIND)
