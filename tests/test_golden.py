@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import copies
+from tests.cli.running import ENVIRONMENT as PLAIN
 from tests.cli.running import ROOT, Done, in_process, numalign
 
 GOLDEN = ROOT / "tests" / "golden"
@@ -48,8 +50,16 @@ def test_prints_what_it_printed(case: Path) -> None:
     assert done.status == status, done.err
 
 
+@copies.TOGETHER
 @pytest.mark.parametrize("case", FIRST_OF_EACH_COMMAND, ids=name)
-def test_a_real_process_prints_the_same(case: Path) -> None:
+def test_a_process_prints_the_same(case: Path) -> None:
+    arguments, status, env = command(case)
+    done = copies.run(*arguments, environment=PLAIN | env)
+    assert done == (status, case.with_suffix(".out").read_text(encoding="utf-8"), errors(case))
+
+
+def test_so_does_one_that_starts_python() -> None:
+    (case,) = (case for case in CASES if name(case) == "admit/announcement-best-effort")
     arguments, status, env = command(case)
     done = numalign(*arguments, env=env)
     assert done == (status, case.with_suffix(".out").read_text(encoding="utf-8"), errors(case))

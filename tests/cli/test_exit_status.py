@@ -8,12 +8,14 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from numalign.kubelet import admission as session
+from tests import copies
 from tests.cli.running import PODS, ROOT, command, in_process, numalign, one_line
 
 POD = PODS / "announcement.yaml"
@@ -258,14 +260,25 @@ STATUSES = [
 @pytest.mark.parametrize(
     ("status", "arguments"), STATUSES, ids=[" ".join(map(str, case[1]))[-40:] for case in STATUSES]
 )
-@pytest.mark.parametrize("how", ["2>/dev/full", "2>&-", "2</dev/null"])
+@pytest.mark.parametrize("how", [("/dev/full", os.O_WRONLY), None, ("/dev/null", os.O_RDONLY)], ids=str)
+@copies.TOGETHER
 def test_a_standard_error_that_cannot_be_written_changes_no_status(
-    status: int, arguments: tuple[str | Path, ...], how: str
+    status: int, arguments: tuple[str | Path, ...], how: tuple[str, int] | None
 ) -> None:
-    done = subprocess.run(
-        ["sh", "-c", f'exec "$@" {how}', "sh", *command(*arguments)], cwd=ROOT, stdout=subprocess.PIPE, timeout=60
-    )
-    assert done.returncode == status
+    with ExitStack() as files:
+        nothing = files.enter_context(open(os.devnull, "r+")).fileno()
+        error = None if how is None else os.open(*how)
+        process = copies.command(arguments, (nothing, nothing, error))
+        if error is not None:
+            os.close(error)
+    process.join(copies.SECONDS)
+    assert process.exitcode == status
+
+
+@pytest.mark.parametrize("how", ["2>/dev/full", "2>&-", "2</dev/null"])
+def test_nor_does_one_that_python_finds_so_at_its_start_and_at_its_end(how: str) -> None:
+    words = ["sh", "-c", f'exec "$@" {how}', "sh", *command("admit", "/no/such/file", "-m", "figure-1")]
+    assert subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, timeout=60).returncode == 2
 
 
 READING_INPUT = [
