@@ -90,8 +90,12 @@ def text(tree: Tree, path: str) -> str | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        place = f"/{path}" if tree.live else f"{tree.name}: {path}"
-        raise HostError(f"cannot be read: {error.strerror}" + _hint(error, tree), place) from None
+        raise _locked(error, tree, path) from None
+
+
+def _locked(error: OSError, tree: Tree, path: str) -> HostError:
+    place = f"/{path}" if tree.live else f"{tree.name}: {path}"
+    return HostError(f"cannot be read: {error.strerror}" + _hint(error, tree), place)
 
 
 def _hint(error: OSError, tree: Tree) -> str:
@@ -176,7 +180,7 @@ def read_settings(
 
     Raises:
         InputError: a file is no YAML.
-        HostError: a file may not be read.
+        HostError: a file may not be read, or the folder of drop-ins not be listed.
     """
     flags = command.flags if command else {}
     for path in config_places(command):
@@ -189,13 +193,22 @@ def read_settings(
             return None, ()
         path, fields = "the kubelet's command line", {}
     folder = flags.get("config-dir", "").lstrip("/")
-    for name in sorted(names(tree, folder) or ()) if folder else ():
-        if name.endswith(".conf"):
-            over = load(text(tree, f"{folder}/{name}") or "", f"{tree.name}: {folder}/{name}")
-            fields = overlaid(fields, over or {})
+    for name in _drop_ins(tree, folder) if folder else ():
+        over = load(text(tree, f"{folder}/{name}") or "", f"{tree.name}: {folder}/{name}")
+        fields = overlaid(fields, over or {})
     known, odd = known_flags(flags)
     notices = tuple(Notice("flag-unreadable", f"{problem}; left aside", "kubelet's command line") for problem in odd)
     return KubeletSettings(fields, known, path), notices
+
+
+def _drop_ins(tree: Tree, folder: str) -> list[str]:
+    """List the files that go over a kubelet's configuration, in the order in which they do."""
+    try:
+        return sorted(name for name in tree.names(folder) if name.endswith(".conf"))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise _locked(error, tree, folder) from None
 
 
 def kubelet_configuration(content: str, name: str) -> Mapping[str, object] | None:
