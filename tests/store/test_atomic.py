@@ -170,6 +170,16 @@ def test_a_write_protected_file_is_refused(
     assert path.read_text() == "old"
 
 
+def test_a_file_with_a_mount_of_its_own_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever tests run; what the system tells of a real mount is tried below, where one can be made."""
+    path = tmp_path / "m"
+    path.write_text("old")
+    monkeypatch.setattr(atomic, "_mount_of", lambda _name, _folder: b"mnt_id:\t0\n")
+    with pytest.raises(InputError, match="cannot be replaced: it is a mount point; write to a path beside it"):
+        write_whole(str(path), text("new"))
+    assert (path.read_text(), os.listdir(tmp_path)) == ("old", ["m"])
+
+
 MOUNTED = """
 import sys
 from numalign.errors import InputError
@@ -190,7 +200,7 @@ def test_a_mount_point_is_refused_before_anything_else_is_done(tmp_path: Path) -
 
     done = subprocess.run([*words, path, sys.executable, MOUNTED], cwd=ROOT, capture_output=True, text=True)
 
-    if done.stderr.startswith(("unshare: ", "mount: ")):
+    if done.stderr.startswith(("unshare: ", "mount: ")):  # containers and hardened systems allow no user namespace
         pytest.skip(f"nothing can be mounted here: {done.stderr.strip()}")
     assert done.stdout == "cannot be replaced: it is a mount point; write to a path beside it\n"
     assert (path.read_text(), os.listdir(tmp_path)) == ("old", ["m"])
