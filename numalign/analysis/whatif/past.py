@@ -66,7 +66,8 @@ def anew(now: Session, after: Session, gone: Sequence[Pod] = (), kept_out: Seque
     there = {pod.uid for pod in now.pods}
     newcomers = held_by(then, [pod for pod in then.pods if pod.uid not in there])
     moved = [pod for pod in then.pods if pod.uid in there and _differs(now, then, pod)]
-    counts = [(pod.name, _cpus(now, pod).bit_count(), _cpus(then, pod).bit_count()) for pod in moved]
+    leaving = [pod for pod in moved if any(one.kind == "init" for one in pod.containers)]
+    counts = [(pod.name, _cpus(now, pod).bit_count(), _cpus(then, pod).bit_count()) for pod in leaving]
     return Anew(
         newcomers,
         moved=tuple([pod.name for pod in moved]),

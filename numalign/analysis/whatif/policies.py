@@ -26,7 +26,8 @@ class NoPolicy(NamedTuple):
     unless: tuple[str, ...] = ()
     """Names of pods refused so far that would have to stay away."""
     lax: Refusal | None = None
-    """How `best-effort` refuses it, where no pods are named; None: it does not, or nobody gets that far."""
+    """How `best-effort` refuses it beside the pods that are there, where none is named; None: it does not, or nobody
+    gets that far."""
     lost: tuple[str, ...] = ()
     """Names of pods that are there now and would not be, were the policy `best-effort`."""
 

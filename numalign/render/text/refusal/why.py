@@ -103,7 +103,9 @@ def _too_much_too(one: Sum, other: Refusal) -> bool:
     """Tell whether the node as a whole has too little for a sum, too, whatever other pods ask for."""
     unit = MILLI_OF_CPU if one.resource == CPU else 1
     return any(
-        isinstance(short, Shortage) and short.resource == one.resource and short.requested == one.requested * unit
+        isinstance(short, Shortage)
+        and short.resource == one.resource
+        and short.capacity < short.requested == one.requested * unit
         for short in other.shortages
     )
 
