@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from numalign.cli.commands.serve import command as serve
-from numalign.server.app import VERBS
+from numalign.server.app import PROBES, VERBS
 from tests import documents
 from tests.api_server import structural_faults, validator
 from tests.cli.running import ROOT, in_process
@@ -194,3 +195,59 @@ def test_the_extender_is_deployed_with_flags_it_knows_where_the_scheduler_calls_
     files = [*values["clusters"], values["tls_cert"], values["tls_key"], values["client_ca"]]
     assert all(file.startswith(mounted) for file in files)
     assert not values["insecure_listen"]
+
+
+def pods_of_deploy() -> list[dict[str, Any]]:
+    found = [one for path in sorted(DEPLOY.glob("**/*.yaml")) for one in documents.each(path.read_text())]
+    return [one["spec"]["template"]["spec"] for one in found if one["kind"] in ("DaemonSet", "Deployment")]
+
+
+def test_pods_have_a_seccomp_profile_a_digest_and_no_more_rights_than_they_need() -> None:
+    pods = pods_of_deploy()
+    assert len(pods) == 2
+    for pod in pods:
+        assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        assert not {"hostNetwork", "hostPID", "hostIPC"} & set(pod)
+        for container in pod["containers"]:
+            assert re.fullmatch(r"[a-z/.]+@sha256:[0-9a-f]{64}", container["image"])
+            context = container["securityContext"]
+            assert (context["allowPrivilegeEscalation"], context["readOnlyRootFilesystem"]) == (False, True)
+            assert context["capabilities"]["drop"] == ["ALL"]
+            folders = {one["name"] for one in pod["volumes"] if "hostPath" in one}
+            assert all(mount["readOnly"] for mount in container["volumeMounts"] if mount["name"] in folders)
+            assert not [mount for mount in container["volumeMounts"] if "subPath" in mount]
+
+
+def test_the_exporter_sees_folders_of_its_host_not_single_files() -> None:
+    (exporter,) = (pod for pod in pods_of_deploy() if pod.get("serviceAccountName"))
+    paths = {volume["hostPath"]["path"] for volume in exporter["volumes"] if "hostPath" in volume}
+
+    assert paths == {"/var/lib/kubelet", "/sys"}
+
+
+def test_the_probes_of_the_extender_ask_what_needs_no_certificate() -> None:
+    deployment, _ = documents.each((DEPLOY / "extender/deployment.yaml").read_text())
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    probes = [container[name]["httpGet"] for name in ("livenessProbe", "readinessProbe")]
+
+    assert [one["path"] for one in probes] == list(PROBES)
+    assert {one["scheme"] for one in probes} == {"HTTPS"}
+
+
+def test_an_exporter_may_write_the_object_of_its_own_node_only() -> None:
+    objects = {one["kind"]: one for one in documents.each((DEPLOY / "rbac.yaml").read_text())}
+    role, policy = objects["ClusterRole"]["rules"][0], objects["ValidatingAdmissionPolicy"]
+    (rule,) = policy["spec"]["matchConstraints"]["resourceRules"]
+    account = objects["ServiceAccount"]["metadata"]
+
+    assert (rule["apiGroups"], rule["resources"]) == (role["apiGroups"], role["resources"])
+    assert rule["operations"] == ["CREATE", "UPDATE"]  # a patch is one of the two
+    assert set(role["verbs"]) == {"get", "create", "patch"}
+    user = f"system:serviceaccount:{account['namespace']}:{account['name']}"
+    assert policy["spec"]["matchConditions"][0]["expression"] == f'request.userInfo.username == "{user}"'
+    assert "authentication.kubernetes.io/node-name" in policy["spec"]["validations"][0]["expression"]
+    assert policy["spec"]["failurePolicy"] == "Fail"
+    binding = objects["ValidatingAdmissionPolicyBinding"]["spec"]
+    assert binding == {"policyName": policy["metadata"]["name"], "validationActions": ["Deny"]}
+    labels = objects["Namespace"]["metadata"]["labels"]
+    assert labels["pod-security.kubernetes.io/enforce"] == "privileged"
