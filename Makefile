@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test soak laws fuzz lint bench site release clean
+.PHONY: demo test soak laws mutants fuzz lint bench site release clean
 
 demo: $(STAMP)
 	$(BIN)/numalign admit pods/announcement.yaml --machine figure-1 --policy single-numa-node || test $$? -eq 1
@@ -19,6 +19,12 @@ soak: $(STAMP)
 
 laws: $(STAMP)
 	$(BIN)/python -m pytest -n auto --dist worksteal -m hypothesis --hypothesis-profile deep
+
+# make mutants MUTANTS=100 SEED=1 PARTS="kubelet dra.cel"
+MUTANTS ?= 50
+PARTS ?= kubelet dra scheduler analysis
+mutants: $(STAMP)
+	$(BIN)/python -m tests.mutants --mutants $(MUTANTS) --seed $(SEED) --jobs $(JOBS) $(PARTS)
 
 # make fuzz SECONDS_TO_RUN=600 JOBS=2 SEED=1
 SECONDS_TO_RUN ?= 60

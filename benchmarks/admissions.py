@@ -12,7 +12,7 @@ from pathlib import Path
 from benchmarks.timing import Row, seconds_per_call, slowdown
 from benchmarks.workloads import Workload, load, varied
 from numalign.kubelet import node as twin
-from numalign.kubelet.demand import read
+from numalign.kubelet.demand import read_demand
 from numalign.kubelet.releases.release import Kubelet
 from numalign.kubelet.releases.v1_32 import V1_32
 from numalign.kubelet.setup import Setup
@@ -61,9 +61,9 @@ def admissions_per_second(workload: Workload, seconds: float) -> float:
 
 def prepare(workload: Workload, kubelet: Kubelet = V1_32) -> tuple[Callable[[], object], int, Callable[[], list[bool]]]:
     """Return a function that plays the steps, how many admissions there are, and one that tells who is admitted."""
-    one = scenario.read(json.dumps(workload).encode())
+    one = scenario.read_scenario(json.dumps(workload).encode())
     node, empty = twin.start(Setup(one.machine, one.config, "kubelet", kubelet))
-    steps = [(None if step.pod is None else read(step.pod), step.name) for step in one.steps]
+    steps = [(None if step.pod is None else read_demand(step.pod), step.name) for step in one.steps]
     uids = {name: pod.uid for pod, name in steps if pod is not None}
 
     def play() -> object:

@@ -24,8 +24,8 @@ from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.pod import Pod
 from numalign.scheduler.node import Fleet, with_pod
 from numalign.scheduler.nrt.export import export
-from numalign.scheduler.nrt.manifest import amount_text, manifest
-from numalign.scheduler.request import read as read_request
+from numalign.scheduler.nrt.value import amount_text, manifest
+from numalign.scheduler.request import read_request
 from numalign.sources.cluster import file, state_dump
 from numalign.sources.text.yaml import load_documents
 from numalign.store.state_file import API_VERSION
@@ -85,7 +85,7 @@ def made_up(nodes: int, pods: int) -> Fleet:
         number = nodes // len(MACHINES) + (place < nodes % len(MACHINES))
         if number:
             groups.append({"name": f"{name}-{{i}}", "count": number, "machine": name, "kubelet": kubelet})
-    fleet = file.read(load_documents(json.dumps({"version": 1, "nodes": groups}), "cluster")[0]).fleet
+    fleet = file.read_cluster(load_documents(json.dumps({"version": 1, "nodes": groups}), "cluster")[0]).fleet
     chance = random.Random(1)
     shapes = [_shape(chance, number) for number in range(SHAPES)]
     filled, left = [], pods

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from benchmarks.timing import Row, seconds_per_call
 from numalign.kubelet.cpu import CPUManager, CPUState, allocate, initial_state, start
 from numalign.kubelet.demand import ContainerDemand, PodDemand
+from numalign.kubelet.releases.table import LATEST
 from numalign.kubelet.topology.hints import TopologyHint
 from numalign.sources.machine.file import load_machine
 
@@ -66,6 +67,7 @@ def _manager(shape: str, options: tuple[str, ...]) -> CPUManager:
         policy="static",
         options=dict.fromkeys(options, "true"),
         gates=lambda _name: True,
+        levels=LATEST.levels("cpu"),
         topology_policy="best-effort",
         reservation_nano=2 * 10**9,
     )

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numalign.api import *  # noqa: F403 (the names below)
-
-__version__ = "0.1.0"
+    from numalign.version import __version__ as __version__
 
 __all__ = [  # noqa: F405 (imported when first used)
     "IDEAL",
@@ -47,6 +46,10 @@ __all__ = [  # noqa: F405 (imported when first used)
 
 def __getattr__(name: str) -> object:
     """Import the library when one of its names is first used: the command line never pays for it."""
+    if name == "__version__":
+        from numalign.version import __version__
+
+        return __version__
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from numalign import api

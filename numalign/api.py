@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Self
 
-from numalign.analysis.whatif.situation import Event, Situation, arrivals, played
+from numalign.analysis.situation import Event, Situation, arrivals, played
 from numalign.errors import HostError, InputError, Notice, NumalignError, StartError
 from numalign.kubelet import admission
 from numalign.kubelet.config import IDEAL, KubeletConfig, MemoryReservation
@@ -20,13 +20,13 @@ from numalign.results.admit import ContainerResult
 from numalign.results.admit import PodResult as _PodResult
 from numalign.results.compare import ComparedRow
 from numalign.results.compare import CompareResult as _CompareResult
-from numalign.results.config import ConfigCheckResult as _ConfigCheckResult
 from numalign.results.explain import ExplainedPod as _ExplainedPod
 from numalign.results.lint import LintResult as _LintResult
+from numalign.results.node import ConfigCheckResult as _ConfigCheckResult
 from numalign.tasks import setup as _setup_task
-from numalign.tasks.pod_result import pod_result
 from numalign.tasks.requests import KubeletRequest, PodsRequest
 from numalign.values import NamedTuple
+from numalign.worlds.pod_result import pod_result
 
 __all__ = [
     "IDEAL",
@@ -266,7 +266,7 @@ class ExplainedPod(_ExplainedPod):
     @property
     def why(self) -> tuple[str, ...]:
         """Why it was refused, a sentence each; empty: it was not."""
-        from numalign.render.text.refusal.why import why
+        from numalign.render.text.words import why
 
         return () if self.refusal is None else tuple(why(self.refusal, self.besides))
 
@@ -302,7 +302,7 @@ class CompareResult(_CompareResult):
 
     def to_json(self) -> Data:
         """Write it as `numalign compare -o json` does."""
-        from numalign.render.text.compare import compare_json
+        from numalign.render.json.compare import compare_json
 
         return compare_json(self, self.notices)
 
@@ -345,7 +345,7 @@ class LintResult(_LintResult):
 
     def to_json(self) -> Data:
         """Write it as `numalign lint -o json` does."""
-        from numalign.render.text.lint import lint_json
+        from numalign.render.json.lint import lint_json
 
         return lint_json(self, ())
 
@@ -361,11 +361,11 @@ def lint(*names: str, machine: Machine | str | None = None, ignore: Iterable[str
     Raises:
         InputError: an input cannot be read, or an unknown code.
     """
-    from numalign.sources.pods.manifest import read
+    from numalign.sources.pods.manifest import read_pods
     from numalign.tasks.lint import lint as run
 
     on = None if machine is None else _setup(machine)
-    given = read(names, unique=False)
+    given = read_pods(names, unique=False)
     if given.broken:
         raise given.broken[0]
     return LintResult._make(run(given.sources, on=on, ignore=tuple(ignore)))
@@ -376,7 +376,7 @@ class ConfigCheckResult(_ConfigCheckResult):
 
     def to_json(self) -> Data:
         """Write it as `numalign config check -o json` does."""
-        from numalign.render.text.config import check_json
+        from numalign.render.json.node import check_json
 
         return check_json(self, ())
 

@@ -41,6 +41,7 @@ CODES: Mapping[str, Level] = {
     "settings-of-the-machine": "note",
     "kubelet-unused": "note",
     "baseline-gone": "note",
+    "settings-foreign": "warning",
     "setting-ignored": "note",
     "policy-default": "note",
     "unknown-gate": "warning",
@@ -62,10 +63,7 @@ CODES: Mapping[str, Level] = {
     "claim-cpus-doubtful": "warning",
     "trace-made": "note",
     "trace-passed-over": "note",
-    # Earlier kubelets and proposals.
-    "beyond-policy": "note",
-    "beyond-preferred-allocation": "note",
-    "beyond-per-pod-policy": "note",
+    # Earlier kubelets.
     "history-gate": "note",
     "history-kubelet-version": "note",
     # Machine files.

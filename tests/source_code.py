@@ -69,7 +69,7 @@ def _imported(node: ast.AST) -> Iterator[str]:
 def neighbours(module: str, *, with_types: bool = True) -> set[str]:
     """Name the modules of numalign that a module imports. The package itself counts only where its API is taken."""
     found = set()
-    for name in imports(module, with_types=with_types) - {"numalign.__version__"}:
+    for name in imports(module, with_types=with_types):
         owner = name if name in MODULES else name.rpartition(".")[0]
         if owner in MODULES and owner != module:
             found.add(owner)

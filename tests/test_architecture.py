@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from numalign.cli.root import COMMANDS
+from numalign.cli.root import MODULES as MODULES_OF
 from tests import source_code as code
 from tests.source_code import MODULES
 
@@ -28,7 +30,7 @@ def may_import(layer: str, other: str) -> bool:
 def test_a_module_imports_only_what_stands_lower(module: str) -> None:
     layer = code.layer(module)
     for name in code.imports(module):
-        if name.startswith("numalign.") and name != "numalign.__version__":
+        if name.startswith("numalign."):
             assert may_import(layer, code.layer(name)), f"{layer} may not import {name}"
         library = name.split(".")[0]
         assert layer in HOUSE["libraries"].get(library, [layer]), f"{layer} may not import {name}"
@@ -49,6 +51,25 @@ def test_the_core_touches_neither_files_nor_clock_nor_chance(layer: str) -> None
             assert not {name.split(".")[0] for name in code.imports(module, with_types=False)} & IMPURE, module
             calls = {ast.unparse(node.func) for node in code.nodes(module) if isinstance(node, ast.Call)}
             assert not calls & {"open", "print", "input"}, module
+
+
+def faces() -> set[str]:
+    """Name what people and programs start: scripts, the library, the commands that the command line imports by name."""
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
+    commands = {f"numalign.cli.commands.{MODULES_OF.get(name, name)}" for name in COMMANDS}
+    return {"numalign", "numalign.api", *(script.partition(":")[0] for script in scripts.values()), *commands}
+
+
+def test_every_module_is_reached_from_a_face() -> None:
+    """What only tests would reach is not what people run."""
+    found: set[str] = set()
+    ahead = faces()
+    while ahead:
+        module = ahead.pop()
+        found.add(module)
+        packages = {".".join(module.split(".")[:depth]) for depth in range(1, module.count(".") + 1)}
+        ahead |= ({*code.neighbours(module, with_types=False), *packages} & MODULES.keys()) - found
+    assert set(MODULES) - found == set()
 
 
 def test_what_shows_decisions_makes_none() -> None:
@@ -104,3 +125,15 @@ def test_an_ignored_type_error_has_a_reason() -> None:
         if bare.search(line) and path != Path(__file__)
     ]
     assert set(found) <= set(KNOWN["unexplained_ignores"])
+
+
+def test_what_a_module_exports_says_of_what() -> None:
+    """`check_node_fit` is found by its name; only the form of a document is read by one function, whatever it is of."""
+    bare = {"check", "read", "one", "found", "told", "place"}
+    exported = {
+        f"{module}.{node.name}"
+        for module in MODULES
+        for node in code.tree(module).body
+        if isinstance(node, ast.FunctionDef) and node.name in bare
+    }
+    assert exported == {"numalign.model.document.read"}

@@ -85,6 +85,20 @@ def test_the_action_evaluates_no_input(inputs: dict[str, str], status: int, tmp_
     assert not (ROOT / "HURT").exists()
 
 
+def test_a_file_name_that_looks_like_a_flag_switches_no_finding_off(tmp_path: Path) -> None:
+    (hook,) = read(".pre-commit-hooks.yaml")
+    name = "--baseline=b.yaml"
+    (tmp_path / name).write_text((ROOT / "pods" / "burstable.yaml").read_text(encoding="utf-8"), encoding="utf-8")
+    entry = [sys.executable, "-m", *hook["entry"].split(), *hook["args"]]
+
+    done = subprocess.run(
+        [*entry, name], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True
+    )
+
+    assert done.returncode == 1
+    assert b"3 findings" in done.stdout
+
+
 def test_the_hook_names_a_command_that_takes_files() -> None:
     (hook,) = read(".pre-commit-hooks.yaml")
     words = shlex.split(hook["entry"])

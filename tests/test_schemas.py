@@ -10,13 +10,14 @@ from typing import Any
 import jsonschema
 import pytest
 
+from manual.schemas import DOCUMENTS, FOLDER, made
 from numalign.errors import InputError, Notice
 from numalign.kubelet.config import IDEAL, KubeletConfig, MemoryReservation
 from numalign.kubelet.setup import Setup
+from numalign.render.json.about import machines_json
 from numalign.render.json.admit import admit_json
+from numalign.render.json.node import check_json
 from numalign.render.json.replay import replay_json
-from numalign.render.text.config import check_json
-from numalign.render.text.machines import machines_json
 from numalign.results.admit import AdmitResult
 from numalign.sources.machine import bundled
 from numalign.sources.machine.file import load_machine
@@ -32,7 +33,7 @@ from tests.schemas import SCHEMAS, keys, strictly, validator
 
 ROOT = Path(__file__).parent.parent
 PODS_FOLDER = str(ROOT / "pods")
-PODS = manifest.read([PODS_FOLDER]).pods
+PODS = manifest.read_pods([PODS_FOLDER]).pods
 POLICIES = ("none", "best-effort", "restricted", "single-numa-node")
 DOCUMENT = (ROOT / "docs" / "json.md").read_text(encoding="utf-8")
 CAMEL_CASE = re.compile(r"[a-z]+[0-9]*([A-Z][a-z0-9]*|CPUs)*")
@@ -88,7 +89,7 @@ def test_scenarios_and_what_replay_answers_are_described(family: str) -> None:
     seen = set()
     for case in cases(VECTORS / f"{family}.jsonl.gz", 10):
         validator("scenario").validate(case)
-        one = scenario.read(json.dumps(case).encode())
+        one = scenario.read_scenario(json.dumps(case).encode())
         decided = (
             {"startError": one.start_error}
             if one.start_error
@@ -118,7 +119,7 @@ def test_scenarios_and_what_replay_answers_are_described(family: str) -> None:
 def test_what_the_scenario_schema_refuses_replay_refuses_too(broken: dict[str, Any]) -> None:
     assert not validator("scenario").is_valid(broken)
     with pytest.raises(InputError):
-        scenario.read(json.dumps(broken).encode())
+        scenario.read_scenario(json.dumps(broken).encode())
 
 
 def test_a_line_that_is_no_scenario_has_a_described_answer() -> None:
@@ -218,8 +219,13 @@ def test_what_numalign_says_of_itself_is_described(command: str, schema: str) ->
 
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_keys_are_in_camel_case_and_documented(name: str) -> None:
-    for key in keys(SCHEMAS[name]):
+    for key in keys(SCHEMAS[name]) if name not in DOCUMENTS else ():
         assert CAMEL_CASE.fullmatch(key), key
-        if name != "machine":  # docs/machines.md has those
-            assert f"`{key}`" in DOCUMENT, f"docs/json.md does not name {key}"
+        assert f"`{key}`" in DOCUMENT, f"docs/json.md does not name {key}"
     assert f"{name}.schema.json" in DOCUMENT
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_a_schema_of_what_people_write_is_made_of_what_reads_it(name: str) -> None:
+    """`python -m manual.schemas` writes them."""
+    assert (FOLDER / f"{name}.schema.json").read_text(encoding="utf-8") == made(name)

@@ -7,8 +7,7 @@ from itertools import combinations
 from math import comb
 from typing import TYPE_CHECKING
 
-from numalign.analysis.handed import handed_on
-from numalign.analysis.holding import cpus_of_nodes
+from numalign.analysis.holding import cpus_of_nodes, handed_on
 from numalign.analysis.matrix import Matrix, Row, available, matrix, offers
 from numalign.kubelet.topology.hints import WithoutMask
 from numalign.model.cpuset import ids
@@ -85,7 +84,7 @@ def apart(outcome: Outcome, container: str, judged: Alignment) -> Apart:
     """Tell how a container of an admitted pod comes to lie apart."""
     node, nodes = outcome.before.node, outcome.result.hints[container].numa_affinity
     if nodes is None:
-        return Apart(node.policy_of(container), nodes, node.scope == "pod")
+        return Apart(node.policy, nodes, node.scope == "pod")
     elsewhere = [
         name for name, mask in judged.places.items() if mask & ~nodes and _off(outcome, container, name, nodes)
     ]
@@ -100,7 +99,7 @@ def apart(outcome: Outcome, container: str, judged: Alignment) -> Apart:
     unused = tuple(_unused(outcome, decision, judged)) if decision is not None and decision.container else ()
     never = tuple(name for name in short if not _ever(outcome, container, name, nodes))
     return Apart(
-        policy=node.policy_of(container),
+        policy=node.policy,
         nodes=nodes,
         whole_pod=node.scope == "pod",
         by_socket=by_socket,

@@ -88,7 +88,7 @@ def _asked_alone(outcome: Outcome, node: Node, container: ContainerDemand) -> De
         # (docs/rules/topology-manager.md 2.3).
         return Decision(container.name, (), NO_HINT, admit=True, state=state)
     # A policy that merges, on the state that it would have found: its verdict is not used.
-    judged = node.topology._replace(policy="best-effort", container_policies={})
+    judged = node.topology._replace(policy="best-effort")
     try:
         return twin.decide(judged, state, demand, container)._replace(admit=True)
     except (KubeletPanicError, KubeletHangError):
@@ -104,7 +104,7 @@ def _in_the_way(node: Node, decision: Decision, table: Matrix) -> tuple[Row, ...
         found = next((some for some in subsets if _refused(node, decision, some)), found)
     if len(memory) > 1 and found == (memory[0],) and _alone_would_do(memory[0]):
         return tuple(row for row in table.rows if row in memory)
-    if len(memory) > 1 and len(found) > 1 and memory[0] in found and _wider_together(node, decision, memory):
+    if len(memory) > 1 and len(found) > 1 and memory[0] in found and _wider_together(node, memory):
         return tuple(row for row in table.rows if row in found or row in memory)
     if len(memory) > 1 and len(found) > 1 and memory[0] in found and _somewhere_alone(found):
         needed = [*(row for row in found if row not in memory), *_apart(found, memory)]
@@ -112,9 +112,9 @@ def _in_the_way(node: Node, decision: Decision, table: Matrix) -> tuple[Row, ...
     return found
 
 
-def _wider_together(node: Node, decision: Decision, memory: Sequence[Row]) -> bool:
+def _wider_together(node: Node, memory: Sequence[Row]) -> bool:
     """Tell whether memory resources take more nodes together than each alone, where the policy minds it."""
-    restricted = node.policy_of(decision.container) == "restricted"
+    restricted = node.policy == "restricted"
     return restricted and together_width(node, memory) > max(row.width for row in memory)
 
 
@@ -132,7 +132,8 @@ def _with_opinions(node: Node, decision: Decision, table: Matrix) -> tuple[list[
 def _refused(node: Node, decision: Decision, some: Sequence[Row]) -> bool:
     """Tell whether a policy would refuse some resources if nothing else were asked."""
     hints = {name: said for answer in decision.answers for name, said in answer.items()}
-    return not twin.judge(node.topology, decision.container, ({row.resource: hints[row.resource] for row in some},))[1]
+    answers = ({row.resource: hints[row.resource] for row in some},)
+    return not node.topology.merge(node.policy, answers, node.numa)[1]
 
 
 def _short(row: Row) -> bool:

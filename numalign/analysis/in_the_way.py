@@ -9,7 +9,8 @@ from numalign.analysis.matrix import on_the_machine
 from numalign.kubelet.admission import Outcome
 from numalign.kubelet.demand import ResourcePairs
 from numalign.kubelet.fit.check import Shortage
-from numalign.model.quantity import MILLI, NANO
+from numalign.model.quantity import NANO
+from numalign.model.resources import unit_of
 from numalign.values import NamedTuple
 
 
@@ -57,7 +58,7 @@ def _whole(resource: str, requested: int, used: int, capacity: int) -> Amount:
 
 def of_shortage(short: Shortage) -> Amount:
     """Give the amounts of a failed check."""
-    unit = MILLI if short.resource == "cpu" else NANO
+    unit = unit_of(short.resource)
     return Amount(short.resource, short.requested * unit, short.used * unit, short.capacity * unit)
 
 

@@ -40,6 +40,12 @@ class Loose(NamedTuple):
         return bool(self.nowhere[1] and self.told) and not any(total for *_, total in self.places)
 
     @property
+    def all_free(self) -> Loose:
+        """Tell where they lie as if all were free."""
+        places = tuple([(mask, total, total) for mask, _, total in self.places])
+        return self._replace(nowhere=(self.nowhere[1],) * 2, places=places, placed=sum(one[1] for one in places))
+
+    @property
     def several(self) -> bool:
         """Tell whether some healthy ones lie on several nodes."""
         return any(total and mask & (mask - 1) for mask, _, total in self.places)

@@ -6,13 +6,12 @@ scope `pod`, for a whole pod, from the same answers that the kubelet merged.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import reduce
 from operator import or_
 from typing import Literal
 
-from numalign.analysis.handed import Handed, handed_on
-from numalign.analysis.holding import memory_width
+from numalign.analysis.holding import Handed, handed_on, memory_width
 from numalign.analysis.loose import Loose, loose
 from numalign.kubelet.demand import PodDemand
 from numalign.kubelet.node import Decision, Node, NodeState
@@ -101,6 +100,10 @@ class Matrix(NamedTuple):
         )
         return self._replace(rows=tuple(rows))
 
+    def mask(self, columns: Iterable[int]) -> NUMAMask:
+        """Return the mask of the nodes in some columns."""
+        return sum(1 << self.nodes[column] for column in columns)
+
     def fits(self, column: int) -> bool:
         """Tell whether one node alone could hold everything."""
         return all(
@@ -126,7 +129,7 @@ def matrix(node: Node, pod: PodDemand, decision: Decision) -> Matrix:
         if name in answers or _limits(node, name) or (not decision.answers and name == CPU and node.cpu.static)
     ]
     rows.sort(key=lambda row: ({"cpu": 0, "memory": 1}.get(row.resource, 2), row.resource))
-    return Matrix(decision.container, ids, tuple(rows), node.policy_of(decision.container))
+    return Matrix(decision.container, ids, tuple(rows), node.policy)
 
 
 class _Held(NamedTuple):

@@ -95,10 +95,10 @@ def merging(node: Node, decision: Decision) -> Merging:
             said.append(_said(provider, resource, answer[resource], width))
             lists.append((resource, answer[resource]))
     # The order decides nothing; cpu first reads best.
-    said.sort(key=lambda one: (place(one.resource), one.resource))
-    lists.sort(key=lambda one: (place(one[0]), one[0]))
+    said.sort(key=lambda one: (shown_place(one.resource), one.resource))
+    lists.sort(key=lambda one: (shown_place(one[0]), one[0]))
     if width > MAX_NODES_LISTED:
-        single = node.policy_of(decision.container) == "single-numa-node"
+        single = node.policy == "single-numa-node"
         count = prod(
             _single_hints(hints, node) if single else 2**width - 1
             for _, hints in lists
@@ -107,7 +107,7 @@ def merging(node: Node, decision: Decision) -> Merging:
         return _merging(node, decision, said)._replace(
             resources=tuple(name for name, _ in lists), combinations=count, seconds=count * SECONDS_PER_COMBINATION
         )
-    return _written(node, decision, _merging(node, decision, said), lists)
+    return _written(node, _merging(node, decision, said), lists)
 
 
 def _single_hints(family: HintFamily, node: Node) -> int:
@@ -115,7 +115,7 @@ def _single_hints(family: HintFamily, node: Node) -> int:
     return sum(family.has(1 << numa) and family.prefers(1 << numa) for numa in node.numa.nodes)
 
 
-def place(resource: str) -> int:
+def shown_place(resource: str) -> int:
     """Where people expect a resource: cpu, memory, the rest; what has no name last."""
     return {"cpu": 0, "memory": 1, "": 3}.get(resource, 2)
 
@@ -133,7 +133,7 @@ def _merging(node: Node, decision: Decision, said: Sequence[Said]) -> Merging:
     """Begin with what is known without walking combinations."""
     return Merging(
         container=decision.container,
-        policy=node.policy_of(decision.container),
+        policy=node.policy,
         nodes=node.numa.full,
         said=tuple(said),
         resources=(),
@@ -148,10 +148,10 @@ def _merging(node: Node, decision: Decision, said: Sequence[Said]) -> Merging:
     )
 
 
-def _written(node: Node, decision: Decision, begun: Merging, answers: Sequence[tuple[str, Hints]]) -> Merging:
+def _written(node: Node, begun: Merging, answers: Sequence[tuple[str, Hints]]) -> Merging:
     opinions = [(name, hints) for name, hints in answers if hints != NO_PREFERENCE]
     lists = explicit([hints for _, hints in opinions])
-    policy, rules = node.policy_of(decision.container), node.kubelet.merging
+    policy, rules = node.policy, node.kubelet.merging
     if policy == "single-numa-node":
         lists = list(rules.single_filter(lists))
     count = prod(len(hints) for hints in lists)

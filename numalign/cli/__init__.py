@@ -10,8 +10,8 @@ from typing import Any, NoReturn, cast
 
 import click
 
-from numalign.cli.root import OutputError, PipeGone, group
-from numalign.cli.stderr import say, silence
+from numalign.cli.root import PipeGone, group
+from numalign.cli.stderr import OutputError, say, silence
 from numalign.errors import InputError, NumalignError, StartError
 from numalign.exit_status import ExitStatus
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from functools import wraps
-
 import click
 
-from numalign.cli.options import Command, Decorator, complete_files, flag
+from numalign.cli.options import NAMES_OF_PODS, Command, Decorator, Given, flag, with_options
 from numalign.tasks.cluster import ClusterRequest
+
+allow_outside_option: Decorator = flag(
+    "--allow-outside", is_flag=True, help="Let a cluster file name files outside of its folder."
+)
+
 
 CLUSTER_OPTIONS: tuple[Decorator, ...] = (
     flag(
@@ -27,44 +30,39 @@ CLUSTER_OPTIONS: tuple[Decorator, ...] = (
         multiple=True,
         help="What nodes with a label are made of, where no object says so.",
     ),
+    allow_outside_option,
 )
 
 
 def cluster_request(kwargs: dict[str, object]) -> ClusterRequest | None:
     """Take the flags of `CLUSTER_OPTIONS` out of a command's arguments; None: no cluster is named."""
-    cluster, state, machines = (kwargs.pop(name) for name in ("cluster", "state", "machine_of"))
+    cluster, state, machines, outside = (
+        kwargs.pop(name) for name in ("cluster", "state", "machine_of", "allow_outside")
+    )
     if cluster is None and state is None:
         return None
     return ClusterRequest(
         cluster if isinstance(cluster, str) else None,
         state if isinstance(state, str) else None,
         machines if isinstance(machines, tuple) else (),
+        allow_outside=outside is True,
     )
 
 
 def cluster_options(function: Command) -> Command:
     """Add the flags that name a cluster; the command gets them as one argument, `request`."""
 
-    @wraps(function)
-    def wrapped(*args: object, **kwargs: object) -> object:
-        request = cluster_request(kwargs)
-        if request is None:
+    def gather(given: Given) -> None:
+        given["request"] = cluster_request(given)
+        if given["request"] is None:
             raise click.UsageError("name a cluster: --cluster FILE, or --state FILE")
-        kwargs["request"] = request
-        return function(*args, **kwargs)
 
-    result: Command = wrapped
-    for option in reversed(CLUSTER_OPTIONS):
-        result = option(result)
-    return result
+    return with_options(function, CLUSTER_OPTIONS, gather)
 
 
 def pods_of_cluster(*, counted: bool) -> Decorator:
     """Add POD…; the command gets `pod` and `files`, and if `counted` how many copies of each, `copies`."""
-    options: list[Decorator] = [
-        click.argument("pod", nargs=-1, metavar="POD…", shell_complete=complete_files),
-        flag("-f", "--filename", "files", multiple=True, metavar="POD", help="The same as POD."),
-    ]
+    options: list[Decorator] = [*NAMES_OF_PODS]
     if counted:
         options.append(
             flag(
@@ -77,9 +75,4 @@ def pods_of_cluster(*, counted: bool) -> Decorator:
             )
         )
 
-    def add(function: Command) -> Command:
-        for option in reversed(options):
-            function = option(function)
-        return function
-
-    return add
+    return lambda function: with_options(function, options, lambda _: None)

@@ -9,7 +9,7 @@ import click
 from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
-    from numalign.kubelet.releases.release import Manager
+    from numalign.kubelet.config import Manager
 
 Values = Callable[[click.Context], Iterable[str]]
 
@@ -61,12 +61,12 @@ def _options(manager: Manager) -> Values:
 def _pods(context: click.Context) -> Iterable[str]:
     """Name the pods of the files on the command line; files that cannot be read have none."""
     from numalign.errors import NumalignError
-    from numalign.sources.pods.manifest import read
+    from numalign.sources.pods.manifest import read_pods
 
     # Before the flag whose value is completed, click has the files among the words it could not place yet.
     given = (*context.params.get("pod", ()), *context.args, *context.params.get("files", ()))
     try:
-        return [pod.name for pod in read([name for name in given if not name.startswith("-")]).pods]
+        return [pod.name for pod in read_pods([name for name in given if not name.startswith("-")]).pods]
     except NumalignError:
         return ()
 

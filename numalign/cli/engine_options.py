@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
-from typing import Any
-
 import click
 
-from numalign.cli.options import flag
+from numalign.cli.options import MAX_JOBS, Command, Given, flag, with_options
 from numalign.tasks.parallel import Engine
 
 _OPTIONS = (
-    flag("--jobs", type=click.IntRange(min=1), help="Processes.  [default: the cores]"),
+    flag("--jobs", type=click.IntRange(1, MAX_JOBS), help="Processes.  [default: the cores]"),
     flag(
         "--engine",
         "where",
@@ -25,15 +21,10 @@ _OPTIONS = (
 )
 
 
-def engine_options(function: Callable[..., Any]) -> Callable[..., Any]:
+def engine_options(function: Command) -> Command:
     """Add --jobs, --engine and --address; the function gets an `Engine` as `engine`."""
 
-    @wraps(function)
-    def wrapped(**given: Any) -> object:
+    def gather(given: Given) -> None:
         given["engine"] = Engine(given.pop("jobs"), given.pop("where") == "dask", given.pop("address"))
-        return function(**given)
 
-    decorated: Callable[..., Any] = wrapped
-    for option in reversed(_OPTIONS):
-        decorated = option(decorated)
-    return decorated
+    return with_options(function, _OPTIONS, gather)

@@ -115,7 +115,7 @@ def command(text: str) -> Take:
         raise InputError("expected a command", "--exec")
 
     def take(objects: Sequence[NodeResourceTopology]) -> bool:
-        from numalign.render.text.nrt import manifests
+        from numalign.render.json.nrt import manifests
 
         written = json.dumps(manifests(objects)).encode()
         try:

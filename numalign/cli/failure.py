@@ -61,7 +61,7 @@ def print_failure(arguments: Sequence[str], error: Exception) -> None:
     kind = KINDS.get(command)
     if kind is None or output is None:
         return
-    from numalign.cli.printing import print_data
+    from numalign.cli.view import print_data
 
     start = isinstance(error, StartError)
     print_data(

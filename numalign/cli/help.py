@@ -1,4 +1,4 @@
-"""The flags of a command in --help: in groups, what is history or beyond the kubelet last, with their variables."""
+"""The flags of a command in --help: in groups, what is history last, with their variables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numalign.cli.options import Flag, variables
 EXAMPLES = ("  numalign ", "  kubectl ", "  eval ")
 """How command lines begin in the text of a command."""
 
-OTHER, OUTPUT, HISTORY = "Options", "Output", "History, and beyond the kubelet"
+OTHER, OUTPUT, HISTORY = "Options", "Output", "History"
 
 GROUPS: Mapping[str, Sequence[str]] = {
     "Pods": (
@@ -32,7 +32,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
     ),
     OTHER: (),
     OUTPUT: ("fail_on", "need", "details", "alternatives", "output", "save", "snapshot", "quiet"),
-    HISTORY: ("kubelet_version", "preferred_allocation", "per_pod_policy", "hints", "preferred_sets"),
+    HISTORY: ("kubelet_version",),
 }
 """Heading -> parameters, in the order of --help; `OTHER` has what is named nowhere."""
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final, NoReturn, cast
+from typing import Final, NoReturn
 
 import click
 
@@ -24,6 +25,7 @@ from numalign.cli.root import CONTEXT_SETTINGS, LazyGroup, debug_option, version
 from numalign.cli.stderr import say
 from numalign.errors import InputError
 from numalign.exit_status import ExitStatus
+from numalign.sources.text.json import loads
 
 CLUSTER: Final = {
     "why": "Tell why a pod was refused by its node, and what would help.",
@@ -55,25 +57,25 @@ class Kubectl:
             say(f"$ {shlex.join(command)}")
         try:
             # Words, never a shell; which kubectl is meant is the user's own PATH to say.
-            done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False)  # noqa: S603
+            done = subprocess.run(command, capture_output=True, timeout=TIMEOUT_SECONDS, check=False)  # noqa: S603
         except OSError as error:
             raise InputError(f"kubectl cannot be run: {error.strerror}; it has to be on PATH", "kubectl") from None
         except subprocess.TimeoutExpired:
             raise InputError(f"no answer within {TIMEOUT_SECONDS} s", shlex.join(command)) from None
         if done.returncode:
-            raise InputError(
-                (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[-1], shlex.join(command)
-            )
-        return done.stdout
+            told = done.stderr.decode("utf-8", "replace").strip() or f"exit status {done.returncode}"
+            raise InputError(told.splitlines()[-1], shlex.join(command))
+        return done.stdout.decode("utf-8", "replace")
 
     def object(self, *words: str) -> Mapping[str, object]:
-        """Ask kubectl for JSON."""
-        text = self.get(*words, "-o", "json")
+        """Ask kubectl for an object in JSON."""
         try:
-            data = json.loads(text)
-        except ValueError:
+            data = loads(self.get(*words, "-o", "json"))
+        except (ValueError, RecursionError):
             raise InputError("kubectl did not answer with JSON", shlex.join(words)) from None
-        return cast("Mapping[str, object]", data)
+        if not isinstance(data, Mapping):
+            raise InputError("kubectl did not answer with an object", shlex.join(words))
+        return data
 
     def try_get(self, what: str, *words: str) -> str | None:
         """Ask for something that may be missing; a note says what is then done without."""
@@ -183,7 +185,7 @@ def _why(
     found = kubectl.object(*words)
     where = _node_of(found, pod)
     with _folder() as folder:
-        arguments = ["explain", _write(folder, f"{pod}.json", json.dumps(_as_new(found)))]
+        arguments = ["explain", _write(folder, "pod.json", json.dumps(_as_new(found)))]
         if node is not None:
             arguments += ["--node", node]
         else:
@@ -192,11 +194,21 @@ def _why(
 
 
 def _node_of(pod: Mapping[str, object], name: str) -> str:
-    spec = pod.get("spec")
-    where = spec.get("nodeName") if isinstance(spec, dict) else None
-    if not isinstance(where, str):
+    where = _inside(pod, "spec").get("nodeName")
+    if where is None:
         raise InputError("it is bound to no node yet: ask `kubectl numalign schedule` about it", f"pod {name}")
+    if not isinstance(where, str) or len(where) > 253 or not _NAME.fullmatch(where):
+        raise InputError("spec.nodeName is no name that a node can have", f"pod {name}")
     return where
+
+
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+
+
+def _inside(data: object, key: str) -> Mapping[str, object]:
+    """Return a mapping inside of an answer; where there is something else, an empty one."""
+    value = data.get(key) if isinstance(data, Mapping) else None
+    return value if isinstance(value, Mapping) else {}
 
 
 def _as_new(pod: Mapping[str, object]) -> dict[str, object]:
@@ -209,9 +221,7 @@ def _surroundings(
 ) -> list[str]:
     """Ask for everything around a pod: its node, the kubelet's settings, the other pods, the machine."""
     arguments: list[str] = []
-    status = kubectl.object("get", "node", node).get("status")
-    info = status.get("nodeInfo") if isinstance(status, dict) else None
-    version = info.get("kubeletVersion") if isinstance(info, dict) else None
+    version = _inside(_inside(kubectl.object("get", "node", node), "status"), "nodeInfo").get("kubeletVersion")
     if isinstance(version, str):
         arguments += _version_flags(version)
     config = kubectl.try_get(
@@ -220,8 +230,11 @@ def _surroundings(
     )  # fmt: skip
     if config is not None:
         arguments += ["--kubelet-config", _write(folder, "configz.json", config)]
-    there = json.loads(kubectl.get("get", "pods", "-A", f"--field-selector=spec.nodeName={node}", "-o", "json"))
-    others = [one for one in there.get("items", []) if one.get("metadata", {}).get("uid") != _uid(pod)]
+    there = kubectl.object("get", "pods", "-A", f"--field-selector=spec.nodeName={node}")
+    listed = there.get("items") or []
+    if not isinstance(listed, list):
+        raise InputError("kubectl did not answer with a list of pods", f"node {node}")
+    others = [one for one in listed if _inside(one, "metadata").get("uid") != _inside(pod, "metadata").get("uid")]
     arguments += [
         "--beside",
         _write(folder, "beside.json", json.dumps({**there, "items": others})),
@@ -254,22 +267,17 @@ def _version_flags(text: str) -> list[str]:
     return ["--kubelet-version", plain]
 
 
-def _uid(pod: Mapping[str, object]) -> object:
-    metadata = pod.get("metadata")
-    return metadata.get("uid") if isinstance(metadata, dict) else None
-
-
 def _machine_file(folder: str, node: str, nrt: str) -> str:
     """Make a machine of the node's topology object; what it does not say is filled in, and told."""
     from numalign.sources.machine.dump import to_yaml
     from numalign.tasks.cluster import ClusterRequest, load_cluster
 
     loaded = load_cluster(ClusterRequest(_write(folder, "nrt.json", nrt)))
-    session = loaded.fleet.nodes[0].session
+    session = loaded.fleet.nodes[0].session if loaded.fleet.nodes else None
     if session is None:
         raise InputError("its topology object is no machine", f"node {node}")
     say("note: the machine is made of the node's topology object: CPU ids are estimates, counts per NUMA node are not")
-    return _write(folder, f"{node}.yaml", to_yaml(session.node.machine._replace(name=node)))
+    return _write(folder, "machine.yaml", to_yaml(session.node.machine._replace(name=node)))
 
 
 @contextmanager
@@ -308,7 +316,7 @@ def _nodes(context: str | None, kubeconfig: str | None, verbose: bool) -> ExitSt
       kubectl numalign nodes
     """
     from numalign.render.page.document import show
-    from numalign.render.text.nodes import nodes_document
+    from numalign.render.text.machines import nodes_document
     from numalign.tasks.cluster import ClusterRequest, load_cluster
     from numalign.tasks.nodes import list_nodes
 

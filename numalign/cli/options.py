@@ -5,37 +5,31 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 from numalign.errors import InputError, NumalignError
+from numalign.kubelet.releases import EXACT, NEWEST_TEXT, OLDEST
 from numalign.results.verdict import FAIL_ON
 from numalign.tasks.requests import KubeletRequest, MachineName, NodeName, PodsRequest, SinceRequest, WhatIfRequest
 
 if TYPE_CHECKING:
-    from numalign.sources.machine.changes import Changes
-
-if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
+
+    from numalign.cli.view import View
+    from numalign.sources.machine.changes import Changes
 
 Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]
-ForPeople = Literal["table", "wide", "tree", "name", "markdown", "csv", "svg", "html"]
-ForPrograms = Literal["json", "yaml", "prometheus"]
-ForBuildServers = Literal["junit", "github", "gitlab", "sarif"]
-ConfigFile = Literal["kubeletconfig", "performanceprofile", "kubeadm"]
-Output = ForPeople | ForPrograms | ForBuildServers | ConfigFile
-"""What some command can be asked to print."""
-CI_REPORTS: tuple[ForBuildServers, ...] = get_args(ForBuildServers)
 PREFIX = "NUMALIGN"
 """Of the variables of the environment that stand for flags."""
 Given = dict[str, Any]
 """Parameter -> what was given, as click hands it to a command."""
 
 
-def _with_options(function: Command, options: Sequence[Decorator], gather: Callable[[Given], None]) -> Command:
+def with_options(function: Command, options: Sequence[Decorator], gather: Callable[[Given], None]) -> Command:
     """Add options, the first one first in --help; `gather` turns what they give into one argument."""
 
     @wraps(function)
@@ -156,7 +150,8 @@ def _parameter(names: tuple[str, ...]) -> str:
 kubelet_version_option: Decorator = flag(
     "--kubelet-version",
     metavar="1.N",
-    help="Which kubelet decides: 1.32 to 1.36 exactly, 1.16 to 1.31 as far as known. Without it: the newest.",
+    help=f"Which kubelet decides: 1.{EXACT[1]} to {NEWEST_TEXT} exactly, "
+    f"1.{OLDEST[1]} to 1.{EXACT[1] - 1} as far as known. Without it: the newest.",
 )
 
 
@@ -184,34 +179,7 @@ def kubelet_options(function: Command) -> Command:
             given.pop("kubelet_version"),
         )
 
-    return _with_options(function, _KUBELET, gather)
-
-
-_BEYOND: tuple[Decorator, ...] = (
-    flag(
-        "--preferred-allocation",
-        type=click.Choice(["kubelet", "proposal"]),
-        default="kubelet",
-        help="Beyond the kubelet: use devices' preferred sets as proposed in 2019.",
-    ),
-    flag(
-        "--per-pod-policy",
-        is_flag=True,
-        help="Beyond the kubelet: honour the pods' annotations numalign/topology-policy and -scope.",
-    ),
-)
-
-
-def beyond_options(function: Command) -> Command:
-    """Add the flags about proposals, under `kubelet_options`; they come in the same argument."""
-
-    def gather(given: Given) -> None:
-        given["kubelet"] = given["kubelet"]._replace(
-            per_pod_policy=given.pop("per_pod_policy"),
-            preferred_allocation=given.pop("preferred_allocation"),
-        )
-
-    return _with_options(function, _BEYOND, gather)
+    return with_options(function, _KUBELET, gather)
 
 
 _CHANGES: tuple[Decorator, ...] = (
@@ -252,7 +220,7 @@ def machine_option(*, multiple: bool = False, without: str = "this host") -> Cal
             else _changed(given["machine"], changes)
         )
 
-    return lambda function: _with_options(function, (named, *_CHANGES), gather)
+    return lambda function: with_options(function, (named, *_CHANGES), gather)
 
 
 def _changed(name: str, changes: Changes) -> MachineName:
@@ -261,22 +229,31 @@ def _changed(name: str, changes: Changes) -> MachineName:
     return result
 
 
-def output_option(*formats: Output) -> Decorator:
-    """Add `-o`; the first format is the default."""
+def output_option(view: View[Any], *, without: str | None = None) -> Decorator:
+    """Add `-o` with the outputs of a view; `without` tells what is printed if it is left out, where that differs."""
     return flag(
-        "-o", "--output", type=click.Choice(formats), default=formats[0], show_default=True, help="How to print."
+        "-o",
+        "--output",
+        type=click.Choice(view.outputs),
+        metavar="FORM",
+        default=("yaml" if view.document is None else "table") if without is None else None,
+        show_default=without is None,
+        help=f"How to print: {', '.join(view.outputs)}{f'; without it {without}' if without else ''}.",
     )
 
 
+MAX_JOBS = 256
+"""How many processes can be asked for."""
 MAX_REPLICAS = 100_000
 """How many copies of a pod can be asked for."""
-INSTEAD_OF_PODS = ("hints", "preferred_sets", "started_pods")
-"""Parameters that ask something that needs no pod."""
 
 
-_PODS: tuple[Decorator, ...] = (
+NAMES_OF_PODS: tuple[Decorator, ...] = (
     click.argument("pod", nargs=-1, metavar="POD…", shell_complete=complete_files),
     flag("-f", "--filename", "files", multiple=True, metavar="POD", help="The same as POD."),
+)
+_PODS: tuple[Decorator, ...] = (
+    *NAMES_OF_PODS,
     flag(
         "--beside",
         metavar="FILE",
@@ -309,9 +286,7 @@ def pods_arguments(function: Command) -> Command:
     def gather(given: Given) -> None:
         names = (*given.pop("pod"), *given.pop("files"))
         # Whether two kubelets would start is a question of its own.
-        instead = "," in (given.get("kubelet_version") or "") or any(
-            given.get(other) is not None for other in INSTEAD_OF_PODS
-        )
+        instead = "," in (given.get("kubelet_version") or "") or given.get("started_pods") is not None
         if not names and not instead:
             raise click.UsageError("name at least one POD: a file, a folder, or - for standard input")
         every, by_role = _replicas(given.pop("replicas"))
@@ -326,7 +301,7 @@ def pods_arguments(function: Command) -> Command:
             allow_missing=given.pop("allow_missing"),
         )
 
-    return _with_options(function, _PODS, gather)
+    return with_options(function, _PODS, gather)
 
 
 def _replicas(text: str | None) -> tuple[int | None, dict[str, int]]:
@@ -363,7 +338,7 @@ def since_options(function: Command) -> Command:
         started = tuple(name for name in (given.pop("started_pods") or "").split(",") if name)
         given["since"] = SinceRequest(given.pop("without"), started)
 
-    return _with_options(function, _SINCE, gather)
+    return with_options(function, _SINCE, gather)
 
 
 _NODE_HELP = (
@@ -388,7 +363,7 @@ def node_options(function: Command) -> Command:
         is_flag=True,
         help="Go on with state files of --node whose checksum is wrong; the kubelet would not.",
     )
-    return _with_options(function, (node_option, ignored), gather)
+    return with_options(function, (node_option, ignored), gather)
 
 
 def state_option(text: str = "A node that lives in this file: read, locked meanwhile, and written back.") -> Decorator:
@@ -420,7 +395,7 @@ def what_if_options(function: Command) -> Command:
     def gather(given: Given) -> None:
         given["what_if"] = WhatIfRequest(given.pop("only"), given.pop("without"), given.pop("amounts"))
 
-    return _with_options(function, _WHAT_IF, gather)
+    return with_options(function, _WHAT_IF, gather)
 
 
 fail_on_option: Decorator = flag(

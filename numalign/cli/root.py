@@ -8,8 +8,7 @@ from typing import Any, Final
 
 import click
 
-from numalign import __version__
-from numalign.cli.stderr import write
+from numalign.cli.stderr import OutputError, tell, write
 from numalign.errors import NumalignError
 
 COMMANDS = {
@@ -39,6 +38,9 @@ COMMANDS = {
 }
 """Command -> one line of help, so that listing the commands imports none of them."""
 
+MODULES = {"completion": "help", "doctor": "about", "version": "about"}
+"""Command -> its module in `numalign.cli.commands`, of those that stand in another's; all others have their own."""
+
 SECTIONS = {
     "Pods on a machine": ("admit", "explain", "compare", "lint", "replay", "test"),
     "Machines, nodes, kubelets": ("discover", "machines", "config", "snapshot", "status", "verify", "release"),
@@ -65,32 +67,28 @@ class PipeGone(Exception):  # noqa: N818 (nothing is wrong)
     """The reader of our pipe went away. click would end the process itself, with status 1, if it saw the OSError."""
 
 
-class OutputError(OSError):
-    """An answer could not be written, for whatever reason."""
-
-
-def _import(name: str) -> click.Command:
-    command: click.Command = import_module(f"numalign.cli.commands.{name}").command
+def import_command(name: str) -> click.Command:
+    """Import a command by its name."""
+    module = import_module(f"numalign.cli.commands.{MODULES.get(name, name)}")
+    command: click.Command = getattr(module, name if name in MODULES else "command")
     return command
 
 
-def _take_defaults(ctx: click.Context, command: click.Command, name: str) -> None:
+def _take_defaults(ctx: click.Context, command: click.Command, name: str, *, quiet: bool) -> None:
     """Let a project's own file set defaults of the command's flags."""
     from numalign.cli.defaults import check_keys, find_defaults, for_command
 
-    found = find_defaults()
+    found = find_defaults(lambda notice: None if quiet else tell([notice]))
     if found is not None:
-        check_keys(found, _all_commands(name, command))
         ctx.default_map = {name: for_command(command, name, found)}
+        check_keys(found, _all_commands(name, command))
 
 
 def _all_commands(name: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
-    """Yield the command that runs, then all others, each imported only when it is asked for; kubectl's own last."""
+    """Yield the command that runs, then all others, each imported only when it is asked for."""
     yield name, command
     for other in COMMANDS:
-        yield other, _import(other)
-    # As the commands above: by name, since kubectl's group is made of this module's own.
-    yield from import_module("numalign.cli.kubectl").COMMANDS.items()
+        yield other, import_command(other)
 
 
 def _show_help(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
@@ -116,6 +114,8 @@ def version_option(program: str) -> Callable[[Callable[..., Any]], Callable[...,
 
     def show_version(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
         if value and not ctx.resilient_parsing:
+            from numalign.version import __version__
+
             click.echo(f"{program} {__version__}", color=ctx.color)
             ctx.exit()
 
@@ -163,7 +163,7 @@ class LazyGroup(click.Group):
         """Import a command."""
         if cmd_name not in COMMANDS:
             return None
-        return _import(cmd_name)
+        return import_command(cmd_name)
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:  # noqa: ARG002 (click's signature)
         """Take ours."""
@@ -182,7 +182,7 @@ class LazyGroup(click.Group):
             raise click.UsageError(f"there is no command {args[0]!r}{hint}", ctx)
         name, command, rest = super().resolve_command(ctx, args)
         if command is not None and name is not None:
-            _take_defaults(ctx, command, name)
+            _take_defaults(ctx, command, name, quiet="-qq" in args)
             command.get_help_option = self.get_help_option  # type: ignore[method-assign]  # click offers no other place
             rest = written_out(command, rest)
         if command is not None and {"-h", "--help"} & set(rest):

@@ -1,4 +1,4 @@
-"""One line for people on standard error, whatever the text holds."""
+"""One line for people on standard error, whatever the text holds, and the error of standard output."""
 
 from __future__ import annotations
 
@@ -27,6 +27,10 @@ SECONDS_OF_PATIENCE = 0.5
 """Seconds before a person wants to know how far it is, and between two such lines."""
 
 Item = TypeVar("Item")
+
+
+class OutputError(OSError):
+    """An answer could not be written, for whatever reason."""
 
 
 def say(text: str) -> None:

@@ -11,17 +11,13 @@ from collections.abc import Generator, Mapping, Sequence
 from enum import Enum
 from typing import Final
 
-from numalign.dra.capacity import added, fits, taken_of
 from numalign.dra.constraints import constraint
-from numalign.dra.counters import Counters
-from numalign.dra.features import Features
-from numalign.dra.outcome import Grip, claim_allocation
-from numalign.dra.plan import Planner, Wanted
+from numalign.dra.features import UNTIL_1_35, Features
+from numalign.dra.plan import Grip, Planner, Wanted, claim_allocation
 from numalign.dra.pools import Pool, Published, pools_of
 from numalign.dra.result import AllocatedDevice, Gate, Outcome, Rejections
-from numalign.dra.selection import AllocationError, Candidate, GaveUpError, RequestKey, Selection, candidates
-from numalign.dra.taints import tolerated
-from numalign.dra.usage import Usage
+from numalign.dra.selection import AllocationError, Candidate, GaveUpError, RequestKey, Selection, candidates, tolerated
+from numalign.dra.usage import Counters, Usage, added, fits, taken_of
 from numalign.dra.values import MAX_RESULTS, Claim, DeviceClass, DeviceID, Node
 from numalign.model.quantity import Quantity
 from numalign.values import NamedTuple
@@ -222,7 +218,7 @@ class _Search:
             alike = [one for one in devices if gate == self._free_gate(place.key, wanted, one)]
             self._record(place, {gate: len(alike) or 1}, None)
             return _Found.NO
-        following = place.key if self._features.release == "1.36" else place.key._replace(alternative=0)
+        following = place.key if self._features.release not in UNTIL_1_35 else place.key._replace(alternative=0)
         found = yield place._replace(key=following, position=place.position + 1)
         if found is not _Found.YES:
             self._give_back(place.key, wanted)

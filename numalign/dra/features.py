@@ -5,13 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal
 
+from numalign.errors import InputError
 from numalign.values import NamedTuple
 
 Copy = Literal["stable", "incubating", "experimental"]
 
-NEWEST: Final = "1.36"
-RELEASES: Final = ("1.34", "1.35", "1.36")
-"""Releases whose rules are known. Before 1.34 the API was another one."""
+UNTIL_1_35: Final = ("1.34", "1.35")
+"""Releases before what 1.36 changed; before 1.34 the API was another one."""
+
+_DEFAULTS: Final[Mapping[str, frozenset[str]]] = {
+    "1.34": frozenset({"admin_access", "prioritized_list", "status"}),
+    "1.35": frozenset({"admin_access", "prioritized_list", "status"}),
+    "1.36": frozenset(
+        {"admin_access", "prioritized_list", "partitionable", "taints", "binding", "status", "consumable"}
+    ),
+}
+"""Release -> fields of `Features` that are on by default."""
+
+RELEASES: Final = tuple(_DEFAULTS)
+"""Releases whose rules are known."""
 
 
 class Features(NamedTuple):
@@ -30,12 +42,12 @@ class Features(NamedTuple):
     """List attributes in selectors."""
     list_constraints: bool = False
     """List attributes in constraints too."""
-    release: str = NEWEST
+    release: str = RELEASES[-1]
 
     @property
     def copy(self) -> Copy:
         """Which of the three allocators the scheduler takes (D-1, D-1a)."""
-        if self.release == NEWEST:
+        if self.release not in UNTIL_1_35:
             if self.list_constraints:
                 return "experimental"
             return "incubating" if self.binding or self.consumable else "stable"
@@ -48,7 +60,7 @@ class Features(NamedTuple):
     @property
     def is_ordered(self) -> bool:
         """Whether pools and slices are tried in a fixed order (D-2)."""
-        return self.release == NEWEST and self.copy != "stable"
+        return self.release not in UNTIL_1_35 and self.copy != "stable"
 
 
 GATES: Final[Mapping[str, str]] = {
@@ -63,16 +75,8 @@ GATES: Final[Mapping[str, str]] = {
 }
 """Feature gate -> field."""
 
-_DEFAULTS: Final[Mapping[str, frozenset[str]]] = {
-    "1.34": frozenset({"admin_access", "prioritized_list", "status"}),
-    "1.35": frozenset({"admin_access", "prioritized_list", "status"}),
-    "1.36": frozenset(
-        {"admin_access", "prioritized_list", "partitionable", "taints", "binding", "status", "consumable"}
-    ),
-}
 
-
-def features(release: str = NEWEST, gates: Mapping[str, bool] | None = None) -> Features:
+def features(release: str = RELEASES[-1], gates: Mapping[str, bool] | None = None) -> Features:
     """Give what a release can do with some gates turned on or off.
 
     Raises:
@@ -85,3 +89,26 @@ def features(release: str = NEWEST, gates: Mapping[str, bool] | None = None) -> 
     if "status" not in on and release != "1.34":
         on.discard("binding")
     return Features(**dict.fromkeys(on, True), release=release)
+
+
+def asked_features(release: str | None, gates: str, flag: str = "--kubelet-version") -> Features:
+    """Read a release and feature gates.
+
+    Args:
+        release: of the scheduler; None: the newest.
+        gates: `NAME=true,…`.
+        flag: what names the release.
+
+    Raises:
+        InputError: the release is not one whose allocator is known, or a gate is not written `NAME=true`.
+    """
+    if release is not None and release not in RELEASES:
+        raise InputError(f"claims are known for schedulers of {', '.join(RELEASES)}, got {release}", flag)
+    switched: dict[str, bool] = {}
+    for part in filter(None, gates.split(",")):
+        name, _, value = part.strip().partition("=")
+        if value not in ("true", "false"):
+            raise InputError(f'expected NAME=true or NAME=false, got "{part.strip()}"', "--feature-gates")
+        if name in GATES:
+            switched[name] = value == "true"
+    return features(release or RELEASES[-1], switched)

@@ -10,6 +10,7 @@ the allocator would see it (a selector that is no CEL, a mode it does not know),
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final, Protocol, TypeVar
 
 from numalign.dra.values import (
@@ -25,7 +26,6 @@ from numalign.dra.values import (
     DeviceID,
     DeviceRequest,
     Node,
-    NodeSelector,
     Placement,
     Request,
     RequestPolicy,
@@ -37,7 +37,21 @@ from numalign.dra.values import (
     Toleration,
 )
 from numalign.errors import InputError
-from numalign.model.path import child
+from numalign.model.document import (
+    AnyForm,
+    Field,
+    Form,
+    anything,
+    as_dict,
+    as_mapping,
+    inside,
+    maybe,
+    needed,
+    read,
+    record,
+)
+from numalign.model.document.values import boolean, list_of, map_of
+from numalign.model.path import FieldError, child, unfit
 from numalign.model.quantity import Quantity, QuantityError, parse
 
 T = TypeVar("T")
@@ -46,7 +60,11 @@ Object = Mapping[str, Any]
 
 
 class Reader(Protocol[T_co]):
-    """Reads an object of the API that stands at a path of its document."""
+    """Reads an object of the API that stands at a path of its document.
+
+    Raises:
+        InputError: a field is missing or has the wrong type; `where` is its path.
+    """
 
     def __call__(self, data: Object, path: str = "") -> T_co:
         """Read it."""
@@ -58,342 +76,313 @@ _ATTRIBUTE_TYPES: Final[Mapping[AttributeKind, type]] = {"int": int, "bool": boo
 _INT64: Final = 2**63
 
 
-class Fields:
-    """A mapping of a document, with its path: typed getters that refuse what does not fit."""
+def _reader(form: Form[T], v1beta1: Form[T] | None = None) -> Reader[T]:
+    """Make the reader of an object, whose errors are in the words of an API: what is wanted, not what is there."""
 
-    __slots__ = ("data", "path")
-
-    def __init__(self, data: object, path: str) -> None:
-        if not isinstance(data, Mapping):
-            raise InputError("expected a mapping", path)
-        self.data = data
-        self.path = path
-
-    def at(self, key: str) -> str:
-        """Give the path of a field."""
-        return child(self.path, key)
-
-    def text(self, key: str, default: str | None = None) -> str:
-        """Take a text; without a default it must be there."""
-        value = self.data.get(key)
-        if value is None and default is not None:
-            return default
-        if not isinstance(value, str) or not (value.isprintable() or key == "expression"):
-            raise InputError("expected text" if value is not None else "is missing", self.at(key))
-        return value
-
-    def number(self, key: str, default: int | None = None) -> int:
-        """Take a whole number of 64 bits."""
-        value = self.data.get(key)
-        if value is None and default is not None:
-            return default
-        if type(value) is not int or not -_INT64 <= value < _INT64:
-            raise InputError("expected a whole number" if value is not None else "is missing", self.at(key))
-        return value
-
-    def flag(self, key: str) -> bool:
-        """Take true or false; absent is false."""
-        value = self.data.get(key)
-        if value is not None and not isinstance(value, bool):
-            raise InputError("expected true or false", self.at(key))
-        return bool(value)
-
-    def inner(self, key: str) -> Fields:
-        """Take a mapping; absent is empty."""
-        value = self.data.get(key)
-        return Fields({} if value is None else value, self.at(key))
-
-    def each(self, key: str, read: Callable[[Fields], T]) -> tuple[T, ...]:
-        """Read a list of mappings; absent is empty."""
-        return tuple(read(Fields(item, child(self.at(key), index))) for index, item in enumerate(self.items(key)))
-
-    def items(self, key: str) -> list[Any]:
-        """Take a list; absent is empty."""
-        value = self.data.get(key)
-        if value is not None and not isinstance(value, list):
-            raise InputError("expected a list", self.at(key))
-        return value or []
-
-    def texts(self, key: str) -> tuple[str, ...]:
-        """Take a list of texts."""
-        found = self.items(key)
-        for index, item in enumerate(found):
-            if not isinstance(item, str) or not item.isprintable():
-                raise InputError("expected text", child(self.at(key), index))
-        return tuple(found)
-
-    def names(self) -> list[str]:
-        """Give the keys, which must be text."""
-        for key in self.data:
-            if not isinstance(key, str) or not key.isprintable():
-                raise InputError("expected printable keys", self.path)
-        return list(self.data)
-
-    def quantity(self, key: str) -> Quantity:
-        """Take an amount."""
-        value = self.data.get(key)
-        if isinstance(value, int) and not isinstance(value, bool):
-            value = str(value) if value.bit_length() < 200 else "too long"
-        if not isinstance(value, str):
-            raise InputError("expected a quantity" if value is not None else "is missing", self.at(key))
+    def take(data: Object, path: str = "") -> T:
+        old = v1beta1 is not None and isinstance(data, Mapping) and str(data.get("apiVersion")).endswith("/v1beta1")
         try:
-            return parse(value)
-        except QuantityError as error:
-            raise InputError(f"no quantity: {error}", self.at(key)) from None
+            return (v1beta1 if old and v1beta1 else form).read(data)
+        except FieldError as error:
+            where = path
+            for part in error.path:
+                where = child(where, part)
+            lacks = error.wanted and error.got is None and error.path and isinstance(error.path[-1], str)
+            words = f"expected {error.wanted}" if error.wanted else error.message
+            raise InputError("is missing" if lacks else words, where) from None
 
-    def quantities(self) -> dict[str, Quantity]:
-        """Take a mapping of amounts."""
-        return {key: self.quantity(key) for key in self.names()}
-
-
-def read_slice(data: Object, path: str = "") -> Slice:
-    """Read a ResourceSlice.
-
-    Raises:
-        InputError: a field is missing or has the wrong type; `where` is its path.
-    """
-    whole = Fields(data, path)
-    spec = whole.inner("spec")
-    pool = spec.inner("pool")
-    if len(spec.items("devices")) > MAX_DEVICES:
-        raise InputError(f"a slice may have {MAX_DEVICES} devices", spec.at("devices"))
-    return Slice(
-        name=whole.inner("metadata").text("name", ""),
-        driver=spec.text("driver"),
-        pool=pool.text("name"),
-        generation=pool.number("generation", 0),
-        slice_count=pool.number("resourceSliceCount", 1),
-        placement=_placement(spec),
-        per_device=spec.flag("perDeviceNodeSelection"),
-        devices=spec.each("devices", _basic_device if _is_v1beta1(whole) else _device),
-        counters=spec.each("sharedCounters", _counter_set),
-    )
+    return take
 
 
-def read_class(data: Object, path: str = "") -> DeviceClass:
-    """Read a DeviceClass; errors as `read_slice`."""
-    whole = Fields(data, path)
-    spec = whole.inner("spec")
-    return DeviceClass(
-        name=whole.inner("metadata").text("name"),
-        selectors=spec.each("selectors", _selector),
-        config=spec.each("config", _config),
-        extended_resource=spec.text("extendedResourceName", ""),
-    )
+# Single values
 
 
-def read_claim(data: Object, path: str = "") -> Claim:
-    """Read a ResourceClaim; errors as `read_slice`."""
-    whole = Fields(data, path)
-    claim = _claim(whole, whole.inner("spec"))
-    status = whole.inner("status")
-    if status.data.get("allocation") is None:
-        return claim
-    devices = status.inner("allocation").inner("devices")
-    return claim._replace(
-        allocation=devices.each("results", _taken), config=devices.each("config", _config) or claim.config
-    )
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not value.isprintable():
+        raise unfit("text", value)
+    return value
 
 
-def read_template(data: Object, path: str = "") -> Claim:
-    """Read a ResourceClaimTemplate as the claim it would become, under the template's own name."""
-    whole = Fields(data, path)
-    return _claim(whole, whole.inner("spec").inner("spec"))
+def _expression(value: object) -> str:
+    if not isinstance(value, str):
+        raise unfit("text", value)
+    return value
 
 
-def _claim(whole: Fields, spec: Fields) -> Claim:
-    """Read what a claim, or the claim of a template, asks for."""
-    metadata, devices = whole.inner("metadata"), spec.inner("devices")
-    return Claim(
-        name=metadata.text("name", ""),
-        namespace=metadata.text("namespace", ""),
-        requests=devices.each("requests", _request_in_one if _is_v1beta1(whole) else _request),
-        constraints=devices.each("constraints", _constraint),
-        config=devices.each("config", _config),
-    )
+def _number(value: object) -> int:
+    if type(value) is not int or not -_INT64 <= value < _INT64:
+        raise unfit("a whole number", value)
+    return value
 
 
-def read_node(data: Object, path: str = "") -> Node:
-    """Read a node's name and labels."""
-    metadata = Fields(data, path).inner("metadata")
-    labels = metadata.inner("labels")
-    return Node(metadata.text("name"), {key: labels.text(key) for key in labels.names()})
+def _quantity(value: object) -> Quantity:
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value) if value.bit_length() < 200 else "too long"
+    if not isinstance(value, str):
+        raise unfit("a quantity", value)
+    try:
+        return parse(value)
+    except QuantityError as error:
+        raise FieldError((), f"no quantity: {error}") from None
 
 
-def _placement(fields: Fields) -> Placement:
-    selector = fields.data.get("nodeSelector")
-    return Placement(
-        node_name=fields.text("nodeName", "") or None,
-        selector=_node_selector(fields.inner("nodeSelector")) if selector is not None else None,
-        all_nodes=fields.flag("allNodes"),
-    )
-
-
-def _node_selector(fields: Fields) -> NodeSelector:
-    return fields.each("nodeSelectorTerms", _term)
-
-
-def _term(fields: Fields) -> Term:
-    return Term(fields.each("matchExpressions", _requirement), fields.each("matchFields", _requirement))
-
-
-def _requirement(fields: Fields) -> Requirement:
-    return Requirement(fields.text("key"), fields.text("operator"), fields.texts("values"))
-
-
-def _basic_device(fields: Fields) -> Device:
-    return _named_device(fields.inner("basic"), fields.text("name"))
-
-
-def _device(fields: Fields) -> Device:
-    return _named_device(fields, fields.text("name"))
-
-
-def _named_device(fields: Fields, name: str) -> Device:
-    attributes, capacity = fields.inner("attributes"), fields.inner("capacity")
-    return Device(
-        name=name,
-        attributes={key: _attribute(attributes.inner(key)) for key in attributes.names()},
-        capacity={key: _capacity(capacity.inner(key)) for key in capacity.names()},
-        consumes=fields.each("consumesCounters", _counter_use),
-        taints=fields.each("taints", _taint),
-        shared=fields.flag("allowMultipleAllocations"),
-        placement=_placement(fields),
-        binding_conditions=fields.texts("bindingConditions"),
-        binding_failure_conditions=fields.texts("bindingFailureConditions"),
-        binds_to_node=fields.flag("bindsToNode"),
-        node_allocatable=tuple(fields.inner("nodeAllocatableResourceMappings").names()),
-    )
-
-
-def _attribute(fields: Fields) -> Attribute:
+def _attribute(value: object) -> Attribute:
+    data = as_mapping(value)
     for kind, wanted in _ATTRIBUTE_TYPES.items():
-        value = fields.data.get(kind)
-        if value is not None:
-            if wanted is int:
-                return Attribute(kind, fields.number(kind))
-            if type(value) is not wanted:
-                raise InputError(f"expected {kind}", fields.at(kind))
-            return Attribute(kind, value)
         several: AttributeKind = f"{kind}s"  # type: ignore[assignment]  # the four list kinds are spelled so
-        if fields.data.get(several) is not None:
-            items = fields.items(several)
+        one = data.get(kind)
+        if one is not None:
+            if wanted is int:
+                return Attribute(kind, read(_NUMBER, one, (kind,)))
+            if type(one) is not wanted:
+                raise FieldError((kind,), f"expected {kind}")
+            return Attribute(kind, one)
+        if data.get(several) is not None:
+            items = read(list_of(anything), data[several], (several,))
             for index, item in enumerate(items):
                 if type(item) is not wanted:
-                    raise InputError(f"expected {kind}", child(fields.at(several), index))
-            return Attribute(several, tuple(items))
+                    raise FieldError((several, index), f"expected {kind}")
+            return Attribute(several, items)
     return Attribute("unknown", None)
 
 
-def _capacity(fields: Fields) -> Capacity:
-    policy = fields.data.get("requestPolicy")
-    return Capacity(fields.quantity("value"), _policy(fields.inner("requestPolicy")) if policy is not None else None)
+def _form(take: Callable[[object], T]) -> Form[T]:
+    return Form(take, anything.write, {})
 
 
-def _policy(fields: Fields) -> RequestPolicy:
-    bounds = fields.inner("validRange")
+_TEXT: Final = _form(_text)
+_SOME: Final = _form(lambda value: _text(value) or None)
+"""A text; an empty one is none."""
+_NUMBER: Final = _form(_number)
+_QUANTITY: Final = _form(_quantity)
+_TEXTS: Final = list_of(_TEXT)
+_QUANTITIES: Final = map_of(_QUANTITY)
 
-    def amount(of: Fields, key: str) -> Quantity | None:
-        return None if of.data.get(key) is None else of.quantity(key)
 
-    values = [
-        Fields({"value": item}, child(fields.at("validValues"), index))
-        for index, item in enumerate(fields.items("validValues"))
-    ]
+def _api(make: Callable[..., T], *fields: Field) -> Form[T]:
+    """Describe an object or a part of one; what a later API adds is passed over."""
+    return record(make, *fields, others=True)
+
+
+def _must(key: str, to: str = "") -> Field:
+    return needed(key, _TEXT, "", to=to)
+
+
+def _word(key: str, to: str = "") -> Field:
+    return maybe(key, _TEXT, "", to=to)
+
+
+def _each(key: str, form: AnyForm, to: str = "") -> Field:
+    return maybe(key, list_of(form), (), to=to)
+
+
+def _flag(key: str, to: str = "") -> Field:
+    return maybe(key, boolean, False, to=to)
+
+
+def _value(*, value: Quantity) -> Quantity:
+    return value
+
+
+# Slices and nodes
+
+
+_REQUIREMENT: Final = _api(Requirement, _must("key"), _must("operator"), maybe("values", _TEXTS, ()))
+_TERM: Final = _api(
+    Term, _each("matchExpressions", _REQUIREMENT, "expressions"), _each("matchFields", _REQUIREMENT, "fields")
+)
+_PLACEMENT: Final = (
+    maybe("nodeName", _SOME),
+    maybe("nodeSelector", _api(lambda *, terms: terms, _each("nodeSelectorTerms", _TERM, "terms")), to="selector"),
+    _flag("allNodes"),
+)
+
+
+def _placed(make: Callable[..., T]) -> Callable[..., T]:
+    """Let the keys that say where something is become its placement."""
+
+    def made(*, node_name: str | None, selector: tuple[Term, ...] | None, all_nodes: bool, **rest: object) -> T:
+        return make(placement=Placement(node_name, selector, all_nodes), **rest)
+
+    return made
+
+
+def _policy(
+    *, default: Quantity | None, valid_values: tuple[Quantity, ...], bounds: Mapping[str, Quantity | None] | None
+) -> RequestPolicy:
+    known = bounds or {}
     return RequestPolicy(
-        default=amount(fields, "default"),
-        valid_values=tuple(item.quantity("value") for item in values),
-        has_range=fields.data.get("validRange") is not None,
-        minimum=amount(bounds, "min"),
-        maximum=amount(bounds, "max"),
-        step=amount(bounds, "step"),
+        default=default,
+        valid_values=valid_values,
+        has_range=bounds is not None,
+        minimum=known.get("min"),
+        maximum=known.get("max"),
+        step=known.get("step"),
     )
 
 
-def _counter_set(fields: Fields) -> tuple[str, Mapping[str, Quantity]]:
-    return fields.text("name"), _counters(fields)
+_RANGE: Final = _api(as_dict, maybe("min", _QUANTITY), maybe("max", _QUANTITY), maybe("step", _QUANTITY))
+_POLICY: Final = _api(
+    _policy, maybe("default", _QUANTITY), _each("validValues", _QUANTITY), maybe("validRange", _RANGE, to="bounds")
+)
+_COUNTERS: Final = maybe("counters", map_of(_api(_value, needed("value", _QUANTITY, ""))), {})
+_PARTS: Final = (
+    maybe("attributes", map_of(_form(_attribute)), {}),
+    maybe(
+        "capacity",
+        map_of(_api(Capacity, needed("value", _QUANTITY, ""), maybe("requestPolicy", _POLICY, to="policy"))),
+        {},
+    ),
+    _each("consumesCounters", _api(CounterUse, _must("counterSet"), _COUNTERS), "consumes"),
+    _each("taints", _api(Taint, _word("key"), _word("value"), _word("effect")), "taints"),
+    _flag("allowMultipleAllocations", "shared"),
+    *_PLACEMENT,
+    maybe("bindingConditions", _TEXTS, ()),
+    maybe("bindingFailureConditions", _TEXTS, ()),
+    _flag("bindsToNode"),
+)
 
 
-def _counters(fields: Fields) -> dict[str, Quantity]:
-    counters = fields.inner("counters")
-    return {key: counters.inner(key).quantity("value") for key in counters.names()}
-
-
-def _counter_use(fields: Fields) -> CounterUse:
-    return CounterUse(fields.text("counterSet"), _counters(fields))
-
-
-def _taint(fields: Fields) -> Taint:
-    return Taint(fields.text("key", ""), fields.text("value", ""), fields.text("effect", ""))
-
-
-def _toleration(fields: Fields) -> Toleration:
-    return Toleration(
-        key=fields.text("key", ""),
-        operator=fields.text("operator", "") or "Equal",
-        value=fields.text("value", ""),
-        effect=fields.text("effect", ""),
-        written=dict(fields.data),
+def _slice(device: Form[Device]) -> Form[Slice]:
+    return _api(
+        _placed(Slice),
+        inside("metadata", _word("name")),
+        inside(
+            "spec",
+            _must("driver"),
+            inside(
+                "pool",
+                _must("name", "pool"),
+                maybe("generation", _NUMBER, 0),
+                maybe("resourceSliceCount", _NUMBER, 1, to="slice_count"),
+            ),
+            *_PLACEMENT,
+            _flag("perDeviceNodeSelection", "per_device"),
+            maybe("devices", _form(lambda value: list_of(device).read(_counted(value))), ()),
+            _each(
+                "sharedCounters",
+                _api(lambda *, name, counters: (name, counters), _must("name"), _COUNTERS),
+                "counters",
+            ),
+        ),
     )
 
 
-def _selector(fields: Fields) -> str | None:
-    return fields.inner("cel").text("expression") if fields.data.get("cel") is not None else None
+def _counted(value: object) -> object:
+    if isinstance(value, list) and len(value) > MAX_DEVICES:
+        raise FieldError((), f"a slice may have {MAX_DEVICES} devices")
+    return value
 
 
-def _config(fields: Fields) -> Config:
-    return Config(fields.texts("requests"), {key: value for key, value in fields.data.items() if key != "requests"})
+read_slice: Final = _reader(
+    _slice(_api(_placed(Device), _must("name"), *_PARTS)),
+    _slice(_api(_placed(Device), _must("name"), inside("basic", *_PARTS))),
+)
+"""Read a ResourceSlice."""
+read_node: Final = _reader(_api(Node, inside("metadata", _must("name"), maybe("labels", map_of(_TEXT), {}))))
+"""Read a node's name and labels."""
 
 
-def _is_v1beta1(whole: Fields) -> bool:
-    return str(whole.data.get("apiVersion")).endswith("/v1beta1")
+# Classes and claims
 
 
-def _request_in_one(fields: Fields) -> Request:
+def _configured(value: object) -> Config:
+    data = as_mapping(value)
+    requests = read(_TEXTS, data.get("requests") or [], ("requests",))
+    return Config(requests, {key: one for key, one in data.items() if key != "requests"})
+
+
+def _tolerated(value: object) -> Toleration:
+    found = _TOLERATION.read(value)
+    return found._replace(operator=found.operator or "Equal", written=dict(as_mapping(value)))
+
+
+_TOLERATION: Final = _api(Toleration, _word("key"), _word("operator"), _word("value"), _word("effect"))
+_CEL: Final = _api(lambda *, expression: expression, needed("expression", _form(_expression), ""))
+_SELECTOR: Final = _api(lambda *, cel: cel, maybe("cel", _CEL))
+_CONFIG: Final = _each("config", _form(_configured))
+read_class: Final = _reader(
+    _api(
+        DeviceClass,
+        inside("metadata", _must("name")),
+        inside("spec", _each("selectors", _SELECTOR), _CONFIG),
+    )
+)
+"""Read a DeviceClass."""
+
+
+_ASKED: Final = (
+    _word("deviceClassName", "device_class"),
+    _each("selectors", _SELECTOR),
+    maybe("allocationMode", _form(lambda value: _text(value) or "ExactCount"), "ExactCount", to="mode"),
+    maybe("count", _NUMBER, 1, to="number"),
+    _flag("adminAccess", "admin"),
+    _each("tolerations", _form(_tolerated)),
+    maybe("capacity", _api(lambda *, requests: requests, maybe("requests", _QUANTITIES, {}))),
+)
+_NAMED: Final = _api(DeviceRequest, _must("name"), *_ASKED)
+
+
+def _request(*, name: str, exactly: DeviceRequest | None, alternatives: tuple[DeviceRequest, ...]) -> Request:
+    return Request(name, exactly and exactly._replace(name=name), alternatives)
+
+
+_EXACTLY: Final = _api(partial(DeviceRequest, name=""), *_ASKED)
+_REQUEST: Final = _api(
+    _request, _must("name"), maybe("exactly", _EXACTLY), _each("firstAvailable", _NAMED, "alternatives")
+)
+
+
+def _in_one(value: object) -> Request:
     """Read a request of `v1beta1`: without alternatives it is what `exactly` became."""
-    if fields.data.get("firstAvailable") is not None:
-        return _request(fields)
-    name = fields.text("name")
-    return Request(name=name, exactly=_device_request(fields, name))
+    if as_mapping(value).get("firstAvailable") is not None:
+        return _REQUEST.read(value)
+    exactly = _NAMED.read(value)
+    return Request(exactly.name, exactly)
 
 
-def _request(fields: Fields) -> Request:
-    name = fields.text("name")
-    exactly = fields.data.get("exactly")
-    return Request(
-        name=name,
-        exactly=_device_request(fields.inner("exactly"), name) if exactly is not None else None,
-        alternatives=fields.each("firstAvailable", lambda inner: _device_request(inner, inner.text("name"))),
+def _taken(
+    *, driver: str, pool: str, device: str, request: str, admin: bool, share: str, consumed: Mapping[str, Quantity]
+) -> Taken:
+    return Taken(DeviceID(driver, pool, device), request, admin, share, consumed)
+
+
+_CONSTRAINT: Final = _api(
+    Constraint,
+    maybe("requests", _TEXTS),
+    maybe("matchAttribute", _SOME, to="match"),
+    maybe("distinctAttribute", _SOME, to="distinct"),
+)
+_TAKEN: Final = _api(
+    _taken,
+    _must("driver"),
+    _must("pool"),
+    _must("device"),
+    _word("request"),
+    _flag("adminAccess", "admin"),
+    _word("shareID", "share"),
+    maybe("consumedCapacity", _QUANTITIES, {}, to="consumed"),
+)
+_ALLOCATION: Final = _api(partial(Claim, name=""), inside("devices", _each("results", _TAKEN, "allocation"), _CONFIG))
+
+
+def _claimed(*, given: Claim | None, **asked: Any) -> Claim:
+    claim = Claim(**asked)
+    return claim._replace(allocation=given.allocation, config=given.config or claim.config) if given else claim
+
+
+def _claim(request: Form[Request], *, template: bool) -> Form[Claim]:
+    """Describe a claim, or a template as the claim it would become, under the template's own name."""
+    asks = inside("devices", _each("requests", request), _each("constraints", _CONSTRAINT), _CONFIG)
+    return _api(
+        _claimed,
+        inside("metadata", _word("name"), _word("namespace")),
+        inside("spec", inside("spec", asks) if template else asks),
+        inside("status", maybe("allocation", anything if template else _ALLOCATION, to="given")),
     )
 
 
-def _device_request(fields: Fields, name: str) -> DeviceRequest:
-    capacity = fields.data.get("capacity")
-    return DeviceRequest(
-        name=name,
-        device_class=fields.text("deviceClassName", ""),
-        selectors=fields.each("selectors", _selector),
-        mode=fields.text("allocationMode", "") or "ExactCount",
-        number=fields.number("count", 1),
-        admin=fields.flag("adminAccess"),
-        tolerations=fields.each("tolerations", _toleration),
-        capacity=fields.inner("capacity").inner("requests").quantities() if capacity is not None else None,
-    )
-
-
-def _constraint(fields: Fields) -> Constraint:
-    return Constraint(
-        requests=fields.texts("requests"),
-        match=fields.text("matchAttribute", "") or None,
-        distinct=fields.text("distinctAttribute", "") or None,
-    )
-
-
-def _taken(fields: Fields) -> Taken:
-    return Taken(
-        device=DeviceID(fields.text("driver"), fields.text("pool"), fields.text("device")),
-        request=fields.text("request", ""),
-        admin=fields.flag("adminAccess"),
-        share=fields.text("shareID", ""),
-        consumed=fields.inner("consumedCapacity").quantities(),
-    )
+read_claim: Final = _reader(_claim(_REQUEST, template=False), _claim(_form(_in_one), template=False))
+"""Read a ResourceClaim."""
+read_template: Final = _reader(_claim(_REQUEST, template=True), _claim(_form(_in_one), template=True))
+"""Read a ResourceClaimTemplate as the claim it would become, under the template's own name."""

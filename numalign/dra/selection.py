@@ -1,4 +1,7 @@
-"""Which devices a request's selectors choose, asked once per device and request (docs/rules/dra.md D-6)."""
+"""Which devices a request may have: those its selectors choose, and whose taints it tolerates.
+
+Selectors are asked once per device and request (docs/rules/dra.md D-6, D-11).
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,8 @@ from typing import Final
 from numalign.dra.cel.device import DeviceValue, Selector, compile_selector, device_value
 from numalign.dra.cel.errors import CompileError, EvaluationError, UnsupportedError, line_and_column
 from numalign.dra.features import Features
-from numalign.dra.placement import matches
-from numalign.dra.pools import Pool
-from numalign.dra.values import Device, DeviceClass, DeviceID, DeviceRequest, Node, Slice
+from numalign.dra.pools import Pool, matches
+from numalign.dra.values import Device, DeviceClass, DeviceID, DeviceRequest, Node, Slice, Taint, Toleration
 from numalign.errors import InputError
 from numalign.values import NamedTuple
 
@@ -134,3 +136,22 @@ def candidates(pool: Pool) -> list[Candidate]:
         for slice_ in pool.slices
         for device in slice_.devices
     ]
+
+
+def tolerated(taints: Sequence[Taint], tolerations: Sequence[Toleration]) -> bool:
+    """Tell whether a request puts up with all taints that keep devices from being allocated."""
+    return all(
+        any(_tolerates(one, taint) for one in tolerations)
+        for taint in taints
+        if taint.effect in ("NoSchedule", "NoExecute")
+    )
+
+
+def _tolerates(toleration: Toleration, taint: Taint) -> bool:
+    if toleration.effect and toleration.effect != taint.effect:
+        return False
+    if toleration.key and toleration.key != taint.key:
+        return False
+    if toleration.operator == "Exists":
+        return True
+    return toleration.operator == "Equal" and toleration.value == taint.value

@@ -1,12 +1,85 @@
-"""What is allocated already, over all nodes (docs/rules/dra.md D-6, D-12, D-13)."""
+"""What is taken already of devices: whole ones, shares of capacities, counters of pools.
+
+See docs/rules/dra.md D-6, D-12, D-12a, D-13.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
-from numalign.dra.capacity import Capacities, added
-from numalign.dra.values import Claim, DeviceID
+from numalign.dra.pools import Pool
+from numalign.dra.values import Capacity, Claim, Device, DeviceID, RequestPolicy
+from numalign.model.quantity import Quantity, from_int, value
 from numalign.values import NamedTuple
+
+Capacities = Mapping[str, int]
+"""Capacity -> amount in billionths."""
+
+
+def consumed(asked: Quantity | None, capacity: Capacity) -> Quantity:
+    """Give what a request takes: the amount asked for, rounded as the policy says (D-13, D-13a)."""
+    policy = capacity.policy
+    if asked is None:
+        return policy.default if policy is not None and policy.default is not None else capacity.value
+    if policy is None:
+        return asked
+    if policy.has_range and policy.minimum is not None:
+        return _rounded(asked, policy.minimum, policy.step)
+    larger = [one for one in policy.valid_values if one.nano >= asked.nano]
+    return min(larger, key=lambda one: one.nano) if larger else asked
+
+
+def _rounded(asked: Quantity, minimum: Quantity, step: Quantity | None) -> Quantity:
+    if asked.nano <= minimum.nano:
+        return minimum
+    if step is None or not value(step):
+        return asked
+    start, width = value(minimum), value(step)
+    steps = -(-(value(asked) - start) // width)
+    return from_int(start + steps * width, asked.format)
+
+
+def violates(amount: Quantity, policy: RequestPolicy | None) -> bool:
+    """Tell whether a policy refuses a rounded amount. The default is never refused."""
+    if policy is None or (policy.default is not None and policy.default.nano == amount.nano):
+        return False
+    if policy.has_range:
+        if policy.maximum is not None and amount.nano > policy.maximum.nano:
+            return True
+        if policy.step is not None and policy.minimum is not None and value(policy.step):
+            return bool((value(amount) - value(policy.minimum)) % value(policy.step))
+        return False
+    return bool(policy.valid_values) and all(one.nano != amount.nano for one in policy.valid_values)
+
+
+def taken_of(device: Device, asked: Mapping[str, Quantity] | None) -> dict[str, Quantity] | None:
+    """Give what a request takes of each capacity of a device; None if the device cannot serve it at all."""
+    wanted = asked or {}
+    if any(name not in device.capacity for name in wanted):
+        return None
+    if not device.shared:
+        fits = all(not _is_over(amount, device.capacity[name]) for name, amount in wanted.items())
+        return {} if fits else None
+    found = {name: consumed(wanted.get(name), capacity) for name, capacity in device.capacity.items()}
+    if any(violates(amount, device.capacity[name].policy) for name, amount in found.items()):
+        return None
+    return found
+
+
+def _is_over(asked: Quantity, capacity: Capacity) -> bool:
+    """Tell whether a device that is taken whole has less than what is asked for, or refuses the amount."""
+    amount = consumed(asked, capacity)
+    return amount.nano > capacity.value.nano or violates(amount, capacity.policy)
+
+
+def fits(device: Device, taken: Mapping[str, Quantity], used: Capacities) -> bool:
+    """Tell whether a device has what a request takes, beside what others have of it."""
+    return all(used.get(name, 0) + amount.nano <= device.capacity[name].value.nano for name, amount in taken.items())
+
+
+def added(used: Capacities, taken: Mapping[str, Quantity], sign: int = 1) -> Capacities:
+    """Add amounts to what is used."""
+    return {**used, **{name: used.get(name, 0) + sign * amount.nano for name, amount in taken.items()}}
 
 
 class Usage(NamedTuple):
@@ -39,3 +112,59 @@ def usage(claims: Iterable[Claim]) -> Usage:
             else:
                 whole.add(taken.device)
     return Usage(frozenset(whole), frozenset(shared), amounts)
+
+
+Counter = tuple[str, str]
+"""(counter set, counter)."""
+
+
+class Counters:
+    """What is left of the counters of each pool, while a search takes devices and gives them back.
+
+    Kept by the pool's *name*, without the driver, as the allocator does: the first driver of a name gives the sets
+    (D-12a).
+    """
+
+    def __init__(self, pools: Iterable[Pool], in_use: Callable[[DeviceID], bool]) -> None:
+        self._pools = {(pool.driver, pool.name): pool for pool in pools}
+        self._in_use = in_use
+        self._left: dict[str, dict[Counter, int]] = {}
+
+    def take(self, device: Device, identity: DeviceID) -> bool:
+        """Take a device's counters if all counters of the pool stay at 0 or above."""
+        if identity.pool not in self._left:
+            self._left[identity.pool] = self._start(self._pools[identity.driver, identity.pool])
+        left = self._left[identity.pool]
+        _change(left, device, -1)
+        if min(left.values(), default=0) >= 0:
+            return True
+        _change(left, device, 1)
+        return False
+
+    def give_back(self, device: Device, identity: DeviceID) -> None:
+        """Undo `take`."""
+        _change(self._left[identity.pool], device, 1)
+
+    def _start(self, pool: Pool) -> dict[Counter, int]:
+        """Give a pool's counters without what its allocated devices use, on this node or any other."""
+        slices = (*pool.slices, *pool.elsewhere)
+        left: dict[Counter, int] = {
+            (name, counter): amount.nano
+            for slice_ in slices
+            for name, counters in slice_.counters
+            for counter, amount in counters.items()
+        }
+        for slice_ in slices:
+            for device in slice_.devices:
+                if device.consumes and self._in_use(DeviceID(pool.driver, pool.name, device.name)):
+                    _change(left, device, -1)
+        return left
+
+
+def _change(left: dict[Counter, int], device: Device, sign: int) -> None:
+    """Add or take away what a device uses; counters that are not there limit nothing."""
+    for use in device.consumes:
+        for counter, amount in use.counters.items():
+            key = (use.counter_set, counter)
+            if key in left:
+                left[key] += sign * amount.nano

@@ -13,8 +13,6 @@ Mode = Literal["ExactCount", "All"]
 
 MAX_RESULTS: Final = 32
 """Most devices of a claim."""
-MAX_ALTERNATIVES: Final = 8
-"""Most entries of `firstAvailable`."""
 
 
 class Attribute(NamedTuple):
@@ -118,8 +116,6 @@ class Device(NamedTuple):
     binding_conditions: tuple[str, ...] = ()
     binding_failure_conditions: tuple[str, ...] = ()
     binds_to_node: bool = False
-    node_allocatable: tuple[str, ...] = ()
-    """Resources of the node that the device stands for (KEP-5517)."""
 
 
 class Slice(NamedTuple):
@@ -154,7 +150,6 @@ class DeviceClass(NamedTuple):
     selectors: tuple[str | None, ...] = ()
     """Expressions; None for a selector that is no CEL."""
     config: tuple[Config, ...] = ()
-    extended_resource: str = ""
 
 
 class DeviceRequest(NamedTuple):
@@ -234,3 +229,55 @@ class Node(NamedTuple):
 
     name: str
     labels: Mapping[str, str] = {}
+
+
+class Placed(NamedTuple):
+    """A claim or template and where it comes from."""
+
+    claim: Claim
+    origin: str
+    """`file:line`."""
+    annotations: Mapping[str, object] = {}
+    """Its own; of a template also those that its claims get."""
+
+    @property
+    def file(self) -> str:
+        """The file alone."""
+        return self.origin.rpartition(":")[0]
+
+
+class ClaimObjects(NamedTuple):
+    """What files hold of Dynamic Resource Allocation."""
+
+    slices: tuple[Slice, ...] = ()
+    classes: Mapping[str, DeviceClass] = {}
+    claims: Mapping[tuple[str, str], Placed] = {}
+    """(namespace, name) -> claim."""
+    templates: Mapping[tuple[str, str], Placed] = {}
+    nodes: tuple[Node, ...] = ()
+    again: Mapping[tuple[str, tuple[str, str]], tuple[Placed, ...]] = {}
+    """(kind, (namespace, name)) -> claims and templates of further files, where files are ways to do the same."""
+
+    def near(self, file: str) -> ClaimObjects:
+        """Of claims that several files have, take those of a file, else of its folder, else the first."""
+        if not self.again:
+            return self
+        claims, templates = dict(self.claims), dict(self.templates)
+        for (kind, key), further in self.again.items():
+            known = claims if kind == "ResourceClaim" else templates
+            known[key] = min((known[key], *further), key=lambda one: _distance(one.file, file))
+        return self._replace(claims=claims, templates=templates, again={})
+
+    def over(self, earlier: ClaimObjects) -> ClaimObjects:
+        """Put what was given here over what a dump has."""
+        return self._replace(
+            slices=(*earlier.slices, *self.slices),
+            classes={**earlier.classes, **self.classes},
+            claims={**earlier.claims, **self.claims},
+            templates={**earlier.templates, **self.templates},
+            nodes=(*earlier.nodes, *self.nodes),
+        )
+
+
+def _distance(file: str, other: str) -> int:
+    return 0 if file == other else 1 if file.rpartition("/")[0] == other.rpartition("/")[0] else 2

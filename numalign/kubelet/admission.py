@@ -114,11 +114,32 @@ def odd_from_the_start(session: Session) -> tuple[Notice, ...]:
 def admit(session: Session, pod: Pod) -> Outcome:
     """Admit one pod: the managers, then the fit check."""
     node = session.node
-    if node.kubelet.choose is None:
-        return _admit(session, pod)
-    chosen = node._replace(topology=node.kubelet.choose(node.topology, pod))
-    outcome = _admit(session._replace(node=chosen), pod)
-    return outcome._replace(then=outcome.then._replace(node=node))
+    pod, demand = node.read_pod(pod)
+    after, result = twin.admit(node, session.state, demand)
+    found = partial(Outcome, pod=pod, demand=demand, result=result, before=session, after=after)
+    if not result.admit:
+        then = session._replace(state=twin.collect(node, after))
+        return found(fit=None, then=then, notices=_fatal(result, pod))
+    if session.view is None:
+        then = session._replace(state=after, pods=session.pods.plus(pod))
+        return found(fit=None, then=then, notices=tuple(_oddities(session, after, demand, pod)))
+    fitted = fit.check_node_fit(
+        pod,
+        session.pods,
+        session.view,
+        allocated={name: members.bit_count() for name, members in after.device.allocated.items() if members},
+        holds_devices=demand.uid in after.device.holdings,
+    )
+    notices = list(_oddities(session, after, demand, pod)) if fitted.admit else []
+    notices += [Notice("fit", note, pod.name) for note in fitted.notes]
+    notices += [
+        Notice("preempted", f"{victim.name} is evicted to admit {pod.name}", pod.name) for victim in fitted.preempted
+    ]
+    then = session._replace(state=after, pods=session.pods.plus(pod))
+    # A pod that does not fit was given everything already; the kubelet collects it before the next pod.
+    for gone in fitted.preempted if fitted.admit else (pod,):
+        then = end(then, gone.uid)
+    return found(fit=fitted, then=then, notices=tuple(notices))
 
 
 Forecast = Callable[[Pod], bool | None]
@@ -134,7 +155,7 @@ def admits(session: Session, pod: Pod, ahead: Forecast | None = None) -> bool:
         ahead: the session's `forecaster`, where it was made for the same pod with other amounts.
     """
     fits = ahead(pod) if ahead else forecast(session, pod)
-    if fits is None or session.node.kubelet.choose is not None:
+    if fits is None:
         return admit(session, pod).admit
     if not fits:
         return False
@@ -170,36 +191,6 @@ def forecaster(session: Session, pod: Pod) -> Forecast:
 def _devices(node: Node) -> dict[str, int]:
     """Count the devices of each resource."""
     return {name: len(each.devices) for name, each in node.device.resources.items()}
-
-
-def _admit(session: Session, pod: Pod) -> Outcome:
-    node = session.node
-    pod, demand = node.read_pod(pod)
-    after, result = twin.admit(node, session.state, demand)
-    found = partial(Outcome, pod=pod, demand=demand, result=result, before=session, after=after)
-    if not result.admit:
-        then = session._replace(state=twin.collect(node, after))
-        return found(fit=None, then=then, notices=_fatal(result, pod))
-    if session.view is None:
-        then = session._replace(state=after, pods=session.pods.plus(pod))
-        return found(fit=None, then=then, notices=tuple(_oddities(session, after, demand, pod)))
-    fitted = fit.check(
-        pod,
-        session.pods,
-        session.view,
-        allocated={name: members.bit_count() for name, members in after.device.allocated.items() if members},
-        holds_devices=demand.uid in after.device.holdings,
-    )
-    notices = list(_oddities(session, after, demand, pod)) if fitted.admit else []
-    notices += [Notice("fit", note, pod.name) for note in fitted.notes]
-    notices += [
-        Notice("preempted", f"{victim.name} is evicted to admit {pod.name}", pod.name) for victim in fitted.preempted
-    ]
-    then = session._replace(state=after, pods=session.pods.plus(pod))
-    # A pod that does not fit was given everything already; the kubelet collects it before the next pod.
-    for gone in fitted.preempted if fitted.admit else (pod,):
-        then = end(then, gone.uid)
-    return found(fit=fitted, then=then, notices=tuple(notices))
 
 
 def end(session: Session, uid: str) -> Session:

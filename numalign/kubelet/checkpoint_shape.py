@@ -73,7 +73,7 @@ TEXT: Final = Shape("string", "text")
 CHECKSUM: Final = Shape("checksum.Checksum", "number", bounds=UINT64)
 
 
-def read(text: str, shape: Shape, name: str = "") -> dict[str, Value]:
+def read_shape(text: str, shape: Shape, name: str = "") -> dict[str, Value]:
     """Read a file of one record: field's key -> value. Null maps and lists are None, unknown keys are ignored.
 
     Args:
@@ -112,7 +112,7 @@ def read_first(
     error = CheckpointError(CORRUPT)
     for form, shape, name in tried:
         try:
-            data = read(text, shape, name)
+            data = read_shape(text, shape, name)
         except CheckpointError as problem:
             error = problem
             continue

@@ -6,13 +6,47 @@ machine is `kubelet.start.check`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
+from numalign.model.machine import Machine
 from numalign.values import NamedTuple
 
 Level = Literal["Alpha", "Beta", "Stable"]
 """How far a policy option has got."""
+
+Manager = Literal["cpu", "topology"]
+"""A manager that has policy options."""
+
+
+def _not_suggested(_machine: Machine) -> tuple[str, str] | None:
+    return None
+
+
+class Option(NamedTuple):
+    """All that there is to know of a policy option but its rule; the rows stand in the managers' `options.py`."""
+
+    name: str
+    manager: Manager
+    levels: Mapping[tuple[int, int], Level]
+    """Release -> the level that it has from then on."""
+    on: str = ""
+    """What turning it on does to a pod that was refused without it."""
+    off: str = ""
+    number: bool = False
+    """Its value is a number; else it is on or off."""
+    appeared: tuple[str, str] | None = None
+    """What was before it, and what it brought; None: no more is to be said than its level."""
+    unfit: str = ""
+    """Why a kubelet may not start with it on some machine, or beside some setting."""
+    suggested: Callable[[Machine], tuple[str, str] | None] = _not_suggested
+    """Machine -> the value that suits it, and why; None: the default will do."""
+
+
+def levels_at(rows: Iterable[Option], version: tuple[int, int]) -> dict[str, Level]:
+    """Return the options that a release has, with their levels."""
+    found = {row.name: [level for since, level in row.levels.items() if since <= version] for row in rows}
+    return {name: levels[-1] for name, levels in found.items() if levels}
 
 
 class MemoryReservation(NamedTuple):

@@ -56,7 +56,7 @@ class PodDemand(NamedTuple):
     and containers have amounts of their own only where those are theirs alone (docs/rules/kubelet-versions.md 6.4)."""
 
 
-def read(pod: Pod) -> PodDemand:
+def read_demand(pod: Pod) -> PodDemand:
     """Read a pod into whole numbers."""
     guaranteed = pod.qos == "Guaranteed"
     containers = tuple([_container(container, guaranteed) for container in pod.containers])

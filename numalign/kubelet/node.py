@@ -19,7 +19,7 @@ from numalign.kubelet.memory.state import MemoryManager
 from numalign.kubelet.reading import PodReader, reader
 from numalign.kubelet.releases.release import Kubelet
 from numalign.kubelet.setup import Setup
-from numalign.kubelet.start.check import check
+from numalign.kubelet.start.check import check_start
 from numalign.kubelet.start.reservation import Reservation
 from numalign.kubelet.topology.manager import (
     NO_HINT,
@@ -32,7 +32,6 @@ from numalign.kubelet.topology.manager import (
     Stage,
     TopologyManager,
     decide,
-    judge,
 )
 from numalign.kubelet.topology.merge.lists import NUMAInfo, numa_info
 from numalign.model.machine import LAST_NUMA_ID, Machine
@@ -50,7 +49,6 @@ __all__ = [
     "collect",
     "decide",
     "empty_state",
-    "judge",
     "remove",
     "start",
     "start_containers",
@@ -110,10 +108,6 @@ class Node(NamedTuple):
         """Tell whether a feature gate is on."""
         return self.kubelet.gates_with(self.config.feature_gates)(name)
 
-    def policy_of(self, container: str | None) -> str:
-        """Return the policy that holds for a container; None: for the whole pod."""
-        return self.topology.policy_of(container)
-
 
 def start(setup: Setup) -> tuple[Node, NodeState]:
     """Start a kubelet on an empty node.
@@ -122,7 +116,7 @@ def start(setup: Setup) -> tuple[Node, NodeState]:
         StartError: the kubelet would refuse to start (docs/rules/kubelet-files.md 10).
     """
     machine, kubelet = setup.machine, setup.kubelet
-    started = check(setup)
+    started = check_start(setup)
     config = started.config
     distances = {node.id: node.distances or () for node in machine.numa_nodes}
     topology = TopologyManager(
@@ -131,7 +125,7 @@ def start(setup: Setup) -> tuple[Node, NodeState]:
         scopes=kubelet.scopes,
         numa=numa_info(
             (node.id for node in machine.numa_nodes if 0 <= node.id <= LAST_NUMA_ID),
-            distances if started.options.prefer_closest else None,
+            distances if started.options.prefer_closest_numa_nodes else None,
         ),
         providers=((kubelet.device, started.device), (kubelet.cpu, started.cpu), (kubelet.memory, started.memory)),
         merge=kubelet.merging.merge,
@@ -185,10 +179,17 @@ def remove(node: Node, state: NodeState, uid: str) -> NodeState:
 
 
 def _release(node: Node, states: ProviderStates, uid: str) -> ProviderStates:
+    """Free what a pod holds, and what its containers may take over: here, unlike on a node, its UID may come again."""
     device, cpu, memory = [
         provider.release(manager, held, uid)
         for (provider, manager), held in zip(node.topology.providers, states, strict=True)
     ]
+    if uid == device.reusable_of:
+        device = device._replace(reusable_of="", reusable={})
+    if uid == cpu.reuse_uid:
+        cpu = cpu._replace(reuse_uid="", reuse=0)
+    if uid == memory.reusable_pod:
+        memory = memory._replace(reusable_pod="", reusable={})
     return device, cpu, memory
 
 

@@ -53,11 +53,11 @@ class PodReader(NamedTuple):
         """Return the pod as the kubelet sees it, and what it asks of the managers."""
         pod = self.reading.see(pod)
         if pod.level is None and pod.status is NO_STATUS:
-            return pod, demand.read(pod)
+            return pod, demand.read_demand(pod)
         served = pod.level is not None and self.reading.is_pod_level(pod.level)
         if pod.level is not None:
             pod = self._completed(pod, pod.level) if self.pod_level_resources else pod._replace(level=None)
-        asked = demand.read(_with_requests(pod, self.requests))
+        asked = demand.read_demand(_with_requests(pod, self.requests))
         if served:
             asked = self.serve(pod, asked)
         return pod, _claimed(pod, asked) if self.leaves_claimed and pod.status.claimed else asked

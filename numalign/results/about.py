@@ -1,8 +1,13 @@
-"""What numalign itself is, and what it finds on this host."""
+"""What numalign itself is, what it finds on this host, and the machines that come with it."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from numalign.values import NamedTuple
+
+if TYPE_CHECKING:
+    from numalign.model.machine import Machine
 
 
 class About(NamedTuple):
@@ -27,3 +32,11 @@ class HostCheck(NamedTuple):
     """Where, or why not."""
     used_by: str
     """What cannot be done without it."""
+
+
+class BundledMachine(NamedTuple):
+    """A machine that comes with numalign."""
+
+    machine: Machine
+    description: str
+    """One line about it."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numalign.kubelet.setup import Setup
     from numalign.kubelet.topology.hints import TopologyHint
     from numalign.model.pod import ContainerKind, QoS
-    from numalign.results.claimed import NodeClaims
+    from numalign.results.dra import NodeClaims
 
 
 class ContainerResult(NamedTuple):

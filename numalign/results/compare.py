@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numalign.kubelet.releases.release import Change
     from numalign.kubelet.setup import Setup
     from numalign.results.admit import AdmitResult, PodResult
-    from numalign.results.claimed import NodeClaims
+    from numalign.results.dra import NodeClaims
 
 
 class ComparedRow(NamedTuple):

@@ -4,23 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from numalign.analysis.reasons.change_facts import Goes
+from numalign.analysis.reasons.needed import needed
+from numalign.analysis.reasons.order import reasons
+from numalign.analysis.reasons.steps import change_steps, refer
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.analysis.alternatives import Alternatives
+    from numalign.analysis.explanation import Unpinned
     from numalign.analysis.matrix import Matrix
     from numalign.analysis.merging import Merging
     from numalign.analysis.placement import Placement
+    from numalign.analysis.reasons.order import Told
+    from numalign.analysis.reasons.steps import Reasoned, Step
     from numalign.analysis.refusal import Refusal
-    from numalign.analysis.unpinned import Unpinned
     from numalign.analysis.untied import Untied
+    from numalign.analysis.whatif.besides import NoPolicy, Repair
     from numalign.analysis.whatif.change import WayOut
-    from numalign.analysis.whatif.plugin import Repair
-    from numalign.analysis.whatif.policies import NoPolicy
     from numalign.errors import Notice
+    from numalign.kubelet.config import KubeletConfig
     from numalign.kubelet.setup import Setup
     from numalign.results.admit import PodResult
-    from numalign.results.claimed import NodeClaims
+    from numalign.results.dra import NodeClaims
 
 
 class ExplainedPod(NamedTuple):
@@ -56,6 +62,43 @@ class ExplainedPod(NamedTuple):
     """Each decision step by step; None: not asked."""
     alternatives: tuple[tuple[Alternatives, ...], ...] | None = None
     """For each decision all aligned allocations, nodes by nodes; None: not asked."""
+
+
+class Reasons(NamedTuple):
+    """All that is told of a refused pod and of the changes that would admit it, as values."""
+
+    own: tuple[Told, ...]
+    """Of the refusal alone."""
+    every: tuple[Told, ...]
+    """With all that refuses the pod besides."""
+    parts: tuple[tuple[Reasoned, ...], ...]
+    """For each change, why each of its parts is needed."""
+    steps: tuple[tuple[Step, ...], ...]
+    """The same as steps to take, each reason once."""
+
+
+def reasons_of(told: ExplainedPod, config: KubeletConfig) -> Reasons:
+    """Find what is to be told of a pod, whatever the words; nothing of one that is admitted."""
+    refusal = told.refusal
+    if refusal is None:
+        return Reasons((), (), (), ())
+    own, every = reasons(refusal), reasons(refusal, told.besides)
+    head, parts = [one.fact for one in own], []
+    for change, after in zip(told.changes, told.after, strict=True):
+        goes = _goes(after)
+        parts.append(
+            tuple([(part, needed(part, refusal, goes, config, whole=change, head=head)) for part in change.parts])
+        )
+    steps = (change_steps(*each, every, refusal.at, config) for each in zip(told.changes, parts, strict=True))
+    return Reasons(tuple(own), tuple(every), tuple(parts), tuple(map(tuple, refer(steps))))
+
+
+def _goes(after: PodResult | None) -> list[Goes]:
+    """Tell where the containers of a pod go; nothing where that is not known."""
+    return [
+        Goes(one.name, one.alignment.nodes, one.alignment.places, one.hint.numa_affinity)
+        for one in (after.containers if after is not None else ())
+    ]
 
 
 class ExplainResult(NamedTuple):

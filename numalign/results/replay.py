@@ -1,4 +1,4 @@
-"""The result of a replay: what the kubelet decided at each step of a scenario, and what pods hold in the end."""
+"""What came of decisions with an expectation: replayed scenarios, and files of tests."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class FinalState(NamedTuple):
     """What pods hold after the last step."""
 
     memory: Mapping[str, object]
-    """The Memory Manager's tables as plain data (see `kubelet.memory.machine_state`)."""
+    """The Memory Manager's tables as plain data (see `kubelet.memory.state.machine_state`)."""
     pods: Mapping[str, Mapping[str, Holding]]
     """Pod -> container -> what it holds."""
     shared_pool: int | None
@@ -73,3 +73,31 @@ class ReplayResult(NamedTuple):
     steps: tuple[StepResult, ...] = ()
     final: FinalState | None = None
     """None: the kubelet crashed on the way."""
+
+
+class SuiteCase(NamedTuple):
+    """One test on one machine under one setting."""
+
+    name: str
+    machine: str
+    settings: str
+    file: str
+    line: int
+    problems: tuple[str, ...]
+    """What is not as expected, a clause each; empty: all is."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether all is as expected."""
+        return not self.problems
+
+
+class SuiteResult(NamedTuple):
+    """All tests, in the order of the files."""
+
+    cases: tuple[SuiteCase, ...]
+
+    @property
+    def failed(self) -> int:
+        """How many are not as expected."""
+        return sum(not one.passed for one in self.cases)

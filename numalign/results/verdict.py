@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 if TYPE_CHECKING:
     from numalign.results.admit import PodResult
-    from numalign.results.claimed import NodeClaims, PodClaims
+    from numalign.results.dra import NodeClaims, PodClaims
 
 FailOn = Literal["rejected", "unaligned", "impossible", "nothing"]
 """What makes the answer no: a pod is refused, or goes without a device it asks for; or what it got is not aligned;

@@ -1,176 +1,151 @@
-"""One scheduling attempt: filter all machines, score those that pass, choose (docs/rules/scheduling.md 1, 2, 4.3).
+"""One scheduling attempt: filter the nodes, score those that pass, choose (docs/rules/scheduling.md 1, 2, 4.3).
 
-Machines that look equal to the scheduler share the work: a verdict and a score are computed once for each different
-look (`Candidate.look`), so a cluster of thousands of equal machines costs little more than one of them.
+Who drives a scheduler says in what order nodes are looked at and what is remembered of them; what is asked of a node,
+and which one is taken, is here, for all schedulers and all who drive them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Final, Literal
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from fractions import Fraction
+from typing import Generic, TypeVar
 
-from numalign.scheduler import choice, filter_kep, filter_nrt, node_fit, score
-from numalign.scheduler.cache import CacheConfig, View
-from numalign.scheduler.filter_kep import SeedMemory
-from numalign.scheduler.kai.topology import KaiOptions
-from numalign.scheduler.node_fit import NodeStrategy, NodeTotals
-from numalign.scheduler.nrt.value import FINGERPRINT, PLACEMENT_METADATA, NodeResourceTopology
-from numalign.scheduler.preemption import Mode
+from numalign.model.pod import Pod
+from numalign.scheduler import choice, node_filters, node_fit
+from numalign.scheduler.config import SchedulerConfig
+from numalign.scheduler.node import ClusterNode
+from numalign.scheduler.record import KnownNode, PodEntry, Scheduler, Seen
 from numalign.scheduler.request import PodRequest
 from numalign.scheduler.resources import Amounts
-from numalign.scheduler.score import Strategy
 from numalign.scheduler.verdict import PASS, Verdict
 from numalign.values import NamedTuple
 
-Kind = Literal["unaware", "kep", "nrt", "kai"]
-"""Which scheduler: kube-scheduler alone, with the proposal's filter, with today's plugin; or KAI."""
+Place = TypeVar("Place", bound=Hashable)
+"""What nodes are known by: their names, or their numbers."""
 
 
-class SchedulerConfig(NamedTuple):
-    """The settings of a scheduler (docs/rules/scheduling.md 6.1)."""
+class Half(NamedTuple):
+    """One half of a judgement: of the node as a bag, or of its NUMA nodes."""
 
-    kind: Kind = "nrt"
-    node_fit: bool = True
-    """Whether a machine's total is checked too."""
-    node_score: NodeStrategy | None = "LeastAllocated"
-    """How the machine's total is scored; None: not at all."""
-    strategy: Strategy = "LeastAllocated"
-    weights: Mapping[str, int] = {}
-    cache: CacheConfig = CacheConfig()
-    preemption_mode: Mode = "Disabled"
-    prefilter: bool = False
-    """Whether the plugin is on at PreFilter (P-1)."""
-    preempts: bool = True
-    """Whether kube-scheduler's own preemption is on."""
-    seed_memory: SeedMemory = "literal"
-    tie_break: choice.TieBreak = "first"
-    node_sampling: choice.Sampling = "all"
-    seed: int = 0
-    kai: KaiOptions = KaiOptions()
+    verdict: Verdict
+    score: float | Fraction = 0
 
 
-class Candidate(NamedTuple):
-    """A machine as a scheduler sees it in one attempt."""
+class Judgement(NamedTuple):
+    """What a scheduler thinks of a pod on a node."""
 
-    name: str
-    totals: NodeTotals
-    view: View
-    """What the cache gives; for the proposal's filter the published object."""
-    look: Hashable
-    """Equal for machines that no scheduler can tell apart."""
+    verdict: Verdict
+    fits: bool
+    """Whether the node passes as a bag; its NUMA nodes are only asked then."""
+    score: float | Fraction = 0
+    marks: bool = False
+    """Whether the filter failed for the sake of NUMA nodes, on data that are trusted (T-8)."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the node passes."""
+        return self.verdict.passed
 
 
-class Attempt(NamedTuple):
+def judge_bag(scheduler: Scheduler, config: SchedulerConfig, node: ClusterNode, pod: Pod, request: PodRequest) -> Half:
+    """Filter and score a node by its name, labels and taints, and as one bag of resources."""
+    verdict = node_filters.check_node(node, pod, request) if config.node_fit else PASS
+    if not verdict.passed or config.node_score is None or not scheduler.scores_nodes:
+        return Half(verdict)
+    return Half(verdict, node_fit.score(node.totals, request, config.node_score))
+
+
+def judge_zones(scheduler: Scheduler, config: SchedulerConfig, seen: Seen, total: Amounts, request: PodRequest) -> Half:
+    """Filter and score a node by its NUMA nodes."""
+    verdict = scheduler.check(config, seen, total, request)
+    if not verdict.passed or scheduler.score is None:
+        return Half(verdict)
+    return Half(verdict, scheduler.score(config, seen, request))
+
+
+def joined(bag: Half, zones: Half | None, seen: Seen) -> Judgement:
+    """Make a judgement of its halves; the second one is only there where the first one passes."""
+    if zones is None:
+        return Judgement(bag.verdict, False)
+    if not zones.verdict.passed:
+        return Judgement(zones.verdict, True, 0, seen.fresh)
+    return Judgement(PASS, True, bag.score + zones.score)
+
+
+def judge(scheduler: Scheduler, config: SchedulerConfig, node: KnownNode, pod: PodEntry) -> Judgement:
+    """Filter and score one node."""
+    seen, total = scheduler.see(config, node.belief), node.node.totals.allocatable
+    bag = judge_bag(scheduler, config, node.node, pod.pod, pod.request)
+    zones = judge_zones(scheduler, config, seen, total, pod.request) if bag.verdict.passed else None
+    return joined(bag, zones, seen)
+
+
+def with_pod(scheduler: Scheduler, config: SchedulerConfig, node: KnownNode, pod: PodEntry) -> KnownNode:
+    """Give a node to a pod (O-2)."""
+    bag = node.node._replace(totals=node.node.totals.with_pod(pod.request))
+    return KnownNode(bag, scheduler.bound(config, node.belief, pod), {**node.pods, pod.key: pod})
+
+
+def without(scheduler: Scheduler, config: SchedulerConfig, node: KnownNode, pod: PodEntry) -> KnownNode:
+    """Take a pod off its node."""
+    bag = node.node._replace(totals=node.node.totals.with_pod(pod.request, -1))
+    rest = {key: other for key, other in node.pods.items() if key != pod.key}
+    return KnownNode(bag, scheduler.released(config, node.belief, pod), rest)
+
+
+class Attempt(Generic[Place]):
     """What came of an attempt."""
 
-    chosen: str | None
-    verdicts: Mapping[str, Verdict]
-    """Machine -> the verdict, for every machine that was looked at, in that order."""
-    scores: Mapping[str, int]
-    """Machine -> sum of its scores, for those that pass."""
-    next_start: int = 0
-    """Where the next attempt begins to look, with `node_sampling: kube`."""
+    __slots__ = ("chosen", "judgements", "next_start")
+
+    def __init__(self, chosen: Place | None, judgements: Mapping[Place, Judgement], next_start: int) -> None:
+        """Know it."""
+        self.chosen = chosen
+        self.judgements = judgements
+        """For every node that was looked at, in that order."""
+        self.next_start = next_start
+        """Where the next attempt begins to look, with `node_sampling: kube`."""
 
     @property
-    def feasible(self) -> tuple[str, ...]:
-        """The machines that pass."""
-        return tuple(self.scores)
+    def feasible(self) -> tuple[Place, ...]:
+        """The nodes that pass."""
+        return tuple([place for place, one in self.judgements.items() if one.passed])
 
     @property
-    def best(self) -> tuple[str, ...]:
-        """The machines with the highest score."""
-        return choice.best(self.scores)
+    def best(self) -> tuple[Place, ...]:
+        """The nodes that pass with the highest score."""
+        return choice.best({place: one.score for place, one in self.judgements.items() if one.passed})
 
 
 def attempt(
-    config: SchedulerConfig, candidates: Sequence[Candidate], pod: PodRequest, *, start: int = 0, number: int = 0
-) -> Attempt:
+    config: SchedulerConfig,
+    places: Sequence[Place],
+    ask: Callable[[Place], Judgement],
+    *,
+    start: int = 0,
+    number: int = 0,
+) -> Attempt[Place]:
     """Try to schedule a pod.
 
     Args:
-        config: the scheduler.
-        candidates: all machines, in the cluster's order.
-        pod: what the pod asks.
-        start: the machine to begin with; only `node_sampling: kube` looks at it.
+        config: the scheduler's settings.
+        places: all nodes, in the cluster's order.
+        ask: gives the judgement of a node.
+        start: the node to begin with; only `node_sampling: kube` looks at it.
         number: the number of this attempt, for random tie-breaks.
     """
     sampled = config.node_sampling == "kube"
-    enough = choice.enough_feasible(len(candidates)) if sampled else len(candidates)
+    count = len(places)
+    enough = choice.enough_feasible(count) if sampled else count
     first = start if sampled else 0
-    verdicts: dict[str, Verdict] = {}
-    scores: dict[str, int] = {}
-    known: dict[Hashable, tuple[Verdict, int]] = {}
-    for offset in range(len(candidates)):
-        if len(scores) >= enough:
+    judgements: dict[Place, Judgement] = {}
+    passed = 0
+    for offset in range(count):
+        if passed >= enough:
             break
-        one = candidates[(first + offset) % len(candidates)]
-        answer = known.get(one.look)
-        if answer is None:
-            verdict = check(config, one.totals, one.view, pod)
-            answer = known[one.look] = verdict, rate(config, one, pod) if verdict.passed else 0
-        verdicts[one.name] = answer[0]
-        if answer[0].passed:
-            scores[one.name] = answer[1]
-    after = (first + len(verdicts)) % len(candidates) if candidates else 0
-    chosen = choice.pick(choice.best(scores), config.tie_break, config.seed, number)
-    return Attempt(chosen, verdicts, scores, after)
-
-
-def check(config: SchedulerConfig, totals: NodeTotals, view: View, pod: PodRequest) -> Verdict:
-    """Filter one machine."""
-    if config.node_fit:
-        fits = node_fit.check(totals, pod)
-        if not fits.passed:
-            return fits
-    if config.kind == "kep":
-        return filter_kep.check(view.nrt, pod, seed_memory=config.seed_memory)
-    if config.kind == "nrt":
-        return check_plugin(view, totals.allocatable, pod)
-    return PASS
-
-
-def check_plugin(view: View, total: Amounts, pod: PodRequest) -> Verdict:
-    """Run today's plugin on what the cache gave; whoever is let through unseen never asks the cache (T-1 to T-3)."""
-    verdict = filter_nrt.check(view.nrt, total, pod)
-    if not view.fresh and not filter_nrt.passes_unseen(pod):
-        return filter_nrt.NOT_FRESH
-    return verdict
-
-
-def rate(config: SchedulerConfig, one: Candidate, pod: PodRequest) -> int:
-    """Score one machine: the plugin's score and the node-level one, each with weight 1."""
-    points = 0
-    if config.kind == "nrt":
-        points += score.score(one.view.nrt if one.view.fresh else None, pod, config.strategy, config.weights)
-    if config.node_score is not None:
-        points += node_fit.score(one.totals, pod, config.node_score)
-    return points
-
-
-def look_of(totals: NodeTotals, view: View) -> Hashable:
-    """Make the key under which machines share work: everything about a machine but its name."""
-    return (
-        tuple(sorted(totals.allocatable.items())),
-        tuple(sorted(totals.used.items())),
-        totals.pods,
-        view.fresh,
-        nrt_key(view.nrt),
-    )
-
-
-def nrt_key(nrt: NodeResourceTopology | None) -> Hashable:
-    """Make a key of all that decides in an object."""
-    if nrt is None:
-        return None
-    zones = tuple(
-        [
-            (zone.name, zone.type, tuple(sorted(zone.resources.items())), tuple(sorted(zone.costs.items())))
-            for zone in nrt.zones
-        ]
-    )
-    attributes = tuple([one for one in nrt.attributes if one[0] not in _OF_PODS])
-    return attributes, nrt.topology_policies, zones
-
-
-_OF_PODS: Final = (FINGERPRINT, PLACEMENT_METADATA)
-"""Attributes that name pods; they decide whether an object is fresh, not what is in it."""
+        place = places[(first + offset) % count]
+        judgement = judgements[place] = ask(place)
+        passed += judgement.passed
+    tried = Attempt(None, judgements, (first + len(judgements)) % count if count else 0)
+    tried.chosen = choice.pick(tried.best, config.tie_break, config.seed, number)
+    return tried

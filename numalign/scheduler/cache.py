@@ -1,201 +1,131 @@
-"""What the cache of NodeResourceTopologyMatch knows of one machine, in its three modes (docs/rules/scheduling.md 3.3).
-
-A machine's entry is one value; `scheduler.cluster` keeps the entries of all machines and replaces the one that changes.
-"""
+"""What the cache of NodeResourceTopologyMatch believes of a node, in its three modes (docs/rules/scheduling.md 3.3)."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from typing import Literal
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from numalign.scheduler import fingerprint, preemption
-from numalign.scheduler.nrt.value import NodeResourceTopology, manager_config, with_available
+from numalign.scheduler.config import CacheConfig
+from numalign.scheduler.nrt.copy import Copy
 from numalign.scheduler.placement import ContainerId
-from numalign.scheduler.request import PodRequest, exclusive_containers
+from numalign.scheduler.record import Belief, Describes, PodEntry
+from numalign.scheduler.request import PodRequest, effective, exclusive_containers
 from numalign.scheduler.resources import Amounts
-from numalign.values import NamedTuple
-
-Mode = Literal["passthrough", "discard_reserved", "over_reserve"]
-ForeignPods = Literal["All", "OnlyExclusiveResources", "None"]
-Method = Literal["Autodetect", "All", "OnlyExclusiveResources"]
-Informer = Literal["Dedicated", "Shared"]
-Scope = Literal["All", "OnlyResources"]
 
 
-class CacheConfig(NamedTuple):
-    """The settings of a cache."""
-
-    mode: Mode = "passthrough"
-    resync_s: float = 5
-    foreign_pods: ForeignPods = "All"
-    method: Method = "Autodetect"
-    informer: Informer = "Dedicated"
-    resync_scope: Scope = "All"
-
-
-class BoundPod(NamedTuple):
-    """A pod that the scheduler sees bound to a machine."""
-
-    namespace: str
-    name: str
-    phase: str
-    request: PodRequest
-
-
-class CachedNode(NamedTuple):
-    """A machine's entry."""
-
-    nrt: NodeResourceTopology | None
-    """The object as last accepted; None: the machine is not tracked (O-9)."""
-    reserved: Mapping[str, Amounts] = {}
-    """Pod key -> its effective request."""
-    over_reserved: bool = False
-    """A filter failed here, so the machine is maybe over-reserved (O-5)."""
-    foreign: bool = False
-    """A pod of another scheduler was seen (O-6)."""
-    config_changed: bool = False
-    """The policy attributes of the published object changed (O-8)."""
-    placement: Mapping[ContainerId, int] = {}
-    """Where the containers of the accepted object are (P-6)."""
-
-
-class View(NamedTuple):
-    """What a filter call reads."""
-
-    nrt: NodeResourceTopology | None
-    fresh: bool = True
-
-
-def read(config: CacheConfig, entry: CachedNode, published: NodeResourceTopology | None) -> View:
-    """Read the cache for one filter call.
-
-    Args:
-        config: the settings.
-        entry: the machine's entry.
-        published: the machine's object as it is published now.
-    """
+def read_cache(config: CacheConfig, belief: Belief) -> tuple[Copy | None, bool]:
+    """Read the cache for one filter call: the object, and whether the cache trusts it."""
     if config.mode == "passthrough":
-        return View(published)
+        return belief.published, True
     if config.mode == "discard_reserved":
-        return View(published, fresh=not entry.reserved)
-    if entry.nrt is None:
-        return View(None)
-    return View(over_reserved(entry.nrt, entry.reserved.values()), fresh=not entry.foreign)
+        return belief.published, not belief.on_the_way
+    if belief.accepted is None:
+        return None, True
+    return over_reserved(belief.accepted, belief.reserved), not belief.foreign
 
 
-def over_reserved(nrt: NodeResourceTopology, reserved: Iterable[Amounts]) -> NodeResourceTopology:
+def over_reserved(copy: Copy, reserved: Amounts) -> Copy:
     """Take every reservation off every zone that lists the resource, never below 0 (O-3)."""
-    total: dict[str, int] = {}
-    for request in reserved:
-        for name, amount in request.items():
-            total[name] = total.get(name, 0) + amount
-    if not total:
-        return nrt
-    zones = [
-        {
-            name: max((resource.available or 0) - total[name], 0)
-            for name, resource in zone.resources.items()
-            if name in total
-        }
-        for zone in nrt.zones
+    if not reserved:
+        return copy
+    taken = reserved.get
+    free = [
+        tuple([max(amount - taken(name, 0), 0) for name, amount in zip(names, row, strict=True)])
+        for names, row in zip(copy.layout.names, copy.free, strict=True)
     ]
-    return with_available(nrt, zones)
+    return Copy(copy.layout, tuple(free))
 
 
-def reserve(config: CacheConfig, entry: CachedNode, pod: str, request: Amounts) -> CachedNode:
-    """Remember a pod that got this machine (O-2). A mark stays (O-5). The mode `passthrough` accounts for nothing."""
+def reserve(config: CacheConfig, belief: Belief, request: PodRequest) -> Belief:
+    """Remember a pod that got this node (O-2). A mark stays (O-5). The mode `passthrough` accounts for nothing."""
     if config.mode == "passthrough":
-        return entry
-    return entry._replace(reserved={**entry.reserved, pod: request})
+        return belief
+    if config.mode == "discard_reserved":
+        return belief._replace(on_the_way=belief.on_the_way + 1)
+    reserved = dict(belief.reserved)
+    for name, amount in effective(request).items():
+        reserved[name] = reserved.get(name, 0) + amount
+    return belief._replace(reserved=reserved)
 
 
-def unreserve(entry: CachedNode, pod: str) -> CachedNode:
-    """Forget a pod: its binding failed (O-4); in the mode `discard_reserved` also: it is bound."""
-    if pod not in entry.reserved:
-        return entry
-    return entry._replace(reserved={key: amounts for key, amounts in entry.reserved.items() if key != pod})
+def settled(config: CacheConfig, belief: Belief) -> Belief:
+    """Learn that a reserved pod is bound, and that its kubelet has answered."""
+    return belief._replace(on_the_way=belief.on_the_way - 1) if config.mode == "discard_reserved" else belief
 
 
-def bound(config: CacheConfig, entry: CachedNode, pod: str) -> CachedNode:
-    """Learn that a reserved pod is bound."""
-    return unreserve(entry, pod) if config.mode == "discard_reserved" else entry
-
-
-def failed(entry: CachedNode) -> CachedNode:
-    """Mark the machine after a failed filter call (O-5)."""
-    return entry._replace(over_reserved=True)
-
-
-def foreign_seen(config: CacheConfig, entry: CachedNode, pod: PodRequest) -> CachedNode:
-    """Learn of a foreign pod that came, changed or went (O-6)."""
-    listed = entry.nrt.listed if entry.nrt else frozenset()
-    return entry._replace(foreign=True) if counts_as_foreign(config, pod, listed) else entry
-
-
-def counts_as_foreign(config: CacheConfig, pod: PodRequest, listed: frozenset[str]) -> bool:
-    """Tell whether a pod that somebody else placed makes the cache distrust its machine (O-6).
-
-    Args:
-        config: the settings of the cache.
-        pod: the pod.
-        listed: the resources that the machine's zones list.
-    """
+def foreign(config: CacheConfig, belief: Belief, request: PodRequest) -> Belief:
+    """Learn of a pod that somebody else placed and that came, changed or went (O-6)."""
+    if config.mode != "over_reserve" or belief.accepted is None or belief.foreign:
+        return belief
+    counts = config.foreign_pods == "All"
     if config.foreign_pods == "OnlyExclusiveResources":
-        return bool(exclusive_containers(pod, listed))
-    return config.foreign_pods == "All"
+        counts = bool(exclusive_containers(request, belief.accepted.layout.listed))
+    return belief._replace(foreign=True) if counts else belief
 
 
-def updated(
-    config: CacheConfig, entry: CachedNode, before: NodeResourceTopology | None, after: NodeResourceTopology
-) -> CachedNode:
+def published(config: CacheConfig, belief: Belief, copy: Copy) -> Belief:
     """Learn that another object was published: nothing enters the cache, but a changed policy is noted (O-1, O-8)."""
-    if config.resync_scope == "All" and before is not None and manager_config(before) != manager_config(after):
-        return entry._replace(config_changed=True)
-    return entry
+    before = belief.published
+    changed = belief.config_changed or (
+        config.mode == "over_reserve"
+        and config.resync_scope == "All"
+        and before is not None
+        and before.layout.manager != copy.layout.manager
+    )
+    return belief._replace(published=copy, config_changed=changed)
 
 
 def resync(
-    config: CacheConfig, entry: CachedNode, published: NodeResourceTopology | None, pods: Collection[BoundPod]
-) -> CachedNode:
-    """Try to bring the entry up to date, as the cache does every `resync_s` seconds (O-7, O-8, O-10).
+    config: CacheConfig, belief: Belief, describes: Describes, pods: Callable[[], Collection[PodEntry]]
+) -> Belief:
+    """Try to bring the belief up to date, as the cache does every `resync_s` seconds (O-7, O-8, O-10).
 
     Args:
         config: the settings.
-        entry: the machine's entry.
-        published: the machine's object as it is published now.
-        pods: the pods that the scheduler sees bound to the machine.
+        belief: of the node.
+        describes: whether the published object's fingerprint is that of the pods that count; `describes_pods` by the
+            fingerprint itself.
+        pods: gives the pods that the scheduler sees bound to the node.
     """
-    if config.mode != "over_reserve" or entry.nrt is None or published is None:
-        return entry
-    if entry.config_changed:
-        return accept(published, pods)
-    if not (entry.over_reserved or entry.foreign):
-        return entry
+    copy = belief.published
+    if config.mode != "over_reserve" or belief.accepted is None or copy is None:
+        return belief
+    if belief.config_changed:
+        return accept(copy, pods)
+    if not (belief.over_reserved or belief.foreign):
+        return belief
+    only_exclusive = config.method == "OnlyExclusiveResources"
+    if config.method == "Autodetect":
+        only_exclusive = fingerprint.published(copy.layout.nrt).only_exclusive
+    return accept(copy, pods) if describes(only_exclusive) else belief
+
+
+def describes_pods(config: CacheConfig, copy: Copy, pods: Iterable[PodEntry], only_exclusive: bool) -> bool:
+    """Tell whether an object's fingerprint is that of the pods which count (3.4)."""
     counted = [pod for pod in pods if _counts(config, pod)]
-    said = fingerprint.published(published)
-    if not counted or not said.text:
-        return entry
-    only_exclusive = said.only_exclusive if config.method == "Autodetect" else config.method == "OnlyExclusiveResources"
+    said = fingerprint.published(copy.layout.nrt).text
+    if not counted or not said:
+        return False
     if only_exclusive:
         # One exclusive container makes a pod count, with preemption and without (P-5).
-        counted = [pod for pod in counted if exclusive_containers(pod.request, published.listed)]
-    if fingerprint.check(said.text, [(pod.namespace, pod.name) for pod in counted]) != "match":
-        return entry
-    return accept(published, pods)
+        counted = [pod for pod in counted if exclusive_containers(pod.request, copy.layout.listed)]
+    return fingerprint.check_fingerprint(said, [(pod.pod.namespace, pod.pod.name) for pod in counted]) == "match"
 
 
-def _counts(config: CacheConfig, pod: BoundPod) -> bool:
+def _counts(config: CacheConfig, pod: PodEntry) -> bool:
     """Tell whether a pod counts for the fingerprint (3.4)."""
     return pod.phase == "Running" if config.informer == "Shared" else pod.phase != "Pending"
 
 
-def accept(nrt: NodeResourceTopology | None, pods: Iterable[BoundPod] = ()) -> CachedNode:
-    """Start an entry from a published object: no reservation, no mark, its placement decoded (O-1, O-7, P-6)."""
-    if nrt is None:
-        return CachedNode(None)
-    containers = [
-        (pod.namespace, pod.name, container)
-        for pod in pods
-        for container in exclusive_containers(pod.request, nrt.listed)
-    ]
-    return CachedNode(nrt, placement=preemption.decode_placement(nrt, containers))
+def accept(copy: Copy | None, pods: Callable[[], Collection[PodEntry]] = tuple) -> Belief:
+    """Start from a published object: no reservation, no mark, its placement decoded (O-1, O-7, P-6)."""
+    if copy is None:
+        return Belief()
+    return Belief(copy, copy, placement=preemption.decode_placement(copy.layout.nrt, _exclusive(copy, pods)))
+
+
+def _exclusive(copy: Copy, pods: Callable[[], Collection[PodEntry]]) -> Iterator[ContainerId]:
+    """Name the containers with something of their own; nobody asks where the object has no placement."""
+    for pod in pods():
+        for container in exclusive_containers(pod.request, copy.layout.listed):
+            yield pod.pod.namespace, pod.pod.name, container

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, Literal
+from fractions import Fraction
+from typing import Final, Literal, TypeVar
 
 from numalign.scheduler.xxh64 import xxh64
 
+Place = TypeVar("Place")
+"""What machines are known by."""
 TieBreak = Literal["first", "random"]
 """`first`: the machine that comes first in the cluster. `random`: as kube-scheduler, by a seed."""
 Sampling = Literal["all", "kube"]
@@ -25,23 +28,23 @@ def enough_feasible(nodes: int) -> int:
     return max(nodes * share // 100, FEW_NODES)
 
 
-def best(scores: Mapping[str, int]) -> tuple[str, ...]:
+def best(scores: Mapping[Place, float | Fraction]) -> tuple[Place, ...]:
     """List the machines with the highest score, in order."""
     most = max(scores.values(), default=None)
     return tuple([name for name, score in scores.items() if score == most])
 
 
-def pick(names: Sequence[str], tie_break: TieBreak = "first", seed: int = 0, attempt: int = 0) -> str | None:
+def pick(places: Sequence[Place], tie_break: TieBreak = "first", seed: int = 0, attempt: int = 0) -> Place | None:
     """Take one of equally good machines; None: there is none.
 
     Args:
-        names: the machines, in the cluster's order.
+        places: the machines, in the cluster's order.
         tie_break: how to choose.
         seed: the run's seed; the same seed and attempt give the same machine.
         attempt: a number that differs from one scheduling attempt to the next.
     """
-    if not names:
+    if not places:
         return None
     if tie_break == "first":
-        return names[0]
-    return names[xxh64(attempt.to_bytes(8, "little", signed=True), seed & (1 << 64) - 1) % len(names)]
+        return places[0]
+    return places[xxh64(attempt.to_bytes(8, "little", signed=True), seed & (1 << 64) - 1) % len(places)]

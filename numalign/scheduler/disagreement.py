@@ -43,6 +43,16 @@ TakenBack: TypeAlias = Callable[[Case], bool]
 """Tells whether both agree once a cause is taken back."""
 
 
+class KnownCause(NamedTuple):
+    """Why a scheduler and a kubelet may disagree."""
+
+    code: str
+    """`X-1` … `X-9`, `XK-1` … `XK-8`, `T-14`, `KEP` (today's plugin knows better), `blind`, …"""
+    text: str
+    """One clause."""
+    taken_back: TakenBack
+
+
 def published_now(case: Case) -> NodeResourceTopology | None:
     """Write the object that the node would publish now; None: nobody knows."""
     if case.node.session is None:

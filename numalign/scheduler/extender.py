@@ -12,27 +12,25 @@ from numalign.kubelet import admission
 from numalign.kubelet.admission import Session
 from numalign.model.pod import Pod
 from numalign.model.quantity import NANO
-from numalign.scheduler import filter_nrt, score
-from numalign.scheduler.attempt import nrt_key
+from numalign.scheduler import filter_nrt
+from numalign.scheduler.config import SchedulerConfig
+from numalign.scheduler.kai.topology import Around
 from numalign.scheduler.node import ClusterNode
+from numalign.scheduler.nrt.copy import copy_of
 from numalign.scheduler.nrt.export import ExportOptions, export
-from numalign.scheduler.nrt.value import (
-    DEFAULT_CONFIG,
-    NodeResourceTopology,
-    NUMAZone,
-    TopologyManagerConfig,
-    manager_config,
-    numa_zones,
-)
-from numalign.scheduler.request import PodRequest, read
+from numalign.scheduler.nrt.value import NodeResourceTopology, NUMAZone
+from numalign.scheduler.record import Seen
+from numalign.scheduler.request import PodRequest, read_request
 from numalign.scheduler.resources import Amounts
-from numalign.scheduler.score import Strategy, Weights
+from numalign.scheduler.schedulers import SCHEDULERS
 from numalign.scheduler.verdict import Verdict
 from numalign.values import NamedTuple
 
 Judge = Literal["nrt", "kubelet"]
 """Whose verdict: the topology plugin's filter on the published objects, or the exact kubelet."""
 
+PLUGIN: Final = SCHEDULERS["nrt"]
+"""Whose filter and score are given."""
 MAX_EXTENDER_SCORE: Final = 10
 """Scores of extenders go from 0 to 10 (E-8)."""
 
@@ -73,10 +71,7 @@ class FilterAnswer(NamedTuple):
 class _Look(NamedTuple):
     """What nodes that look alike have in common."""
 
-    nrt: NodeResourceTopology | None
-    manager: TopologyManagerConfig
-    zones: tuple[NUMAZone, ...]
-    """What the plugin reads of the object, read once."""
+    seen: Seen
     largest: Amounts
     """Resource -> the most of it that one zone of the empty node has, of those whose zones say."""
     total: Amounts
@@ -90,19 +85,17 @@ class Extender:
         self,
         nodes: Iterable[ClusterNode],
         *,
+        config: SchedulerConfig | None = None,
         judge: Judge = "nrt",
-        strategy: Strategy = "LeastAllocated",
-        weights: Weights | None = None,
     ) -> None:
         """Sort the nodes by their looks."""
         self._judge = judge
-        self._strategy = strategy
-        self._weights: Weights = weights or {}
+        self._config = config = config or SchedulerConfig()
         self._looks: list[_Look] = []
         self._look_of: dict[str, int] = {}
         known: dict[Hashable, int] = {}
         for node in nodes:
-            look = _look(node, judge)
+            look = _look(node, config, judge)
             key = _key(look)
             place = known.get(key)
             if place is None:
@@ -137,7 +130,7 @@ class Extender:
     def _answers(
         self, pod: Pod, names: Sequence[str], stale: frozenset[str], *, scored: bool
     ) -> list[tuple[str, Answer]]:
-        request = read(pod)
+        request = read_request(pod)
         unseen = filter_nrt.passes_unseen(request)
         known: dict[int, Answer] = {}
         result = []
@@ -156,11 +149,8 @@ class Extender:
         return result
 
     def _score(self, look: _Look, request: PodRequest) -> Answer:
-        if look.nrt is None or not request.guaranteed:
-            points = score.score(None, request, self._strategy)
-        else:
-            points = score.score_zones(look.manager, look.zones, request, self._strategy, self._weights)
-        return Answer(True, score=points // MAX_EXTENDER_SCORE)
+        points = PLUGIN.score(self._config, look.seen, request) if PLUGIN.score is not None else 0
+        return Answer(True, score=int(points // MAX_EXTENDER_SCORE))
 
     def _say(self, look: _Look, pod: Pod, request: PodRequest, unseen: bool) -> Answer:
         if self._judge == "kubelet" and look.session is not None:
@@ -170,9 +160,9 @@ class Extender:
             text = f"{outcome.reason or outcome.stage}: {outcome.message}"
             for_ever = not admission.admits(look.session.empty(), pod)
             return Answer(False, text, for_ever, judged=True, unaligned=outcome.stage == "merge")
-        if unseen or look.nrt is None:
+        if unseen or look.seen.copy is None:
             return PASSES
-        verdict = filter_nrt.check_zones(look.manager, look.zones, look.total, request)
+        verdict = PLUGIN.check(self._config, look.seen, look.total, request)
         if verdict.passed:
             return ALIGNS
         most = look.largest.get(verdict.resource)
@@ -182,16 +172,14 @@ class Extender:
         return Answer(False, text, too_small or unlisted, judged=True, unaligned=True)
 
 
-def _look(node: ClusterNode, judge: Judge) -> _Look:
+def _look(node: ClusterNode, config: SchedulerConfig, judge: Judge) -> _Look:
     nrt = node.nrt
     if nrt is None and node.session is not None and node.exporter.mode != "none":
         nrt = export(node.session, node.name, ExportOptions(fingerprint=False))
-    zones = () if nrt is None else numa_zones(nrt)
+    seen = PLUGIN.see(config, PLUGIN.opened(config, Around(), copy_of(nrt), ()))
     return _Look(
-        nrt=nrt,
-        manager=DEFAULT_CONFIG if nrt is None else manager_config(nrt),
-        zones=zones,
-        largest={} if nrt is None else _largest(nrt, zones),
+        seen=seen,
+        largest={} if nrt is None else _largest(nrt, seen.zones),
         total=node.totals.allocatable,
         session=node.session if judge == "kubelet" else None,
     )
@@ -205,7 +193,7 @@ def _key(look: _Look) -> Hashable:
         if session is None
         else (id(session.node.cpu), id(session.node.device), id(session.node.memory), id(session.state))
     )
-    return nrt_key(look.nrt), tuple(sorted(look.total)), twin
+    return look.seen.key, tuple(sorted(look.total)), twin
 
 
 def _largest(nrt: NodeResourceTopology, zones: Sequence[NUMAZone]) -> dict[str, int]:

@@ -6,7 +6,13 @@ from collections.abc import Sequence
 from typing import Literal
 
 from numalign.model.resources import CPU, is_memory
-from numalign.scheduler.nrt.value import NodeResourceTopology, NUMAZone, manager_config, numa_zones
+from numalign.scheduler.nrt.value import (
+    NodeResourceTopology,
+    NUMAZone,
+    TopologyManagerConfig,
+    manager_config,
+    numa_zones,
+)
 from numalign.scheduler.request import ContainerRequest, PodRequest
 from numalign.scheduler.verdict import PASS, Verdict
 
@@ -15,7 +21,7 @@ SeedMemory = Literal["literal", "lenient"]
 `lenient`: as its comment wants it, memory and huge pages suit every zone."""
 
 
-def check(nrt: NodeResourceTopology | None, pod: PodRequest, *, seed_memory: SeedMemory = "literal") -> Verdict:
+def check_kep(nrt: NodeResourceTopology | None, pod: PodRequest, *, seed_memory: SeedMemory = "literal") -> Verdict:
     """Decide whether the proposal's filter lets a pod onto a machine.
 
     Each container is tested alone against all zones (S-3) and nothing is subtracted (S-12), so containers that do not
@@ -26,11 +32,17 @@ def check(nrt: NodeResourceTopology | None, pod: PodRequest, *, seed_memory: See
         pod: what the pod asks.
         seed_memory: how the proposal is read where zones do not list memory.
     """
-    if pod.qos == "BestEffort" or nrt is None:  # S-2
+    if nrt is None:  # S-2
         return PASS
-    if manager_config(nrt).policy != "single-numa-node":  # S-1
+    return check_zones(manager_config(nrt), numa_zones(nrt, "kep"), pod, seed_memory=seed_memory)
+
+
+def check_zones(
+    config: TopologyManagerConfig, zones: Sequence[NUMAZone], pod: PodRequest, *, seed_memory: SeedMemory = "literal"
+) -> Verdict:
+    """Decide the same for an object that is read already."""
+    if pod.qos == "BestEffort" or config.policy != "single-numa-node":  # S-2, S-1
         return PASS
-    zones = numa_zones(nrt, "kep")
     for container in pod.containers:
         failed = _container(zones, container, guaranteed=pod.guaranteed, lenient=seed_memory == "lenient")
         if failed:

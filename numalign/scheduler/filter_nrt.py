@@ -32,7 +32,7 @@ ALL_ZONES: Final = (1 << 64) - 1
 """Bit n: zone n may still serve."""
 
 
-def check(nrt: NodeResourceTopology | None, total: Amounts, pod: PodRequest) -> Verdict:
+def check_nrt(nrt: NodeResourceTopology | None, total: Amounts, pod: PodRequest) -> Verdict:
     """Decide whether the plugin lets a pod onto a machine.
 
     Args:

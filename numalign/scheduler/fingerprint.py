@@ -45,7 +45,7 @@ def _bytes(text: str) -> bytes:
     return text.encode(errors="surrogatepass")  # JSON can carry what no real name holds
 
 
-def check(text: str, pods: Iterable[tuple[str, str]]) -> Check:
+def check_fingerprint(text: str, pods: Iterable[tuple[str, str]]) -> Check:
     """Compare a published fingerprint with a set of pods."""
     if len(text) < MIN_LENGTH or not text.startswith(PREFIX):
         return "malformed"

@@ -10,13 +10,12 @@ from numalign.kubelet.fit import predicates, preemption
 from numalign.model.machine import Taint
 from numalign.model.pod import Pod
 from numalign.model.resources import is_extended
-from numalign.scheduler.attempt import SchedulerConfig
+from numalign.scheduler.config import ExporterConfig, SchedulerConfig, Timing
 from numalign.scheduler.kai.records import PlacedPod
 from numalign.scheduler.node_fit import NodeTotals
 from numalign.scheduler.nrt.export import ExportOptions, export
 from numalign.scheduler.nrt.value import NodeResourceTopology, number_of, with_available
 from numalign.scheduler.request import PodRequest
-from numalign.scheduler.timing import ExporterConfig, Timing
 from numalign.values import NamedTuple
 
 Known = Literal["exact", "counts", "nothing"]

@@ -19,10 +19,10 @@ WRONG_LABELS: Final = "node(s) didn't match Pod's node affinity/selector"
 EFFECTS: Final = ("NoSchedule", "NoExecute")
 
 
-def check(node: ClusterNode, pod: Pod, request: PodRequest) -> Verdict:
+def check_node(node: ClusterNode, pod: Pod, request: PodRequest) -> Verdict:
     """Decide whether kube-scheduler's default filters let a pod onto a node, in its own words."""
     allowed = allows(node, pod)
-    return node_fit.check(node.totals, request) if allowed.passed else allowed
+    return node_fit.check_totals(node.totals, request) if allowed.passed else allowed
 
 
 def allows(node: ClusterNode, pod: Pod) -> Verdict:

@@ -39,7 +39,7 @@ class NodeTotals(NamedTuple):
         return self._replace(used=used, pods=self.pods + sign)
 
 
-def check(totals: NodeTotals, pod: PodRequest) -> Verdict:
+def check_totals(totals: NodeTotals, pod: PodRequest) -> Verdict:
     """Decide whether a machine's total has room for a pod. All shortages are named, in kube-scheduler's words."""
     messages = []
     most = totals.allocatable.get("pods")

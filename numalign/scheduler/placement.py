@@ -1,4 +1,7 @@
-"""The placement encoding: which container is on which NUMA node, in few bytes (docs/rules/scheduling.md 9)."""
+"""The placement encoding: which container is on which NUMA node, in few bytes (docs/rules/scheduling.md 9).
+
+Its numbers are LEB89: printable text that needs no quoting in JSON, YAML or XML (N-5).
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from itertools import accumulate, pairwise
 from typing import Final
 
-from numalign.scheduler import leb89
 from numalign.scheduler.nrt.value import (
     NUMA_ZONE,
     PLACEMENT_METADATA,
@@ -18,6 +20,56 @@ from numalign.scheduler.nrt.value import (
 )
 from numalign.scheduler.xxh64 import xxh64
 from numalign.values import NamedTuple
+
+ALPHABET: Final = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in '"&<>\\')
+"""Characters 0 to 63 end a number, 64 to 88 continue it."""
+_ENDS: Final = 64
+_BASE: Final = len(ALPHABET) - _ENDS
+_VALUE: Final = {character: value for value, character in enumerate(ALPHABET)}
+
+
+class Leb89Error(ValueError):
+    """A text is no LEB89."""
+
+
+def write_leb89(values: Iterable[int]) -> str:
+    """Write whole numbers from 0 on, one after the other, without a separator."""
+    return "".join([_one(value) for value in values])
+
+
+def _one(value: int) -> str:
+    if value < _ENDS:
+        return ALPHABET[value]
+    rest, last = divmod(value - _ENDS, _ENDS)
+    digits = [last]
+    while True:
+        rest, digit = divmod(rest, _BASE)
+        digits.append(_ENDS + digit)
+        if not rest:
+            return "".join(ALPHABET[digit] for digit in reversed(digits))
+
+
+def read_leb89(text: str) -> tuple[int, ...]:
+    """Read all numbers of a text.
+
+    Raises:
+        Leb89Error: a character is outside the alphabet, or the text ends inside a number.
+    """
+    values = []
+    head, within = 0, False
+    for character in text:
+        digit = _VALUE.get(character)
+        if digit is None:
+            raise Leb89Error(f"{character!r} is no character of LEB89")
+        if digit >= _ENDS:
+            head, within = head * _BASE + digit - _ENDS, True
+        else:
+            values.append(head * _ENDS + _ENDS + digit if within else digit)
+            head, within = 0, False
+    if within:
+        raise Leb89Error("the text ends inside a number")
+    return tuple(values)
+
 
 PREFIX: Final = "npv0v001"
 SEPARATOR: Final = "::"
@@ -79,11 +131,11 @@ def read_metadata(text: str) -> Metadata:
     Raises:
         PlacementError: another prefix, an unknown key, a missing value, no number.
     """
-    prefix, *pairs = text.split(SEPARATOR)
-    if prefix != PREFIX:
-        raise PlacementError("prefix", f"expected the prefix {PREFIX}, got {prefix!r}")
+    prefix, separator, rest = text.partition(SEPARATOR)
+    if prefix != PREFIX or not separator:
+        raise PlacementError("prefix", f"expected the prefix {PREFIX}{SEPARATOR}, got {text!r}")
     fields: dict[str, str | int] = {}
-    for pair in pairs:
+    for pair in rest.split(SEPARATOR):
         key, equals, value = pair.partition("=")
         if not equals:
             raise PlacementError("not-a-pair", f"expected key=value, got {pair!r}")
@@ -125,7 +177,7 @@ def encode(containers: Iterable[tuple[ContainerId, int]], numa_nodes: int) -> Pa
 def write_vector(offsets: Iterable[int]) -> str:
     """Write ascending offsets: the first as it is, then the differences (N-4)."""
     ordered = sorted(offsets)
-    return leb89.encode([*ordered[:1], *(later - earlier for earlier, later in pairwise(ordered))])
+    return write_leb89([*ordered[:1], *(later - earlier for earlier, later in pairwise(ordered))])
 
 
 def read_vector(text: str) -> tuple[int, ...]:
@@ -135,12 +187,12 @@ def read_vector(text: str) -> tuple[int, ...]:
         PlacementError: the text is no LEB89.
     """
     try:
-        return tuple(accumulate(leb89.decode(text)))
-    except leb89.Leb89Error as error:
+        return tuple(accumulate(read_leb89(text)))
+    except Leb89Error as error:
         raise PlacementError("corrupt-vector", str(error)) from error
 
 
-def check(payload: Payload) -> None:
+def check_payload(payload: Payload) -> None:
     """Check a payload without looking into its vectors (N-6).
 
     Raises:
@@ -168,7 +220,7 @@ def decode(payload: Payload, known: Iterable[ContainerId]) -> dict[ContainerId, 
     Raises:
         PlacementError: it is no placement, or one of other containers.
     """
-    check(payload)
+    check_payload(payload)
     metadata, vectors = payload
     containers = sorted({container_number(one): one for one in known}.items())
     if len(containers) != metadata.containers:
@@ -184,17 +236,6 @@ def decode(payload: Payload, known: Iterable[ContainerId]) -> dict[ContainerId, 
             seen |= 1 << offset
             nodes[offset] = node
     return {container: node for (_, container), node in zip(containers, nodes, strict=True)}
-
-
-def lookup(placement: Placement, container: ContainerId) -> int:
-    """Return the NUMA node of a container.
-
-    Raises:
-        PlacementError: the placement does not know it.
-    """
-    if container not in placement:
-        raise PlacementError("unknown-container", f"{'/'.join(container)}: not in the placement")
-    return placement[container]
 
 
 def payload_of(nrt: NodeResourceTopology) -> Payload | None:

@@ -1,20 +1,24 @@
-"""Preemption in the plugin: the NRT as it would be after an eviction (docs/rules/scheduling.md 8)."""
+"""Preemption: kube-scheduler's own choice of whom to evict, and the plugin's part in it (docs/rules/scheduling.md 8).
+
+The plugin of today takes part through its filter only: it looks at the NRT as it would be after an eviction.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, Literal
+from typing import Final
 
-from numalign.scheduler import filter_nrt, placement
+from numalign.scheduler import filter_nrt, node_filters, placement
+from numalign.scheduler.config import PreemptionMode, SchedulerConfig
 from numalign.scheduler.nrt.value import POLICY, NodeResourceTopology, attribute, with_available, zone_id
 from numalign.scheduler.placement import ContainerId, Placement
+from numalign.scheduler.record import KnownNode, PodEntry, Preemption, Scheduler
 from numalign.scheduler.request import PodRequest, exclusive_amounts, has_devices
 from numalign.scheduler.resources import Amounts
 from numalign.scheduler.verdict import Verdict
 from numalign.values import NamedTuple
 
-Mode = Literal["Disabled", "Enabled"]
-
+NO_VICTIMS: Final = "no victims found, cannot process eviction simulation"
 NO_PLACEMENT: Final = "numa placement info not found, cannot process eviction simulation"
 NO_CONTAINERS: Final = "no containers found in numa placement info, cannot process eviction simulation"
 TOO_MUCH: Final = "resource release request exceeds NUMA allocatable"
@@ -48,7 +52,7 @@ class Filtered(NamedTuple):
 
 
 def after_eviction(
-    nrt: NodeResourceTopology, victims: Iterable[Victim], known: Placement | None
+    nrt: NodeResourceTopology, victims: Sequence[Victim], known: Placement | None
 ) -> NodeResourceTopology:
     """Build the object as it would be without the victims (P-4).
 
@@ -60,6 +64,8 @@ def after_eviction(
     Raises:
         EvictionError: it cannot be worked out.
     """
+    if not victims:
+        raise EvictionError(NO_VICTIMS)
     if known is None:
         raise EvictionError(NO_PLACEMENT)
     if not known:
@@ -99,53 +105,42 @@ def _release(victim: Victim, known: Placement, listed: frozenset[str], back: dic
             zone[name] = zone.get(name, 0) + amount
 
 
-def check(
+def check_after_eviction(
     nrt: NodeResourceTopology | None,
     total: Amounts,
     pod: PodRequest,
     *,
-    mode: Mode,
+    mode: PreemptionMode,
     victims: Sequence[Victim] = (),
     known: Placement | None = None,
 ) -> Filtered:
     """Run today's filter, with the preemption branch where pods were taken off the machine (P-2, P-3)."""
     if mode == "Disabled" or not victims or nrt is None:
-        verdict = filter_nrt.check(nrt, total, pod)
+        verdict = filter_nrt.check_nrt(nrt, total, pod)
         return Filtered(verdict, not verdict.passed)
     if not known:
-        return Filtered(filter_nrt.check(nrt, total, pod), marks_over_reserved=False)
+        return Filtered(filter_nrt.check_nrt(nrt, total, pod), marks_over_reserved=False)
     try:
         changed = after_eviction(nrt, victims, known)
     except EvictionError as error:
         return Filtered(Verdict(False, f"{IMPOSSIBLE}{error}"), marks_over_reserved=False)
-    return Filtered(filter_nrt.check(changed, total, pod), marks_over_reserved=False)
+    return Filtered(filter_nrt.check_nrt(changed, total, pod), marks_over_reserved=False)
 
 
-class VictimList(NamedTuple):
-    """The pods that the plugin believes are taken off a machine in one scheduling cycle (P-1, P-2)."""
+def listed(mode: PreemptionMode, prefilter: bool, gone: Iterable[str]) -> frozenset[str] | None:
+    """Name the pods that the plugin believes are taken off a machine in one scheduling cycle (P-1, P-2).
 
-    mode: Mode
-    prefilter: bool
-    """Whether the plugin is on at the extension point PreFilter. Without it there is no list to write to."""
-    keys: frozenset[str] = frozenset()
-    """`namespace/name` of the pods."""
+    Args:
+        mode: whether it takes part.
+        prefilter: whether it is on at the extension point PreFilter; without it there is no list to write to.
+        gone: those that are taken off and were not put back, `namespace/name` each.
 
-    @property
-    def works(self) -> bool:
-        """Tell whether a call succeeds; with preemption off it succeeds and does nothing."""
-        return self.prefilter or self.mode == "Disabled"
-
-    def removed(self, key: str) -> VictimList:
-        """Note a pod that was taken off."""
-        return self._replace(keys=self.keys | {key}) if self._listens else self
-
-    def put_back(self, key: str) -> VictimList:
-        """Strike off a pod that was put back."""
-        return self._replace(keys=self.keys - {key}) if self._listens else self
-
-    @property
-    def _listens(self) -> bool:
-        return self.mode == "Enabled" and self.prefilter
+    Returns:
+        Their keys; None: the calls fail. With preemption off they succeed and do nothing.
+    """
+    if mode == "Disabled":
+        return frozenset()
+    return frozenset(gone) if prefilter else None
 
 
 def decode_placement(nrt: NodeResourceTopology, containers: Iterable[ContainerId]) -> Mapping[ContainerId, int]:
@@ -161,3 +156,54 @@ def decode_placement(nrt: NodeResourceTopology, containers: Iterable[ContainerId
         return placement.decode(payload, containers) if payload else {}
     except placement.PlacementError:
         return {}
+
+
+def preempt(
+    scheduler: Scheduler, config: SchedulerConfig, nodes: Iterable[KnownNode], pod: PodEntry
+) -> Preemption | None:
+    """Choose whom to evict for a pod that fits nowhere; None: nobody helps.
+
+    The node is taken whose most important victim is the least important, then the smallest sum, then the fewest
+    victims; on ties the first one.
+    """
+    if not config.preempts:
+        return None
+    choices = [(node.node.name, found) for node in nodes if (found := _victims(scheduler, config, node, pod))]
+    best = min(
+        choices,
+        key=lambda one: (max(pod.priority for pod in one[1]), sum(pod.priority for pod in one[1]), len(one[1])),
+        default=None,
+    )
+    return None if best is None else Preemption(best[0], tuple([victim.key for victim in best[1]]))
+
+
+def _victims(scheduler: Scheduler, config: SchedulerConfig, node: KnownNode, pod: PodEntry) -> list[PodEntry]:
+    """Choose the victims on one node; none: not even all of lower priority are enough.
+
+    All pods of lower priority are taken off, then put back one by one, the most important first, as long as the pod
+    still fits.
+    """
+    lower = sorted([one for one in node.pods.values() if one.priority < pod.priority], key=lambda one: -one.priority)
+    if not lower or not _fits_without(scheduler, config, node, pod, lower):
+        return []
+    gone = lower
+    for one in lower:
+        rest = [other for other in gone if other is not one]
+        if _fits_without(scheduler, config, node, pod, rest):
+            gone = rest
+    return gone
+
+
+def _fits_without(
+    scheduler: Scheduler, config: SchedulerConfig, node: KnownNode, pod: PodEntry, gone: Sequence[PodEntry]
+) -> bool:
+    """Tell whether a pod would fit on a node without some of its pods."""
+    totals = node.node.totals
+    for one in gone:
+        totals = totals.with_pod(one.request, -1)
+    left = node.node._replace(totals=totals)
+    if config.node_fit and not node_filters.check_node(left, pod.pod, pod.request).passed:
+        return False
+    if scheduler.fits_without is not None:
+        return scheduler.fits_without(config, node.belief, totals.allocatable, pod.request, gone)
+    return scheduler.check(config, scheduler.see(config, node.belief), totals.allocatable, pod.request).passed

@@ -46,7 +46,7 @@ class PodRequest(NamedTuple):
         return self.qos == "Guaranteed"
 
 
-def read(pod: Pod) -> PodRequest:
+def read_request(pod: Pod) -> PodRequest:
     """Read a pod as the API server delivers it. The QoS class is the one in its status, where that has one."""
     containers = tuple([ContainerRequest(one.name, one.kind, _items(one.requests)) for one in pod.containers])
     level = {**pod.level.limits, **pod.level.requests} if pod.level else {}

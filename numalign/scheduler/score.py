@@ -11,13 +11,7 @@ from typing import Final, Literal
 
 from numalign.model.quantity import NANO
 from numalign.scheduler import least_numa_nodes
-from numalign.scheduler.nrt.value import (
-    NodeResourceTopology,
-    NUMAZone,
-    TopologyManagerConfig,
-    manager_config,
-    numa_zones,
-)
+from numalign.scheduler.nrt.value import NUMAZone, TopologyManagerConfig
 from numalign.scheduler.request import Items, PodRequest, effective
 from numalign.scheduler.resources import Amounts, units
 from numalign.scheduler.verdict import MAX_SCORE
@@ -25,22 +19,6 @@ from numalign.scheduler.verdict import MAX_SCORE
 Strategy = Literal["LeastAllocated", "MostAllocated", "BalancedAllocation", "LeastNUMANodes"]
 Weights = Mapping[str, int]
 """Resource -> weight; a name that is missing, or a weight below 1, means 1 (C-6)."""
-
-
-def score(nrt: NodeResourceTopology | None, pod: PodRequest, strategy: Strategy, weights: Weights | None = None) -> int:
-    """Score one machine from 0 to 100.
-
-    Args:
-        nrt: the object as the cache gives it; None: the machine has none, or the cache does not trust it (C-2).
-        pod: what the pod asks.
-        strategy: the scoring strategy.
-        weights: weights of resources.
-    """
-    if not pod.guaranteed:  # C-1
-        return MAX_SCORE
-    if nrt is None:
-        return 0
-    return score_zones(manager_config(nrt), numa_zones(nrt), pod, strategy, weights or {})
 
 
 def score_zones(

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Set
 from time import monotonic
 from typing import Any, Final
 
@@ -27,6 +28,9 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 LARGE_BODY_BYTES: Final = 1 << 20
 """A body of so many bytes is worked on in a thread, so that others are answered meanwhile."""
 VERBS: Final = ("filter", "prioritize")
+PROBES: Final = ("/healthz", "/readyz")
+FORBIDDEN: Final = ""
+"""In place of a path that somebody may not ask for; no request has it."""
 
 
 class Limits(NamedTuple):
@@ -47,18 +51,47 @@ class _Refused(Exception):  # noqa: N818 (an answer, not an error of ours)
         self.text = text
 
 
+class _Body:
+    """A body as it comes."""
+
+    def __init__(self) -> None:
+        self.parts: list[bytes] = []
+        self.size = 0
+
+
 class App:
     """Answers kube-scheduler."""
 
-    def __init__(self, nodes: KnownNodes, prefix: str = "/v1", limits: Limits | None = None) -> None:
-        """Know the nodes; `prefix` is the path of urlPrefix."""
+    def __init__(
+        self, nodes: KnownNodes, prefix: str = "/v1", limits: Limits | None = None, hosts: Set[str] = frozenset()
+    ) -> None:
+        """Know the nodes.
+
+        Args:
+            nodes: what is known of them.
+            prefix: the path of urlPrefix.
+            limits: what one client may ask.
+            hosts: names by which the server may be asked: on loopback a page of the web could else lead its own name
+                here, and ask in a browser's place. Empty: any.
+        """
         self.nodes = nodes
         self.metrics = Metrics()
         self._prefix = prefix.rstrip("/")
         self._limits = limits or Limits()
+        self._hosts = hosts
         self._room = asyncio.Condition()
-        self._held = 0
+        self.held = 0
+        """Bytes of all bodies that are held now."""
+        self._bodies: list[_Body] = []
+        """Those that are held, the first that came first."""
+        self._large = asyncio.Lock()
         self.ready = True
+
+    async def probes(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request of somebody who may only ask whether the server is up, as a kubelet does."""
+        if scope["type"] == "http" and scope["path"] not in PROBES:
+            scope = {**scope, "path": FORBIDDEN}
+        await self(scope, receive, send)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -92,6 +125,8 @@ class App:
     async def _answer(
         self, scope: Scope, receive: Receive, verb: str | None, log: dict[str, object]
     ) -> tuple[int, str, bytes]:
+        if self._hosts and _host(scope) not in self._hosts:
+            raise _Refused(421, "the Host of the request is not this server")
         if verb is None:
             return self._about_itself(scope)
         if scope["method"] != "POST":
@@ -99,48 +134,48 @@ class App:
         length = _length(scope)
         if length is not None and length > self._limits.body:
             raise _Refused(413, f"a body may have at most {self._limits.body} bytes")
-        held = length if length is not None else LARGE_BODY_BYTES
-        await self._take(held)
+        coming = _Body()
         try:
-            body = await self._body(receive)
+            await self._receive(receive, coming)
+            body = b"".join(coming.parts)
             log["bytes"] = len(body)
             work = self._work if verb == "filter" else self._rank
-            if len(body) > LARGE_BODY_BYTES:
+            if len(body) <= LARGE_BODY_BYTES:
+                return 200, "application/json", work(body, log)
+            async with self._large:  # what is made of one takes many times its bytes
                 return 200, "application/json", await asyncio.to_thread(work, body, log)
-            return 200, "application/json", work(body, log)
         except BadRequestError as error:
             raise _Refused(400, str(error)) from None
         finally:
-            await self._give(held)
+            async with self._room:
+                self.held -= coming.size
+                self._bodies = [one for one in self._bodies if one is not coming]
+                self._room.notify_all()
 
-    async def _take(self, held: int) -> None:
-        """Wait until there is room for a body; one alone always has room."""
+    async def _take(self, part: bytes, coming: _Body) -> None:
+        """Take a part of a body that came, once there is room for it: for the body that came first there always is."""
+        if coming.size + len(part) > self._limits.body:
+            raise _Refused(413, f"a body may have at most {self._limits.body} bytes")
         async with self._room:
-            await self._room.wait_for(lambda: not self._held or self._held + held <= self._limits.in_flight)
-            self._held += held
+            limit = self._limits.in_flight - self._limits.body
+            if not coming.parts:
+                self._bodies.append(coming)
+            await self._room.wait_for(lambda: self._bodies[0] is coming or self.held + len(part) <= limit)
+            self.held += len(part)
+            coming.size += len(part)
+            coming.parts.append(part)
 
-    async def _give(self, held: int) -> None:
-        async with self._room:
-            self._held -= held
-            self._room.notify_all()
-
-    async def _body(self, receive: Receive) -> bytes:
-        """Read the whole body, within its bound and its time."""
-        parts: list[bytes] = []
-        size = 0
+    async def _receive(self, receive: Receive, coming: _Body) -> None:
+        """Read the whole body, within its bound and its time, its turn included."""
         try:
             async with asyncio.timeout(self._limits.body_seconds):
                 while True:
                     message = await receive()
                     if message["type"] == "http.disconnect":
                         raise _Refused(400, "the client went away")
-                    part = message.get("body", b"")
-                    size += len(part)
-                    if size > self._limits.body:
-                        raise _Refused(413, f"a body may have at most {self._limits.body} bytes")
-                    parts.append(part)
+                    await self._take(message.get("body", b""), coming)
                     if not message.get("more_body"):
-                        return b"".join(parts)
+                        return
         except TimeoutError:
             raise _Refused(408, f"the body did not arrive within {self._limits.body_seconds:g} s") from None
 
@@ -170,6 +205,8 @@ class App:
         if scope["path"] == "/metrics":
             text = self.metrics.text(len(self.nodes.extender), self.nodes.age, len(self.nodes.stale))
             return 200, "text/plain; version=0.0.4; charset=utf-8", text.encode()
+        if scope["path"] == FORBIDDEN:
+            raise _Refused(403, "expected a client certificate that may ask")
         raise _Refused(404, "there is filter, prioritize, /healthz, /readyz and /metrics")
 
 
@@ -179,6 +216,12 @@ def _length(scope: Scope) -> int | None:
         if name == b"content-length":
             return int(value) if value.isdigit() and len(value) < 19 else None
     return None
+
+
+def _host(scope: Scope) -> str:
+    """Read the name, without its port, by which the client knows the server."""
+    host = next((value.decode("latin-1").lower() for name, value in scope["headers"] if name == b"host"), "")
+    return host.rpartition(":")[0] if re.search(r":[0-9]*$", host) else host
 
 
 def log(notices: Iterable[Notice]) -> None:

@@ -39,17 +39,30 @@ class Listen(NamedTuple):
     certificate: str | None = None
     key: str | None = None
     client_ca: str | None = None
-    """Only clients with a certificate of this authority are answered."""
+    """Only clients with a certificate of this authority are answered; others may ask whether the server is up."""
+    client_names: frozenset[str] = frozenset()
+    """Names of which a client's certificate must have one; empty: any."""
 
 
 class _Protocol(H11Protocol):
-    """uvicorn's HTTP/1.1 with a deadline for the header of every request."""
+    """uvicorn's HTTP/1.1 with a deadline for the header of every request, and a look at the client's certificate."""
 
+    application: App
+    listen: Listen
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         super().connection_made(transport)
+        if self.listen.client_ca is not None and not self._may_ask(transport):
+            self.app = self.application.probes
         self._arm()
+
+    def _may_ask(self, transport: asyncio.Transport) -> bool:
+        """Tell by the certificate, which is of the authority or not there, whether the client may ask for more."""
+        found = transport.get_extra_info("peercert") or {}
+        subject = [pair for part in found.get("subject", ()) for pair in part]
+        names = {value for kind, value in (*subject, *found.get("subjectAltName", ())) if kind in _NAMES}
+        return bool(found) and (not self.listen.client_names or bool(names & self.listen.client_names))
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
@@ -80,6 +93,10 @@ class _Protocol(H11Protocol):
             self.transport.abort()
 
 
+_NAMES = ("commonName", "DNS", "URI", "email")
+"""Parts of a certificate that name its owner."""
+
+
 class _Log(logging.Handler):
     """Writes what uvicorn itself has to say as every other line of the log."""
 
@@ -98,7 +115,8 @@ def serve(app: App, listen: Listen) -> None:
         app,
         host=listen.host,
         port=listen.port,
-        http=_Protocol,
+        http=type("Protocol", (_Protocol,), {"application": app, "listen": listen}),
+        proxy_headers=False,
         ws="none",
         lifespan="off",
         log_config=None,
@@ -110,7 +128,7 @@ def serve(app: App, listen: Listen) -> None:
         ssl_certfile=listen.certificate,
         ssl_keyfile=listen.key,
         ssl_ca_certs=listen.client_ca,
-        ssl_cert_reqs=ssl.CERT_REQUIRED if listen.client_ca else ssl.CERT_NONE,
+        ssl_cert_reqs=ssl.CERT_OPTIONAL if listen.client_ca else ssl.CERT_NONE,
     )
     try:
         config.load()

@@ -96,16 +96,17 @@ class KnownNodes:
         return self._build(merged((path, source.fleet) for path, source in sources.items()))
 
     def reload(self) -> Reload:
-        """Read again what changed; on an error what was known stays in force."""
-        seen = self._look()
-        if seen == self._seen:
-            return Reload(False)
+        """Read again what changed; on an error, whatever it is, what was known stays in force."""
+        seen = self._seen
         try:
+            seen = self._look()
+            if seen == self._seen:
+                return Reload(False)
             sources = self._read(seen)
             extender = self._built(sources)
-        except NumalignError as error:
+        except Exception as error:
             self._seen = seen  # told once, and again when a file changes again
-            return Reload(False, str(error))
+            return Reload(False, str(error) if isinstance(error, NumalignError) else f"bug: {error!r:.200}")
         if self._look() != seen:
             return Reload(False)  # it is being written; the next look will see it whole
         self._seen, self._sources, self._stale = seen, sources, ((), frozenset())

@@ -1,1 +1,1 @@
-"""The one writer of files: a file is replaced whole, in one step, or not at all."""
+"""The one writer of files (replaced whole, in one step, or not at all) and the one opener of those that are read."""

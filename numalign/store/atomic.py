@@ -18,6 +18,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import BinaryIO
 
 from numalign.errors import InputError, Notice
+from numalign.store.reading import kind_of
 from numalign.values import NamedTuple
 
 _TEMPORARY = re.compile(r"\.numalign-[0-9a-f]{32}\.part")
@@ -57,11 +58,13 @@ def write_whole(path: str, write: Callable[[BinaryIO], None]) -> tuple[Notice, .
 
 
 @contextmanager
-def writing_whole(path: str, write: Callable[[BinaryIO], None]) -> Iterator[tuple[Notice, ...]]:
+def writing_whole(
+    path: str, write: Callable[[BinaryIO], None], check: Callable[[], object] = lambda: None
+) -> Iterator[tuple[Notice, ...]]:
     """Do as `write_whole`, with the last step, by which the file takes its place, at the end of the `with` block.
 
     Inside all is written that can fail for want of space or rights; where the block is left by an exception, the file
-    stays as it was.
+    stays as it was. `check` is asked right before the last step, and raises where the file must stay.
     """
     with ExitStack() as stack:
         with _told(path):
@@ -73,6 +76,7 @@ def writing_whole(path: str, write: Callable[[BinaryIO], None]) -> Iterator[tupl
             os.fsync(file.fileno())
         yield notices
         with _told(path):
+            check()
             os.replace(name, target.name, src_dir_fd=target.folder, dst_dir_fd=target.folder)
             _sync(target.folder)
 
@@ -103,7 +107,7 @@ def _opened(path: str) -> Iterator[_Target]:
     if path.endswith(("/", "/.", "/..")) or (before is not None and stat.S_ISDIR(before.st_mode)):
         raise InputError("is a folder; expected the name of a file", path)
     if before is not None and not stat.S_ISREG(before.st_mode):
-        raise InputError(f"is a {_kind(before.st_mode)}; only a regular file is written", path)
+        raise InputError(f"is a {kind_of(before.st_mode)}; only a regular file is written", path)
     if before is not None and not os.access(path, os.W_OK, effective_ids=True):
         raise InputError("cannot be written: it is write-protected", path)
     head, name = os.path.split(os.path.realpath(path))
@@ -155,12 +159,6 @@ def _same(one: os.stat_result | None, other: os.stat_result | None) -> bool:
     if one is None or other is None:
         return one is other
     return os.path.samestat(one, other)
-
-
-def _kind(mode: int) -> str:
-    if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
-        return "device"
-    return "pipe" if stat.S_ISFIFO(mode) else "socket" if stat.S_ISSOCK(mode) else "special file"
 
 
 @contextmanager

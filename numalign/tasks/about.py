@@ -8,10 +8,11 @@ import shutil
 from collections.abc import Iterator
 from importlib.util import find_spec
 
-from numalign import __version__
+from numalign.kubelet.releases import NEWEST, OLDEST
 from numalign.kubelet.releases.release import version_text
-from numalign.kubelet.releases.table import NEWEST, OLDEST, exact_kubelets
+from numalign.kubelet.releases.table import exact_kubelets
 from numalign.results.about import About, HostCheck
+from numalign.version import __version__
 
 EXTRAS = (("podresources", "h2"), ("serve", "uvicorn"), ("dask", "distributed"))
 """(extra, module that it brings) pairs."""

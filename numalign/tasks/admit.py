@@ -1,8 +1,12 @@
-"""Admit pods in order on a machine, beside those that are there, and say what each container got."""
+"""Admit pods in order on a machine, beside those that are there, and say what each container got.
+
+Objects whose pods are tried together: how many of each come up.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from numalign.analysis.holding import holding
@@ -10,13 +14,13 @@ from numalign.errors import InputError, Notice, StartError
 from numalign.kubelet import node as twin
 from numalign.kubelet.admission import Outcome, Session, admit_in_order, end, odd_from_the_start, open_session
 from numalign.kubelet.admission import admit as admit_one
-from numalign.results.admit import AdmitResult, Occupant, PodResult, RefusedAlike
-from numalign.tasks.pod_result import beside_refused, pod_result
-from numalign.tasks.setup import check_choices
+from numalign.results.admit import AdmitResult, Gang, Occupant, PodResult, RefusedAlike
+from numalign.worlds.pod_result import beside_refused, pod_result
 
 if TYPE_CHECKING:
     from numalign.kubelet.setup import Setup
     from numalign.model.pod import Pod
+    from numalign.sources.pods.manifest import PodSource
     from numalign.tasks.requests import SinceRequest
 
 
@@ -55,9 +59,8 @@ def admit(
 
     Raises:
         StartError: the kubelet would refuse to start.
-        InputError: a pod chooses its policy by an annotation that is wrong.
     """
-    pods = _asked(setup, pods, beside, allow_missing)
+    pods = _without_missing(pods, setup, allow_missing)
     session = _opened(setup, there, fit_check=fit_check)
     odd = odd_from_the_start(session)
     groups = _Groups() if reasons else None
@@ -88,21 +91,18 @@ def admit(
     )
 
 
-def _asked(setup: Setup, pods: Iterable[Pod], beside: Sequence[Pod], allow_missing: Sequence[str]) -> Iterable[Pod]:
-    """Check and change what comes up, where something asks for that; else pods stay as they come, one at a time."""
-    if allow_missing:
-        from numalign.tasks.missing import passing_over
+def _without_missing(pods: Iterable[Pod], setup: Setup, allow_missing: Sequence[str]) -> Iterable[Pod]:
+    """Change what comes up where something asks for that; else pods stay as they come, one at a time."""
+    if not allow_missing:
+        return pods
+    from numalign.worlds.missing import passing_over
 
-        pods = passing_over(pods, setup.machine, allow_missing)
-    if setup.kubelet.choose:
-        pods = tuple(pods)
-        check_choices(setup, (*beside, *pods))
-    return pods
+    return passing_over(pods, setup.machine, allow_missing)
 
 
 def _missing(pods: Sequence[PodResult], setup: Setup) -> Iterator[Notice]:
     if any(pod.missing for pod in pods):
-        from numalign.tasks.missing import missing_notices
+        from numalign.worlds.missing import missing_notices
 
         yield from missing_notices(pods, setup.machine)
 
@@ -116,7 +116,7 @@ def _opened(setup: Setup, there: Session | None, *, fit_check: bool) -> Session:
 
         return take_over(setup, there, fit_check=fit_check)
     except StartError as error:
-        from numalign.analysis.whatif.suggested import suggested, suggested_flags
+        from numalign.analysis.suggested import suggested, suggested_flags
 
         if suggested(setup) != setup.config:
             error.add_note(f"the machine's file suggests {suggested_flags(setup.machine)}")
@@ -238,3 +238,32 @@ def occupants_of(session: Session, there: Iterable[Pod]) -> Iterator[Occupant]:
                 holding=held,
                 tried=uid not in beside,
             )
+
+
+def gangs_of(sources: Sequence[PodSource], pods: Iterable[PodResult]) -> tuple[Gang, ...]:
+    """Count the pods of each object, and those that were admitted.
+
+    Args:
+        sources: where the pods that were tried come from.
+        pods: what became of them, in the same order; the last may be missing where the kubelet did not survive.
+    """
+    admitted = [pod.admitted for pod in pods]
+    admitted += [False] * (len(sources) - len(admitted))
+    tried = [one for one in zip(sources, admitted, strict=True) if one[0].kind != "Pod"]
+    return tuple(_gang(list(members)) for _, members in groupby(tried, key=lambda one: _object(one[0])))
+
+
+def _object(source: PodSource) -> tuple[str, int, str, str]:
+    return source.document.name, source.document.first_line, source.kind, source.owner
+
+
+def _gang(members: Sequence[tuple[PodSource, bool]]) -> Gang:
+    first = members[0][0]
+    by_role = [(role, [fits for _, fits in each]) for role, each in groupby(members, key=lambda one: one[0].role)]
+    return Gang(
+        kind=first.kind,
+        name=first.owner,
+        wanted=len(members),
+        admitted=sum(fits for _, fits in members),
+        roles=tuple((role, sum(fits), len(fits)) for role, fits in by_role) if len(by_role) > 1 else (),
+    )

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from numalign.errors import StartError
-from numalign.kubelet.proposals.table import with_proposals
 from numalign.kubelet.releases.table import kubelet, parse_version
 from numalign.results.compare import Scene
 from numalign.tasks.admit import admit
@@ -56,7 +55,7 @@ def before_and_after_upgrade(
     """Admit the pods as the older kubelet of an upgrade, and as the newer one; see `before_and_after`."""
     setup, scenes = result.setup, []
     for when, version in (("before", result.older.version), ("after", result.newer.version)):
-        release = with_proposals(kubelet(parse_version(version)), setup.kubelet.proposals)
+        release = kubelet(parse_version(version))
         title = f"{when}, kubelet {version}"
         scenes.append(_scene(title, setup._replace(kubelet=release), pods, beside, started=started))
     return tuple(scenes)

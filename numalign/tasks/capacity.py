@@ -15,14 +15,11 @@ from numalign.scheduler.node import ClusterNode, Fleet, lacking, look
 from numalign.scheduler.node_fit import NodeTotals
 from numalign.scheduler.nrt.export import ExportOptions, export
 from numalign.scheduler.nrt.value import NodeResourceTopology, number_of
-from numalign.scheduler.request import ContainerRequest, effective, node_level
-from numalign.scheduler.request import read as read_request
+from numalign.scheduler.request import ContainerRequest, effective, node_level, read_request
 from numalign.scheduler.resources import Amounts, is_affine, is_host_level, is_native, is_whole
-from numalign.tasks import mix
-from numalign.tasks.copies import MAX_COPIES, Copies, Probe, copies
-from numalign.tasks.missing import nowhere_notices
-from numalign.tasks.right_size import right_size_of
-from numalign.tasks.spread import spread
+from numalign.tasks.parallel import spread
+from numalign.worlds.copies import MAX_COPIES, Copies, Filled, Probe, bags, copies, fill, right_size_of, twins
+from numalign.worlds.missing import nowhere_notices
 
 
 def capacity(fleet: Fleet, probes: Sequence[Probe], *, right_size: int | None = None, jobs: int = 1) -> CapacityResult:
@@ -46,11 +43,11 @@ def _shape(fleet: Fleet, probe: Probe, jobs: int) -> ShapeCapacity:
 
 def _mix(fleet: Fleet, probe: Probe) -> ShapeCapacity:
     """Count rounds of a mix, whose pods may go to different nodes; counts of nodes are of pods."""
-    now = mix.fill(mix.twins(fleet.nodes), probe.pods)
-    empty = mix.fill(mix.twins(fleet.nodes, empty=True), probe.pods)
+    now = fill(twins(fleet.nodes), probe.pods)
+    empty = fill(twins(fleet.nodes, empty=True), probe.pods)
     # Filling bags in order may end early; what the kubelets admit fits the bags, too.
-    blind = max(mix.fill(mix.bags(fleet.nodes), probe.pods), now, key=_rounds)
-    blind_empty = max(mix.fill(mix.bags(fleet.nodes, empty=True), probe.pods), empty, key=_rounds)
+    blind = max(fill(bags(fleet.nodes), probe.pods), now, key=_rounds)
+    blind_empty = max(fill(bags(fleet.nodes, empty=True), probe.pods), empty, key=_rounds)
     wanted = _numa_wanted(probe)
     nodes = []
     for place, node in enumerate(fleet.nodes):
@@ -78,7 +75,7 @@ def _mix(fleet: Fleet, probe: Probe) -> ShapeCapacity:
     return ShapeCapacity(probe.name, tuple(nodes), rounds)
 
 
-def _rounds(filled: mix.Filled) -> int:
+def _rounds(filled: Filled) -> int:
     return filled.rounds
 
 

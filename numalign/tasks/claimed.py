@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from numalign.dra.features import asked_features
 from numalign.dra.pools import published
-from numalign.dra.values import Node
+from numalign.dra.values import ClaimObjects, Node
 from numalign.errors import InputError
 from numalign.kubelet.releases.release import version_text
 from numalign.kubelet.setup import Setup
@@ -13,11 +14,10 @@ from numalign.model.machine import Machine
 from numalign.model.pod import Pod
 from numalign.model.words import few_of
 from numalign.results.admit import PodResult
-from numalign.results.claimed import NodeClaims
-from numalign.sources.cluster.claims import ClaimObjects, read_beside_pods, read_slices
-from numalign.tasks.claimed_node import ClaimedNode, ClaimPlace
-from numalign.tasks.dra_check import asked_features
+from numalign.results.dra import NodeClaims
+from numalign.sources.cluster.claims import read_beside_pods, read_slices
 from numalign.tasks.requests import ClaimsRequest
+from numalign.worlds.claimed_node import ClaimedNode, ClaimPlace
 
 
 def load_claims(request: ClaimsRequest) -> ClaimObjects:

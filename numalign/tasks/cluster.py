@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from io import BytesIO
 from typing import Final
 
 from numalign.errors import InputError, Notice
@@ -16,13 +17,15 @@ from numalign.kubelet.admission import admit, open_session
 from numalign.kubelet.node import collect
 from numalign.kubelet.setup import Setup
 from numalign.scheduler.node import ClusterNode, Fleet
-from numalign.sources.cluster import dump, file, fleet, machines, state, state_dump
+from numalign.sources.cluster import dump, file, fleet, state, state_dump
 from numalign.sources.cluster.fleet import Built, LabelledMachine
 from numalign.sources.cluster.kubelets import Requests, allocatable_of, unjudged_of
+from numalign.sources.cluster.stream import Rejoined
 from numalign.sources.pods.files import SUFFIXES
-from numalign.sources.text.yaml import load_file
+from numalign.sources.text.yaml import MAX_INPUT, STDIN, load_documents, load_file
 from numalign.store import state_file
-from numalign.tasks.place import place
+from numalign.store.reading import beginning, reading
+from numalign.tasks.place import find_place
 from numalign.tasks.requests import KubeletRequest, PodsRequest
 from numalign.tasks.setup import LoadedPods, load_pods, load_setup
 from numalign.values import NamedTuple
@@ -49,6 +52,8 @@ class ClusterRequest(NamedTuple):
     """A file that keeps the cluster."""
     machine_of: tuple[str, ...] = ()
     """`LABEL=VALUE:MACHINE`: what the nodes with a label are made of."""
+    allow_outside: bool = False
+    """A cluster file may name files outside of its folder."""
 
 
 class LoadedCluster(NamedTuple):
@@ -61,28 +66,36 @@ class LoadedCluster(NamedTuple):
     """Of a node that stands for itself: its kubelet."""
 
 
-def load_cluster(request: ClusterRequest) -> LoadedCluster:
+def load_cluster(request: ClusterRequest, change: state_file.OpenState | None = None) -> LoadedCluster:
     """Read the cluster of a request; a state that is there already wins over what it once was made from.
+
+    Args:
+        request: which cluster.
+        change: the state, where it is open for a change.
 
     Raises:
         InputError: neither is given, or something is wrong with them.
         StartError: the kubelet of a node would not start.
     """
     if request.state is not None:
-        document = state_file.read(request.state, state_dump.KIND)
+        document = change.document if change else state_file.read_state(request.state, state_dump.KIND)
         if document is not None:
-            return _of(state.read(document, request.state), request.state)
+            return _of(state.read_cluster_state(document, request.state), request.state)
     if request.cluster is None:
         raise InputError(
             "the state is empty: name a cluster to begin with, --cluster FILE", request.state or "--cluster"
         )
     if request.cluster != "-" and _is_folder(request.cluster):
-        loaded = [(path, load_file_nodes(path, request.machine_of)) for path in files_of(request.cluster)]
+        loaded = [
+            (path, load_file_nodes(path, request.machine_of, request.allow_outside))
+            for path in files_of(request.cluster)
+        ]
         notices = tuple([notice for _, one in loaded for notice in one.notices])
         return LoadedCluster(merged((path, one.fleet) for path, one in loaded), request.cluster, notices)
     if request.cluster.endswith(ARCHIVES):
         return load_one_node(request.cluster, None, KubeletRequest(), PodsRequest(()))
-    return _of(_read(request.cluster, _labelled(request.machine_of)), request.cluster)
+    built = _read(request.cluster, _labelled(request.machine_of), outside=request.allow_outside)
+    return _of(built, request.cluster)
 
 
 def load_one_node(node: str | None, machine: str | None, kubelet: KubeletRequest, pods: PodsRequest) -> LoadedCluster:
@@ -99,7 +112,7 @@ def load_one_node(node: str | None, machine: str | None, kubelet: KubeletRequest
         HostError: it may not be read.
         StartError: its kubelet would not start.
     """
-    here, up = place(node, machine, kubelet, pods)
+    here, up = find_place(node, machine, kubelet, pods)
     session = here.there or open_session(here.on.setup)
     there = load_pods(up, machine=here.on.setup.machine)
     for pod in there.beside:
@@ -138,8 +151,13 @@ def files_of(path: str, *, folders: bool = False) -> tuple[str, ...]:
     return tuple(found)
 
 
-def load_file_nodes(path: str, machine_of: tuple[str, ...] = ()) -> LoadedCluster:
+def load_file_nodes(path: str, machine_of: tuple[str, ...] = (), allow_outside: bool = False) -> LoadedCluster:
     """Read one file: a cluster file, objects, a state, a snapshot, or a machine.
+
+    Args:
+        path: the file.
+        machine_of: as of a `ClusterRequest`.
+        allow_outside: as of a `ClusterRequest`.
 
     Raises:
         NumalignError: as `load_cluster`, or as the reading of a node.
@@ -147,9 +165,9 @@ def load_file_nodes(path: str, machine_of: tuple[str, ...] = ()) -> LoadedCluste
     if path.endswith(ARCHIVES):
         return load_one_node(path, None, KubeletRequest(), PodsRequest(()))
     if _is_machine(path):
-        built = machines.read([path])
+        built = fleet.read_machines([path])
         return LoadedCluster(built.fleet, path, built.notices)
-    return load_cluster(ClusterRequest(path, machine_of=machine_of))
+    return load_cluster(ClusterRequest(path, machine_of=machine_of, allow_outside=allow_outside))
 
 
 def referred(path: str, machine_of: tuple[str, ...] = ()) -> tuple[str, ...]:
@@ -157,9 +175,10 @@ def referred(path: str, machine_of: tuple[str, ...] = ()) -> tuple[str, ...]:
     named = [text.partition(":")[2] for text in machine_of]
     if not path.endswith(ARCHIVES):
         try:
-            if not _OBJECT.search(_head(path)) or b'"nodes"' in _head(path):
+            head = beginning(path, HEAD_BYTES)
+            if not _OBJECT.search(head) or b'"nodes"' in head:
                 named += [name for document in load_file(path) for name in file.referred(document)]
-        except InputError:
+        except (InputError, OSError):
             pass  # who reads it says what is wrong
     return tuple(dict.fromkeys(named))
 
@@ -220,7 +239,7 @@ def changing_cluster(request: ClusterRequest) -> Iterator[tuple[LoadedCluster, W
         yield load_cluster(request), Writer(None)
         return
     with state_file.changing(request.state, state_dump.KIND) as change:
-        yield load_cluster(request), Writer(change)
+        yield load_cluster(request, change), Writer(change)
 
 
 class Writer:
@@ -238,36 +257,28 @@ class Writer:
         return self._change.writing(state_dump.document(changed)) if self._change else nullcontext(())
 
 
-def _read(name: str, labelled: tuple[LabelledMachine, ...]) -> Built:
+def _read(name: str, labelled: tuple[LabelledMachine, ...], *, outside: bool) -> Built:
     """Read one file of any form."""
-    head = _head(name)
-    if _STATE.search(head):
-        document = state_file.read(name, state_dump.KIND)
-        if document is not None:
-            return state.read(document, name)
-    if name != "-" and (not _OBJECT.search(head) or b'"nodes"' in head):
-        documents = load_file(name)
-        if len(documents) == 1 and file.is_cluster_file(documents[0].data):
-            return file.read(documents[0])
-        if not any(isinstance(one.data, Mapping) and "kind" in one.data for one in documents):
-            raise InputError("expected a cluster: a file with nodes, or objects of a cluster with a kind", name)
-    return fleet.fleet_of(dump.read(name), labelled)
+    shown = STDIN if name == "-" else name
+    with reading(name, shown) as opened:
+        head = opened.read(HEAD_BYTES)
+        if _STATE.search(head) and os.path.isfile(name):
+            document = state_file.read_state(name, state_dump.KIND)
+            if document is not None:
+                return state.read_cluster_state(document, name)
+        if _OBJECT.search(head) and b'"nodes"' not in head:
+            return fleet.fleet_of(dump.read_open(Rejoined(head, opened), shown), labelled)
+        content = head + opened.read(MAX_INPUT + 1)
+    documents = load_documents(content, shown)
+    if len(documents) == 1 and file.is_cluster_file(documents[0].data):
+        return file.read_cluster(documents[0], outside=outside)
+    if not any(isinstance(one.data, Mapping) and "kind" in one.data for one in documents):
+        raise InputError("expected a cluster: a file with nodes, or objects of a cluster with a kind", shown)
+    return fleet.fleet_of(dump.read_open(BytesIO(content), shown), labelled)
 
 
 def _is_folder(name: str) -> bool:
     return "\0" not in name and os.path.isdir(name)
-
-
-def _head(name: str) -> bytes:
-    if name == "-":
-        return b""
-    try:
-        with open(name, "rb") as opened:
-            return opened.read(HEAD_BYTES)
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}", name) from None
-    except ValueError:
-        raise InputError("no file can have this name", repr(name)) from None
 
 
 def _labelled(texts: tuple[str, ...]) -> tuple[LabelledMachine, ...]:

@@ -9,9 +9,8 @@ from numalign.analysis.compare.table import Comparison, run, variants
 from numalign.analysis.refusal import refusal
 from numalign.errors import Notice
 from numalign.results.compare import ComparedMachine, ComparedRow, CompareResult
-from numalign.tasks.missing import missing_notices, passing_over
-from numalign.tasks.pod_result import pod_result
-from numalign.tasks.setup import check_choices
+from numalign.worlds.missing import missing_notices, passing_over
+from numalign.worlds.pod_result import pod_result
 
 if TYPE_CHECKING:
     from numalign.kubelet.admission import Session
@@ -42,12 +41,7 @@ def compare(
         reasons: take refusals apart (`ComparedRow.refusal`).
         there: the node as it is, for the first setup; None: empty.
         allow_missing: devices that pods may go without where a machine does not have them.
-
-    Raises:
-        InputError: a pod chooses its policy by an annotation that is wrong.
     """
-    for setup in setups:
-        check_choices(setup, (*beside, *pods))
     machines: list[ComparedMachine] = []
     notices: list[Notice] = []
     for setup in setups:

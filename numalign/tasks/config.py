@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from numalign.analysis.config.check import report
 from numalign.analysis.config.suggest import Suggestion, suggest
 from numalign.errors import StartError
-from numalign.results.config import ConfigCheckResult
+from numalign.results.node import ConfigCheckResult
 from numalign.tasks.setup import kubelet_asked
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from numalign.errors import InputError, Notice
-from numalign.results.discover import DiscoverResult
+from numalign.results.node import DiscoverResult
 
 if TYPE_CHECKING:
     from numalign.sources.host.device_rules import DeviceRule

@@ -7,19 +7,17 @@ from typing import Final
 
 from numalign.dra.attempt import Attempt
 from numalign.dra.changes import changes
-from numalign.dra.drivers import numa_nodes
-from numalign.dra.features import GATES, RELEASES, Features, features
+from numalign.dra.features import Features, asked_features
 from numalign.dra.pools import published
 from numalign.dra.result import Outcome
 from numalign.dra.usage import usage
-from numalign.dra.values import Claim, Device, DeviceID, Node, Taken
+from numalign.dra.values import Claim, ClaimObjects, Device, DeviceID, Node, Placed, Taken
 from numalign.dra.why import why
 from numalign.errors import InputError, Notice
-from numalign.model.quantity import canonical
 from numalign.results.dra import ClaimsCheck, DeviceGot, DraCheckResult, NodeCheck
-from numalign.sources.cluster.claims import ClaimObjects, Placed, read_objects, read_slices
-from numalign.tasks.dra_claims import Allocating, elsewhere, references
+from numalign.sources.cluster.claims import Given, read_objects, read_slices
 from numalign.values import NamedTuple
+from numalign.worlds.pod_claims import Allocating, device_got, elsewhere, references
 
 MAX_EXPLAINED: Final = 5
 """For how many ways to fail changes are looked for."""
@@ -40,7 +38,7 @@ class DraRequest(NamedTuple):
     gates: str = ""
 
 
-def check(request: DraRequest) -> DraCheckResult:
+def check_claims(request: DraRequest) -> DraCheckResult:
     """Read everything and try each pod, and each claim that no given pod uses, by itself.
 
     Raises:
@@ -49,12 +47,12 @@ def check(request: DraRequest) -> DraCheckResult:
     asked = asked_features(request.release, request.gates)
     dump = read_slices(request.slices, request.names)
     given = read_objects(request.names, pods=True)
-    units = list(_units(given, given.over(dump)))
+    objects = given.objects.over(dump)
+    units = list(_units(given, objects))
     if not units:
         raise InputError(
             "no claim in it: no pod has resourceClaims, and no document is a ResourceClaim", request.names[0]
         )
-    objects = given.over(dump)
     nodes = _nodes(objects, request.nodes)
     tried = _Tried(objects, asked, nodes)
     checks = tuple(tried.check(unit) for unit in units)
@@ -69,29 +67,6 @@ def check(request: DraRequest) -> DraCheckResult:
     )
 
 
-def asked_features(release: str | None, gates: str, flag: str = "--kubelet-version") -> Features:
-    """Read a release and feature gates.
-
-    Args:
-        release: of the scheduler; None: the newest.
-        gates: `NAME=true,…`.
-        flag: what names the release.
-
-    Raises:
-        InputError: the release is not one whose allocator is known, or a gate is not written `NAME=true`.
-    """
-    if release is not None and release not in RELEASES:
-        raise InputError(f"claims are known for schedulers of {', '.join(RELEASES)}, got {release}", flag)
-    switched: dict[str, bool] = {}
-    for part in filter(None, gates.split(",")):
-        name, _, value = part.strip().partition("=")
-        if value not in ("true", "false"):
-            raise InputError(f'expected NAME=true or NAME=false, got "{part.strip()}"', "--feature-gates")
-        if name in GATES:
-            switched[name] = value == "true"
-    return features(release or RELEASES[-1], switched)
-
-
 class _Unit(NamedTuple):
     """What is tried together."""
 
@@ -103,7 +78,7 @@ class _Unit(NamedTuple):
     absent: tuple[str, ...] = ()
 
 
-def _units(given: ClaimObjects, objects: ClaimObjects) -> Iterator[_Unit]:
+def _units(given: Given, objects: ClaimObjects) -> Iterator[_Unit]:
     """Yield the pods with claims, then the claims and templates that none of them uses."""
     used: set[tuple[str, str, str]] = set()
     for carrier in given.carriers:
@@ -120,9 +95,9 @@ def _units(given: ClaimObjects, objects: ClaimObjects) -> Iterator[_Unit]:
                 claims=tuple(one.claim for one in found if one.claim is not None),
                 absent=tuple(one.wanted for one in found if one.claim is None),
             )
-    for kind, known in (("ResourceClaim", given.claims), ("ResourceClaimTemplate", given.templates)):
+    for kind, known in (("ResourceClaim", given.objects.claims), ("ResourceClaimTemplate", given.objects.templates)):
         for key, first in known.items():
-            each = (first, *given.again.get((kind, key), ()))
+            each = (first, *given.objects.again.get((kind, key), ()))
             yield from (_alone(kind, key, one) for one in each if (f"{kind} {key[1]}", key[0], one.origin) not in used)
 
 
@@ -212,26 +187,11 @@ def devices_got(outcome: Outcome, devices: Mapping[DeviceID, Device]) -> Iterato
             yield device_got(claim.claim, Taken(one.device, one.request, one.admin, share, one.consumed), devices)
 
 
-def device_got(claim: str, taken: Taken, devices: Mapping[DeviceID, Device]) -> DeviceGot:
-    """Describe a device that a claim holds."""
-    device = devices.get(taken.device)
-    nodes = numa_nodes(device, taken.device.driver) if device is not None else None
-    return DeviceGot(
-        claim=claim,
-        request=taken.request,
-        device=taken.device,
-        numa=tuple(sorted(nodes)) if nodes is not None else None,
-        shared=bool(taken.share),
-        admin=taken.admin,
-        consumed=tuple((name, canonical(amount)) for name, amount in taken.consumed.items()),
-    )
-
-
 def _score(outcome: Outcome) -> int:
     return sum(8 - index for index in outcome.chosen.values())
 
 
-def _notices(given: ClaimObjects, objects: ClaimObjects) -> Iterable[Notice]:
+def _notices(given: Given, objects: ClaimObjects) -> Iterable[Notice]:
     if given.others:
         yield Notice(
             "no-claim", f"{given.others} document{'s' * (given.others != 1)} without pods or claims passed over"

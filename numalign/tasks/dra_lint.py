@@ -11,15 +11,15 @@ from numalign.dra.features import features
 from numalign.dra.lint import driver_of_class, lint_claim, lint_claim_on, requests_of
 from numalign.dra.publish.cpus import CAPACITY, DRIVER
 from numalign.dra.selection import MAX_SELECTOR_COST, Selection
-from numalign.dra.values import Claim, Node
+from numalign.dra.values import Claim, ClaimObjects, Node, Placed
 from numalign.errors import InputError
 from numalign.model.path import child
 from numalign.model.pod import Container, Pod
 from numalign.model.quantity import NANO, value
 from numalign.results.lint import LintedPod
-from numalign.sources.cluster.claims import ClaimObjects, Placed, read_beside_pods, read_slices
+from numalign.sources.cluster.claims import read_beside_pods, read_slices
 from numalign.sources.text.yaml import STDIN, Document, FilePath
-from numalign.tasks.dra_claims import references, users
+from numalign.worlds.pod_claims import references, users
 
 
 class ClaimRules:

@@ -1,25 +1,116 @@
-"""Explain what the kubelet decides about pods: what is in the way, what would admit them, where they are."""
+"""Explain what the kubelet decides about pods: what is in the way, what would admit them, where they are.
+
+What if: a pod left out, one pod asked about alone, or a container that asks for other amounts. What a refused pod lacks
+of a machine, devices and huge pages, is said as flags of the command line.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from numalign.analysis.alternatives import alternatives
 from numalign.analysis.explanation import Explanation, explain_outcome
 from numalign.analysis.merging import merging
-from numalign.analysis.whatif.situation import Event, Replays, Situation, arrivals, played
-from numalign.errors import Notice
+from numalign.analysis.refusal import refusal
+from numalign.analysis.situation import ContainerAmounts, Event, Replays, Situation, arrivals, played, with_amounts
+from numalign.errors import InputError, Notice
 from numalign.kubelet.admission import Session, admit, odd_from_the_start
+from numalign.kubelet.demand import effective
+from numalign.model.apiserver import amount
+from numalign.model.quantity import NANO, QuantityError
+from numalign.model.resources import is_hugepages, page_size
 from numalign.results.explain import ExplainedPod, ExplainResult
-from numalign.tasks.hardware import with_what_lacks
-from numalign.tasks.missing import missing_notices, passing_over
-from numalign.tasks.pod_result import beside_refused, pod_result
-from numalign.tasks.setup import check_choices, load_machine
+from numalign.tasks.setup import load_machine
+from numalign.worlds.missing import missing_notices, passing_over
+from numalign.worlds.pod_result import beside_refused, pod_result
 
 if TYPE_CHECKING:
+    from numalign.analysis.whatif.change import Hardware
+    from numalign.kubelet.admission import Outcome
     from numalign.kubelet.setup import Setup
+    from numalign.model.machine import Machine, NUMANode
     from numalign.model.pod import Pod
+    from numalign.tasks.requests import WhatIfRequest
+    from numalign.tasks.setup import LoadedPods
+
+
+MAX_NODES = 8
+"""On how many NUMA nodes what is lacking is tried."""
+
+
+def with_what_lacks(situation: Situation, outcome: Outcome) -> Iterator[tuple[Hardware, Situation]]:
+    """Give the machine what stands in the way, the least first, node by node, at last huge pages on every node.
+
+    There is no such machine where a node in use is asked about, or where no device or huge page stands in the way.
+    """
+    if situation.there is not None:
+        return
+    from numalign.sources.machine.changes import Changes, changed
+
+    setup = situation.setup
+    lacking = _lacking(outcome, setup.machine)
+    if not lacking:
+        return
+    for hardware in _ways_to_add(setup.machine, lacking):
+        devices = tuple(text for flag, text in hardware if flag == "device")
+        pages = tuple(text for flag, text in hardware if flag == "hugepages")
+        try:
+            other, _ = changed(setup.machine, Changes(devices=devices, hugepages=pages))
+        except InputError:  # such as more huge pages than the node has memory
+            continue
+        yield hardware, situation._replace(setup=setup._replace(machine=other))
+
+
+def _lacking(outcome: Outcome, machine: Machine) -> dict[str, int]:
+    """Name the devices and huge pages in the way, with what the whole pod asks of them."""
+    found = refusal(outcome)
+    names = {*found.resources, *(found.empty.resources if found.empty else ())}
+    asked = {**effective(outcome.pod, "requests"), **effective(outcome.pod, "limits")}
+    return {
+        name: -(-asked[name] // NANO)
+        for name in sorted(names & asked.keys())
+        if asked[name] and (is_hugepages(name) or name in machine.devices)
+    }
+
+
+def _ways_to_add(machine: Machine, lacking: Mapping[str, int]) -> Iterator[Hardware]:
+    nodes = machine.numa_nodes[:MAX_NODES]
+    for enough in (_in_all, _on_the_node, _beside_what_is_there):
+        for node in nodes:
+            yield tuple(
+                _flag(name, f"@{node.id}", enough(machine, node, name, amount)) for name, amount in lacking.items()
+            )
+    if all(map(is_hugepages, lacking)):
+        yield tuple(_flag(name, "", amount) for name, amount in lacking.items())
+
+
+def _flag(name: str, node: str, amount: int) -> tuple[str, str]:
+    if is_hugepages(name):
+        return "hugepages", f"{page_size(name)}{node}={amount}"
+    return "device", f"{name}{node}={amount}"
+
+
+def _there(machine: Machine, node: NUMANode, name: str) -> int:
+    if is_hugepages(name):
+        return node.hugepages.get(page_size(name), 0)
+    return sum(1 for device in machine.devices[name] if device.numa_nodes == (node.id,))
+
+
+def _in_all(machine: Machine, node: NUMANode, name: str, amount: int) -> int:
+    """So much that the whole machine has what is asked."""
+    elsewhere = sum(_there(machine, other, name) for other in machine.numa_nodes) - _there(machine, node, name)
+    return max(amount - elsewhere, _there(machine, node, name))
+
+
+def _on_the_node(machine: Machine, node: NUMANode, name: str, amount: int) -> int:
+    """So much that the node alone has what is asked."""
+    return max(amount, _there(machine, node, name))
+
+
+def _beside_what_is_there(machine: Machine, node: NUMANode, name: str, amount: int) -> int:
+    """So much that the node has what is asked even if all that is there is taken."""
+    return amount + _there(machine, node, name)
 
 
 def explain(
@@ -52,10 +143,7 @@ def explain(
     Raises:
         StartError: the kubelet would refuse to start.
         CrashError: it would crash, or hang, on the pods that are there.
-        InputError: a pod chooses its policy by an annotation that is wrong.
     """
-    for one in (setup, *(other for _, other in elsewhere)):
-        check_choices(one, (*beside, *pods))
     pods = passing_over(pods, setup.machine, allow_missing)
     situation = Situation(setup, past=arrivals(beside, started=started), there=there, replays=Replays())
     session = situation.session()
@@ -137,3 +225,54 @@ def explained_pod(told: Explanation, *, details: bool = False, all_alternatives:
         details=tuple(merging(node, decision) for decision, _ in pairs) if details else None,
         alternatives=tuple(alternatives(node, *pair) for pair in pairs) if all_alternatives else None,
     )
+
+
+def as_asked(up: LoadedPods, request: WhatIfRequest) -> LoadedPods:
+    """Make the pod asked about the last one, and let it ask for other amounts.
+
+    Raises:
+        InputError: no such pod, container or resource, or no quantity.
+    """
+    tried = up.tried
+    if request.pod is not None:
+        place = tried.index(_named(tried, request.pod, "--pod"))
+        up = up._replace(beside=(*up.beside, *tried[:place]), tried=(tried[place],))
+    if request.amounts:
+        last = with_amounts(up.tried[-1], _read_amounts(request.amounts, up.tried[-1]))
+        up = up._replace(tried=(*up.tried[:-1], last))
+    return up
+
+
+def gone(up: LoadedPods, request: WhatIfRequest, there: Sequence[Pod] = ()) -> tuple[Pod, ...]:
+    """Find the pods that are gone when the last one comes up; `there`: pods of the node.
+
+    Raises:
+        InputError: no such pod comes earlier.
+    """
+    earlier = (*there, *up.beside, *up.tried[:-1])
+    return tuple(_named(earlier, name, "--without") for name in request.without)
+
+
+def _named(pods: Iterable[Pod], name: str, flag: str) -> Pod:
+    found = [pod for pod in pods if name in (pod.name, pod.full_name)]
+    if len(found) != 1:
+        many = "several pods have this name: write NAMESPACE/NAME" if found else "no pod that comes up has this name"
+        raise InputError(many, f"{flag} {name}")
+    return found[0]
+
+
+def _read_amounts(texts: Iterable[str], pod: Pod) -> ContainerAmounts:
+    """Read CONTAINER:RESOURCE=AMOUNT."""
+    amounts = {}
+    asked = {container.name: container.requests for container in pod.containers}
+    for text in texts:
+        key, _, written = text.partition("=")
+        container, _, resource = key.partition(":")
+        if resource not in asked.get(container, {}):
+            known = ", ".join(f"{name}:{one}" for name, requests in asked.items() for one in requests)
+            raise InputError(f"expected CONTAINER:RESOURCE=AMOUNT with one of {known}", f"--set {text}")
+        try:
+            amounts[container, resource] = amount(written).nano
+        except QuantityError as error:
+            raise InputError(str(error), f"--set {text}") from None
+    return amounts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numalign.results.machines import BundledMachine
+from numalign.results.about import BundledMachine
 from numalign.sources.machine import bundled
 from numalign.sources.machine.file import load_machine
 
@@ -14,6 +14,6 @@ def machines(name: str | None = None) -> tuple[BundledMachine, ...]:
         InputError: there is no such machine.
     """
     if name is not None:
-        bundled.check(name)
+        bundled.check_bundled(name)
     names = bundled.names() if name is None else (name,)
     return tuple(BundledMachine(load_machine(one).machine, bundled.description(one)) for one in names)

@@ -14,8 +14,8 @@ from numalign.kubelet.cpu import checkpoint as cpu_file
 from numalign.kubelet.device import checkpoint as device_file
 from numalign.kubelet.fit import ActivePods
 from numalign.kubelet.memory import checkpoint as memory_file
+from numalign.kubelet.releases import NEWEST, OLDEST
 from numalign.kubelet.releases.release import version_text
-from numalign.kubelet.releases.table import NEWEST, OLDEST
 from numalign.kubelet.start import reported
 from numalign.kubelet.start.held_pods import held_pod, holders
 from numalign.kubelet.start.reported import Reported
@@ -24,6 +24,7 @@ from numalign.kubelet.start.take_over import take_over
 from numalign.model.cpuset import format_set, from_ids
 from numalign.model.machine import Device
 from numalign.model.words import few_of
+from numalign.store.reading import beginning
 from numalign.tasks.node_files import checksum_ignored, odd_files, what_to_do
 from numalign.tasks.setup import LoadedSetup, load_machine, setup_on
 from numalign.values import NamedTuple
@@ -105,10 +106,9 @@ def load_facts(request: NodeRequest) -> NodeFacts:
 def kept_node(source: str, machine: str | None, kubelet: KubeletRequest) -> LoadedNode | None:
     """Read a state of our own; None: it is something else."""
     try:
-        with open(source, "rb") as file:
-            if b'"kind":"NodeState"' not in file.read(200).replace(b" ", b""):
-                return None
-    except (OSError, ValueError):
+        if b'"kind":"NodeState"' not in beginning(source, 200).replace(b" ", b""):
+            return None
+    except OSError:
         return None
     from numalign.tasks.node_state import read_node
 

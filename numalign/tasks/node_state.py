@@ -72,7 +72,7 @@ def read_node(path: str) -> tuple[LoadedSetup, Session] | None:
     Raises:
         InputError: the file is no state of a node.
     """
-    document = state_file.read(path, NODE_STATE)
+    document = state_file.read_state(path, NODE_STATE)
     if document is None:
         return None
     found = load(document, path)
@@ -110,8 +110,8 @@ def releasing(
 
 def _check_same(setup: Setup, machine: str | None, request: KubeletRequest, path: str) -> None:
     """Refuse flags that ask for another node than the one in the file."""
-    given = request.config or request.config_dir or request.settings or request.version or request.per_pod_policy
-    if machine is None and not given and request.preferred_allocation == "kubelet":
+    given = request.config or request.config_dir or request.settings or request.version
+    if machine is None and not given:
         return
     if machine is None:
         from numalign.sources.kubelet.flags import apply_flags

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numalign.model.quantity import NANO
-from numalign.results.nodes import NodeLine
+from numalign.results.cluster import NodeLine
 from numalign.scheduler.node import ClusterNode, Fleet
 from numalign.scheduler.nrt.value import manager_config
 

@@ -9,7 +9,7 @@ from numalign.kubelet import admission
 from numalign.kubelet.admission import Session
 from numalign.model.machine import Machine
 from numalign.model.resources import is_subdomain
-from numalign.results.nrt import CheckedNRT, NRTCheckResult
+from numalign.results.cluster import CheckedNRT, NRTCheckResult
 from numalign.scheduler import fingerprint
 from numalign.scheduler.node import ClusterNode, Fleet
 from numalign.scheduler.node_fit import NodeTotals
@@ -22,10 +22,10 @@ from numalign.sources.cluster.nrt import ReadNRT
 from numalign.sources.pods.beside import read_beside
 from numalign.tasks.cluster import ClusterRequest, load_cluster
 from numalign.tasks.node import load_node
-from numalign.tasks.pod_result import beside_refused
 from numalign.tasks.requests import KubeletRequest, NodeRequest
 from numalign.tasks.setup import load_setup
 from numalign.values import NamedTuple
+from numalign.worlds.pod_result import beside_refused
 
 
 class NodesRequest(NamedTuple):
@@ -140,7 +140,7 @@ def load_published(path: str) -> tuple[ReadNRT, ...]:
     Raises:
         InputError: it cannot be read, or has no such object.
     """
-    found = tuple(dump.read(path).nrts.values())
+    found = tuple(dump.read_dump(path).nrts.values())
     if not found:
         raise InputError("no NodeResourceTopology in it", path)
     return found

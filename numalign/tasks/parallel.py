@@ -12,7 +12,7 @@ import signal
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
 from numalign.errors import InputError, NumalignError
 from numalign.values import NamedTuple
@@ -28,7 +28,13 @@ MAX_RETRIES: Final = 2
 """So often a piece is done again after its worker died."""
 AHEAD: Final = 2
 """So many pieces a process are read before their answers are wanted."""
+MAX_ALONE: Final = 64
+"""So few pieces are spread over no processes: starting them would take longer."""
+AT_ONCE: Final = 16
+"""So many pieces that lie here a process takes at once."""
 
+_inherited: list[Callable[[int], object]] = []
+"""Does the pieces from a place on; a copy of this process has it, too."""
 
 CONNECT_TIMEOUT = 10.0
 """Seconds in which a Dask scheduler has to answer."""
@@ -91,7 +97,31 @@ def as_done(
     return _in_processes(function, work, jobs)
 
 
-def in_order(function: Callable[[Work], Answer], work: Iterable[Work], jobs: int) -> Iterator[tuple[Work, Answer]]:
+def spread(function: Callable[[Work], Answer], work: Sequence[Work], jobs: int) -> list[Answer]:
+    """Do work that lies in this process in processes that inherit it: nothing is sent to them but places in it.
+
+    Args:
+        function: what is done with each piece; it changes nothing that others see.
+        work: the pieces; only the answers are pickled.
+        jobs: how many processes; 1: this one.
+    """
+    if jobs < 2 or len(work) <= MAX_ALONE:
+        return [function(piece) for piece in work]
+    _inherited.append(lambda place: [function(piece) for piece in work[place : place + AT_ONCE]])
+    try:
+        found = in_order(_do, range(0, len(work), AT_ONCE), jobs, inherit=True)
+        return [answer for _, answers in found for answer in cast("list[Answer]", answers)]
+    finally:
+        _inherited.pop()
+
+
+def _do(place: int) -> object:
+    return _inherited[-1](place)
+
+
+def in_order(
+    function: Callable[[Work], Answer], work: Iterable[Work], jobs: int, *, inherit: bool = False
+) -> Iterator[tuple[Work, Answer]]:
     """Do work that comes bit by bit in processes of this host, and give each piece with its answer, in order.
 
     Few pieces are in memory at a time. What a process that died had is done here.
@@ -100,11 +130,12 @@ def in_order(function: Callable[[Work], Answer], work: Iterable[Work], jobs: int
         function: what is done with each piece; a function of a module, so that other processes find it.
         work: the pieces; they and the answers can be pickled.
         jobs: how many processes.
+        inherit: they are copies of this process, so that the function finds what lies here.
     """
     from concurrent.futures import Future
     from concurrent.futures.process import BrokenProcessPool
 
-    pool, gate = _pool(function, jobs)
+    pool, gate = _pool(function, jobs, inherit=inherit)
     under_way: deque[tuple[Work, Future[Answer]]] = deque()
 
     def answered() -> tuple[Work, Answer]:
@@ -134,17 +165,19 @@ def in_order(function: Callable[[Work], Answer], work: Iterable[Work], jobs: int
         pool.shutdown(wait=not under_way, cancel_futures=True)
 
 
-def _pool(function: Callable[..., object], jobs: int) -> tuple[ProcessPoolExecutor, Semaphore]:
+def _pool(
+    function: Callable[..., object], jobs: int, *, inherit: bool = False
+) -> tuple[ProcessPoolExecutor, Semaphore]:
     """Return processes of this host, and the gate at which they wait until all of them are started.
 
-    They are copies of one process without threads, which has imported what this one knows. The gate is there because a
-    process that dies while another is being started takes the one they are copied from with it.
+    They are copies of this process, or of one without threads, which has imported what this one knows. The gate is
+    there because a process that dies while another is being started takes the one they are copied from with it.
     """
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
     known = [name for name in sys.modules if name.startswith("numalign.") and not name.startswith("numalign.cli")]
-    context = get_context("forkserver")
+    context = get_context("fork" if inherit else "forkserver")
     context.set_forkserver_preload(["concurrent.futures.process", *known, function.__module__])
     gate = context.Semaphore(0)
     return ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin, initargs=(gate,)), gate

@@ -28,7 +28,7 @@ class Place(NamedTuple):
         return self.there.pods if self.there else ()
 
 
-def place(
+def find_place(
     node: str | None, machine: str | None, kubelet: KubeletRequest, pods: PodsRequest
 ) -> tuple[Place, PodsRequest]:
     """Find the place that is asked for: a node in use, or an empty machine.

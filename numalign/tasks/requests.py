@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from numalign.values import NamedTuple
 
@@ -23,10 +23,6 @@ class KubeletRequest(NamedTuple):
     """Flag of the kubelet, without dashes -> text."""
     version: str | None = None
     """`1.32`; None: the machine's own, or the newest."""
-    per_pod_policy: bool = False
-    """Beyond the kubelet: pods choose policy and scope by annotations."""
-    preferred_allocation: Literal["kubelet", "proposal"] = "kubelet"
-    """Beyond the kubelet: `proposal` uses devices' preferred sets as proposed in 2019."""
 
 
 class MachineName(str):

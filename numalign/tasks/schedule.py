@@ -9,27 +9,27 @@ from numalign.kubelet import admission
 from numalign.kubelet.admission import Outcome
 from numalign.kubelet.fit import predicates
 from numalign.model.pod import Pod
-from numalign.results.schedule import KubeletVerdict, NodeAnswer, ScheduledPod, ScheduleResult
-from numalign.scheduler import choice, filter_kep, filter_nrt, node_filters, node_fit, score
-from numalign.scheduler.attempt import SchedulerConfig, nrt_key
+from numalign.results.cluster import KubeletVerdict, NodeAnswer, ScheduledPod, ScheduleResult
+from numalign.scheduler import node_filters, node_fit
+from numalign.scheduler.attempt import Judgement, attempt
 from numalign.scheduler.causes import cause
+from numalign.scheduler.config import CacheConfig, Kind, SchedulerConfig
 from numalign.scheduler.disagreement import Case
-from numalign.scheduler.kai import evaluate as kai
-from numalign.scheduler.kai import records, topology
-from numalign.scheduler.kai import score as kai_score
+from numalign.scheduler.kai import records
 from numalign.scheduler.kai.records import PlacedPod
-from numalign.scheduler.kai.topology import KaiTopology
 from numalign.scheduler.node import ClusterNode, Fleet, lacking, look, needs_name, published, with_pod
+from numalign.scheduler.nrt.copy import copy_of
+from numalign.scheduler.nrt.export import export
 from numalign.scheduler.nrt.value import NodeResourceTopology
-from numalign.scheduler.request import PodRequest
-from numalign.scheduler.request import read as read_request
-from numalign.scheduler.verdict import Verdict
-from numalign.tasks.pod_result import pod_result
+from numalign.scheduler.record import Belief, KnownNode, PodEntry, Preemption, Seen, entry_of
+from numalign.scheduler.schedulers import SCHEDULERS, surroundings
+from numalign.scheduler.verdict import PASS, Verdict
 from numalign.values import NamedTuple
+from numalign.worlds.pod_result import pod_result
 
 if TYPE_CHECKING:
-    from numalign.results.claimed import PodClaims
-    from numalign.tasks.claim_desk import ClaimDesk
+    from numalign.results.dra import PodClaims
+    from numalign.worlds.claim_desk import ClaimDesk
 
 MAX_CAUSES = 100
 """For so many disagreements of a pod the cause is looked for, the chosen node's first."""
@@ -57,7 +57,9 @@ def schedule(
     desk = _Desk(fleet, config or fleet.scheduler, claims)
     scheduled = tuple([desk.schedule(pod) for pod in pods])
     by = None if claims is None else claims.scheduler(node.name for node in fleet.nodes)
-    return Scheduled(ScheduleResult(desk.config, scheduled, (), by), desk.fleet())
+    return Scheduled(
+        ScheduleResult(desk.config, SCHEDULERS[desk.config.kind].title(desk.config), scheduled, (), by), desk.fleet()
+    )
 
 
 class _Seen(NamedTuple):
@@ -65,7 +67,8 @@ class _Seen(NamedTuple):
 
     node: ClusterNode
     nrt: NodeResourceTopology | None
-    kai: KaiTopology | None
+    beliefs: Mapping[Kind, Belief]
+    seen: Mapping[Kind, Seen]
     look: Hashable
     """Equal for nodes of which everybody says the same, of pods that select both or none of them."""
 
@@ -75,12 +78,11 @@ class _Desk:
 
     def __init__(self, fleet: Fleet, config: SchedulerConfig, claims: ClaimDesk | None) -> None:
         self.config = config
+        self._scheduler = SCHEDULERS[config.kind]
+        self._reading = config._replace(cache=CacheConfig())  # objects follow at once, so every cache trusts them
         self._claims = claims
         self._fleet = fleet
-        exposed = {name for node in fleet.nodes for name in node.totals.allocatable}
-        self._exposed = frozenset(exposed)
-        rebuilds = config.kai.reconstruct
-        self._recorded = any(node.placed for node in fleet.nodes) if rebuilds is None else rebuilds
+        self._around = surroundings(config.kai, [(node.totals, published(node), node.placed) for node in fleet.nodes])
         self._seen = {node.name: self._look(node) for node in fleet.nodes}
         self._attempts = 0
         self._start = 0
@@ -91,47 +93,48 @@ class _Desk:
 
     def schedule(self, pod: Pod) -> ScheduledPod:
         """Schedule one pod and bind it."""
-        request = read_request(pod)
-        machines = {name: seen.kai for name, seen in self._seen.items()}
-        scored = kai_score.is_scored(request, machines)
-        asking = _Asking(
-            self.config, pod, request, kai_score.most_zones(machines.values()) if scored else None, self._claims
-        )
+        entry = entry_of(pod)
+        asking = _Asking(self._reading, entry, self._claims)
         answers = {name: asking.answer(seen) for name, seen in self._seen.items()}
         chosen = self._choose(answers)
-        answers = self._with_causes(answers, chosen, pod, request)
-        claims = self._bind(chosen, pod, request) if chosen is not None else None
-        return ScheduledPod(pod.name, pod.namespace, chosen, tuple(answers.values()), claims)
+        answers = self._with_causes(answers, chosen, entry)
+        if chosen is None:
+            return ScheduledPod(pod.name, pod.namespace, None, tuple(answers.values()), preemption=self._evicts(entry))
+        return ScheduledPod(pod.name, pod.namespace, chosen, tuple(answers.values()), self._bind(chosen, entry))
 
     def _look(self, node: ClusterNode) -> _Seen:
         nrt = published(node)
-        machine = topology.topology(nrt, exposed=self._exposed, ignored=self.config.kai.ignored)
-        if machine is not None and self._recorded:
-            machine = records.reconstruct(machine, node.placed)
-        return _Seen(node, nrt, machine, (look(node), nrt_key(nrt), machine and machine.available_key))
+        copy, config = copy_of(nrt), self._reading
+        beliefs = {name: one.opened(config, self._around, copy, node.placed) for name, one in SCHEDULERS.items()}
+        seen = {name: one.see(config, beliefs[name]) for name, one in SCHEDULERS.items()}
+        return _Seen(node, nrt, beliefs, seen, (look(node), *[one.key for one in seen.values()]))
 
     def _choose(self, answers: Mapping[str, NodeAnswer]) -> str | None:
         """Choose among the nodes that are looked at (2.5)."""
-        names = list(answers)
-        enough = len(names)
-        if self.config.node_sampling == "kube":
-            enough = choice.enough_feasible(len(names))
-            names = names[self._start :] + names[: self._start]
-        scores: dict[str, int] = {}
-        looked = 0
-        for name in names:
-            if len(scores) >= enough:
-                break
-            looked += 1
-            if answers[name].feasible:
-                scores[name] = int(answers[name].points * _SCORE_STEPS)
-        self._start = (self._start + looked) % max(len(names), 1)
         self._attempts += 1
-        return choice.pick(choice.best(scores), self.config.tie_break, self.config.seed, self._attempts)
+        tried = attempt(
+            self.config,
+            list(answers),
+            lambda name: Judgement(answers[name].verdict, True, answers[name].points),
+            start=self._start,
+            number=self._attempts,
+        )
+        self._start = tried.next_start
+        return tried.chosen
 
-    def _with_causes(
-        self, answers: dict[str, NodeAnswer], chosen: str | None, pod: Pod, request: PodRequest
-    ) -> dict[str, NodeAnswer]:
+    def _evicts(self, entry: PodEntry) -> Preemption | None:
+        """Ask whom the scheduler would evict for a pod that no node takes."""
+        if self._scheduler.preempt is None:
+            return None
+        nodes = []
+        for seen in self._seen.values():
+            belief = seen.beliefs[self.config.kind]
+            there = seen.node.session.pods if seen.node.session is not None else ()
+            pods = {one.full_name: _placed(seen.node, one, belief) for one in there}
+            nodes.append(KnownNode(seen.node, belief, pods))
+        return self._scheduler.preempt(self._scheduler, self._reading, nodes, entry)
+
+    def _with_causes(self, answers: dict[str, NodeAnswer], chosen: str | None, pod: PodEntry) -> dict[str, NodeAnswer]:
         """Look for the causes of disagreements, the chosen node's first; equal nodes share them."""
         known: dict[Hashable, NodeAnswer] = {}
         ordered = [chosen, *answers] if chosen is not None else list(answers)
@@ -142,67 +145,66 @@ class _Desk:
                 continue
             key = seen.look, answer.feasible, answer.kubelet.admitted
             if key not in known and len(known) < MAX_CAUSES:
+                ledger = seen.beliefs[self.config.kind].ledger
                 case = Case(
                     node=seen.node,
-                    pod=pod,
-                    request=request,
+                    pod=pod.pod,
+                    request=pod.request,
                     nrt=seen.nrt,
-                    kai=seen.kai,
+                    kai=ledger and ledger.machine,
                     passes=answer.feasible,
                     admits=answer.kubelet.admitted,
                 )
-                known[key] = answer._replace(cause=cause(self.config.kind, case))
+                known[key] = answer._replace(cause=cause(self._scheduler, case))
             if key in known:
                 result[name] = answer._replace(cause=known[key].cause)
         return result
 
-    def _bind(self, name: str, pod: Pod, request: PodRequest) -> PodClaims | None:
+    def _bind(self, name: str, pod: PodEntry) -> PodClaims | None:
         """Send a pod to a node; if its kubelet refuses, it takes no room there. Give what it holds by claim."""
         node = self._seen[name].node
-        outcome = admission.admit(node.session, pod) if node.session is not None else None
+        outcome = admission.admit(node.session, pod.pod) if node.session is not None else None
         claims = None
-        if self._claims is not None and self._claims.concerns(pod):
-            claims = self._claims.take(pod, name, outcome)
+        if self._claims is not None and self._claims.concerns(pod.pod):
+            claims = self._claims.take(pod.pod, name, outcome)
         if outcome is not None and not outcome.admit:
             return None
         after = outcome.then if outcome is not None else None
-        bound = with_pod(node, request, after)
-        if self._recorded:
-            bound = bound._replace(placed=(*bound.placed, self._record(name, request, published(bound))))
+        bound = with_pod(node, pod.request, after)
+        if self._around.rebuilds:
+            bound = bound._replace(placed=(*bound.placed, self._record(name, pod, published(bound))))
         self._seen[name] = self._look(bound)
         return claims
 
-    def _record(self, name: str, request: PodRequest, after: NodeResourceTopology | None) -> PlacedPod:
+    def _record(self, name: str, pod: PodEntry, after: NodeResourceTopology | None) -> PlacedPod:
         """Record where a pod went: as KAI predicted it, and as its node's exporter observes it at once (K-8, K-11)."""
         seen = self._seen[name]
+        ledger = self._scheduler.bound(self._reading, seen.beliefs[self.config.kind], pod).ledger
         predicted = None
-        if self.config.kind == "kai" and seen.kai is not None:
-            placement = kai.evaluate(request, seen.kai).placement
-            predicted = records.record_of(tuple(placement.items()), [zone.name for zone in seen.kai.zones])
+        if ledger is not None and ledger.machine is not None:
+            placement = ledger.placements.get(pod.key, {})
+            predicted = records.record_of(tuple(placement.items()), [zone.name for zone in ledger.machine.zones])
         return PlacedPod("Bound", records.taken(seen.nrt, after), predicted=predicted)
 
 
-_SCORE_STEPS = 10**6
-"""KAI's scores are fractions; so many steps of one keep their order."""
+def _placed(node: ClusterNode, pod: Pod, belief: Belief) -> PodEntry:
+    """Read a pod that runs; for KAI with the record of what its node's exporter would observe of it (K-8)."""
+    entry = entry_of(pod, "Running")
+    if belief.ledger is None or node.session is None:
+        return entry
+    before, now = (export(one, node.name) for one in (admission.end(node.session, pod.uid), node.session))
+    return entry._replace(placed=PlacedPod("Running", records.taken(before, now)))
 
 
 class _Asking:
     """Asks everybody about one pod; nodes that look equal are asked about once."""
 
-    def __init__(
-        self,
-        config: SchedulerConfig,
-        pod: Pod,
-        request: PodRequest,
-        most_zones: int | None,
-        claims: ClaimDesk | None,
-    ) -> None:
+    def __init__(self, config: SchedulerConfig, pod: PodEntry, claims: ClaimDesk | None) -> None:
         self._config = config
-        self._pod = pod
-        self._request = request
-        self._most_zones = most_zones
-        self._claims = claims if claims is not None and claims.concerns(pod) else None
-        self._by_name = needs_name(pod) or self._claims is not None
+        self._pod = pod.pod
+        self._request = pod.request
+        self._claims = claims if claims is not None and claims.concerns(pod.pod) else None
+        self._by_name = needs_name(pod.pod) or self._claims is not None
         self._known: dict[Hashable, NodeAnswer] = {}
 
     def answer(self, seen: _Seen) -> NodeAnswer:
@@ -216,38 +218,29 @@ class _Asking:
 
     def _ask(self, seen: _Seen) -> NodeAnswer:
         node, request, config = seen.node, self._request, self._config
-        fit = node_filters.check(node, self._pod, request)
+        fit = node_filters.check_node(node, self._pod, request)
         claims = self._claims.refusal(self._pod, node.name) if fit.passed and self._claims is not None else ""
         fit = Verdict(False, claims) if claims else fit
-        kep = filter_kep.check(seen.nrt, request, seed_memory=config.seed_memory)
-        plugin = filter_nrt.check(seen.nrt, node.totals.allocatable, request)
-        aligned = kai.check(request, seen.kai)
-        feasible = (
-            fit.passed
-            and {"unaware": True, "kep": kep.passed, "nrt": plugin.passed, "kai": aligned.passed}[config.kind]
-        )
-        scores: dict[str, float] = {
-            "node": node_fit.score(node.totals, request, config.node_score or "LeastAllocated"),
-            "nrt": score.score(seen.nrt, request, config.strategy, config.weights),
-            "kai": float(kai_score.points(request, seen.kai, self._most_zones))
-            if self._most_zones is not None
-            else 0.0,
-        }
-        counted = {"nrt": ("node", "nrt"), "kai": ("kai",)}.get(config.kind, ("node",))
+        verdicts: dict[str, Verdict] = {}
+        scores: dict[str, float] = {"node": node_fit.score(node.totals, request, config.node_score or "LeastAllocated")}
+        for name, one in SCHEDULERS.items():
+            if one.reads_objects:
+                verdicts[name] = one.check(config, seen.seen[name], node.totals.allocatable, request)
+            if one.score is not None:
+                scores[name] = float(one.score(config, seen.seen[name], request))
         verdict = None
         if node.session is not None:
             outcome = admission.admit(node.session, self._pod)
             verdict = kubelet_verdict(outcome, lacking(node, (self._pod,)) if outcome.admit else ())
+        own = verdicts.get(config.kind, PASS)
         return NodeAnswer(
             node=node.name,
             fit=fit,
-            kep=kep,
-            nrt=plugin,
-            kai=aligned,
+            verdicts=verdicts,
             kubelet=verdict,
             scores=scores,
-            feasible=feasible,
-            points=sum(scores[name] for name in counted),
+            verdict=own if fit.passed else fit,
+            points=scores["node"] * SCHEDULERS[config.kind].scores_nodes + scores.get(config.kind, 0),
             by_claims=bool(claims),
         )
 

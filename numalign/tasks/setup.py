@@ -5,15 +5,21 @@ Everything is read and checked before the first admission, so that wrong input (
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from numalign.errors import InputError, Notice
 from numalign.kubelet.config import IDEAL, KubeletConfig
-from numalign.kubelet.proposals import FEEDBACK_POLICIES
+from numalign.kubelet.releases import NEWEST_TEXT
 from numalign.kubelet.releases.release import Kubelet, version_text
-from numalign.kubelet.releases.table import LATEST, first_with_setting
+from numalign.kubelet.releases.table import (
+    LATEST,
+    first_with_setting,
+    is_history,
+    kubelet,
+    parse_version,
+)
 from numalign.kubelet.setup import Base, Setup
 from numalign.kubelet.start.check import MERGE_EVICTION
 from numalign.model.machine import Machine
@@ -24,6 +30,10 @@ if TYPE_CHECKING:
     from numalign.sources.pods.manifest import PodSource
     from numalign.sources.text.yaml import Document
     from numalign.tasks.requests import KubeletRequest, PodsRequest
+
+
+MANAGER_GATE = "TopologyManager"
+"""The gate of the whole Topology Manager, off by default in its alpha, 1.16 and 1.17; gone since 1.29."""
 
 
 class LoadedMachine(NamedTuple):
@@ -117,12 +127,20 @@ def setup_on(machine: Machine, origin: str, request: KubeletRequest, given: Kube
     asked = kubelet_asked(request)
     setup = Setup(machine, config, base, asked)
     notices += tuple(unused_settings(setup))
-    if request.version is None and not asked.proposals:
-        return LoadedSetup(setup, origin, notices)
-    from numalign.tasks.history import check_size, notices_of
+    return LoadedSetup(setup, origin, (*notices, *_history(asked, config)))
 
-    check_size(asked.proposals, machine)
-    return LoadedSetup(setup, origin, (*notices, *notices_of(asked, config)))
+
+def _history(asked: Kubelet, config: KubeletConfig) -> Iterator[Notice]:
+    """Say in how far the answer is not one of today's kubelet."""
+    release = version_text(asked.version)
+    if is_history(asked.version):
+        text = f"history: decided as kubelet {release} did, not as {NEWEST_TEXT}"
+        yield Notice("history-kubelet-version", text, "--kubelet-version")
+    gate = asked.gates.get(MANAGER_GATE)
+    given = MANAGER_GATE in config.feature_gates
+    if gate and not gate.default and not given and config.topology_manager_policy != "none":
+        text = f"history: kubelet {release} had the gate {MANAGER_GATE} off by default; it is taken as on"
+        yield Notice("history-gate", text, "--feature-gates")
 
 
 def unused_settings(setup: Setup) -> Iterator[Notice]:
@@ -148,22 +166,12 @@ def unused_settings(setup: Setup) -> Iterator[Notice]:
 
 
 def kubelet_asked(request: KubeletRequest) -> Kubelet:
-    """Return the kubelet that is asked for: the newest unless another is named, or something beyond any kubelet.
+    """Return the kubelet that is asked for: the newest unless another is named.
 
     Raises:
         InputError: the version is not a release that numalign knows.
     """
-    policy = request.settings.get("topology-manager-policy")
-    if (
-        request.version is None
-        and not request.per_pod_policy
-        and request.preferred_allocation == "kubelet"
-        and policy not in FEEDBACK_POLICIES
-    ):
-        return LATEST
-    from numalign.tasks.history import kubelet_beyond
-
-    return kubelet_beyond(request)
+    return LATEST if request.version is None else kubelet(parse_version(request.version))
 
 
 def load_machine(name: str | None) -> LoadedMachine:
@@ -261,7 +269,7 @@ def load_pods(request: PodsRequest, there: tuple[Pod, ...] = (), machine: Machin
         found = read_beside(request.beside, request.node_name, known)
         beside, notices = found.pods, found.notices
     copies = manifest.Copies(request.replicas, request.role_replicas, request.gang)
-    given = manifest.read(request.names, copies, beside=(*there, *beside), needed=bool(request.names))
+    given = manifest.read_pods(request.names, copies, beside=(*there, *beside), needed=bool(request.names))
     return LoadedPods(
         beside=beside,
         tried=given.pods,
@@ -277,16 +285,3 @@ def file_of(source: PodSource) -> str | None:
     from numalign.sources.text.yaml import STDIN
 
     return None if source.document.name == STDIN else source.document.name
-
-
-def check_choices(setup: Setup, pods: Iterable[Pod]) -> None:
-    """Check the pods' annotations where the setup honours them.
-
-    Raises:
-        InputError: an annotation cannot be read, or asks for too much of a large machine.
-    """
-    if setup.kubelet.choose:
-        from numalign.tasks.history import check_pod
-
-        for pod in pods:
-            check_pod(pod, setup.machine)

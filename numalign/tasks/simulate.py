@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
 from numalign.errors import InputError, Notice
-from numalign.results.simulate import NOT_DONE, NamedRun, SimulateResult
+from numalign.results.cluster import NOT_DONE, NamedRun, SimulateResult
 from numalign.tasks.parallel import Done, Engine, as_done, product_of
 from numalign.values import NamedTuple
 
@@ -66,6 +66,8 @@ class SimulateRequest(NamedTuple):
     audit: int = 0
     pods: bool = False
     """Whether the report lists every pod."""
+    allow_outside: bool = False
+    """The cluster file may name files outside of its folder."""
 
 
 class _Job(NamedTuple):
@@ -246,31 +248,32 @@ def _load(request: SimulateRequest, overrides: Overrides) -> _Loaded:
     swept = dict(overrides).get("seed")
     given = request.seed if swept is None else int(swept)
     if not overrides:
-        loaded = load_cluster(ClusterRequest(request.cluster))
+        loaded = load_cluster(ClusterRequest(request.cluster, allow_outside=request.allow_outside))
         fleet, found = loaded.fleet, loaded.notices
     else:
-        built = _overridden(request.cluster, overrides, given)
+        built = _overridden(request, overrides, given)
         fleet, found = built.fleet, built.notices
     seed = fleet.scheduler.seed if given is None else given
     trace, notices = _trace(request, given)
     return _Loaded(fleet, trace, seed, (*found, *notices))
 
 
-def _overridden(path: str, overrides: Overrides, seed: int | None) -> Built:
+def _overridden(request: SimulateRequest, overrides: Overrides, seed: int | None) -> Built:
     """Read a cluster file with settings laid over it; a seed of None leaves the file's own."""
     from numalign.sources.cluster import file
     from numalign.sources.text.yaml import load_file
 
-    (document, *others) = load_file(path)
-    if others or not file.is_cluster_file(document.data):
-        raise InputError("a sweep needs a cluster file: one document with nodes", path)
+    documents = load_file(request.cluster)
+    if len(documents) != 1 or not file.is_cluster_file(documents[0].data):
+        raise InputError("a sweep needs a cluster file: one document with nodes", request.cluster)
+    document = documents[0]
     given: dict[str, object] = document.data
     for name, value in overrides:
         if name != "seed":
             _lay(given, name, value)
     if seed is not None:
         given["seed"] = seed
-    return file.read(document)
+    return file.read_cluster(document, outside=request.allow_outside)
 
 
 def _lay(cluster: dict[str, object], name: str, value: str) -> None:
@@ -300,8 +303,8 @@ def _trace(request: SimulateRequest, seed: int | None) -> tuple[tuple[Workload, 
 
     if not request.trace.endswith((".yaml", ".yml")):
         return read_trace(request.trace), ()
+    from numalign.model.path import FieldError
     from numalign.scheduler.simulate.generator import generate
-    from numalign.sources.text.fields import FieldError
     from numalign.sources.text.yaml import load_file
 
     document = load_file(request.trace)[0]

@@ -21,8 +21,7 @@ from numalign.kubelet.start.held_pods import holders
 from numalign.kubelet.start.restore import as_written, refused, settle
 from numalign.model.cpuset import format_set, from_ids
 from numalign.results.admit import AdmitResult
-from numalign.results.config import ConfigCheckResult, NodeCheck
-from numalign.results.status import ClaimStatus, ContainerStatus, PodStatus, StatusResult
+from numalign.results.node import ClaimStatus, ConfigCheckResult, ContainerStatus, NodeCheck, PodStatus, StatusResult
 from numalign.tasks.admit import occupants_of
 from numalign.tasks.config import check_config
 from numalign.tasks.node import claims_of, keepers, kept_node, load_facts, named, node_setup, occupied

@@ -8,7 +8,7 @@ from numalign.errors import StartError
 from numalign.model import cpuset
 from numalign.model.cpuset import CPUSetError
 from numalign.results.admit import AdmitResult
-from numalign.results.suite import SuiteCase, SuiteResult
+from numalign.results.replay import SuiteCase, SuiteResult
 from numalign.sources.recorded import suite
 from numalign.sources.recorded.suite import Case, Expectation, Settings
 from numalign.tasks.admit import admit
@@ -23,7 +23,7 @@ def run_suite(files: Sequence[str]) -> SuiteResult:
         InputError: a file of tests, or a file that it names, is wrong.
         HostError: a test needs the live host, and it cannot be read.
     """
-    cases = [(file, case) for file in files for case in suite.read(file)]
+    cases = [(file, case) for file in files for case in suite.read_suite(file)]
     return SuiteResult(tuple([tested for file, case in cases for tested in _tested(file, case)]))
 
 

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING
 
 from numalign.analysis import WORST_FIRST
 from numalign.analysis.compare.upgrade import Run, TriedDifference, decision, run, tried_differences
-from numalign.analysis.whatif.situation import Situation, arrivals
+from numalign.analysis.situation import Situation, arrivals
 from numalign.errors import InputError, Notice
-from numalign.kubelet.proposals.table import with_proposals
 from numalign.kubelet.releases.release import version_text
 from numalign.kubelet.releases.table import is_history, kubelet, parse_version
 from numalign.model.cpuset import format_set
 from numalign.results.compare import PodUpgrade, UpgradeResult, VersionResult
-from numalign.tasks.pod_result import pod_result
-from numalign.tasks.setup import check_choices
+from numalign.worlds.pod_result import pod_result
 
 if TYPE_CHECKING:
     from numalign.kubelet.admission import Outcome
@@ -33,24 +31,20 @@ def compare_versions(
     """Admit pods as two kubelet versions, and find out which of their differences decides.
 
     Args:
-        setup: machine and settings; its kubelet says what is beyond any kubelet.
+        setup: machine and settings.
         versions: two versions joined by a comma, in any order.
         pods: in the order in which they come up.
         beside: pods that are there already, admitted first.
         started: the containers of an admitted pod start before the next pod comes.
 
     Raises:
-        InputError: not two versions, or a pod chooses its policy by an annotation that is wrong.
+        InputError: not two versions.
     """
-    check_choices(setup, (*beside, *pods))
     releases = sorted({parse_version(text) for text in versions.split(",")})
     if len(releases) != 2:
         raise InputError(f"expected two different versions like 1.23,1.24, got {versions!r}", "--kubelet-version")
     situation = Situation(setup, past=arrivals(beside, started=started))
-    older, newer = (
-        run(situation, pods, with_proposals(kubelet(release), setup.kubelet.proposals), started=started)
-        for release in releases
-    )
+    older, newer = (run(situation, pods, kubelet(release), started=started) for release in releases)
     differences = tried_differences(situation, pods, older, newer, started=started)
     return UpgradeResult(
         setup=setup,

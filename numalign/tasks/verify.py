@@ -13,7 +13,7 @@ from numalign.errors import HostError, InputError
 from numalign.kubelet.demand import ContainerDemand
 from numalign.kubelet.memory.state import STATIC
 from numalign.model.cpuset import format_set
-from numalign.results.verify import ProcessResult, VerifyResult
+from numalign.results.node import ProcessResult, VerifyResult
 from numalign.tasks.status import findings, open_node
 
 if TYPE_CHECKING:
@@ -180,8 +180,7 @@ def verify_process(pid: int, host_root: str = "/") -> ProcessResult:
         HostError: it cannot be read.
     """
     from numalign.sources.host.discovery import discover
-    from numalign.sources.node.environment import devices_of
-    from numalign.sources.node.observe import one_process
+    from numalign.sources.node.observe import devices_of, one_process
     from numalign.sources.tree.opening import open_tree
 
     tree = open_tree(host_root)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from numalign.analysis.culprits import decisions
-from numalign.analysis.whatif.situation import Situation, arrivals
+from numalign.analysis.situation import Situation, arrivals
 from numalign.kubelet.admission import Outcome, admit
 from numalign.kubelet.config import IDEAL, KubeletConfig, MemoryReservation
 from numalign.kubelet.node import Decision

@@ -8,7 +8,7 @@ from numalign.analysis.apart import Apart, Chosen, Tied, Wanted
 from numalign.kubelet.config import KubeletConfig
 from numalign.model.machine import Device, Machine
 from numalign.model.pod import Pod
-from numalign.tasks.pod_result import pod_result
+from numalign.worlds.pod_result import pod_result
 from tests.analysis.support import GPU, STATIC, config, limits, machine, outcome, pod, pod_of
 
 BEST, POD = config("best-effort"), config("best-effort", topology_manager_scope="pod")

@@ -8,7 +8,7 @@ import pytest
 
 from numalign.analysis.crash import Crash, Missing
 from numalign.analysis.refusal import refusal
-from numalign.analysis.whatif.situation import Situation
+from numalign.analysis.situation import Situation
 from numalign.kubelet.admission import Outcome
 from numalign.kubelet.setup import Setup
 from numalign.model.pod import Pod
@@ -36,7 +36,7 @@ PAGES = pod_of(
 def met(name: str, step: int) -> tuple[Situation, Outcome, Pod]:
     data = named(name)
     situation, found = next((now, refused) for index, now, refused in refusals(data) if index == step)
-    asked = scenario.read(json.dumps(data).encode()).steps[step].pod
+    asked = scenario.read_scenario(json.dumps(data).encode()).steps[step].pod
     assert asked is not None
     return situation, found, asked
 

@@ -7,7 +7,7 @@ import pytest
 from numalign.analysis.alternatives import alternatives
 from numalign.analysis.matrix import matrix
 from numalign.analysis.merging import merging
-from numalign.analysis.whatif.situation import Situation, arrivals
+from numalign.analysis.situation import Situation, arrivals
 from numalign.kubelet.admission import admit
 from numalign.kubelet.config import IDEAL
 from numalign.kubelet.setup import Setup

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from numalign.analysis.refusal import refusal
+from numalign.analysis.situation import Situation, arrivals, with_amounts
 from numalign.analysis.whatif.changes import changes
-from numalign.analysis.whatif.moving import moved, without
-from numalign.analysis.whatif.situation import Situation, arrivals, with_amounts
+from numalign.analysis.whatif.past import moved, without
 from numalign.analysis.whatif.tries import Tries
 from numalign.kubelet.admission import admit
 from numalign.kubelet.config import KubeletConfig

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from numalign.analysis.unpinned import unpinned
+from numalign.analysis.explanation import unpinned
 from numalign.kubelet.config import KubeletConfig
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.pod import Pod

@@ -128,11 +128,6 @@ class TestTable:
         assert "history: as kubelet 1.17 decided" in done.out
         assert [row[2] for row in table(done)[1:]] == ["-", "container", "container", "container"]
 
-    def test_a_policy_that_was_only_proposed_has_its_rows(self) -> None:
-        done = compare(GPU_POD, "-m", "hgx-h100", "--policy", "strict")
-
-        assert [row[1] for row in table(done) if row[0] == "*"] == ["strict"]
-
 
 class TestPrograms:
     @pytest.mark.parametrize(
@@ -216,10 +211,8 @@ class TestStatus:
             ((GPU_POD, "-m", "dgx-1", "-m", "nowhere.yaml"), "nowhere.yaml"),
             ((GPU_POD, "-m", "dgx-1", "--try-option", "full-cpus"), "full-pcpus-only"),
             ((GPU_POD, "-m", "dgx-1", "--need", "some"), "'any', 'all'"),
-            ((GPU_POD, "-m", "dgx-1", "--kubelet-version", "1.23,1.24", "-o", "markdown"), "no markdown"),
-            (("--preferred-sets", "v/x=2", "-m", "dgx-1", "-m", "gb200"), "one --machine"),
         ],
-        ids=["no pod", "no such machine", "one bad machine", "no such option", "no such need", "versions", "machines"],
+        ids=["no pod", "no such machine", "one bad machine", "no such option", "no such need"],
     )
     def test_wrong_input_is_one_line(self, arguments: tuple[str, ...], said: str) -> None:
         done = compare(*arguments)
@@ -228,19 +221,8 @@ class TestStatus:
         assert said in one_line(done.err)
 
 
-class TestHistory:
-    """What `tests/cli/test_compare_history.py` states is reached by flags."""
-
-    def test_hints_need_no_pod(self) -> None:
-        assert compare("--hints", "11:T / 01:T", "-o", "json").json["kind"] == "HintComparison"
-
-    def test_hints_alone_are_every_combination(self) -> None:
-        assert len(compare("-o", "json", "--hints").json["combinations"]) == 36
-
-    def test_preferred_sets_need_no_pod(self) -> None:
-        done = compare("--preferred-sets", "nvidia.com/gpu=2", "-m", "dgx-1", "-o", "json")
-
-        assert done.json["kind"] == "PreferredSets"
+class TestReleases:
+    """What `tests/cli/test_compare_releases.py` states is reached by flags."""
 
     def test_two_versions_are_an_upgrade(self) -> None:
         done = compare(ANNOUNCEMENT, "-m", "figure-1", "--kubelet-version", "1.23,1.32", "-o", "json")

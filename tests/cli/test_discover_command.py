@@ -149,7 +149,7 @@ def test_a_saved_machine_replaces_the_content_and_nothing_else(tmp_path: Path) -
     assert "warning" in done.err
     assert "had 1 other name (hard links), which keep the old content" in done.err
     assert link.is_symlink()
-    assert target.read_text().startswith("apiVersion:")
+    assert target.read_text().startswith("# yaml-language-server: $schema=")
     assert target.stat().st_mode & 0o777 == 0o640
     assert other.read_text() == "old"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import json
 import os
 import signal
@@ -102,14 +101,14 @@ def test_a_file_without_permission_is_2(tmp_path: Path, monkeypatch: pytest.Monk
     """A file that a person names is input, whatever the reason that it cannot be read."""
     locked = tmp_path / "locked.yaml"
     locked.write_bytes(POD.read_bytes())
-    real = open
+    real = os.open
 
     def guarded(file: Any, *more: Any, **named: Any) -> Any:
         if str(file) == str(locked):
             raise PermissionError(13, "Permission denied", str(file))
         return real(file, *more, **named)
 
-    monkeypatch.setattr("builtins.open", guarded)
+    monkeypatch.setattr("os.open", guarded)
     done = in_process("admit", locked, *FIGURE_1)
     assert (done.status, done.out) == (2, "")
     assert one_line(done.err) == f"{locked}: cannot be read: Permission denied"
@@ -131,8 +130,7 @@ def test_a_node_without_permission_is_3(
     """The folder above it, the folder itself, an archive of it: each may be locked."""
     locked = str(tmp_path / "locked")
     Path(locked).touch() if call == "open" else os.mkdir(locked)
-    module = builtins if call == "open" else os
-    real = getattr(module, call)
+    real = getattr(os, call)
 
     def guarded(path: Any, *more: Any, **named: Any) -> Any:
         if str(path).rstrip("/") == locked:
@@ -140,7 +138,7 @@ def test_a_node_without_permission_is_3(
         return real(path, *more, **named)
 
     with monkeypatch.context() as patched:
-        patched.setattr(module, call, guarded)
+        patched.setattr(os, call, guarded)
         done = in_process(*arguments.split(), locked)
     assert (done.status, done.out) == (3, "")
     assert one_line(done.err) == f"{locked}: cannot be read: Permission denied"
@@ -177,7 +175,7 @@ def test_a_bug_is_70_and_says_where_to_report_it(monkeypatch: pytest.MonkeyPatch
     def broken(*_: Any) -> Any:
         raise KeyError("two\nlines \x1b[31m")
 
-    monkeypatch.setattr(session, "_admit", broken)
+    monkeypatch.setattr(session.twin, "admit", broken)
     done = in_process("admit", POD, *FIGURE_1)
     assert (done.status, done.out) == (70, "")
     said = one_line(done.err)
@@ -189,7 +187,7 @@ def test_debug_shows_the_traceback_of_a_bug(how: str, monkeypatch: pytest.Monkey
     def broken(*_: Any) -> Any:
         raise KeyError("odd")
 
-    monkeypatch.setattr(session, "_admit", broken)
+    monkeypatch.setattr(session.twin, "admit", broken)
     if how == "variable":
         monkeypatch.setenv("NUMALIGN_DEBUG", "1")
     done = in_process(*(["--debug"] if how == "flag" else []), "admit", POD, *FIGURE_1)

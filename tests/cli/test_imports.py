@@ -19,8 +19,7 @@ SELDOM = {
     "numalign.kubelet.memory.pod_level",
     "numalign.kubelet.memory.reserved",
     "numalign.kubelet.memory.start",
-    "numalign.kubelet.proposals.table",
-    "numalign.kubelet.releases.gate_names",
+    "numalign.kubelet.start.feature_gates",
     "numalign.kubelet.releases.until_1_31",
     "numalign.kubelet.topology.merge.best_set",
     "numalign.kubelet.topology.merge.limits",
@@ -30,7 +29,7 @@ SELDOM = {
     "numalign.sources.pods.templates",
 }
 """What few pods, machines or configurations need."""
-MAX_MODULES = 119
+MAX_MODULES = 121
 """Modules of numalign that one admission may import; each costs a tenth of a millisecond or more."""
 POD = str(PODS / "announcement.yaml")
 

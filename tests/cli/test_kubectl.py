@@ -270,3 +270,55 @@ def test_kubectl_completes() -> None:
 
     assert done.stdout.splitlines()[0].startswith("why\t")
     assert done.stdout.splitlines()[-1] == ":4"
+
+
+WHY = "get pod vllm-0 -n shop -o json"
+BESIDE = "get pods -A --field-selector=spec.nodeName=worker-1 -o json"
+SHAPES: dict[str, tuple[str, object]] = {
+    "a pod that is null": (WHY, None),
+    "a pod that is a list": (WHY, []),
+    "a pod that is a text": (WHY, "x"),
+    "a pod that is a number": (WHY, 3),
+    "a spec that is a list": (WHY, {**REFUSED, "spec": []}),
+    "metadata that is a text": (WHY, {**REFUSED, "metadata": "x"}),
+    "a node's name that is a number": (WHY, {**REFUSED, "spec": {"nodeName": 3}}),
+    "a node that is null": ("get node worker-1 -o json", None),
+    "a node that is a list": ("get node worker-1 -o json", [NODE]),
+    "a status that is a list": ("get node worker-1 -o json", {**NODE, "status": [1]}),
+    "nodeInfo that is a text": ("get node worker-1 -o json", {**NODE, "status": {"nodeInfo": "x"}}),
+    "pods that are null": (BESIDE, None),
+    "pods that are a list": (BESIDE, [THERE]),
+    "items that are null": (BESIDE, {"items": None}),
+    "items that are a number": (BESIDE, {"items": 3}),
+    "items that are a mapping": (BESIDE, {"items": {"a": 1}}),
+    "an item that is null": (BESIDE, {"items": [None]}),
+    "an item that is a text": (BESIDE, {"items": ["x"]}),
+    "an item without metadata": (BESIDE, {"items": [{"metadata": None}]}),
+    "an item with a list for metadata": (BESIDE, {"items": [{"metadata": []}]}),
+    "a topology object that is null": ("get noderesourcetopologies worker-1 -o json", None),
+    "a list of no topology objects": ("get noderesourcetopologies worker-1 -o json", listed()),
+    "settings that are null": ("get --raw /api/v1/nodes/worker-1/proxy/configz", None),
+}
+
+
+@pytest.mark.parametrize("case", SHAPES)
+def test_an_answer_of_another_shape_is_no_bug(cluster: Cluster, case: str) -> None:
+    call, answer = SHAPES[case]
+    cluster.says(**{**ANSWERS, call: answer})
+
+    done = cluster.run("why", "vllm-0", "-n", "shop")
+
+    assert done.status in (0, 1, 2), done.err
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize("name", ["../../x", "/etc/x", "-x", "..", "a b", "a\nb", "a" * 254, ""])
+def test_a_node_with_a_name_that_none_can_have_is_asked_nothing(cluster: Cluster, tmp_path: Path, name: str) -> None:
+    cluster.says(**{**ANSWERS, WHY: {**REFUSED, "spec": {**pod("x", "1")["spec"], "nodeName": name}}})
+
+    done = cluster.run("why", "vllm-0", "-n", "shop")
+
+    assert (done.status, done.out) == (2, "")
+    assert "spec.nodeName is no name that a node can have" in done.err
+    assert cluster.calls == [WHY]
+    assert not list(tmp_path.parent.glob("x.yaml"))

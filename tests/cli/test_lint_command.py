@@ -8,8 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from numalign.analysis.lint.check import CODES
-from numalign.render.ci.checks import Check, Problem
-from numalign.render.ci.github import github
+from numalign.render.ci.checks import Check, Problem, github
 from numalign.render.ci.junit import junit
 from tests.cli.running import PODS, ROOT, in_process, one_line
 from tests.schemas import strictly

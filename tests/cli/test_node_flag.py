@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from numalign.model.cpuset import parse
-from numalign.sources.text.yaml import load_one
+from numalign.model.document import anything
+from numalign.sources.text.yaml import read_one
 from tests.cli.running import PODS, in_process, one_line
 from tests.cli.test_state_commands import pod_file
 from tests.kubelet.state_nodes import STATE
@@ -24,7 +25,7 @@ NODE = STATE / "two-socket-restricted"
 @pytest.fixture(scope="module")
 def machine(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The sample's machine, with devices without NUMA nodes said as such."""
-    data = load_one(str(NODE / "machine.yaml"))
+    data = read_one(str(NODE / "machine.yaml"), anything)
     for devices in data["devices"].values():
         for device in devices:
             device.setdefault("numaNodes", None)

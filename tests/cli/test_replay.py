@@ -323,14 +323,14 @@ def test_device_ids_of_thousands_of_digits_are_ids_like_others() -> None:
 
 
 def test_a_bug_costs_its_own_line_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    really = scenario_source.read
+    really = scenario_source.read_scenario
 
     def broken(line: bytes) -> Any:
         if b'"bad"' in line:
             raise ZeroDivisionError("oops")
         return really(line)
 
-    monkeypatch.setattr(scenario_source, "read", broken)
+    monkeypatch.setattr(scenario_source, "read_scenario", broken)
     done, found = replay(lines(scenario("a"), scenario("bad"), scenario("b")))
     assert [one.get("id", one.get("error")) for one in found] == ["a", "bug: ZeroDivisionError: oops", "b"]
     assert done.status == 70

@@ -151,6 +151,52 @@ def test_a_foreign_file_stays_as_it_is(tmp_path: Path) -> None:
     assert state.read_text() == "name: m\n"
 
 
+@pytest.mark.parametrize("command", ["admit", "release", "status", "schedule"])
+def test_a_state_that_contradicts_itself_is_refused_and_stays(tmp_path: Path, command: str) -> None:
+    state, pod = tmp_path / "node.json", pod_file(tmp_path, "web")
+    if command == "schedule":
+        cluster = ROOT / "docs" / "examples" / "cluster" / "cluster.yaml"
+        two = pod_file(tmp_path, "dpdk", 2)
+        assert in_process("schedule", two, "--cluster", cluster, "--state", state).status == 0
+        data = state_of(state)
+        held = next(node["held"] for node in data["nodes"] if node["held"])
+        held["default/other"] = {"c": next(iter(held.values()))["c"]}
+        place = 'nodes[2].held["default/other"]'
+    else:
+        in_process("admit", pod, "-m", "figure-1", "--state", state)
+        data = state_of(state)
+        data["cpu"]["default"] = "0-3,999"
+        place = "cpu.default: CPUs 999"
+    state.write_text(json.dumps(data))
+    before = state.read_bytes()
+    words = {"release": ["web", "--state", state], "status": ["--node", state]}.get(command, [pod, "--state", state])
+
+    done = in_process(command, *words)
+
+    assert (done.status, done.out) == (2, "")
+    assert one_line(done.err).startswith(f"{state}: {place}")
+    assert "the file was changed by somebody else" in done.err
+    assert state.read_bytes() == before
+
+
+def test_a_pod_that_comes_again_takes_over_nothing(tmp_path: Path) -> None:
+    """Without a UID a pod is known by its name: what its init container left the first time is not its own."""
+    state = tmp_path / "node.json"
+    settings = ("--memory-manager-policy", "Static", "--reserved-memory", "0:memory=1Gi", "--kube-reserved")
+    flags = ("--machine", "sockets=1,coresPerNumaNode=4,memoryPerNumaNode=8Gi", *settings, "memory=1Gi")
+    pod = json.loads(pod_file(tmp_path, "web").read_text())
+    first = {"name": "first", "image": "i", "resources": {"limits": {"cpu": "2", "memory": "4Gi"}}}
+    pod["spec"]["initContainers"] = [first]
+    path = tmp_path / "web.json"
+    path.write_text(json.dumps(pod))
+
+    for _ in range(2):
+        assert in_process("admit", path, *flags, "--state", state).status == 0
+        assert state_of(state)["memory"]["nodes"]["0"]["memory"]["memory"]["reserved"] == 4 << 30
+        assert in_process("release", "web", "--state", state).status == 0
+        assert state_of(state)["memory"]["reuse"] == {"pod": "", "blocks": []}
+
+
 def test_a_start_can_be_said_by_itself(tmp_path: Path) -> None:
     """Memory of an init container that has ended is free for the next pod."""
     state = tmp_path / "node.json"

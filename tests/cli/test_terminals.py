@@ -21,6 +21,7 @@ import pytest
 
 from tests import copies
 from tests.cli.running import ENVIRONMENT, ROOT, command
+from tests.newest import unnamed
 
 pytestmark = copies.TOGETHER
 
@@ -121,7 +122,7 @@ def test_a_table_stays_a_table(name: str, width: int) -> None:
 @pytest.mark.parametrize(("name", "width"), CASES)
 def test_the_screen_is_what_it_was(name: str, width: int) -> None:
     golden = SCREENS / f"{name}-{width}.txt"
-    seen = screen(width, written(width, *COMMANDS[name]))
+    seen = unnamed(screen(width, written(width, *COMMANDS[name])))
     if os.environ.get("NUMALIGN_UPDATE_GOLDEN"):
         golden.write_text(seen, encoding="utf-8")
     assert seen == golden.read_text(encoding="utf-8")

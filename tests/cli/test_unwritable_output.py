@@ -22,7 +22,7 @@ from unittest import mock
 import pytest
 
 from numalign import cli
-from numalign.store.lock import lock_path
+from numalign.store.state_file import lock_path
 from tests import copies
 from tests.cli.running import PODS, ROOT, Done, command, in_process, one_line
 

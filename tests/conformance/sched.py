@@ -12,8 +12,15 @@ from numalign.model.apiserver import amount
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.pod import Pod
 from numalign.model.quantity import Quantity, canonical
+from numalign.scheduler.config import Kind, SchedulerConfig
+from numalign.scheduler.kai.topology import Around
+from numalign.scheduler.nrt.copy import copy_of
 from numalign.scheduler.nrt.value import NodeResourceTopology, NUMAZone, Zone, ZoneResource
-from numalign.scheduler.request import ContainerRequest, PodRequest, read
+from numalign.scheduler.record import Belief, Scheduler
+from numalign.scheduler.request import ContainerRequest, PodRequest, read_request
+from numalign.scheduler.schedulers import SCHEDULERS
+from numalign.scheduler.score import Strategy
+from numalign.scheduler.verdict import Verdict
 
 
 def nano(written: Any) -> int:
@@ -69,7 +76,7 @@ def pod(written: Mapping[str, Any], name: str = "pod", namespace: str = "default
 
 
 def request(written: Mapping[str, Any], qos: str | None = None) -> PodRequest:
-    return read(pod(written, qos=qos))
+    return read_request(pod(written, qos=qos))
 
 
 def container(written: Mapping[str, Any], name: str = "c") -> ContainerRequest:
@@ -122,3 +129,23 @@ def said_numa_nodes(zones: Iterable[NUMAZone], expected: Any) -> list[dict[str, 
 
 def zones_available(found: NodeResourceTopology) -> list[dict[str, int]]:
     return [{name: one.available or 0 for name, one in zone.resources.items()} for zone in found.zones]
+
+
+def scored(
+    found: NodeResourceTopology | None, asked: PodRequest, strategy: Strategy, weights: Mapping[str, int] | None = None
+) -> float:
+    """Score a machine as today's plugin does."""
+    config, scheduler = SchedulerConfig(strategy=strategy, weights=weights or {}), SCHEDULERS["nrt"]
+    assert scheduler.score is not None
+    return float(scheduler.score(config, scheduler.see(config, opened(scheduler, config, found)), asked))
+
+
+def opened(scheduler: Scheduler, config: SchedulerConfig, found: NodeResourceTopology | None) -> Belief:
+    """Begin with a published object."""
+    return scheduler.opened(config, Around(), copy_of(found), ())
+
+
+def checked(kind: Kind, found: NodeResourceTopology | None, total: Mapping[str, int], asked: PodRequest) -> Verdict:
+    """Filter a machine as a scheduler does."""
+    config, scheduler = SchedulerConfig(kind), SCHEDULERS[kind]
+    return scheduler.check(config, scheduler.see(config, opened(scheduler, config, found)), total, asked)

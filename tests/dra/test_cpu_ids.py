@@ -104,6 +104,15 @@ def test_the_order_of_claims_that_hold_cpus_already_is_doubted() -> None:
     assert order_doubt([one, held("c", "cpudevnuma000", 2)], "node-2") == ()
 
 
+def test_a_claim_that_cannot_be_prepared_takes_nothing_from_the_next() -> None:
+    claims = [held("a", "cpudevnuma000", 999), held("b", "cpudevnuma000", 2)]
+
+    found = cpus_held(HGX, published("numanode"), claims, NODE, 0)
+
+    assert [format_set(one) for one in found.cpus.values()] == ["0,112"]
+    assert len(found.doubts) == 1
+
+
 def test_claims_come_one_after_the_other() -> None:
     claims = [held("a", "cpudevnuma000", 4), held("b", "cpudevnuma000", 4), held("c", "cpudevnuma001", 2)]
 

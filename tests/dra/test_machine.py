@@ -207,3 +207,109 @@ def test_one_slice_of_one_node_is_enough(tmp_path: Path) -> None:
         json.dumps({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", **resource_slice("dra.cpu", [cpu(0)])})
     )
     assert in_process("discover", "-m", str(tmp_path / "one.json"), "-o", "name").status == 0
+
+
+def memory(name: str, node: int, size: str, page: str) -> dict[str, Any]:
+    made = device(name, **{"dra.memory/numaNode": node, "dra.memory/pageSize": page})
+    return {**made, "capacity": {"size": {"value": size}}}
+
+
+def test_memory_is_what_its_driver_publishes() -> None:
+    """Pages of a size that Kubernetes does not have count as memory; a device that does not say enough is left out."""
+    odd = [device("no-size", **{"dra.memory/numaNode": 0, "dra.memory/pageSize": "4k"}), memory("x", 0, "1", "4k")]
+    del odd[1]["attributes"]["dra.memory/pageSize"]
+    sizes = [
+        memory("a", 0, "8Gi", "4k"),
+        memory("b", 0, "2Gi", "1g"),
+        memory("c", 0, "1Gi", "1g"),
+        memory("d", 3, "1Gi", "8m"),
+    ]
+    found = read(resource_slice("dra.cpu", [cpu(0)]), resource_slice("dra.memory", [*sizes, *odd]))
+
+    assert [(node.id, node.memory >> 30, node.hugepages) for node in found.machine.numa_nodes] == [
+        (0, 11, {"1Gi": 3 << 30}),
+        (3, 1, {}),
+    ]
+    assert [text for text in found.left_out if "left out" in text] == [
+        f"{name} of dra.memory does not say its node, size and pages: left out" for name in ("no-size", "x")
+    ]
+
+
+RESOURCES = [
+    ("NVIDIA's", "gpu.nvidia.com", {"uuid": "GPU-1"}, "nvidia.com/gpu", "GPU-1"),
+    ("AMD's", "gpu.amd.com", {}, "amd.com/gpu", "d"),
+    ("the example's", "gpu.example.com", {"uuid": "u"}, "gpu.example.com/gpu", "u"),
+    ("a network card by its name", "dra.net", {"dra.net/ifName": "eth0"}, "dra.net/nic", "eth0"),
+    (
+        "one with RDMA by its RDMA device",
+        "dra.net",
+        {"dra.net/ifName": "eth0", "dra.net/rdmaDevice": "mlx5_0", "dra.net/rdma": True},
+        "dra.net/rdma",
+        "mlx5_0",
+    ),
+    ("by its address", "dra.net", {"dra.net/pciAddress": "0000:17:00.0"}, "dra.net/nic", "0000:17:00.0"),
+    ("of a driver that nobody knows", "acme.com", {"dra.net/ifName": "x"}, "acme.com/device", "x"),
+]
+
+
+@pytest.mark.parametrize(
+    ("driver", "said", "resource", "id_"), [row[1:] for row in RESOURCES], ids=[row[0] for row in RESOURCES]
+)
+def test_a_device_gets_the_names_that_its_plugin_has(
+    driver: str, said: dict[str, Any], resource: str, id_: str
+) -> None:
+    found = read(resource_slice("dra.cpu", [cpu(0)]), resource_slice(driver, [device("d", numaNode=0, **said)]))
+
+    assert {name: [one.id for one in devices] for name, devices in found.machine.devices.items()} == {resource: [id_]}
+
+
+def test_two_devices_of_one_id_keep_their_own_names() -> None:
+    twins = [device(name, **{"dra.net/ifName": "eth0"}) for name in ("a", "b", "c")]
+    found = read(resource_slice("dra.cpu", [cpu(0)]), resource_slice("dra.net", twins))
+
+    assert [one.id for one in found.machine.devices["dra.net/nic"]] == ["eth0", "b", "c"]
+
+
+def test_the_bus_is_kept_where_it_is_said() -> None:
+    root = {"resource.kubernetes.io/pcieRoot": "pci0000:15"}
+    nic = device("n", **{"dra.net/pciAddress": "0000:17:00.0", "dra.net/ifName": "eth0", "dra.net/numaNode": 0, **root})
+    gpu = device("g", **{"resource.kubernetes.io/pciBusID": "0000:18:00.0"})
+    found = read(
+        resource_slice("dra.cpu", [cpu(0)]), resource_slice("dra.net", [nic]), resource_slice("acme.com", [gpu])
+    )
+
+    assert found.machine.hardware is not None
+    assert {(one.address, one.numa_node, one.names, one.root) for one in found.machine.hardware.pci} == {
+        ("0000:17:00.0", 0, ("eth0",), "pci0000:15"),
+        ("0000:18:00.0", None, (), None),
+    }
+    assert read(resource_slice("dra.cpu", [cpu(0)])).machine.hardware is None
+
+
+def test_kinds_of_cores_are_hardware() -> None:
+    found = read(resource_slice("dra.cpu", [device("c0", **CPU, **{"dra.cpu/coreType": "e-core"})]))
+
+    assert found.machine.hardware is not None
+    assert [(kind.kind, kind.cpus) for kind in found.machine.hardware.cpu_kinds] == [("e-core", 1)]
+
+
+def test_parts_of_devices_with_shared_counters_are_left_out() -> None:
+    part = {**device("p"), "consumesCounters": [{"counterSet": "s", "counters": {"c": {"value": "1"}}}]}
+    sets = resource_slice("acme.com", [], sharedCounters=[{"name": "s", "counters": {"c": {"value": "9"}}}])
+    sets["metadata"]["name"] = "sets"
+    both = [sets, resource_slice("acme.com", [part, device("whole")])]
+    for one in both:
+        one["spec"]["pool"] = {"name": "node-1", "generation": 1, "resourceSliceCount": 2}
+
+    found = read(resource_slice("dra.cpu", [cpu(0)]), *both)
+
+    assert [one.id for one in found.machine.devices["acme.com/device"]] == ["whole"]
+
+
+def test_there_are_at_most_as_many_nodes_as_linux_has() -> None:
+    devices = [device(f"d{node}", **{"x/numaNode": node}) for node in range(1024)]
+    slices = [resource_slice("x", devices)]
+
+    assert len(read(resource_slice("dra.cpu", [cpu(0)]), *slices).machine.numa_nodes) == 1024
+    with pytest.raises(InputError, match="1025 NUMA nodes; Linux has 1024 at most"):
+        read(resource_slice("dra.cpu", [cpu(0, numaNodeID=1024)]), *slices)

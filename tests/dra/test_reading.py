@@ -6,7 +6,26 @@ from typing import Any
 
 import pytest
 
-from numalign.dra.reading import read_claim, read_slice, read_template
+from numalign.dra.reading import read_claim, read_class, read_node, read_slice, read_template
+from numalign.dra.values import (
+    Capacity,
+    Config,
+    Constraint,
+    CounterUse,
+    DeviceClass,
+    DeviceID,
+    DeviceRequest,
+    Node,
+    Placement,
+    RequestPolicy,
+    Requirement,
+    Slice,
+    Taint,
+    Taken,
+    Term,
+    Toleration,
+)
+from numalign.model.quantity import parse
 
 EXACTLY: dict[str, Any] = {
     "deviceClassName": "gpu.nvidia.com",
@@ -53,3 +72,160 @@ def test_a_device_of_v1beta1_is_below_basic() -> None:
 
     assert read_slice(then) == read_slice(now)
     assert read_slice(now).devices[0].attributes["index"].value == 3
+
+
+FULL_DEVICE = {
+    "name": "gpu-0",
+    "attributes": {
+        "i": {"int": 3},
+        "b": {"bool": False},
+        "s": {"string": ""},
+        "v": {"version": "1.0.0"},
+        "is": {"ints": [1, 2]},
+        "bs": {"bools": [True]},
+        "ss": {"strings": []},
+        "vs": {"versions": ["1.0.0"]},
+        "new": {"later": 1},
+    },
+    "capacity": {
+        "plain": {"value": "80Gi"},
+        "number": {"value": 7},
+        "range": {"value": "9", "requestPolicy": {"default": "1", "validRange": {"min": "2", "max": "8", "step": "3"}}},
+        "listed": {"value": "9", "requestPolicy": {"validValues": ["1", "2"]}},
+        "open": {"value": "9", "requestPolicy": {"validRange": {}}},
+    },
+    "consumesCounters": [{"counterSet": "s", "counters": {"c": {"value": "1"}}}],
+    "taints": [{"key": "k", "value": "v", "effect": "NoSchedule"}, {}],
+    "allowMultipleAllocations": True,
+    "nodeName": "n",
+    "bindingConditions": ["ready"],
+    "bindingFailureConditions": ["broken"],
+    "bindsToNode": True,
+    "nodeAllocatableResourceMappings": {"cpu": {}},
+}
+
+
+def test_every_field_of_a_device() -> None:
+    spec = {"driver": "d", "pool": {"name": "p"}, "devices": [FULL_DEVICE]}
+    [one] = read_slice(api_object("ResourceSlice", "v1", spec)).devices
+
+    assert {name: (value.kind, value.value) for name, value in one.attributes.items()} == {
+        "i": ("int", 3),
+        "b": ("bool", False),
+        "s": ("string", ""),
+        "v": ("version", "1.0.0"),
+        "is": ("ints", (1, 2)),
+        "bs": ("bools", (True,)),
+        "ss": ("strings", ()),
+        "vs": ("versions", ("1.0.0",)),
+        "new": ("unknown", None),
+    }
+    assert {name for name, value in one.attributes.items() if value.is_list} == {"is", "bs", "ss", "vs"}
+    assert one.capacity["plain"] == Capacity(parse("80Gi"))
+    assert one.capacity["number"].value.nano == parse("7").nano
+    assert one.capacity["range"].policy == RequestPolicy(
+        default=parse("1"), has_range=True, minimum=parse("2"), maximum=parse("8"), step=parse("3")
+    )
+    assert one.capacity["listed"].policy == RequestPolicy(valid_values=(parse("1"), parse("2")))
+    assert one.capacity["open"].policy == RequestPolicy(has_range=True)
+    assert one.consumes == (CounterUse("s", {"c": parse("1")}),)
+    assert one.taints == (Taint("k", "v", "NoSchedule"), Taint("", "", ""))
+    assert (one.shared, one.placement, one.binds_to_node) == (True, Placement("n"), True)
+    assert (one.binding_conditions, one.binding_failure_conditions) == (("ready",), ("broken",))
+
+
+def test_every_field_of_a_slice() -> None:
+    terms = [
+        {
+            "matchExpressions": [{"key": "k", "operator": "In", "values": ["v"]}],
+            "matchFields": [{"key": "f", "operator": "Exists"}],
+        }
+    ]
+    spec = {
+        "driver": "d",
+        "pool": {"name": "p", "generation": 3, "resourceSliceCount": 2},
+        "nodeSelector": {"nodeSelectorTerms": terms},
+        "allNodes": True,
+        "perDeviceNodeSelection": True,
+        "sharedCounters": [{"name": "s", "counters": {"c": {"value": "1"}}}],
+    }
+
+    assert read_slice(api_object("ResourceSlice", "v1", spec)) == Slice(
+        name="it",
+        driver="d",
+        pool="p",
+        generation=3,
+        slice_count=2,
+        placement=Placement(None, (Term((Requirement("k", "In", ("v",)),), (Requirement("f", "Exists"),)),), True),
+        per_device=True,
+        counters=(("s", {"c": parse("1")}),),
+    )
+    bare = read_slice(api_object("ResourceSlice", "v1", {"driver": "d", "pool": {"name": "p"}}))
+    assert bare == Slice("it", "d", "p", 0, 1)
+
+
+def test_every_field_of_a_claim() -> None:
+    toleration = {"key": "k", "operator": "Exists", "value": "v", "effect": "NoExecute", "more": 1}
+    exactly = {
+        "deviceClassName": "gpu",
+        "allocationMode": "All",
+        "adminAccess": True,
+        "tolerations": [toleration, {}],
+        "selectors": [{"cel": {"expression": "a\nb"}}, {}],
+        "capacity": {"requests": {"m": "1"}},
+    }
+    spec = {
+        "devices": {
+            "requests": [{"name": "r", "exactly": exactly}, {"name": "bare", "exactly": {}}],
+            "constraints": [{"requests": ["r"], "distinctAttribute": "a/b"}, {"matchAttribute": "c/d"}],
+            "config": [{"requests": ["r"], "opaque": {"driver": "d"}}],
+        }
+    }
+    claim = read_claim(api_object("ResourceClaim", "v1", spec))
+
+    assert (claim.name, claim.namespace, claim.full_name, claim.allocation) == ("it", "ns", "ns/it", None)
+    assert claim.requests[0].exactly == DeviceRequest(
+        name="r",
+        device_class="gpu",
+        selectors=("a\nb", None),
+        mode="All",
+        admin=True,
+        tolerations=(Toleration("k", "Exists", "v", "NoExecute", toleration), Toleration(written={})),
+        capacity={"m": parse("1")},
+    )
+    assert claim.requests[1].exactly == DeviceRequest("bare", "")
+    assert claim.constraints == (Constraint(("r",), None, "a/b"), Constraint((), "c/d", None))
+    assert claim.config == (Config(("r",), {"opaque": {"driver": "d"}}),)
+
+
+def test_what_a_claim_has_already() -> None:
+    result = {
+        "request": "r",
+        "driver": "d",
+        "pool": "p",
+        "device": "x",
+        "adminAccess": True,
+        "shareID": "s",
+        "consumedCapacity": {"m": "1"},
+    }
+    asked = {
+        **api_object("ResourceClaim", "v1", asking([])),
+        "status": {"allocation": {"devices": {"results": [result]}}},
+    }
+    asked["spec"]["devices"]["config"] = [{"opaque": {"driver": "asked"}}]
+
+    claim = read_claim(asked)
+    assert claim.allocation == (Taken(DeviceID("d", "p", "x"), "r", True, "s", {"m": parse("1")}),)
+    assert claim.config == (Config((), {"opaque": {"driver": "asked"}}),)
+    asked["status"]["allocation"]["devices"]["config"] = [{"opaque": {"driver": "told"}}]
+    assert read_claim(asked).config == (Config((), {"opaque": {"driver": "told"}}),)
+    assert read_claim({**asked, "status": {}}).allocation is None
+
+
+def test_a_class_and_a_node() -> None:
+    spec = {"selectors": [{"cel": {"expression": "true"}}], "config": [{"opaque": {}}], "extendedResourceName": "a/b"}
+
+    assert read_class(api_object("DeviceClass", "v1", spec)) == DeviceClass(
+        "it", ("true",), (Config((), {"opaque": {}}),)
+    )
+    assert read_node({"metadata": {"name": "n", "labels": {"a": "b"}}}) == Node("n", {"a": "b"})

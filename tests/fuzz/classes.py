@@ -18,6 +18,7 @@ from tests.fuzz.archives import LINKS, TREE, archive
 from tests.fuzz.case import Case
 from tests.fuzz.claims import claims, expressions
 from tests.fuzz.mutate import CONTROLS, TEXTS, damaged, mutated, near, odd, written
+from tests.fuzz.outside import answers, cluster_files, kept_states, requests, settings
 
 EXAMPLES = ROOT / "docs" / "examples"
 OUTPUTS = {
@@ -304,29 +305,6 @@ def shorts(rng: Random) -> Case:
     return Case(("admit", str(PODS / "burstable.yaml"), "-m", short.replace("\0", ""), "-o", "json"))
 
 
-HINTS = (
-    *("cpu=01:T 10:T 11:F / gpu-vendor.com/gpu=01:T 10:T / nic-vendor.com/nic=01:T 10:T", "11:T / 01:T"),
-    *(
-        "GPUs=11:T / CPUManager=01:T 10:T 11:T",
-        "01:T 10:T / any / none",
-        "A=" + "1" * 64 + ":T",
-        "0011:F / 1100:T 0110:F",
-    ),
-)
-
-
-def hints(rng: Random) -> Case:
-    """Lists of hints, as a text or a file."""
-    text = rng.choice(HINTS)
-    for _ in range(rng.randint(0, 3)):
-        text = near(rng, text)
-    more = ("-o", rng.choice(("table", "json", "yaml")))
-    if rng.random() < 0.5:
-        return Case(("compare", "--hints", text.replace("\0", "") or "-", *more))
-    data: Any = {"a": [{"numaNodes": [0], "preferred": True}, "11:F"], "b": [{"numaNodes": None, "preferred": False}]}
-    return Case(("compare", "--hints", "{here}/h", *more), files={"h": written(rng, mutated(rng, data))})
-
-
 @cache
 def good_xml() -> list[bytes]:
     """Return hwloc's XML of some small machines."""
@@ -559,8 +537,9 @@ def states(rng: Random) -> Case:
 CLASSES: dict[str, Callable[[Random], Case]] = {
     maker.__name__: maker
     for maker in (
-        *(manifests, beside, texts, machines, configurations, scenarios, flags, shorts, hints, hwloc, archives, trees),
+        *(manifests, beside, texts, machines, configurations, scenarios, flags, shorts, hwloc, archives, trees),
         *(targets, rules, environments, clusters, claims, expressions, states),
+        *(settings, kept_states, cluster_files, answers, requests),
     )
 }
 """Name -> what makes a case of the class."""

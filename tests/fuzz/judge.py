@@ -147,6 +147,19 @@ def _words_read_once(case: Case) -> Iterator[None]:
         yield
 
 
+def _run(case: Case, folder: Path) -> int:
+    program, *words = case.command_line(folder)
+    if program == "kubectl":
+        from tests.fuzz.programs import run_kubectl
+
+        return run_kubectl(words, folder)
+    if program == "http":
+        from tests.fuzz.programs import run_http
+
+        return run_http(case.stdin)
+    return cli._run([program, *words])
+
+
 def _called(case: Case, folder: Path) -> tuple[int, str, str, str]:
     """Call the command; returns status, both streams, and what escaped from it."""
     source = io.TextIOWrapper(io.BytesIO(case.stdin), encoding="utf-8")
@@ -160,7 +173,7 @@ def _called(case: Case, folder: Path) -> tuple[int, str, str, str]:
             contextlib.redirect_stdout(out),
             contextlib.redirect_stderr(err),
         ):
-            status = cli._run(case.command_line(folder))
+            status = _run(case, folder)
     except Slow:
         escaped = f"slow: over {MAX_SECONDS:.0f} s"
     except BaseException as error:

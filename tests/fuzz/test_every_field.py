@@ -191,16 +191,6 @@ def replay() -> Iterator[Case]:
 
 
 @other
-def hints() -> Iterator[Case]:
-    data = {"a": ["01:T", {"numaNodes": [0], "preferred": True}], "b": ["11:F"]}
-    for output in ("table", "json", "yaml"):
-        for _, changed in spoilt(data):
-            yield Case(("compare", "--hints", "{here}/h", "-o", output), files={"h": text(changed)})
-        for hint in (BAD, f"{BAD}=01:T / b=10:F", f"a=01:{BAD} / b=10:F"):
-            yield Case(("compare", "--hints", hint, "-o", output))
-
-
-@other
 def flags() -> Iterator[Case]:
     for flag in (
         *(

@@ -52,6 +52,13 @@ def test_the_same_case_gives_the_same_bytes(name: str, folder: Path) -> None:
         assert (first.status, first.out, first.err) == (again.status, again.out, again.err)
 
 
+@pytest.mark.parametrize("name", ["settings", "kept_states", "cluster_files", "answers", "requests"])
+def test_a_class_is_not_refused_at_the_door(name: str, folder: Path) -> None:
+    """At least a fifth of the cases come to an answer: what is refused at once tries nothing."""
+    answered = [first_of(name, number, folder).status in (0, 1) for number in range(CASES)]
+    assert sum(answered) * 5 >= CASES
+
+
 def test_a_number_is_the_same_case_everywhere() -> None:
     assert [make(name, 7) for name in CLASSES] == [make(name, 7) for name in CLASSES]
 

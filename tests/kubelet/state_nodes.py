@@ -9,18 +9,19 @@ from typing import Any, NamedTuple
 from numalign.kubelet import admission
 from numalign.kubelet.admission import Session, open_session
 from numalign.kubelet.config import KubeletConfig
-from numalign.kubelet.demand import read
+from numalign.kubelet.demand import read_demand
 from numalign.kubelet.fit import ActivePods
 from numalign.kubelet.node import NodeState, start, start_containers
 from numalign.kubelet.releases.v1_32 import V1_32
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.restore import StateFiles, restore, settle
+from numalign.model.document import anything
 from numalign.model.machine import Machine
 from numalign.model.pod import Pod
 from numalign.sources.kubelet import configuration
 from numalign.sources.machine.file import from_data
 from numalign.sources.pods.beside import read_beside
-from numalign.sources.text.yaml import load_one
+from numalign.sources.text.yaml import read_one
 
 STATE = Path(__file__).parent.parent / "kubelet-state"
 NODES = ("two-socket-restricted", "four-numa-pod-scope", "devices-only", "idle-strict-reservation")
@@ -55,7 +56,7 @@ class StateNode(NamedTuple):
 
 def machine_of(path: Path) -> Machine:
     """Read a sample's machine; a device without `numaNodes` has no NUMA information there."""
-    data = load_one(str(path))
+    data = read_one(str(path), anything)
     for devices in data.get("devices", {}).values():
         for device in devices:
             device.setdefault("numaNodes", None)
@@ -105,5 +106,5 @@ def lived(sample: StateNode) -> tuple[Session, list[admission.Outcome]]:
 def restored(sample: StateNode) -> Session:
     """Start a kubelet with the node's files."""
     node, _ = start(sample.setup)
-    pods = {uid: read(pod) for uid, pod in sample.active.items()}
+    pods = {uid: read_demand(pod) for uid, pod in sample.active.items()}
     return Session(node, settle(restore(node, sample.files), pods), None, ActivePods(sample.active.values()))

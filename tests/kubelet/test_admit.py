@@ -8,7 +8,7 @@ import pytest
 
 from numalign.kubelet import device, node
 from numalign.kubelet.config import KubeletConfig, MemoryReservation
-from numalign.kubelet.demand import PodDemand, read
+from numalign.kubelet.demand import PodDemand, read_demand
 from numalign.kubelet.node import AdmitResult, Node, NodeState
 from numalign.kubelet.setup import Setup
 from numalign.model.apiserver.defaulting import read_pod
@@ -52,7 +52,7 @@ def pod(name: str, *containers: dict[str, Any]) -> PodDemand:
     for index, one in enumerate(containers):
         init = one.pop("init", False)
         spec["initContainers" if init else "containers"].append({"name": f"c{index}", **one})
-    return read(read_pod({"metadata": {"name": name, "uid": name}, "spec": spec}))
+    return read_demand(read_pod({"metadata": {"name": name, "uid": name}, "spec": spec}))
 
 
 def asks(cpu: str = "1", memory: str = "512Mi", gpu: int | None = None, **more: Any) -> dict[str, Any]:

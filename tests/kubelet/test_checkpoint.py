@@ -9,10 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from numalign.kubelet import node
 from numalign.kubelet.checkpoint_shape import CheckpointError, fnv1a
+from numalign.kubelet.config import IDEAL
 from numalign.kubelet.cpu import checkpoint as cpu
 from numalign.kubelet.device import checkpoint as device
+from numalign.kubelet.device.state import build
 from numalign.kubelet.memory import checkpoint as memory
+from numalign.kubelet.setup import Setup
+from numalign.model.machine import Device, Machine, NUMANode
 
 STATE = Path(__file__).parent.parent / "kubelet-state"
 ISSUES = STATE / "public-issues"
@@ -102,7 +107,7 @@ def test_the_sum_is_fnv_1a(text: str, expected: int) -> None:
 @pytest.mark.parametrize("path", CPU_FILES, ids=name_of)
 @pytest.mark.parametrize("release", RELEASES, ids=str)
 def test_a_cpu_file_of_a_real_kubelet_is_read_by_every_release(path: Path, release: tuple[int, int]) -> None:
-    found = cpu.read(path.read_text(), release)
+    found = cpu.read_cpu_checkpoint(path.read_text(), release)
 
     assert cpu.sealed(found) == found
 
@@ -110,14 +115,14 @@ def test_a_cpu_file_of_a_real_kubelet_is_read_by_every_release(path: Path, relea
 @pytest.mark.parametrize("path", MEMORY_FILES, ids=name_of)
 @pytest.mark.parametrize("release", RELEASES, ids=str)
 def test_a_memory_file_of_a_real_kubelet_is_read_by_every_release(path: Path, release: tuple[int, int]) -> None:
-    found = memory.read(path.read_text(), release)
+    found = memory.read_memory_checkpoint(path.read_text(), release)
 
     assert memory.sealed(found) == found
 
 
 @pytest.mark.parametrize("path", DEVICE_FILES, ids=name_of)
 def test_a_device_file_of_a_real_kubelet_is_read(path: Path) -> None:
-    found = device.read(path.read_text())
+    found = device.inspect(path.read_text())
 
     assert device.sealed(found) == found
 
@@ -134,53 +139,53 @@ def test_a_file_is_written_byte_for_byte_as_the_kubelet_wrote_it(path: Path) -> 
 
 @pytest.mark.parametrize("case", CPU_EXAMPLES)
 def test_a_cpu_example_has_its_checksum(case: str) -> None:
-    found = cpu.read(CPU_EXAMPLES[case], (1, 32))
+    found = cpu.read_cpu_checkpoint(CPU_EXAMPLES[case], (1, 32))
 
     assert found.form == (
         "first generation" if "generation" in case or "nothing" in case or "0-7" in case else "current"
     ) or (not found.entries and not found.containers)
-    assert cpu.read(CPU_EXAMPLES[case], (1, 36)).default == found.default
+    assert cpu.read_cpu_checkpoint(CPU_EXAMPLES[case], (1, 36)).default == found.default
 
 
 @pytest.mark.parametrize("case", CPU_POD_EXAMPLES)
 def test_a_cpu_file_with_pod_entries_is_read_by_136_with_the_gate_and_by_nobody_else(case: str) -> None:
     text = CPU_POD_EXAMPLES[case]
 
-    found = cpu.read(text, (1, 36), pod_entries=True)
+    found = cpu.read_cpu_checkpoint(text, (1, 36), pod_entries=True)
 
     assert found.form == "with podEntries"
     assert cpu.sealed(found) == found
     assert cpu.write(found) == text
     for release in RELEASES:
         with pytest.raises(CheckpointError):
-            cpu.read(text, release)
+            cpu.read_cpu_checkpoint(text, release)
 
 
 @pytest.mark.parametrize("case", MEMORY_EXAMPLES)
 def test_a_memory_example_has_its_checksum(case: str) -> None:
     text = MEMORY_EXAMPLES[case]
 
-    assert memory.write(memory.read(text, (1, 32))) == text
-    assert memory.read(text, (1, 36), pod_entries=True).form == "current"
+    assert memory.write(memory.read_memory_checkpoint(text, (1, 32))) == text
+    assert memory.read_memory_checkpoint(text, (1, 36), pod_entries=True).form == "current"
 
 
 @pytest.mark.parametrize("case", MEMORY_POD_EXAMPLES)
 def test_a_memory_file_with_pod_entries_is_read_by_136_with_the_gate_and_by_nobody_else(case: str) -> None:
     text = MEMORY_POD_EXAMPLES[case]
 
-    found = memory.read(text, (1, 36), pod_entries=True)
+    found = memory.read_memory_checkpoint(text, (1, 36), pod_entries=True)
 
     assert found.form == "with podEntries"
     assert memory.sealed(found) == found
     assert memory.write(found) == text
     for release in RELEASES:
         with pytest.raises(CheckpointError, match=r"^checkpoint is corrupted$"):
-            memory.read(text, release)
+            memory.read_memory_checkpoint(text, release)
 
 
 @pytest.mark.parametrize("case", DEVICE_EXAMPLES)
 def test_a_device_example_has_its_checksum(case: str) -> None:
-    assert device.write(device.read(DEVICE_EXAMPLES[case])) == DEVICE_EXAMPLES[case]
+    assert device.write(device.inspect(DEVICE_EXAMPLES[case])) == DEVICE_EXAMPLES[case]
 
 
 CONTAINERS = '{"policyName":"static","defaultCpuSet":"0,2-7","entries":{"uid-1":{"app":"1"}},"checksum":2309862763}'
@@ -229,7 +234,7 @@ def test_a_cpu_file_is_refused_in_the_kubelets_words(
     text: str, release: tuple[int, int], gate: bool, expected: str
 ) -> None:
     with pytest.raises(CheckpointError) as raised:
-        cpu.read(text, release, pod_entries=gate)
+        cpu.read_cpu_checkpoint(text, release, pod_entries=gate)
 
     assert str(raised.value) == expected
 
@@ -238,26 +243,29 @@ def test_a_cpu_file_with_checksum_0_is_taken_unchecked_by_all() -> None:
     text = CONTAINERS.replace("2309862763", "0")
 
     for release in RELEASES:
-        assert cpu.read(text, release).entries == {"uid-1": {"app": "1"}}
+        assert cpu.read_cpu_checkpoint(text, release).entries == {"uid-1": {"app": "1"}}
 
 
 def test_136_drops_pod_entries_of_a_file_with_checksum_0() -> None:
     text = CPU_POD_EXAMPLES["a pod entry"].replace("2649431787", "0")
 
-    assert cpu.read(text, (1, 36), pod_entries=True).pod_entries == {}
+    assert cpu.read_cpu_checkpoint(text, (1, 36), pod_entries=True).pod_entries == {}
 
 
 def test_a_memory_file_with_checksum_0_is_taken_by_136_alone() -> None:
     text = MEMORY_EXAMPLES["one container"].replace("1141090873", "0")
 
-    assert memory.read(text, (1, 36)).policy == "Static"
+    assert memory.read_memory_checkpoint(text, (1, 36)).policy == "Static"
     for release in ((1, 32), (1, 35)):
         with pytest.raises(CheckpointError, match=r"^checkpoint is corrupted$"):
-            memory.read(text, release)
+            memory.read_memory_checkpoint(text, release)
 
 
 def test_keys_are_matched_without_regard_to_case() -> None:
-    assert cpu.read('{"POLICYNAME":"none","defaultCPUSet":"","CheckSum":1353318690}', (1, 32)).policy == "none"
+    assert (
+        cpu.read_cpu_checkpoint('{"POLICYNAME":"none","defaultCPUSet":"","CheckSum":1353318690}', (1, 32)).policy
+        == "none"
+    )
 
 
 def test_a_tool_reads_a_file_with_a_wrong_sum_and_tells_the_right_one() -> None:
@@ -267,14 +275,104 @@ def test_a_tool_reads_a_file_with_a_wrong_sum_and_tells_the_right_one() -> None:
     assert sums["current"] == 2309862762
 
 
+def test_a_tool_reads_each_form_of_a_memory_file() -> None:
+    """What is right tells the form; where nothing is, pods as a whole are of the newer one."""
+    plain, pods = MEMORY_EXAMPLES["one container"], MEMORY_POD_EXAMPLES["a pod entry"]
+    for text, form in ((plain, "current"), (pods, "with podEntries")):
+        found, sums = memory.inspect(text)
+        assert (found.form, sums[found.form]) == (form, found.checksum)
+        assert found.entries
+        wrong, same = memory.inspect(json.dumps({**json.loads(text), "checksum": 1}))
+        assert (wrong.form, wrong.checksum, same) == (form, 1, sums)
+        assert wrong._replace(checksum=found.checksum) == found
+    assert memory.inspect(pods)[0].pod_entries == {"pod": (memory.FileBlock((0,), "memory", 512),)}
+
+
+def test_a_memory_file_of_which_only_the_older_form_fits() -> None:
+    found, sums = memory.inspect(json.dumps({**json.loads(MEMORY_EXAMPLES["one container"]), "podEntries": 7}))
+
+    assert (found.form, list(sums)) == ("current", ["current"])
+
+
+def test_a_memory_table_that_is_missing_is_empty() -> None:
+    text = '{"policyName":"Static","machineState":{"1":{"memoryMap":{"memory":null}},"0":null},"checksum":0}'
+    found = memory.read_memory_checkpoint(text, (1, 36))
+
+    assert found.nodes == {
+        0: memory.FileNode(0, (), {}),
+        1: memory.FileNode(0, (), {"memory": memory.Table(0, 0, 0, 0, 0)}),
+    }
+
+
+def test_nodes_of_a_block_are_a_mask() -> None:
+    """An id that no mask can hold is a node that no machine has."""
+    assert memory.block([0, 2], "memory", 5) == memory.Block(0b101, "memory", 5)
+    for far in (1 << 12, 1 << 70, -1):
+        assert memory.block([0, far], "memory", 5).mask == 1 | 1 << (1 << 12)
+
+
+def test_groups_of_nodes_that_overlap() -> None:
+    def groups(*cells: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+        nodes = {number: memory.FileNode(0, each, {}) for number, each in enumerate(cells)}
+        return memory.overlapping_groups(memory.MemoryCheckpoint("current", "Static", nodes))
+
+    assert groups((0, 1), (0, 1), (2,)) == ()
+    assert groups((0, 1), (1, 2), (2,)) == ((0, 1), (1, 2))
+
+
+def test_containers_of_the_first_generation_that_nobody_knows_stop_the_kubelet() -> None:
+    found = cpu.inspect(CPU_EXAMPLES["first generation"])[0]
+    machine = Machine("m", (NUMANode(0, 0b11, 1 << 30),), cores=(1, 2))
+    manager = node.start(Setup(machine, IDEAL, "ideal"))[0].cpu
+    with pytest.raises(CheckpointError, match="containerID '4f2b1c' not found in initial containers list"):
+        cpu.restore(manager, found)
+
+
+def test_a_tool_tells_the_form_of_a_cpu_file() -> None:
+    for text, form in (
+        (CPU_EXAMPLES["first generation"], "first generation"),
+        (CONTAINERS, "current"),
+        (CPU_POD_EXAMPLES["a pod entry"], "with podEntries"),
+    ):
+        for written in (text, json.dumps({**json.loads(text), "checksum": 7})):
+            assert cpu.inspect(written)[0].form == form
+
+
+ENTRY = device.DeviceEntry("u", "c", "r/x", {-1: ("free",), 0: ("a", "both"), 1: ("both",)})
+
+
+def test_devices_of_a_file_are_taken_over_as_far_as_the_machine_has_them() -> None:
+    devices = {"r/x": (Device("a", (0,)), Device("b", (0,)), Device("both", (0, 1))), "r/y": (Device("z", (0,)),)}
+    manager = build(Machine("m", (NUMANode(0, 1, 1), NUMANode(1, 2, 1)), devices=devices))
+    entries = [
+        ENTRY,
+        ENTRY._replace(resource="r/gone"),
+        ENTRY._replace(resource="r/y"),
+        ENTRY._replace(devices={0: ("b",)}),
+        device.DeviceEntry("v", "d", "r/y", None, ("z",)),
+    ]
+
+    state = device.restore(manager, entries)
+
+    assert state.holdings == {"u": {"c": {"r/x": 0b111}}, "v": {"d": {"r/y": 1}}}
+    assert state.allocated == {"r/x": 0b111, "r/y": 1}
+
+
+def test_the_old_format_of_devices_is_written_again() -> None:
+    old = device.DeviceCheckpoint((device.DeviceEntry("u", "c", "r/x", None, ("a",), (7,)),), {"r/x": ("a",)}, old=True)
+
+    assert device.inspect(device.write(device.sealed(old))) == device.sealed(old)
+    new = old._replace(old=False, entries=(ENTRY,))
+    assert device.inspect(device.write(device.sealed(new))) == device.sealed(new)
+    assert device.inspect(device.write(device.sealed(new._replace(entries=None)))).entries is None
+
+
 def test_devices_of_the_format_before_120_are_read_without_nodes() -> None:
     text = (
         '{"Data":{"PodDeviceEntries":[{"PodUID":"u","ContainerName":"c","ResourceName":"r/x","DeviceIDs":["a","b"],'
         '"AllocResp":""}],"RegisteredDevices":{"r/x":["a","b"]}},"Checksum":1}'
     )
 
-    with pytest.raises(CheckpointError):
-        device.read(text)
     found = device.inspect(text)
 
     assert found.old
@@ -283,7 +381,7 @@ def test_devices_of_the_format_before_120_are_read_without_nodes() -> None:
 
 
 def test_a_device_listed_under_two_nodes_is_one_device() -> None:
-    found = device.read((STATE / "devices-only/kubelet/device-plugins/kubelet_internal_checkpoint").read_text())
+    found = device.inspect((STATE / "devices-only/kubelet/device-plugins/kubelet_internal_checkpoint").read_text())
 
     assert [one.nodes for one in found.entries or ()] == [{"gpu-any": (), "gpu1": (1,)}, {"gpu-both": (0, 1)}]
 
@@ -306,7 +404,7 @@ cpu_checkpoints = st.builds(
 def test_what_is_written_reads_back(checkpoint: cpu.CPUCheckpoint) -> None:
     sealed = cpu.sealed(checkpoint)
 
-    found = cpu.read(cpu.write(sealed), (1, 36), pod_entries=sealed.form == "with podEntries")
+    found = cpu.read_cpu_checkpoint(cpu.write(sealed), (1, 36), pod_entries=sealed.form == "with podEntries")
 
     assert (found.policy, found.default, found.entries) == (sealed.policy, sealed.default, sealed.entries)
     assert found.pod_entries == (sealed.pod_entries if sealed.form == "with podEntries" else {})
@@ -318,9 +416,9 @@ def test_a_damaged_file_is_read_or_refused_never_a_bug(path: Path, data: st.Data
     at = data.draw(st.integers(0, len(text)))
     text = text[:at] + data.draw(st.sampled_from(["", "x", '"', "{", "9", "null", "\x00", "\ud800"])) + text[at + 1 :]
     for read in (
-        lambda: cpu.read(text, (1, 36), pod_entries=True),
+        lambda: cpu.read_cpu_checkpoint(text, (1, 36), pod_entries=True),
         lambda: cpu.inspect(text),
-        lambda: memory.read(text, (1, 32)),
+        lambda: memory.read_memory_checkpoint(text, (1, 32)),
         lambda: memory.inspect(text),
         lambda: device.inspect(text),
     ):

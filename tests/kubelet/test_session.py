@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from numalign.analysis.whatif.situation import with_amounts
+from numalign.analysis.situation import with_amounts
 from numalign.errors import StartError
 from numalign.kubelet.admission import admit, admits, forecast, forecaster, odd_from_the_start, open_session
 from numalign.kubelet.config import IDEAL, KubeletConfig, MemoryReservation

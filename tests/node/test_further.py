@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from numalign.kubelet.checkpoint_shape import fnv1a
-from numalign.sources.node.further import claimed, granted
-from numalign.sources.node.podresources import SHARED, read
+from numalign.sources.node.facts import claimed, granted
+from numalign.sources.node.podresources import SHARED, read_podresources
 from tests.cli.running import in_process
 from tests.cli.test_node_flag import NODE, machine
 from tests.cli.test_state_commands import pod_file
@@ -132,7 +132,9 @@ def memory(size: int) -> dict[str, Any]:
 
 
 def test_the_part_that_a_pod_shares_is_counted_once() -> None:
-    (pod,) = read(json.dumps(answer(cpu_ids=[2, 3, 4], memory=[memory(3 << 30)])), "answer.json").pods or ()
+    (pod,) = (
+        read_podresources(json.dumps(answer(cpu_ids=[2, 3, 4], memory=[memory(3 << 30)])), "answer.json").pods or ()
+    )
 
     assert pod.shared == (SHARED, {3, 4}, (("memory", 2 << 30, (0,)),), {}, ())
 

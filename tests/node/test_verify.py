@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from numalign.analysis.verify.pages import hugetlb_stat, numa_stat, own_pages
+from numalign.analysis.verify.observed import hugetlb_stat, numa_stat, own_pages
 from numalign.model.cpuset import format_set, from_ids
 from tests.cli.running import Done, in_process
 from tests.kubelet.state_nodes import STATE

@@ -11,23 +11,22 @@ from typing import Any, NamedTuple
 from numalign.analysis.culprits import decisions
 from numalign.analysis.explanation import explain_outcome
 from numalign.analysis.matrix import matrix
+from numalign.analysis.reasons.order import key
 from numalign.analysis.refusal import Refusal
+from numalign.analysis.settings import POLICY, STRICTEST_FIRST
+from numalign.analysis.situation import Event, Replays, Situation
 from numalign.analysis.whatif.change import WayOut
-from numalign.analysis.whatif.settings import POLICY, STRICTEST_FIRST
-from numalign.analysis.whatif.situation import Event, Replays, Situation
-from numalign.analysis.whatif.swaps import swap
+from numalign.analysis.whatif.shrink import swap
 from numalign.errors import StartError
 from numalign.kubelet import node as twin
 from numalign.kubelet.admission import Outcome, Session, admit, end, open_session
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.setup import Setup
 from numalign.model.pod import Pod
-from numalign.render.text.reasons import every_step, long
-from numalign.render.text.refusal.why import sentences, why
-from numalign.results.explain import ExplainedPod
+from numalign.render.text.words import why
+from numalign.results.explain import ExplainedPod, reasons_of
 from numalign.sources.recorded import scenario
-from numalign.tasks.explain import explained_pod
-from numalign.tasks.hardware import with_what_lacks
+from numalign.tasks.explain import explained_pod, with_what_lacks
 from tests.conformance import cases, find
 from tests.conftest import VECTORS
 from tests.refusals.applied import with_change
@@ -139,8 +138,8 @@ def _swapped(outcome: Outcome, ways: Iterable[WayOut]) -> Iterator[WayOut]:
     """Give the changes with what another container may leave out instead."""
     asked = {(one.name, name): each.nano for one in outcome.pod.containers for name, each in one.requests.items()}
     for way in ways:
-        for key, others in way.or_in.items():
-            yield from (swap(way, key, (name, key[1]), asked[name, key[1]]) for name, _ in others)
+        for whose, others in way.or_in.items():
+            yield from (swap(way, whose, (name, whose[1]), asked[name, whose[1]]) for name, _ in others)
 
 
 def _in_vain(told: ExplainedPod) -> Iterator[WayOut]:
@@ -148,17 +147,16 @@ def _in_vain(told: ExplainedPod) -> Iterator[WayOut]:
     for way in told.changes:
         yield from (way._replace(flags={**way.flags, POLICY: policy}) for policy in way.too_strict)
     if told.no_policy is not None and not told.no_policy.unless:
-        yield from (WayOut("setting", 0, None, flags={POLICY: policy}) for policy in STRICTEST_FIRST)
+        yield from (WayOut(flags={POLICY: policy}) for policy in STRICTEST_FIRST)
 
 
 def _repeats_itself(told: ExplainedPod, config: KubeletConfig) -> bool:
     """Tell whether a long reason is told under two changes, or is what the refusal itself says."""
-    assert told.refusal is not None
-    said = tuple(sentences(told.refusal, told.besides))
-    above = {one.text for one in said}
-    steps = every_step(told, config, said)
-    texts = [{tuple(one.sentences) for one in each if long(one.sentences)} for each in steps]
-    twice = sum(map(len, texts)) > len(set[tuple[str, ...]]().union(*texts))
+    found = reasons_of(told, config)
+    above = {key(one.fact) for one in found.every}
+    steps = [[step for step in each if step.told is None and len(step.reasons) > 1] for each in found.steps]
+    texts = [{tuple(key(one.fact) for one in step.reasons) for step in each} for each in steps]
+    twice = sum(map(len, texts)) > len(set[tuple[object, ...]]().union(*texts))
     return twice or any(above.issuperset(one) for each in texts for one in each)
 
 

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from numalign.scheduler.nrt.value import NodeResourceTopology, NUMAZone, Zone, ZoneResource
+from numalign.scheduler.record import PodEntry, entry_of
 from numalign.scheduler.request import PodRequest
 from tests.conformance.sched import amounts, request
+from tests.conformance.sched import pod as read
 
 
 def zone(number: int, costs: Mapping[str, int] | None = None, **free: str) -> Zone:
@@ -42,3 +44,9 @@ def pod(*containers: Mapping[str, str], init: tuple[Mapping[str, str], ...] = ()
 
 def cpus(*counts: int | str, memory: str = "1Gi") -> PodRequest:
     return pod(*({"cpu": str(count), "memory": memory} for count in counts))
+
+
+def asking(count: int | str, memory: str = "1Gi", name: str = "pod") -> PodEntry:
+    """Make a Guaranteed pod of one container, as a scheduler knows it."""
+    amounts = {"cpu": str(count), "memory": memory}
+    return entry_of(read({"containers": [{"name": "c", "requests": amounts, "limits": amounts}]}, name))

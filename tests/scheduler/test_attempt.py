@@ -1,26 +1,37 @@
-"""Scheduling attempts: sampling, ties, work that equal machines share."""
+"""Scheduling attempts: sampling, ties, what each scheduler sees, and whom it evicts."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
-from numalign.scheduler import choice, cluster, filter_nrt
-from numalign.scheduler.attempt import Attempt, Candidate, SchedulerConfig, attempt, look_of
-from numalign.scheduler.cache import View
-from numalign.scheduler.cluster import WaitingPod
+from numalign.scheduler import choice
+from numalign.scheduler.attempt import Attempt, attempt, judge, with_pod
+from numalign.scheduler.config import CacheConfig, CacheMode, Kind, SchedulerConfig
+from numalign.scheduler.kai.topology import Around
+from numalign.scheduler.node import ClusterNode
 from numalign.scheduler.node_fit import NodeTotals
+from numalign.scheduler.nrt.copy import copy_of
 from numalign.scheduler.nrt.value import NodeResourceTopology
+from numalign.scheduler.record import Belief, KnownNode, PodEntry, Preemption
+from numalign.scheduler.schedulers import SCHEDULERS
 from tests.conformance.sched import amounts
-from tests.scheduler.make import cpus, object_of, pod, zone
+from tests.scheduler.make import asking, object_of, zone
 
 TOTAL = amounts({"cpu": "8", "memory": "16Gi", "pods": "10"})
 ALIGNED = object_of(zone(0, cpu="8", memory="16Gi"))
 SPLIT = object_of(zone(0, cpu="4", memory="8Gi"), zone(1, cpu="4", memory="8Gi"))
 
 
-def candidate(name: str, found: NodeResourceTopology | None = ALIGNED, used: str = "0") -> Candidate:
-    totals, view = NodeTotals(TOTAL, amounts({"cpu": used}), 0), View(found)
-    return Candidate(name, totals, view, look_of(totals, view))
+def node(name: str, found: NodeResourceTopology | None = ALIGNED, used: str = "0", kind: Kind = "nrt") -> KnownNode:
+    belief = SCHEDULERS[kind].opened(SchedulerConfig(kind), Around(), copy_of(found), ())
+    return KnownNode(ClusterNode(name, NodeTotals(TOTAL, amounts({"cpu": used}), 0)), belief)
+
+
+def tried(config: SchedulerConfig, nodes: Sequence[KnownNode], asked: PodEntry, start: int = 0) -> Attempt[int]:
+    scheduler = SCHEDULERS[config.kind]
+    return attempt(config, range(len(nodes)), lambda place: judge(scheduler, config, nodes[place], asked), start=start)
 
 
 @pytest.mark.parametrize(
@@ -31,33 +42,20 @@ def test_how_many_feasible_machines_are_enough(nodes: int, enough: int) -> None:
 
 
 def test_sampling_goes_on_where_it_stopped() -> None:
-    many = [candidate(f"n{number}") for number in range(250)]
+    many = [node(f"n{number}") for number in range(250)]
     config = SchedulerConfig(node_sampling="kube")
-    first = attempt(config, many, cpus(1))
-    second = attempt(config, many, cpus(1), start=first.next_start)
-    assert (len(first.verdicts), first.next_start) == (120, 120)
-    assert next(iter(second.verdicts)) == "n120"
-    assert attempt(config, many, cpus(1), start=240).next_start == 110
+    first = tried(config, many, asking(1))
+    second = tried(config, many, asking(1), start=first.next_start)
+    assert (len(first.judgements), first.next_start) == (120, 120)
+    assert next(iter(second.judgements)) == 120
+    assert tried(config, many, asking(1), start=240).next_start == 110
 
 
-def test_the_scheduler_that_knows_of_zones_avoids_the_split_machine() -> None:
-    machines = [candidate("split", SPLIT), candidate("aligned")]
-    chosen = {kind: attempt(SchedulerConfig(kind), machines, cpus(6)).chosen for kind in ("unaware", "kep", "nrt")}
-    assert chosen == {"unaware": "split", "kep": "aligned", "nrt": "aligned"}
-
-
-def test_equal_machines_share_one_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[object] = []
-    check = filter_nrt.check
-
-    def counted(*arguments: object) -> object:
-        asked.append(arguments)
-        return check(*arguments)
-
-    monkeypatch.setattr(filter_nrt, "check", counted)
-    machines = [candidate(f"n{number}", SPLIT if number % 2 else ALIGNED) for number in range(400)]
-    tried = attempt(SchedulerConfig(), machines, cpus(6))
-    assert (len(tried.verdicts), len(tried.feasible), len(asked)) == (400, 200, 2)
+def test_a_scheduler_that_knows_of_zones_avoids_the_split_machine() -> None:
+    kinds: tuple[Kind, ...] = ("unaware", "kep", "nrt", "kai")
+    nodes = {kind: [node("split", SPLIT, kind=kind), node("aligned", kind=kind)] for kind in kinds}
+    chosen = {kind: tried(SchedulerConfig(kind), nodes[kind], asking(6)).chosen for kind in kinds}
+    assert chosen == {"unaware": 0, "kep": 1, "nrt": 1, "kai": 1}
 
 
 def test_random_ties_are_the_seeds() -> None:
@@ -70,28 +68,86 @@ def test_random_ties_are_the_seeds() -> None:
 
 
 def test_fit_names_every_shortage() -> None:
-    tried = attempt(SchedulerConfig("unaware"), [candidate("n", used="4")], pod({"cpu": "6", "memory": "20Gi"}))
-    assert tried.verdicts["n"].message == "Insufficient cpu, Insufficient memory"
-    assert tried == Attempt(None, tried.verdicts, {}, 0)
+    found = tried(SchedulerConfig("unaware"), [node("n", used="4")], asking(6, "20Gi"))
+    assert found.judgements[0].verdict.message == "Insufficient cpu, Insufficient memory"
+    assert (found.chosen, found.feasible, found.best, found.next_start) == (None, (), (), 0)
 
 
 def test_a_full_machine_takes_no_more_pods() -> None:
     totals = NodeTotals(amounts({"cpu": "8", "memory": "16Gi", "pods": "2"}), {}, 2)
-    one = Candidate("n", totals, View(None), None)
-    assert attempt(SchedulerConfig("unaware"), [one], cpus(1)).verdicts["n"].message == "Too many pods"
+    full = KnownNode(ClusterNode("n", totals), Belief())
+    assert tried(SchedulerConfig("unaware"), [full], asking(1)).judgements[0].verdict.message == "Too many pods"
 
 
 def test_over_reserve_waits_where_a_zone_would_still_do() -> None:
     """Two pods of 5 CPUs fit a machine of 8 and 8, but a reservation counts on both zones until a resync."""
     total = amounts({"cpu": "16", "memory": "32Gi", "pods": "10"})
-    found = object_of(zone(0, cpu="8", memory="16Gi"), zone(1, cpu="8", memory="16Gi"))
-    bound = {}
-    for mode in ("passthrough", "over_reserve"):
-        config = SchedulerConfig(cache=SchedulerConfig().cache._replace(mode=mode))
-        state = cluster.open_cluster(config, [("n", total, found._replace(name="n"))])
-        tried = []
-        for number in range(2):
-            state, one = cluster.schedule(state, WaitingPod("default", f"p{number}", cpus(5)))
-            tried.append(one.chosen)
-        bound[mode] = tried
-    assert bound == {"passthrough": ["n", "n"], "over_reserve": ["n", None]}
+    found = copy_of(object_of(zone(0, cpu="8", memory="16Gi"), zone(1, cpu="8", memory="16Gi")))
+    scheduler, asked = SCHEDULERS["nrt"], asking(5)
+    modes: tuple[CacheMode, ...] = ("passthrough", "over_reserve")
+    passed = {}
+    for mode in modes:
+        config = SchedulerConfig(cache=CacheConfig(mode))
+        belief = scheduler.opened(config, Around(), found, ())
+        one = KnownNode(ClusterNode("n", NodeTotals(total, {}, 0)), belief)
+        then = with_pod(scheduler, config, one, asked)
+        passed[mode] = [judge(scheduler, config, known, asked).passed for known in (one, then)]
+    assert passed == {"passthrough": [True, True], "over_reserve": [True, False]}
+
+
+def holding(name: str, config: SchedulerConfig, *ranks: int) -> KnownNode:
+    """Make a node of 8 CPUs in one zone, with a pod of 4 CPUs for each priority."""
+    result = node(name, kind=config.kind)
+    for place, rank in enumerate(ranks):
+        pod = asking(4, name=f"{name}{place}")._replace(priority=rank)
+        result = with_pod(SCHEDULERS[config.kind], config, result, pod)
+    return result
+
+
+def evicted(nodes: Sequence[KnownNode], cpus: int, rank: int, config: SchedulerConfig) -> Preemption | None:
+    scheduler = SCHEDULERS[config.kind]
+    assert scheduler.preempt is not None
+    return scheduler.preempt(scheduler, config, nodes, asking(cpus)._replace(priority=rank))
+
+
+@pytest.mark.parametrize(
+    ("ranks", "cpus", "rank", "expected"),
+    [
+        pytest.param([(1, 2), (5, 5)], 4, 9, ("a", ("default/a0",)), id="only whom it takes, the least important"),
+        pytest.param([(5, 5), (1, 2)], 8, 9, ("b", ("default/b1", "default/b0")), id="the least important node"),
+        pytest.param([(2, 1), (2, 0)], 8, 9, ("b", ("default/b0", "default/b1")), id="then the smallest sum"),
+        pytest.param([(0, 0), (0, 9)], 4, 9, ("a", ("default/a1",)), id="then the first node"),
+        pytest.param([(3, 3)], 4, 3, None, id="nobody of the same priority"),
+        pytest.param([(9, 1)], 8, 5, None, id="nobody where it would not be enough"),
+    ],
+)
+def test_whom_kube_scheduler_evicts(
+    ranks: list[tuple[int, ...]], cpus: int, rank: int, expected: tuple[str, tuple[str, ...]] | None
+) -> None:
+    config = SchedulerConfig("unaware")
+    nodes = [holding(name, config, *some) for name, some in zip("ab", ranks, strict=False)]
+    assert evicted(nodes, cpus, rank, config) == (None if expected is None else Preemption(*expected))
+    assert evicted(nodes, cpus, rank, config._replace(preempts=False)) is None
+
+
+def test_kai_evicts_within_a_queue_by_priority_and_from_other_queues_what_they_do_not_deserve() -> None:
+    deserved = {"mine": amounts({"cpu": "4"}), "other": amounts({"cpu": "4"})}
+    config = SchedulerConfig("kai", kai=SchedulerConfig().kai._replace(deserved=deserved))
+    scheduler = SCHEDULERS["kai"]
+
+    def full(queue: str, *ranks: int) -> KnownNode:
+        result = node("n", kind="kai")
+        for place, rank in enumerate(ranks):
+            pod = asking(4, name=f"p{place}")._replace(priority=rank, queue=queue)
+            result = with_pod(scheduler, config, result, pod)
+        return result
+
+    def asks(known: KnownNode, rank: int, cpus: int = 4) -> Preemption | None:
+        assert scheduler.preempt is not None
+        pod = asking(cpus, name="new")._replace(priority=rank, queue="mine")
+        return scheduler.preempt(scheduler, config, [known], pod)
+
+    assert asks(full("mine", 1, 2), 3) == Preemption("n", ("default/p0",))
+    assert asks(full("mine", 3, 3), 3) is None
+    assert asks(full("other", 5, 7), 0) == Preemption("n", ("default/p0",)), "it holds 8 and deserves 4"
+    assert asks(full("other", 5), 0, cpus=8) is None, "with 8 its own queue would have more than it deserves"

@@ -12,16 +12,17 @@ from numalign.kubelet.admission import Session
 from numalign.model.machine import Device, Machine, Taint
 from numalign.model.pod import Pod
 from numalign.scheduler import filter_kep, filter_nrt
-from numalign.scheduler.attempt import Kind
 from numalign.scheduler.causes import cause
-from numalign.scheduler.disagreement import Case
+from numalign.scheduler.config import Kind
+from numalign.scheduler.disagreement import Case, KnownCause, admits_with
 from numalign.scheduler.kai import evaluate, records, topology
 from numalign.scheduler.kai.records import PlacedPod
 from numalign.scheduler.node import ClusterNode
 from numalign.scheduler.node_fit import NodeTotals
 from numalign.scheduler.nrt.export import ExportOptions, export
 from numalign.scheduler.nrt.value import NodeResourceTopology
-from numalign.scheduler.request import read
+from numalign.scheduler.request import read_request
+from numalign.scheduler.schedulers import SCHEDULERS
 from tests.conformance.sched import amounts, pod
 from tests.kubelet.regular import regular
 from tests.scheduler.nrt.nodes import guaranteed, static, with_pods
@@ -40,16 +41,20 @@ def case_of(
     """Ask the scheduler and the kubelet, and see that they disagree."""
     found = nrt or export(session, "n", ExportOptions(fingerprint=False))
     node = ClusterNode("n", NodeTotals(TOTAL, {}, 0), session, "exact", nrt)
-    request, machine = read(asked), topology.topology(found)
+    request, machine = read_request(asked), topology.topology(found)
     machine = records.reconstruct(machine, placed) if machine and placed else machine
     passes = {
-        "kep": filter_kep.check(found, request).passed,
-        "nrt": filter_nrt.check(found, TOTAL, request).passed,
-        "kai": evaluate.check(request, machine).passed,
+        "kep": filter_kep.check_kep(found, request).passed,
+        "nrt": filter_nrt.check_nrt(found, TOTAL, request).passed,
+        "kai": evaluate.check_kai(request, machine).passed,
     }.get(kind, True)
     admits = admission.admit(session._replace(view=view), asked).admit
     assert passes != admits, "they agree"
     return Case(node, asked, request, found, machine, passes, admits)
+
+
+def why(kind: Kind, case: Case) -> KnownCause:
+    return cause(SCHEDULERS[kind], case)
 
 
 def node(machine: Machine | None = None, *pods: Pod, **settings: object) -> Session:
@@ -70,13 +75,13 @@ def test_an_old_object() -> None:
     full = export(
         node(None, guaranteed("p", {"cpu": "7", "memory": "1Gi"}), guaranteed("q", {"cpu": "7", "memory": "1Gi"})), "n"
     )
-    assert cause("nrt", case_of("nrt", node(), sized("4"), full)).code == "X-1"
-    assert cause("kep", case_of("kep", node(), sized("4"), full)).code in ("KEP", "X-1")
+    assert why("nrt", case_of("nrt", node(), sized("4"), full)).code == "X-1"
+    assert why("kep", case_of("kep", node(), sized("4"), full)).code in ("KEP", "X-1")
 
 
 @pytest.mark.parametrize("kind", ["nrt", "kep"])
 def test_fractional_cpus(kind: Kind) -> None:
-    assert cause(kind, case_of(kind, node(), sized("8500m"))).code == "X-2"
+    assert why(kind, case_of(kind, node(), sized("8500m"))).code == "X-2"
 
 
 def test_a_node_that_is_short_as_a_whole() -> None:
@@ -84,38 +89,38 @@ def test_a_node_that_is_short_as_a_whole() -> None:
     assert session.view is not None
     others = guaranteed("shared", {"cpu": "14500m", "memory": "1Gi"})
     session = admission.admit(session, others).then
-    assert cause("nrt", case_of("nrt", session, sized("4"), view=session.view)).code == "X-3"
-    assert cause("unaware", case_of("unaware", session, sized("4"), view=session.view)).code == "X-3"
+    assert why("nrt", case_of("nrt", session, sized("4"), view=session.view)).code == "X-3"
+    assert why("unaware", case_of("unaware", session, sized("4"), view=session.view)).code == "X-3"
 
 
 def test_sidecars_that_are_not_counted() -> None:
     sidecar = {**limits("3"), "restartPolicy": "Always"}
     asked = sized("6", "6", initContainers=[sidecar])
-    assert cause("nrt", case_of("nrt", node(), asked)).code == "X-5"
-    assert cause("kep", case_of("kep", node(), asked)).code == "KEP"
+    assert why("nrt", case_of("nrt", node(), asked)).code == "X-5"
+    assert why("kep", case_of("kep", node(), asked)).code == "KEP"
 
 
 def test_a_policy_that_is_never_filtered() -> None:
     one = guaranteed("p", {"cpu": "6", "memory": "1Gi"})
     session = node(None, one, one._replace(name="q", uid="q"), topology_manager_policy="restricted")
-    assert cause("nrt", case_of("nrt", session, sized("3"))).code == "X-6"
+    assert why("nrt", case_of("nrt", session, sized("3"))).code == "X-6"
 
 
 def test_options_of_the_cpu_manager() -> None:
     session = node(cpu_manager_policy_options={"full-pcpus-only": "true"})
-    assert cause("nrt", case_of("nrt", session, sized("3"))).code == "X-7"
+    assert why("nrt", case_of("nrt", session, sized("3"))).code == "X-7"
 
 
 def test_overhead_in_scope_pod() -> None:
     session = node(topology_manager_scope="pod")
     asked = sized("8", overhead={"cpu": "1"})
-    assert cause("nrt", case_of("nrt", session, asked)).code == "X-8"
+    assert why("nrt", case_of("nrt", session, asked)).code == "X-8"
 
 
 def test_memory_that_no_zone_lists() -> None:
     session = node(memory_manager_policy="None", reserved_memory=())
-    assert cause("nrt", case_of("nrt", session, sized("2"))).code == "T-14"
-    assert cause("kep", case_of("kep", session, sized("2"))).code == "T-14"
+    assert why("nrt", case_of("nrt", session, sized("2"))).code == "T-14"
+    assert why("kep", case_of("kep", session, sized("2"))).code == "T-14"
 
 
 @pytest.mark.parametrize("kind", ["unaware", "kep", "nrt", "kai"])
@@ -125,7 +130,7 @@ def test_a_device_that_the_node_lacks(kind: Kind) -> None:
     gone = there._replace(totals=NodeTotals({"cpu": TOTAL["cpu"], "memory": TOTAL["memory"]}, {}, 0))
 
     def found(on: ClusterNode) -> str:
-        return cause(kind, Case(on, asked, read(asked), None, None, passes=False, admits=True)).code
+        return why(kind, Case(on, asked, read_request(asked), None, None, passes=False, admits=True)).code
 
     assert found(gone) == "device-missing"
     assert found(there) != "device-missing"
@@ -136,31 +141,31 @@ def test_a_taint_that_no_kubelet_looks_at() -> None:
     tainted = ClusterNode("n", NodeTotals(TOTAL, {}, 0), node(), "exact", taints=taints)
     asked = sized("2")
 
-    assert cause("nrt", Case(tainted, asked, read(asked), None, None, passes=False, admits=True)).code == "taints"
-    assert cause("nrt", Case(tainted, asked, read(asked), None, None, passes=True, admits=False)).code != "taints"
+    assert why("nrt", Case(tainted, asked, read_request(asked), None, None, passes=False, admits=True)).code == "taints"
+    assert why("nrt", Case(tainted, asked, read_request(asked), None, None, passes=True, admits=False)).code != "taints"
 
 
 def test_the_proposal_compares_no_memory() -> None:
     asked = pod({"containers": [limits("1", "40Gi")]}, "asked")
-    assert cause("kep", case_of("kep", node(), asked)).code == "KEP"
+    assert why("kep", case_of("kep", node(), asked)).code == "KEP"
 
 
 def test_a_scheduler_that_sees_a_bag() -> None:
-    assert cause("unaware", case_of("unaware", node(), sized("9"))).code == "blind"
+    assert why("unaware", case_of("unaware", node(), sized("9"))).code == "blind"
 
 
 def test_kai_takes_the_width_from_what_is_allocatable() -> None:
     settings = {"topology_manager_policy": "restricted", "memory_manager_policy": "None", "reserved_memory": ()}
     both = static(regular(), **settings)
     both = both._replace(config=both.config._replace(reserved_system_cpus="0,4"))
-    assert cause("kai", case_of("kai", with_pods(both, []), sized("8"))).code == "XK-1"
+    assert why("kai", case_of("kai", with_pods(both, []), sized("8"))).code == "XK-1"
 
 
 def test_numa_nodes_that_memory_uses_as_a_group() -> None:
     wide = guaranteed("wide", {"cpu": "500m", "memory": "40Gi"})
     session = node(None, wide, topology_manager_policy="restricted")
     asked = pod({"containers": [limits("1", "2Gi")]}, "asked")
-    assert cause("kai", case_of("kai", session, asked)).code == "XK-2"
+    assert why("kai", case_of("kai", session, asked)).code == "XK-2"
 
 
 def test_memory_that_is_listed_although_its_manager_is_off() -> None:
@@ -169,30 +174,32 @@ def test_memory_that_is_listed_although_its_manager_is_off() -> None:
     off = dict(listed.attributes) | {"memoryManagerPolicy": "None"}
     nrt = listed._replace(attributes=tuple(off.items()))
     asked = pod({"containers": [limits("1", "40Gi")]}, "asked")
-    assert cause("kai", case_of("kai", session, asked, nrt)).code == "XK-3"
+    assert why("kai", case_of("kai", session, asked, nrt)).code == "XK-3"
 
 
 def test_options_that_kai_does_not_know() -> None:
     session = node(cpu_manager_policy_options={"full-pcpus-only": "true"})
-    assert cause("kai", case_of("kai", session, sized("3"))).code == "XK-4"
+    assert why("kai", case_of("kai", session, sized("3"))).code == "XK-4"
 
 
 def test_devices_of_several_numa_nodes() -> None:
     devices = tuple(Device(f"g{number}", (0, 1)) for number in range(2))
     session = node(regular(devices={"example.com/gpu": devices}))
     asked = pod({"containers": [limits("1", **{"example.com_gpu": "1"})] * 4}, "asked")
-    assert cause("kai", case_of("kai", session, asked)).code == "XK-5"
+    assert why("kai", case_of("kai", session, asked)).code == "XK-5"
 
 
 def test_overhead_that_kai_adds_in_scope_pod() -> None:
     asked = sized("4", overhead={"memory": "40Gi"})
-    assert cause("kai", case_of("kai", node(topology_manager_scope="pod"), asked)).code == "XK-8"
+    assert why("kai", case_of("kai", node(topology_manager_scope="pod"), asked)).code == "XK-8"
 
 
 def test_a_cache_that_waits_for_an_object_with_the_pods_of_somebody_else() -> None:
     """The object is true, but the plugin does not read it until a resync has seen the foreign pod (O-6)."""
-    case = case_of("nrt", node(), sized("8500m"))._replace(request=read(sized("4")), pod=sized("4"), distrust="foreign")
-    assert cause("nrt", case).code == "X-9"
+    case = case_of("nrt", node(), sized("8500m"))._replace(
+        request=read_request(sized("4")), pod=sized("4"), distrust="foreign"
+    )
+    assert why("nrt", case).code == "X-9"
 
 
 def test_a_cache_that_waits_for_a_pod_on_its_way() -> None:
@@ -202,7 +209,7 @@ def test_a_cache_that_waits_for_a_pod_on_its_way() -> None:
     case = case_of("nrt", node(), sized("4"), full)
     now = export(node(), "n", ExportOptions(fingerprint=False))
     waiting = case._replace(nrt=now, node=case.node._replace(nrt=now), distrust="reserved")
-    assert cause("nrt", waiting).code == "X-1"
+    assert why("nrt", waiting).code == "X-1"
 
 
 def with_gpus_on_node_1(*cpus: str) -> tuple[Session, Pod]:
@@ -215,16 +222,28 @@ def with_gpus_on_node_1(*cpus: str) -> tuple[Session, Pod]:
 @pytest.mark.parametrize("cpus", [("3", "8"), ("3", "7", "5")], ids=["the kubelet refuses", "the kubelet admits"])
 def test_a_container_that_the_kubelet_puts_into_another_zone(cpus: tuple[str, ...]) -> None:
     session, asked = with_gpus_on_node_1(*cpus)
-    assert cause("nrt", case_of("nrt", session, asked)).code == "X-4"
+    assert why("nrt", case_of("nrt", session, asked)).code == "X-4"
 
 
 def test_init_containers_whose_cpus_are_used_again() -> None:
     session, asked = with_gpus_on_node_1("3", "8")
-    assert cause("kai", case_of("kai", session, asked)).code == "XK-7"
+    assert why("kai", case_of("kai", session, asked)).code == "XK-7"
 
 
 def test_records_that_have_a_pod_in_another_zone_than_the_kubelet() -> None:
     """The pod of 4 CPUs is on node 0; KAI predicted node 1, which is free for 8 CPUs in truth."""
     session = node(None, guaranteed("earlier", {"cpu": "4", "memory": "1Gi"}))
     placed = PlacedPod("Bound", predicted=(("node-1", amounts({"cpu": "4", "memory": "1Gi"})),))
-    assert cause("kai", case_of("kai", session, sized("8"), placed=[placed])).code == "XK-6"
+    assert why("kai", case_of("kai", session, sized("8"), placed=[placed])).code == "XK-6"
+
+
+def test_a_kubelet_asked_again_keeps_its_memory_unless_its_manager_is_taken_back() -> None:
+    """60 of 64 GiB are held. Without the CPU Manager's options there is no more; without the Memory Manager all is."""
+    session = node(None, *[guaranteed(name, {"cpu": "1", "memory": "30Gi"}) for name in "ab"])
+    asked = pod({"containers": [limits("1", "20Gi")]}, "asked")
+    assert not admission.admits(session, asked)
+    case = Case(
+        ClusterNode("n", NodeTotals(TOTAL, {}, 0), session), asked, read_request(asked), None, None, True, admits=False
+    )
+    assert not admits_with(case, cpu_manager_policy_options={"full-pcpus-only": "false"})
+    assert admits_with(case, memory_manager_policy="None", reserved_memory=())

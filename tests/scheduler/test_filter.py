@@ -39,36 +39,36 @@ def asks(**names: str) -> PodRequest:
     ],
 )
 def test_worked_examples(found: NodeResourceTopology, asked: PodRequest, today: str, proposal: bool) -> None:
-    verdict = filter_nrt.check(found, TOTAL, asked)
+    verdict = filter_nrt.check_nrt(found, TOTAL, asked)
     assert (verdict.passed, verdict.message) == (not today, today)
-    assert filter_kep.check(found, asked).passed == proposal
+    assert filter_kep.check_kep(found, asked).passed == proposal
 
 
 def test_lenient_memory_suits_a_zone_that_does_not_list_it() -> None:
     without = object_of(zone(0, cpu="8"))
-    assert not filter_kep.check(without, cpus(1)).passed
-    assert filter_kep.check(without, cpus(1), seed_memory="lenient").passed
+    assert not filter_kep.check_kep(without, cpus(1)).passed
+    assert filter_kep.check_kep(without, cpus(1), seed_memory="lenient").passed
 
 
 def test_a_refusal_names_the_resource_and_the_best_zone() -> None:
-    verdict = filter_nrt.check(EIGHT_AND_FOUR, TOTAL, cpus(9))
+    verdict = filter_nrt.check_nrt(EIGHT_AND_FOUR, TOTAL, cpus(9))
     assert (verdict.container, verdict.resource, verdict.requested) == ("c0", "cpu", nano("9"))
     assert (verdict.best, verdict.best_zone) == (nano("8"), 0)
 
 
 def test_the_proposal_names_the_container() -> None:
-    assert filter_kep.check(EIGHT_AND_FOUR, cpus(1, 9)).message == "Can't align container: c1"
+    assert filter_kep.check_kep(EIGHT_AND_FOUR, cpus(1, 9)).message == "Can't align container: c1"
 
 
 @pytest.mark.parametrize("policy", ["none", "best-effort", "restricted"])
 def test_only_single_numa_node_is_filtered(policy: str) -> None:
     found = object_of(zone(0, cpu="1", memory="1Gi"), policy=policy)
-    assert filter_nrt.check(found, TOTAL, cpus(9)).passed
-    assert filter_kep.check(found, cpus(9)).passed
+    assert filter_nrt.check_nrt(found, TOTAL, cpus(9)).passed
+    assert filter_kep.check_kep(found, cpus(9)).passed
 
 
 def test_pod_scope_adds_the_overhead_and_container_scope_does_not() -> None:
     zones = zone(0, cpu="8", memory="8Gi"), zone(1, cpu="8", memory="8Gi")
     asked = pod({"cpu": "8", "memory": "1Gi"}, overhead={"cpu": "1"})
-    assert filter_nrt.check(object_of(*zones), TOTAL, asked).passed
-    assert filter_nrt.check(object_of(*zones, scope="pod"), TOTAL, asked).message == "cannot align pod"
+    assert filter_nrt.check_nrt(object_of(*zones), TOTAL, asked).passed
+    assert filter_nrt.check_nrt(object_of(*zones, scope="pod"), TOTAL, asked).message == "cannot align pod"

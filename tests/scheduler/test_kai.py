@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import combinations
 
 import pytest
@@ -10,9 +11,11 @@ from hypothesis import strategies as st
 
 from numalign.scheduler.kai import evaluate, records, topology
 from numalign.scheduler.kai.topology import KaiZone
+from numalign.scheduler.nrt.value import Zone
+from numalign.scheduler.request import PodRequest
 from tests.conformance.sched import amounts
 from tests.dice import Dice, draws, rolled
-from tests.scheduler.make import cpus, object_of, zone
+from tests.scheduler.make import cpus, object_of, pod, zone
 
 
 def test_a_reserved_cpu_makes_kai_pass_what_the_kubelet_refuses_for_ever() -> None:
@@ -24,8 +27,13 @@ def test_a_reserved_cpu_makes_kai_pass_what_the_kubelet_refuses_for_ever() -> No
 
 def test_kai_filters_restricted_machines_and_says_so() -> None:
     machine = topology.topology(object_of(zone(0, cpu="4"), zone(1, cpu="4"), policy="restricted"))
-    assert evaluate.check(cpus(9), machine).message == evaluate.CANNOT_ALIGN
-    assert evaluate.check(cpus(9), None).passed
+    assert evaluate.check_kai(cpus(9), machine).message == evaluate.CANNOT_ALIGN
+    assert evaluate.check_kai(cpus(9), None).passed
+
+
+@pytest.mark.parametrize("zones", [(), (zone(0, cpu="4")._replace(type="Socket"),)], ids=["no zone", "sockets"])
+def test_an_object_without_a_numa_node_is_no_topology(zones: tuple[Zone, ...]) -> None:
+    assert topology.topology(object_of(*zones)) is None
 
 
 def some_free(dice: Dice) -> list[dict[str, int]]:
@@ -70,3 +78,34 @@ def test_a_malformed_record_is_none(text: str) -> None:
 def test_a_record_without_amounts_names_its_zone() -> None:
     assert records.read_record('[{"zone": "node-1"}]') == (("node-1", {}),)
     assert records.read_record('[{"zone": "node-1", "amount": {"cpu": 2}}]') == (("node-1", amounts({"cpu": "2"})),)
+
+
+TWO = topology.topology(object_of(zone(0, cpu="4", memory="9Gi"), zone(1, cpu="4", memory="9Gi"), policy="best-effort"))
+FREE = topology.topology(object_of(*(zone(number, cpu="4") for number in range(4)), policy="none"))
+SCORES = [
+    ("one zone is enough", cpus(3), "two", Fraction(100)),
+    ("two zones are needed", cpus(5), "two", Fraction(50)),
+    ("policy none uses all of its zones", cpus(3), "free", Fraction(25)),
+    ("a machine without an object counts like the largest", cpus(3), "bare", Fraction(25)),
+    ("a pod that is not Guaranteed and asks for no device", pod({"cpu": "3"}), "two", Fraction(0)),
+]
+
+
+MACHINES = {"two": TWO, "free": FREE, "bare": None}
+
+
+@pytest.mark.parametrize(("asked", "name", "points"), [row[1:] for row in SCORES], ids=[row[0] for row in SCORES])
+def test_the_fewer_zones_the_better(asked: PodRequest, name: str, points: Fraction) -> None:
+    assert evaluate.score(asked, MACHINES[name], topology.around(MACHINES.values(), None, rebuilds=True)) == points
+
+
+def test_a_machine_that_cannot_take_the_pod_scores_nothing() -> None:
+    tight = topology.topology(object_of(zone(0, cpu="2", memory="9Gi"), policy="single-numa-node"))
+    assert evaluate.score(cpus(3), tight, topology.around([tight], None, rebuilds=True)) == 0
+
+
+def test_the_cluster_as_a_whole() -> None:
+    known = topology.around([TWO, None, FREE], frozenset({"cpu"}), rebuilds=False)
+    assert (known.zones, known.exposed, known.rebuilds) == (4, {"cpu"}, False)
+    assert known.aware >= {"cpu", "memory"}
+    assert topology.around([None], None, rebuilds=True).zones == 0

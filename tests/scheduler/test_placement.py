@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from numalign.scheduler import leb89, placement
-from numalign.scheduler.fingerprint import check, fingerprint
+from numalign.scheduler import placement
+from numalign.scheduler.fingerprint import check_fingerprint, fingerprint
 from numalign.scheduler.xxh64 import xxh64
 
 
@@ -31,20 +31,23 @@ def test_xxh64(data: bytes, seed: int, expected: int) -> None:
 def test_fingerprints() -> None:
     assert fingerprint([]) == "pfp0v001ef46db3751d8e999"
     assert fingerprint([("default", "a"), ("net", "dpdk")]) == "pfp0v00132fed319f0872ae3"
-    assert check(fingerprint([("net", "dpdk"), ("default", "a")]), [("default", "a"), ("net", "dpdk")]) == "match"
+    assert (
+        check_fingerprint(fingerprint([("net", "dpdk"), ("default", "a")]), [("default", "a"), ("net", "dpdk")])
+        == "match"
+    )
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [(0, "!"), (63, "e"), (64, "f!"), (1663, "~e"), (1664, "gf!"), (40063, "~~e")]
 )
 def test_leb89(value: int, text: str) -> None:
-    assert leb89.encode([value]) == text
+    assert placement.write_leb89([value]) == text
 
 
 @given(st.lists(st.integers(0, 2**70)))
 def test_leb89_comes_back(values: list[int]) -> None:
-    text = leb89.encode(values)
-    assert list(leb89.decode(text)) == values
+    text = placement.write_leb89(values)
+    assert list(placement.read_leb89(text)) == values
     assert not set(text) & set('"&<>\\ ')
 
 
@@ -58,6 +61,13 @@ def test_the_example_of_the_rules() -> None:
     payload = placement.encode(containers, 2)
     assert placement.write_metadata(payload.metadata) == "npv0v001::ve=leb89::cc=4::nn=2::bn=1"
     assert payload.vectors == {0: "!"}
+
+
+@pytest.mark.parametrize("text", ["", "npv0v001", "npv0v001:", "npv0v001:ve=leb89"])
+def test_a_prefix_without_its_separator_is_none(text: str) -> None:
+    with pytest.raises(placement.PlacementError) as caught:
+        placement.read_metadata(text)
+    assert caught.value.code == "prefix"
 
 
 names = st.text(st.characters(codec="ascii", exclude_characters="\0"), max_size=4)

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from numalign.scheduler import least_numa_nodes
 from numalign.scheduler.nrt.value import UNKNOWN_COST, NodeResourceTopology, NUMAZone, TopologyManagerConfig
-from numalign.scheduler.score import Strategy, score
+from numalign.scheduler.score import Strategy
+from tests.conformance.sched import scored
 from tests.dice import Dice, draws, rolled
 from tests.scheduler.make import cpus, object_of, zone
 
@@ -32,12 +33,12 @@ SOCKETS |= {2: {0: 20, 1: 20, 2: 10, 3: 12}, 3: {0: 20, 1: 20, 2: 12, 3: 10}}
     ],
 )
 def test_worked_examples(found: NodeResourceTopology, strategy: Strategy, expected: int) -> None:
-    assert score(found, cpus(4), strategy) == expected
+    assert scored(found, cpus(4), strategy) == expected
 
 
 def test_weights_move_the_score() -> None:
-    assert score(A, cpus(4), "MostAllocated", {"cpu": 3, "memory": 1}) == 17
-    assert score(B, cpus(4), "MostAllocated", {"cpu": 3, "memory": 1}) == 8
+    assert scored(A, cpus(4), "MostAllocated", {"cpu": 3, "memory": 1}) == 17
+    assert scored(B, cpus(4), "MostAllocated", {"cpu": 3, "memory": 1}) == 8
 
 
 @pytest.mark.parametrize(
@@ -49,19 +50,19 @@ def test_least_numa_nodes(free: tuple[int, ...], expected: int) -> None:
         zone(number, {f"node-{other}": cost for other, cost in SOCKETS[number].items()}, cpu=str(count), memory="8Gi")
         for number, count in enumerate(free)
     ]
-    assert score(object_of(*zones, policy="restricted"), cpus(7), "LeastNUMANodes") == expected
+    assert scored(object_of(*zones, policy="restricted"), cpus(7), "LeastNUMANodes") == expected
 
 
 def test_machines_without_data_lose_and_other_pods_do_not_care() -> None:
-    assert score(None, cpus(4), "LeastAllocated") == 0
+    assert scored(None, cpus(4), "LeastAllocated") == 0
     burstable = cpus(4)._replace(qos="Burstable")
-    assert score(None, burstable, "LeastAllocated") == 100
+    assert scored(None, burstable, "LeastAllocated") == 100
 
 
 def test_zones_of_any_id_are_scored() -> None:
     """Ids with gaps crash the public plugin; here they are ids everywhere."""
     found = object_of(zone(3, cpu="4", memory="8Gi"), zone(17, cpu="4", memory="8Gi"), policy="best-effort")
-    assert score(found, cpus(6), "LeastNUMANodes") == 82
+    assert scored(found, cpus(6), "LeastNUMANodes") == 82
 
 
 def machine(dice: Dice) -> tuple[NUMAZone, ...]:

@@ -27,6 +27,10 @@ class Reply(NamedTuple):
         return json.loads(self.body)
 
 
+WAIT = 20
+"""Seconds in which anything has to have happened, however busy the machine is."""
+
+
 def app(limits: Limits | None = None) -> App:
     return App(known(), limits=limits)
 
@@ -193,6 +197,64 @@ class TestWrongCalls:
             return await asyncio.gather(*(send(small, "/v1/filter", CALL, "POST", delay=0.01) for _ in range(5)))
 
         assert [reply.status for reply in asyncio.run(both())] == [200] * 5
+
+    def test_a_promise_takes_no_room(self) -> None:
+        """Whoever promises a body and sends none holds nothing that others wait for."""
+
+        async def silent_and_one() -> Reply:
+            asked = app(Limits(in_flight=len(json.dumps(CALL)), body_seconds=WAIT))
+            never = asyncio.Event()
+
+            async def receive() -> dict[str, object]:
+                await never.wait()
+                return {"type": "http.disconnect"}
+
+            async def nowhere(_: object) -> None:
+                pass
+
+            headers = [(b"content-length", b"134217728")]
+            scope = {"type": "http", "method": "POST", "path": "/v1/filter", "headers": headers}
+            silent = [asyncio.create_task(asked(scope, receive, nowhere)) for _ in range(5)]
+            await asyncio.sleep(0)
+            reply = await asyncio.wait_for(send(asked, "/v1/filter", CALL, "POST"), WAIT)
+            never.set()
+            await asyncio.gather(*silent)
+            return reply
+
+        assert asyncio.run(silent_and_one()).status == 200
+
+    def test_bodies_in_chunks_are_held_within_the_bound(self) -> None:
+        """Each part waits for room, but those of the first body: all come to their end, and the bound holds."""
+        limit = 300
+        asked = app(Limits(in_flight=limit + len(json.dumps(CALL)), body=len(json.dumps(CALL))))
+        held: list[int] = []
+
+        async def chunked() -> Reply:
+            held.append(asked.held)
+            return await send(asked, "/v1/filter", CALL, "POST", chunks=40, delay=0.001)
+
+        async def all_of_them() -> list[Reply]:
+            async def look() -> None:
+                while True:
+                    held.append(asked.held)
+                    await asyncio.sleep(0)
+
+            looking = asyncio.create_task(look())
+            replies = await asyncio.gather(*(chunked() for _ in range(3)))
+            looking.cancel()
+            return replies
+
+        size = len(json.dumps(CALL))
+        assert [reply.status for reply in asyncio.run(all_of_them())] == [200] * 3
+        assert 0 < max(held) <= limit + size
+        assert asked.held == 0
+
+    def test_values_in_a_body_are_bounded(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("numalign.server.wire.MAX_SIGNS", 1000)
+
+        reply = ask(app(), "/v1/filter", b'{"a": [' + b"[]," * 500 + b"[]]}")
+
+        assert (reply.status, reply.body) == (400, b"the body holds too many values\n")
 
 
 class TestAboutItself:

@@ -16,7 +16,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from numalign.scheduler.nrt.manifest import manifest
+from numalign.scheduler.nrt.value import manifest
 from tests.server.nodes import NODES
 from tests.server.test_serve_process import WAIT, Server, serving
 

@@ -13,7 +13,7 @@ import pytest
 from numalign.errors import InputError
 from numalign.scheduler.extender import Extender
 from numalign.scheduler.node import Fleet
-from numalign.scheduler.nrt.manifest import manifest
+from numalign.scheduler.nrt.value import manifest
 from numalign.server.nodes import KnownNodes
 from numalign.tasks.cluster import load_file_nodes, referred
 from tests.cli.running import ROOT, in_process
@@ -118,15 +118,15 @@ def test_a_folder_may_hold_machines_objects_and_cluster_files(tmp_path: Path) ->
 
 
 def files_referred_to(folder: Path) -> Files:
-    """Keep a cluster file in one folder, and what it refers to in another."""
-    for name in ("clusters", "parts"):
-        (folder / name).mkdir()
+    """Keep a cluster file in one folder, and what it refers to in one below it."""
+    folder /= "clusters"
+    (folder / "parts").mkdir(parents=True)
     (folder / "parts" / "machine.yaml").write_text(MACHINE)
     (folder / "parts" / "kubelet.yaml").write_text(CONFIGURATION)
-    text = "nodes:\n- {name: a, machine: ../parts/machine.yaml, kubeletConfig: ../parts/kubelet.yaml}\n"
-    (folder / "clusters" / "a.yaml").write_text(text)
-    (folder / "clusters" / "b.yaml").write_text("nodes:\n- {name: b, machine: figure-1}\n")
-    return Files(folder / "clusters")
+    text = "nodes:\n- {name: a, machine: parts/machine.yaml, kubeletConfig: parts/kubelet.yaml}\n"
+    (folder / "a.yaml").write_text(text)
+    (folder / "b.yaml").write_text("nodes:\n- {name: b, machine: figure-1}\n")
+    return Files(folder)
 
 
 def test_a_change_of_a_machine_or_configuration_that_a_cluster_file_names_reads_it_again(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_a_change_of_a_machine_or_configuration_that_a_cluster_file_names_reads_
     for name in ("machine.yaml", "kubelet.yaml"):
         files.read.clear()
 
-        with (tmp_path / "parts" / name).open("a") as file:
+        with (tmp_path / "clusters" / "parts" / name).open("a") as file:
             file.write("# changed\n")
 
         assert files.known.reload().changed
@@ -144,7 +144,7 @@ def test_a_change_of_a_machine_or_configuration_that_a_cluster_file_names_reads_
 
 def test_a_machine_that_goes_leaves_the_old_state_in_force_and_is_read_when_it_is_back(tmp_path: Path) -> None:
     files = files_referred_to(tmp_path)
-    machine = tmp_path / "parts" / "machine.yaml"
+    machine = tmp_path / "clusters" / "parts" / "machine.yaml"
     machine.unlink()
 
     assert "machine.yaml" in files.known.reload().error
@@ -176,3 +176,39 @@ def test_a_snapshot_is_a_node_with_what_its_pods_hold(tmp_path: Path) -> None:
     assert node.known == "exact"
     assert node.totals.used["cpu"] > 0
     assert len(Files(tmp_path / "worker-1.tar.xz").known.extender) == 1
+
+
+def test_a_bug_while_reading_is_told_and_the_next_look_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nrts(tmp_path / "a.json", [0])
+    files = Files(tmp_path)
+
+    def fail(*_: object) -> None:
+        raise RecursionError("too deep")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(KnownNodes, "_read", fail)
+        nrts(tmp_path / "b.json", [1])
+        assert files.known.reload() == (False, "bug: RecursionError('too deep')")
+    with monkeypatch.context() as patch:
+        patch.setattr(KnownNodes, "_look", fail)
+        assert files.known.reload().error
+    nrts(tmp_path / "b.json", [1, 2])
+    assert files.known.reload().changed
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_a_special_file_in_the_folder_is_told_and_the_next_look_goes_on(tmp_path: Path, kind: str) -> None:
+    nrts(tmp_path / "a.json", [0])
+    files = Files(tmp_path)
+    odd = tmp_path / "b.json"
+
+    if kind == "pipe":
+        os.mkfifo(odd)
+    else:
+        odd.symlink_to("/dev/zero")
+
+    assert files.known.reload().error == f"{odd}: is a {kind}; expected a regular file"
+    assert len(files.known.extender) == 1
+    odd.unlink()
+    nrts(odd, [1])
+    assert files.known.reload().changed

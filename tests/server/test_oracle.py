@@ -112,3 +112,13 @@ def test_the_client_of_the_documents_works() -> None:
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True)
 
     assert (done.stdout, done.returncode) == ("0-5\n", 0), done.stderr
+
+
+def test_a_line_over_the_bound_is_answered_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("numalign.server.oracle.MAX_LINE_BYTES", 100)
+    long = b'{"nodes": "' + b"x" * 1000 + b'"}\n'
+
+    done = in_process(*COMMAND, stdin=long + b'{"nodes": true}\n' + b"y" * 350)
+
+    answers = [json.loads(line) for line in done.out.splitlines()]
+    assert ["error" in answer for answer in answers] == [True, False, True]

@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from threading import Thread
 from typing import NamedTuple
@@ -248,11 +248,18 @@ def test_https_answers_only_clients_with_a_certificate_and_notices_a_renewed_one
     known = ssl.create_default_context(cafile=str(authority[0]))
     known.load_cert_chain(*client)
     stranger = ssl.create_default_context(cafile=str(authority[0]))
+    foreign = ssl.create_default_context(cafile=str(authority[0]))
+    foreign.load_cert_chain(*certificate(tmp_path, "another-authority"))
     flags = ("--tls-cert", str(own[0]), "--tls-key", str(own[1]), "--client-ca", str(authority[0]))
     with serving(CLUSTER, *flags, program=("-c", AT_A_CLOCK_OF_ITS_OWN)) as one:
         assert one.ask("/healthz", context=known) == (200, b"ok\n")
+        assert one.ask("/v1/filter", CALL, context=known)[0] == 200
+        assert one.ask("/healthz", context=stranger) == (200, b"ok\n")
+        assert one.ask("/readyz", context=stranger) == (200, b"ok\n")
+        for path, body in (("/v1/filter", CALL), ("/v1/prioritize", CALL), ("/metrics", None), ("/", None)):
+            assert one.ask(path, body, context=stranger) == (403, b"expected a client certificate that may ask\n")
         with pytest.raises((ssl.SSLError, ConnectionError)):
-            one.ask("/healthz", context=stranger)
+            one.ask("/healthz", context=foreign)
 
         before = ssl.get_server_certificate(("127.0.0.1", one.port))
         certificate(tmp_path, "own", authority)
@@ -263,9 +270,58 @@ def test_https_answers_only_clients_with_a_certificate_and_notices_a_renewed_one
     assert before != after
 
 
+def test_only_certificates_of_a_name_may_ask(tmp_path: Path) -> None:
+    authority = certificate(tmp_path, "authority")
+    own = certificate(tmp_path, "own", authority)
+    contexts = {}
+    for name in ("scheduler", "other"):
+        contexts[name] = ssl.create_default_context(cafile=str(authority[0]))
+        contexts[name].load_cert_chain(*certificate(tmp_path, name, authority))
+    flags = ("--tls-cert", str(own[0]), "--tls-key", str(own[1]), "--client-ca", str(authority[0]))
+    with serving(CLUSTER, *flags, "--client-name", "scheduler", "--client-name", "x") as one:
+        assert one.ask("/v1/filter", CALL, context=contexts["scheduler"])[0] == 200
+        assert one.ask("/v1/filter", CALL, context=contexts["other"])[0] == 403
+        assert one.ask("/readyz", context=contexts["other"])[0] == 200
+
+
+def raw(server: Server, *parts: bytes) -> bytes:
+    """Send bytes, and read until the server closes."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=WAIT) as connection:
+        for part in parts:
+            connection.sendall(part)
+        found = b""
+        with suppress(ConnectionError):
+            while more := connection.recv(65536):
+                found += more
+    return found
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "", "localhost."])
+def test_on_loopback_another_host_is_refused(server: Server, host: str) -> None:
+    for line in (b"GET /healthz", b"POST /v1/filter"):
+        answer = raw(server, line + f" HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+        assert answer.startswith(b"HTTP/1.1 421 ")
+
+
+@pytest.mark.parametrize("host", ["localhost", "localhost:8899", "127.0.0.1:1", "[::1]:8899", "[::1]"])
+def test_on_loopback_its_own_names_are_answered(server: Server, host: str) -> None:
+    head = f"GET /healthz HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+    assert raw(server, head.encode()).startswith(b"HTTP/1.1 200 ")
+
+
+def test_silent_connections_that_promise_much_block_nobody(server: Server) -> None:
+    head = b"POST /v1/filter HTTP/1.1\r\nHost: localhost\r\nContent-Length: 134217728\r\n\r\n"
+    with ExitStack() as open_ones:
+        for _ in range(8):
+            one = open_ones.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=WAIT))
+            one.sendall(head)
+        assert server.ask("/v1/filter", CALL)[0] == 200
+
+
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
+        pytest.param(("--client-name", "x"), "names are those of certificates: name a --client-ca", id="no authority"),
         pytest.param(("--listen", "0.0.0.0:1"), "off loopback the server wants --tls-cert", id="open to everybody"),
         pytest.param(("--listen", "8899"), "expected HOST:PORT, got '8899'", id="no host"),
         pytest.param(("--tls-cert", "x"), "a certificate and its key go together", id="no key"),

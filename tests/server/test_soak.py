@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import pytest
 
-from numalign.scheduler.nrt.manifest import manifest
+from numalign.scheduler.nrt.value import manifest
 from numalign.server.app import Limits
 from numalign.server.http import HEADER_SECONDS
 from tests.server.nodes import node
@@ -80,7 +80,8 @@ def exchange(cpus: int, names: list[int]) -> Exchange:
 
 
 def request(path: str, body: bytes) -> bytes:
-    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    kind = f"Content-Type: application/json\r\nContent-Length: {len(body)}"
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\n{kind}\r\n\r\n"
     return head.encode() + body
 
 
@@ -152,9 +153,9 @@ BAD: tuple[Bad, ...] = (
     _says(request("/v1/filter", b"[" * 50_000)),
     _says(request("/v1/filter", b'{"Pod":{},"NodeNames":[1]}')),
     _says(request("/v1/bind", b"{}")),
-    _says(b"POST /v1/filter HTTP/1.1\r\nHost: x\r\nContent-Length: 999999999999\r\n\r\n"),
-    _says(b"POST /v1/filter HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n"),
-    _says(b"POST /v1/filter HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"),
+    _says(b"POST /v1/filter HTTP/1.1\r\nHost: localhost\r\nContent-Length: 999999999999\r\n\r\n"),
+    _says(b"POST /v1/filter HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n"),
+    _says(b"POST /v1/filter HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"),
     _says(b"X" * 100_000),
 )
 

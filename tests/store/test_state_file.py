@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
@@ -16,8 +17,7 @@ import pytest
 
 from numalign.errors import InputError
 from numalign.store import state_file
-from numalign.store.lock import lock_path
-from numalign.store.state_file import Kind, changing, read
+from numalign.store.state_file import Kind, changing, lock_path, locked, read_state
 from tests.cli.running import ROOT
 
 KIND = Kind("TestState", 1)
@@ -48,7 +48,7 @@ def test_many_writers_lose_nothing(tmp_path: Path) -> None:
     for one in writers:
         one.communicate()
 
-    document = read(str(path), KIND)
+    document = read_state(str(path), KIND)
     assert document is not None
     assert sorted(document["names"]) == sorted(f"{name}-{number}" for name in range(8) for number in range(20))
 
@@ -63,7 +63,7 @@ def test_a_killed_writer_leaves_a_whole_file_and_no_lock(tmp_path: Path) -> None
             one.send_signal(signal.SIGKILL)
             said = [0, *map(int, one.stdout.read().split())]
 
-        document = read(str(path), KIND)
+        document = read_state(str(path), KIND)
 
         assert document is not None
         mine = [name for name in document["names"] if name.startswith(f"{attempt}-")]
@@ -78,9 +78,9 @@ def test_one_that_waits_says_so_and_gets_its_turn(tmp_path: Path) -> None:
     with ExitStack() as stack, changing(str(path), KIND):
         other = stack.enter_context(writer(path, "other", 1))
         time.sleep(0.2)
-        assert read(str(path), KIND) is None
+        assert read_state(str(path), KIND) is None
         assert other.poll() is None
-    found = read(str(path), KIND)
+    found = read_state(str(path), KIND)
 
     assert found is not None
     assert found["names"] == ["other-0"]
@@ -123,7 +123,7 @@ def test_an_older_document_is_read(tmp_path: Path) -> None:
     path.write_text('{"apiVersion": "numalign/v1", "kind": "TestState", "version": 1, "old": 7}')
     newer = Kind("TestState", 2, {1: lambda document: {"new": document["old"]}})
 
-    assert read(str(path), newer) == {"new": 7}
+    assert read_state(str(path), newer) == {"new": 7}
 
 
 def test_a_change_without_write_leaves_the_file(tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_a_state_that_we_may_not_change_is_told_and_stays(nobody: Path, mode: in
     with pytest.raises(InputError, match="cannot be"), changing(str(path), KIND) as state, state.writing({"a": 2}):
         pass
 
-    found = read(str(path), KIND)
+    found = read_state(str(path), KIND)
     assert found is not None
     assert found["a"] == 1
 
@@ -194,7 +194,7 @@ def test_a_full_disk_is_told_and_loses_nothing(tmp_path: Path, monkeypatch: pyte
     ):
         pass
 
-    found = read(path, KIND)
+    found = read_state(path, KIND)
     assert found is not None
     assert found["a"] == 1
     assert sorted(os.listdir(tmp_path)) == [".state.lock", "state"]
@@ -206,4 +206,103 @@ def test_a_state_that_is_too_large_is_told(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(state_file, "MAX_BYTES", 10)
 
     with pytest.raises(InputError, match="which no state is"):
-        read(str(path), KIND)
+        read_state(str(path), KIND)
+
+
+def keep(path: Path, *names: str) -> None:
+    with changing(str(path), KIND) as state, state.writing({"names": names}):
+        pass
+
+
+def test_a_link_that_is_led_elsewhere_meanwhile_changes_nothing(tmp_path: Path) -> None:
+    one, other, link = tmp_path / "one", tmp_path / "other", tmp_path / "link"
+    keep(one, "a")
+    keep(other, "b")
+    link.symlink_to(one)
+
+    with changing(str(link), KIND) as state:
+        link.unlink()
+        link.symlink_to(other)
+        with state.writing({"names": ["a", "c"]}):
+            pass
+
+    assert json.loads(one.read_text())["names"] == ["a", "c"]
+    assert json.loads(other.read_text())["names"] == ["b"]
+
+
+def replace(path: Path) -> None:
+    copy = path.with_suffix(".new")
+    copy.write_bytes(path.read_bytes())
+    copy.replace(path)
+
+
+MEANWHILE: dict[str, Callable[[Path], object]] = {
+    "written into": lambda path: path.write_text(path.read_text().replace("a", "b")),
+    "replaced by its copy": replace,
+    "removed": lambda path: path.unlink(),
+    "without its lock": lambda path: (Path(lock_path(str(path))).unlink(), keep(path, "b")),
+}
+
+
+@pytest.mark.parametrize("case", MEANWHILE)
+def test_a_file_that_changed_meanwhile_is_left_as_it_is(tmp_path: Path, case: str) -> None:
+    path = tmp_path / "state"
+    keep(path, "a")
+
+    with changing(str(path), KIND) as state:
+        MEANWHILE[case](path)
+        found = path.read_bytes() if path.exists() else None
+        with pytest.raises(InputError, match="was changed by somebody else meanwhile"), state.writing({"names": []}):
+            pass
+
+    assert (path.read_bytes() if path.exists() else None) == found
+
+
+def test_a_new_file_replaces_nothing_that_came_meanwhile(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+
+    with changing(str(path), KIND) as state:
+        path.write_text("mine")
+        with pytest.raises(InputError, match="meanwhile"), state.writing({"names": []}):
+            pass
+
+    assert path.read_text() == "mine"
+
+
+def test_who_waited_at_a_lock_that_was_removed_takes_the_new_one(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    keep(path)
+    lock = Path(lock_path(str(path)))
+
+    def remove() -> None:
+        first.close()
+        lock.unlink()
+        lock.touch()
+
+    with ExitStack() as first:
+        first.enter_context(locked(str(path)))
+        with locked(str(path), remove):
+            status = os.stat(lock)
+            with lock.open() as held, pytest.raises(BlockingIOError):
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    assert os.path.samestat(status, os.stat(lock))
+
+
+@pytest.mark.parametrize("what", ["pipe", "device", "manifest", "newer"])
+def test_beside_what_is_refused_is_no_lock(tmp_path: Path, what: str) -> None:
+    path = tmp_path / "state"
+    if what == "pipe":
+        os.mkfifo(path)
+    elif what == "device":
+        path.symlink_to("/dev/full")
+    else:
+        path.write_text(
+            "kind: Pod" if what == "manifest" else '{"apiVersion":"numalign/v1","kind":"TestState","version":2}'
+        )
+
+    with pytest.raises(InputError), changing(str(path), KIND):
+        pass
+
+    assert [one.name for one in tmp_path.iterdir()] == ["state"]
+    assert not Path("/dev/.full.lock").exists()

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from numalign.analysis.whatif import situation
-from numalign.analysis.whatif.situation import Replays, Situation, arrivals
+from numalign.analysis import situation
+from numalign.analysis.situation import Replays, Situation, arrivals
 from numalign.errors import CrashError
 from numalign.kubelet.config import IDEAL
 from numalign.kubelet.setup import Setup

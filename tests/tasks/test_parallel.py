@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from numalign.tasks.parallel import AHEAD, Done, Engine, in_order, product_of, run_all
+from numalign.tasks.parallel import AHEAD, MAX_ALONE, Done, Engine, in_order, product_of, run_all, spread
 from tests import copies
 from tests.tasks.working import die_always, die_once, fail_at_three, square
 
@@ -94,3 +95,22 @@ def test_what_a_worker_had_that_died_is_done_here(tmp_path: Path) -> None:
     Path(markers[2]).touch()
 
     assert list(in_order(die_once, markers, 1)) == list(zip(markers, "abc", strict=True))
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("number", [3, MAX_ALONE + 5])
+def test_work_that_lies_here_is_spread_without_being_sent(jobs: int, number: int) -> None:
+    pieces = [lambda place=place: place * place for place in range(number)]
+
+    assert spread(lambda piece: piece(), pieces, jobs) == [place * place for place in range(number)]
+
+
+def test_what_a_lost_process_had_of_it_is_done_here() -> None:
+    here = os.getpid()
+
+    def answer(place: int) -> int:
+        if place == 40 and os.getpid() != here:
+            os._exit(1)
+        return place
+
+    assert spread(answer, range(MAX_ALONE + 5), 2) == list(range(MAX_ALONE + 5))

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from numalign.model.pod import Pod
+from numalign.scheduler.config import Kind
 from numalign.scheduler.kai.records import PREDICTED
 from numalign.scheduler.kai.topology import KaiOptions
 from numalign.scheduler.node import Fleet
 from numalign.scheduler.nrt.export import export
-from numalign.scheduler.nrt.manifest import manifest
+from numalign.scheduler.nrt.value import manifest
 from numalign.sources.cluster import dump, state, state_dump
 from numalign.sources.cluster.fleet import fleet_of
 from numalign.tasks.schedule import schedule
@@ -44,7 +45,7 @@ def cluster(tmp_path: Path, *, record: str | None, **attributes: str) -> Fleet:
     node = {"kind": "Node", "metadata": {"name": "n"}, "status": {"allocatable": total, "capacity": total}}
     file = tmp_path / "dump.json"
     file.write_text(json.dumps({"kind": "List", "items": [node, manifest(nrt), pod]}))
-    return fleet_of(dump.read(file)).fleet
+    return fleet_of(dump.read_dump(file)).fleet
 
 
 def with_kai(fleet: Fleet, **options: Any) -> Fleet:
@@ -55,7 +56,8 @@ def answers(fleet: Fleet, *pods: Pod) -> list[tuple[bool, str]]:
     """Say of each pod whether KAI passes the node, and why the kubelet says otherwise."""
     result = schedule(fleet, pods).result
     return [
-        (one.answers[0].kai.passed, one.answers[0].cause.code if one.answers[0].cause else "") for one in result.pods
+        (one.answers[0].verdicts["kai"].passed, one.answers[0].cause.code if one.answers[0].cause else "")
+        for one in result.pods
     ]
 
 
@@ -85,7 +87,7 @@ def test_a_pod_that_kai_binds_is_recorded_where_its_kubelet_puts_it(tmp_path: Pa
     observed = [placed.observed for placed in done.fleet.nodes[0].placed[1:]]
     assert [[zone for zone, _ in record or ()] for record in observed] == [["node-0"], ["node-1"]]
     assert [record[0][1]["cpu"] for record in observed if record] == [3 * 10**9] * 2
-    again = state.read(json.loads(json.dumps(state_dump.document(done.fleet))), "state.json").fleet
+    again = state.read_cluster_state(json.loads(json.dumps(state_dump.document(done.fleet))), "state.json").fleet
     assert again.nodes[0].placed == done.fleet.nodes[0].placed
     assert again.scheduler == done.fleet.scheduler
 
@@ -101,5 +103,26 @@ def test_a_resource_on_the_ignore_list_is_not_looked_at(tmp_path: Path) -> None:
 def test_a_state_keeps_how_full_nodes_are_of_which_nothing_is_known(tmp_path: Path) -> None:
     fleet = cluster(tmp_path, record=None)
     unknown = Fleet((fleet.nodes[0]._replace(session=None, nrt=None, known="nothing"),))
-    again = state.read(json.loads(json.dumps(state_dump.document(unknown))), "state.json").fleet
+    again = state.read_cluster_state(json.loads(json.dumps(state_dump.document(unknown))), "state.json").fleet
     assert again.nodes[0].totals == unknown.nodes[0].totals
+
+
+@pytest.mark.parametrize(
+    ("kind", "victims"),
+    [("unaware", ("default/low",)), ("nrt", ()), ("kai", ("default/low",))],
+    ids=["a bag has room then", "the plugin sees what is free now", "KAI credits what an exporter would observe"],
+)
+def test_whom_a_scheduler_would_evict(tmp_path: Path, kind: Kind, victims: tuple[str, ...]) -> None:
+    """7 and 8 CPUs, of which `there` holds 4, `mid` 3 and `low` 8: no room for 8 of `high`."""
+    ranks = {"mid": 5, "low": 1, "high": 9}
+
+    def ranked(name: str, cpus: int) -> Pod:
+        return pinned(name, cpus)._replace(spec={"priority": ranks[name]})
+
+    fleet = cluster(tmp_path, record=None)
+    full = schedule(fleet, [ranked("low", 8), ranked("mid", 3)]).fleet
+    (high,) = schedule(full, [ranked("high", 8)], fleet.scheduler._replace(kind=kind)).result.pods
+
+    assert high.node is None
+    assert (high.preemption is not None) == bool(victims)
+    assert high.preemption is None or (high.preemption.node == "n" and set(victims) <= set(high.preemption.victims))

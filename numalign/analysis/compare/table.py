@@ -11,11 +11,12 @@ from itertools import chain, count, islice
 
 from numalign.analysis.alignment import aligned
 from numalign.analysis.matrix import available
-from numalign.analysis.whatif.settings import apply, with_option
-from numalign.analysis.whatif.suggested import suggested, suggestion
+from numalign.analysis.settings import apply, with_option
+from numalign.analysis.suggested import suggested, suggestion
 from numalign.errors import StartError
 from numalign.kubelet.admission import Outcome, Session, admit_in_order, open_session
 from numalign.kubelet.node import Node, NodeState
+from numalign.kubelet.releases.release import OPTIONS
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.take_over import take_over
 from numalign.model.pod import Pod
@@ -84,7 +85,7 @@ def variants(setup: Setup, *, options: Sequence[str] = ()) -> Iterator[Variant]:
     for option in ("", *[name for name in options if name in kubelet.options]):
         base = apply(config, with_option(setup, option, True)) if option else config
         for policy in kubelet.policies:
-            if policy == "none" and option and kubelet.options[option].manager == "topology":
+            if policy == "none" and option and OPTIONS[option].manager == "topology":
                 continue
             for scope in kubelet.scopes if policy != "none" else (config.topology_manager_scope,):
                 tried = base._replace(topology_manager_policy=policy, topology_manager_scope=scope)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import zip_longest
 
-from numalign.analysis.whatif.situation import Situation
+from numalign.analysis.situation import Situation
 from numalign.errors import StartError
 from numalign.kubelet.admission import Outcome, Session, admit_in_order
 from numalign.kubelet.node import Node, start
-from numalign.kubelet.proposals.table import with_proposals
 from numalign.kubelet.releases.release import Change, Kubelet
 from numalign.kubelet.releases.table import between, without
 from numalign.model.pod import Pod
@@ -51,11 +50,10 @@ def tried_differences(
     situation: Situation, tried: Sequence[Pod], older: Run, newer: Run, *, started: bool = False
 ) -> tuple[TriedDifference, ...]:
     """List what lies between two versions; each difference is tried by taking it back alone."""
-    version, proposals = newer.kubelet.version, newer.kubelet.proposals
+    version = newer.kubelet.version
     found = []
     for difference in between(older.kubelet.version, version):
-        taken_back = with_proposals(without(version, [difference]), proposals)
-        decides, pods = _otherwise(situation, tried, newer, taken_back, started=started)
+        decides, pods = _otherwise(situation, tried, newer, without(version, [difference]), started=started)
         found.append(TriedDifference(difference, decides, pods))
     return tuple(found)
 

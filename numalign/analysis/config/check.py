@@ -8,7 +8,7 @@ from numalign.analysis.config.repair import Step, repair
 from numalign.analysis.config.reserve import MemorySum, isolated_cpus, memory_sum, split_cores
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.setup import Setup
-from numalign.kubelet.start.check import check
+from numalign.kubelet.start.check import check_start
 from numalign.kubelet.start.reservation import readable_reservation
 from numalign.model.cpuset import format_set
 from numalign.model.machine import Machine
@@ -49,7 +49,7 @@ def report(setup: Setup) -> ConfigReport:
     reservation = readable_reservation(config, machine)
     reserved: int | None = None
     if outcome.starts:
-        manager = check(setup._replace(config=outcome.config)).cpu
+        manager = check_start(setup._replace(config=outcome.config)).cpu
         reserved = manager.reserved if manager.static else None
     return ConfigReport(
         starts=not outcome.steps,

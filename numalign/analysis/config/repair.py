@@ -12,15 +12,16 @@ from typing import Any
 
 from numalign.analysis.config.reserve import accepted_section
 from numalign.errors import StartError
-from numalign.kubelet.config import KubeletConfig
-from numalign.kubelet.cpu.options import EXCLUSIVE_PAIRS
-from numalign.kubelet.releases.release import Kubelet, Manager, version_text
+from numalign.kubelet.config import KubeletConfig, Manager, Option
+from numalign.kubelet.cpu import options as cpu
+from numalign.kubelet.releases.release import Kubelet, version_text
 from numalign.kubelet.releases.table import first_with_option
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.start import reservation as reserving
-from numalign.kubelet.start.check import check
+from numalign.kubelet.start.check import check_start
 from numalign.kubelet.start.feature_gates import bad_gates
-from numalign.kubelet.topology.options import MAX_NODES, POLICIES, PREFER_CLOSEST, SCOPES
+from numalign.kubelet.topology import options as topology
+from numalign.kubelet.topology.options import MAX_NODES, POLICIES, SCOPES
 from numalign.model import cpuset
 from numalign.model.cpuset import CPUSetError, format_set
 from numalign.model.machine import LAST_NUMA_ID, Machine
@@ -59,7 +60,7 @@ class Repaired(NamedTuple):
 def start_error(setup: Setup) -> str | None:
     """Return the text with which the kubelet refuses to start; None: it starts."""
     try:
-        check(setup)
+        check_start(setup)
     except StartError as error:
         return error.message
     return None
@@ -208,11 +209,16 @@ def _topology_options(setup: Setup) -> Iterator[SettingChange]:
     nodes = len(machine.numa_nodes)
     enough = {**given, MAX_NODES: str(max(8, nodes))}
     yield SettingChange(field, enough, f"this machine has {nodes} NUMA nodes; at least 8 can be allowed")
-    if PREFER_CLOSEST in given:
-        yield SettingChange(field, {**given, PREFER_CLOSEST: "true"}, "the value is true or false, as text")
-        yield SettingChange(
-            field, _without(given, {PREFER_CLOSEST}), "this machine does not tell the distances of its nodes"
-        )
+    for row in topology.OPTIONS:
+        if row.name in given and not row.number:
+            yield SettingChange(field, {**given, row.name: "true"}, "the value is true or false, as text")
+    yield from _unfit(field, given, topology.OPTIONS)
+
+
+def _unfit(field: str, given: Mapping[str, str], rows: Iterable[Option]) -> Iterator[SettingChange]:
+    for row in rows:
+        if row.unfit and row.name in given:
+            yield SettingChange(field, _without(given, {row.name}), row.unfit)
 
 
 def _misnamed(field: str, given: Mapping[str, str], kubelet: Kubelet, manager: Manager) -> Iterator[SettingChange]:
@@ -246,12 +252,10 @@ def _cpu_manager(setup: Setup) -> Iterator[SettingChange]:
     yield from _misnamed(field, given, setup.kubelet, "cpu")
     for name in sorted(given):
         yield SettingChange(field, {**given, name: "true"}, f"{name}: the value is true or false, as text")
-    for first, second in EXCLUSIVE_PAIRS:
+    for first, second in cpu.EXCLUSIVE_PAIRS:
         if first in given and second in given:
             yield SettingChange(field, _without(given, {second}), f"{first} and {second} exclude each other")
-    if "align-by-socket" in given:
-        why = "align-by-socket works neither with single-numa-node nor with more sockets than NUMA nodes"
-        yield SettingChange(field, _without(given, {"align-by-socket"}), why)
+    yield from _unfit(field, given, cpu.OPTIONS)
 
 
 def _memory_manager(setup: Setup) -> Iterator[SettingChange]:

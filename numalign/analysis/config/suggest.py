@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from numalign.analysis.config.repair import first_core, repair
 from numalign.analysis.config.reserve import accepted_section
-from numalign.kubelet.config import KubeletConfig
+from numalign.kubelet.config import KubeletConfig, Option
+from numalign.kubelet.cpu.options import OPTIONS as CPU_OPTIONS
 from numalign.kubelet.releases.release import Kubelet
 from numalign.kubelet.releases.table import LATEST
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.reservation import readable_reservation
-from numalign.kubelet.topology.options import LEAST_MAX_NODES, MAX_NODES, PREFER_CLOSEST
+from numalign.kubelet.topology.options import OPTIONS as TOPOLOGY_OPTIONS
 from numalign.model.cpuset import format_set
 from numalign.model.machine import LAST_NUMA_ID, Machine
 from numalign.model.quantity import GIBI
@@ -74,13 +75,13 @@ def _settings(machine: Machine) -> list[tuple[str, Any, str]]:
         ),
         ("topology_manager_scope", "container", "the default; pod keeps all containers of a pod together"),
     ]
-    options, why = _topology_options(machine)
+    options, why = _options(machine, TOPOLOGY_OPTIONS)
     if options and aligned:
         settings.append(("topology_manager_policy_options", options, why))
     settings.append(("cpu_manager_policy", "static", "Guaranteed pods with whole CPUs get CPUs of their own"))
-    if any(core & (core - 1) for core in machine.cores):
-        why = "no two containers on the threads of one core"
-        settings.append(("cpu_manager_policy_options", {"full-pcpus-only": "true"}, why))
+    options, why = _options(machine, CPU_OPTIONS)
+    if options:
+        settings.append(("cpu_manager_policy_options", options, why))
     if cores:
         why = (
             f"whole cores for the system, never given out: one for each {CORES_A_RESERVED_ONE} begun, spread over the "
@@ -128,20 +129,10 @@ def reserved_memory(memory: int) -> int:
     return kept
 
 
-def _topology_options(machine: Machine) -> tuple[dict[str, str], str]:
-    """Choose the Topology Manager's options, and say why."""
-    options, reasons = {}, []
-    count = len(machine.numa_nodes)
-    if count > LEAST_MAX_NODES:
-        options[MAX_NODES] = str(count)
-        reasons.append(f"this machine has {count} NUMA nodes, {LEAST_MAX_NODES} are allowed by default")
-    ids = [node.id for node in machine.numa_nodes]
-    rows = [node.distances for node in machine.numa_nodes]
-    # The kubelet reads rows by node id: with gaps in the ids it would read past them.
-    if count > 2 and all(row is not None and max(ids) < len(row) for row in rows):
-        options[PREFER_CLOSEST] = "true"
-        reasons.append("of several nodes it takes those next to each other")
-    return options, "; ".join(reasons)
+def _options(machine: Machine, rows: Iterable[Option]) -> tuple[dict[str, str], str]:
+    """Choose a manager's options, and say why."""
+    found = {row.name: suited for row in rows if (suited := row.suggested(machine))}
+    return {name: value for name, (value, _) in found.items()}, "; ".join(why for _, why in found.values())
 
 
 def _with_reserved_memory(

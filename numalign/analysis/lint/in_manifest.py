@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from numalign.analysis.lint.finding import Finding
 from numalign.analysis.lint.subject import Part, Subject
+from numalign.kubelet.releases import NEWEST_TEXT
 from numalign.kubelet.releases.release import version_text
 from numalign.model.quantity import MILLI, NANO, QuantityError, canonical, from_int, parse
 from numalign.model.resources import is_hugepages, page_size
@@ -203,7 +204,7 @@ def pod_level_resources(subject: Subject) -> Iterator[Finding]:
 
 def _kubelets_that_skip(subject: Subject) -> str:
     if subject.on is None:
-        return "kubelet 1.34 to 1.36 by default"
+        return f"kubelet 1.34 to {NEWEST_TEXT} by default"
     return f"kubelet {version_text(subject.on.node.kubelet.version)}"
 
 

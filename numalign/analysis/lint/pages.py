@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from numalign.kubelet.releases import NEWEST_TEXT
 from numalign.values import NamedTuple
 
 
@@ -119,7 +120,8 @@ PAGES: Final[Mapping[str, Page]] = {
     "pod-level-resources": Page(
         effects="unaligned",
         found="`spec.resources` with CPU, memory or huge pages",
-        why="CPU Manager and Memory Manager skip such pods (1.34 to 1.36, unless `PodLevelResourceManagers` is on)",
+        why="CPU Manager and Memory Manager skip such pods "
+        f"(1.34 to {NEWEST_TEXT}, unless `PodLevelResourceManagers` is on)",
         instead="requests and limits in each container",
     ),
     "hugepages-without-memory": Page(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numalign.kubelet.admission import Session
-from numalign.kubelet.demand import ContainerDemand, PodDemand, read
+from numalign.kubelet.demand import ContainerDemand, PodDemand, read_demand
 from numalign.model.path import child
 from numalign.model.pod import Container, Pod
 from numalign.model.resources import is_hugepages, whole
@@ -52,7 +52,7 @@ class Subject(NamedTuple):
 
 def subject(pod: Pod, on: Session | None) -> Subject:
     """Read a pod for the rules, as the kubelet there reads it."""
-    pod, demand = on.node.read_pod(pod) if on else (pod, read(pod))
+    pod, demand = on.node.read_pod(pod) if on else (pod, read_demand(pod))
     paths = [
         child(f"spec.{which}", index)
         for which in ("initContainers", "containers")

@@ -6,23 +6,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
 from numalign.analysis.alignment import aligned, verdict_of
-from numalign.analysis.whatif.amounts import other_requests, wider_requests
-from numalign.analysis.whatif.change import Hardware, WayOut
-from numalign.analysis.whatif.combinations import cut_and_move, cut_now, setting_and_cut, two_settings
-from numalign.analysis.whatif.moving import MAX_PODS_SEARCHED, moved, without
-from numalign.analysis.whatif.needed import covers, given_back, without_needless
+from numalign.analysis.settings import POLICY, other_settings
+from numalign.analysis.situation import Situation
+from numalign.analysis.whatif.change import Hardware, WayOut, covers
+from numalign.analysis.whatif.past import MAX_PODS_SEARCHED, moved, without
 from numalign.analysis.whatif.reasons import reasons
-from numalign.analysis.whatif.settings import (
-    MEMORY_POLICY,
-    POLICY,
-    SCOPE,
-    Flags,
-    other_settings,
-    place_of,
+from numalign.analysis.whatif.search import (
+    cut_and_move,
+    cut_now,
+    setting_and_cut,
+    single_requests,
+    two_settings,
 )
-from numalign.analysis.whatif.shares import shared
-from numalign.analysis.whatif.situation import Situation, with_amounts
-from numalign.analysis.whatif.spare import with_one_to_share
+from numalign.analysis.whatif.shrink import shared, shrunk, with_one_to_share
 from numalign.analysis.whatif.tries import Tries, newcomers, sound
 from numalign.errors import CrashError, StartError
 from numalign.kubelet.admission import Outcome, Session, admit, forecast
@@ -40,18 +36,6 @@ MAX_PARTS_BESIDE = 4
 
 MAX_BUNDLED = 1
 """How many machines are named that nobody asked about."""
-
-NOT_ALIGNED = 4.0
-"""What it costs to be admitted without being aligned: about one request."""
-
-MORE_HARDWARE = 40.0
-"""What it costs to put something into the machine: more than any cut."""
-
-KEEPING_OUT = 1.0
-"""What it costs beside a setting to keep other pods away."""
-
-FOREIGN_MACHINE = 50.0
-"""What it costs to need another machine: more than any cut."""
 
 Machines = Iterable[tuple[str, Situation]]
 """A machine's name, and the same past there."""
@@ -74,7 +58,7 @@ def changes(
         altered: this machine with more devices or huge pages, looked at in the same case.
     """
     outcome = tries.outcome
-    found = [*_machines(outcome, others), *_pods(outcome), *_requests(outcome), *_settings(tries)]
+    found = [*_machines(outcome, others), *_pods(outcome), *single_requests(tries), *_settings(tries)]
     # What admits the pod only as others come first again is no way to rely on.
     found, leaning = [one for one in found if not one.needs_newcomers], [one for one in found if one.needs_newcomers]
     found = _without_rivals(found)
@@ -82,13 +66,13 @@ def changes(
         found += _combinations(tries, found)
     elif not any(change.amounts for change in found if change.keeps_devices and all(change.amounts.values())):
         moving = any(change.pods for change in found)
-        cutting = cut_now(outcome) if moving else _as_it_is_set(outcome)
+        cutting = cut_now(tries.requests) if moving else _as_it_is_set(tries)
         found += [change for change in cutting if _worth_telling(change, found)]
     found = _without_large_raises(found) or leaning
     found = [with_one_to_share(tries, change) for change in found]
     found = [change for change in found if sound(change.tried)] or found
     # A pod that runs across devices is not helped by fewer of them: what keeps them comes first.
-    found.sort(key=lambda change: (not change.keeps_devices, change.cost))
+    found.sort(key=lambda change: (not change.keeps_devices, change.leaves_out, change.cost))
     whole = [change for change in found if all(change.amounts.values())]
     spare: list[WayOut] = []
     if any(change.keeps_devices for change in whole):
@@ -118,8 +102,7 @@ def _nearest(tries: Tries, found: Iterable[WayOut], kept: list[WayOut], most: in
         # Who has no say in settings finds one of those cuts that need none.
         if len(alike) >= MAX_OF_A_KIND or (_cut_beside(change) and any(map(_cut_beside, alike))):
             continue
-        needed = given_back(tries, without_needless(tries, change))
-        needed = without_needless(tries, needed)  # with more of one thing another may do as it is
+        needed = shrunk(tries, change)
         if any(covers(needed, other) for other in kept):
             continue
         split = shared(tries, needed)
@@ -139,7 +122,7 @@ def _order(change: WayOut) -> tuple[bool | float, ...]:
     elsewhere = bool(change.hardware or change.example)
     here = not change.machine or elsewhere
     kept = (not change.keeps_devices, change.leaves_out)
-    settings = (bool(change.flags), change.cost + NOT_ALIGNED * (change.aligned is False))
+    settings = (bool(change.flags), change.cost)
     return (change.needs_newcomers, _incomplete(change), elsewhere, here, *kept, change.long, *settings)
 
 
@@ -187,11 +170,11 @@ def _raises_memory(change: WayOut) -> bool:
     )
 
 
-def _as_it_is_set(outcome: Outcome) -> Iterator[WayOut]:
+def _as_it_is_set(tries: Tries) -> Iterator[WayOut]:
     """Cut requests and move pods, the settings as they are."""
-    yield from cut_now(outcome)
-    if outcome.before.pods:
-        yield from cut_and_move(outcome)
+    yield from cut_now(tries.requests)
+    if tries.outcome.before.pods:
+        yield from cut_and_move(tries.outcome.before, tries.outcome.pod)
 
 
 def _combinations(tries: Tries, known: Sequence[WayOut]) -> list[WayOut]:
@@ -208,7 +191,7 @@ def _combinations(tries: Tries, known: Sequence[WayOut]) -> list[WayOut]:
         return some_left and all(change.amounts.values())
 
     searches: tuple[Callable[[], Iterable[WayOut]], ...] = (
-        lambda: _as_it_is_set(tries.outcome),
+        lambda: _as_it_is_set(tries),
         lambda: two_settings(tries),
         lambda: setting_and_cut(tries),
     )
@@ -231,7 +214,7 @@ def _altered_machine(outcome: Outcome, altered: Iterable[tuple[Hardware, Situati
     for hardware, situation in altered:
         tried = _tried(situation, outcome)
         if tried is not None:
-            yield WayOut("machine", MORE_HARDWARE, aligned(tried), hardware=hardware, tried=tried)
+            yield WayOut(aligned(tried), hardware=hardware, tried=tried)
 
 
 def _known_machines(outcome: Outcome, known: Machines) -> Iterator[WayOut]:
@@ -240,21 +223,21 @@ def _known_machines(outcome: Outcome, known: Machines) -> Iterator[WayOut]:
     for name, situation in known:
         if asked <= situation.setup.machine.devices.keys():
             for change in _machines(outcome, [(name, situation)]):
-                yield change._replace(cost=FOREIGN_MACHINE, example=True)
+                yield change._replace(example=True)
 
 
 def _machines(outcome: Outcome, others: Machines) -> Iterator[WayOut]:
     for name, situation in others:
         tried = _tried(situation, outcome)
         if tried is not None:
-            yield WayOut("machine", 0.5, aligned(tried), machine=name, tried=tried)
+            yield WayOut(aligned(tried), machine=name, tried=tried)
 
 
 def _pods(outcome: Outcome) -> Iterator[WayOut]:
     found = moved(outcome.before, outcome.pod) if outcome.before.pods else None
     if found is not None:
         tried = admit(without(outcome.before, found.pods), outcome.pod)
-        change = WayOut("pods", len(found.pods), aligned(tried), pods=found.pods, fewest=found.fewest, tried=tried)
+        change = WayOut(aligned(tried), pods=found.pods, fewest=found.fewest, tried=tried)
         yield change._replace(or_pods=tuple(_instead(outcome, change)))
 
 
@@ -267,21 +250,6 @@ def _instead(outcome: Outcome, change: WayOut) -> Iterator[Pod]:
             tried = None if forecast(session, outcome.pod) is False else admit(session, outcome.pod)
             if tried is not None and tried.admit and aligned(tried) == change.aligned:
                 yield pod
-
-
-def _requests(outcome: Outcome) -> Iterator[WayOut]:
-    wider = tuple(wider_requests(outcome))
-    for other in (*wider, *other_requests(outcome)):
-        tried = admit(outcome.before, with_amounts(outcome.pod, other.amounts))
-        cost = len(other.amounts) + 8 * (other.grown if other in wider else 1 - other.kept)
-        yield WayOut(
-            "request" if len(other.amounts) == 1 else "combination",
-            cost,
-            aligned(tried),
-            amounts=other.amounts,
-            asked=other.asked,
-            tried=tried,
-        )
 
 
 def _settings(tries: Tries) -> Iterator[WayOut]:
@@ -299,20 +267,11 @@ def _settings(tries: Tries) -> Iterator[WayOut]:
         if found is None or (POLICY in flags and found[1] and rival_found):
             continue
         tried, kept_out = found
-        cost = _cost(flags) + KEEPING_OUT * bool(kept_out)
-        change = WayOut("setting", cost, aligned(tried), flags=flags, tried=tried, kept_out=kept_out)
+        change = WayOut(aligned(tried), flags=flags, tried=tried, kept_out=kept_out)
         change = change._replace(needs_newcomers=tries.needs_newcomers(change))
         if POLICY in flags and not change.needs_newcomers:
             policy_found, rival_found = not kept_out, True
         yield change
-
-
-def _cost(flags: Flags) -> float:
-    if SCOPE in flags:
-        return 3
-    if POLICY in flags:
-        return 4 + place_of(flags[POLICY])
-    return 4 if MEMORY_POLICY in flags else 3.5
 
 
 def _tried(situation: Situation, outcome: Outcome) -> Outcome | None:

@@ -8,16 +8,14 @@ from numalign.analysis.alignment import aligned
 from numalign.analysis.in_the_way import Amount
 from numalign.analysis.matrix import on_the_machine
 from numalign.analysis.refusal import Refusal
-from numalign.analysis.whatif.change import Part, WayOut
-from numalign.analysis.whatif.cuts import SHARE, may_pin, steps
-from numalign.analysis.whatif.parts import parts_of, refused_with, without_part
+from numalign.analysis.whatif.besides import too_strict
+from numalign.analysis.whatif.change import Part, WayOut, parts_of, refused_with, without_part
 from numalign.analysis.whatif.past import anew, held_by, with_others_first
-from numalign.analysis.whatif.policies import too_strict
-from numalign.analysis.whatif.swaps import or_in
-from numalign.analysis.whatif.tries import Tries, as_sound
+from numalign.analysis.whatif.shrink import or_in
+from numalign.analysis.whatif.tries import SHARE, Tries, as_sound, may_pin, steps
 from numalign.kubelet.admission import Outcome
 from numalign.kubelet.demand import with_overhead
-from numalign.kubelet.fit.check import Shortage, check
+from numalign.kubelet.fit.check import Shortage, check_node_fit
 from numalign.model.quantity import NANO
 from numalign.model.resources import CPU, is_device
 
@@ -127,7 +125,7 @@ def _whole(change: WayOut, part: WayOut) -> Amount | None:
 def _short_as_a_whole(tried: Outcome) -> tuple[Shortage, ...]:
     """Name what the node as a whole has too little of, but for devices, also where the kubelet looked no further."""
     view = tried.before.view
-    failures = check(tried.pod, tried.before.pods, view).failures if view else ()
+    failures = check_node_fit(tried.pod, tried.before.pods, view).failures if view else ()
     return tuple([one for one in failures if isinstance(one, Shortage) and not is_device(one.resource)])
 
 

@@ -1,15 +1,22 @@
-"""Tries of changes of several parts: the past under other settings is replayed once for all of them."""
+"""Tries of other requests on a node, and of whole changes; what was tried once is known from then on.
+
+The past under other settings is replayed once for all changes that set the same.
+"""
 
 from __future__ import annotations
 
-from numalign.analysis.whatif.change import WayOut
-from numalign.analysis.whatif.moving import without
-from numalign.analysis.whatif.settings import Flags, apply
-from numalign.analysis.whatif.situation import Situation, with_amounts
+from collections.abc import Mapping
+
+from numalign.analysis.settings import Flags, apply
+from numalign.analysis.situation import Situation, with_amounts
+from numalign.analysis.whatif.change import Key, WayOut
+from numalign.analysis.whatif.past import without
 from numalign.errors import CrashError, StartError
-from numalign.kubelet.admission import Outcome, Session, admit, admits, forecast
+from numalign.kubelet.admission import Forecast, Outcome, Session, admit, admits, forecast, forecaster
 from numalign.kubelet.cpu.allocate import NOT_FREE, POOL_EMPTY, TOO_FEW
 from numalign.model.pod import Pod
+from numalign.model.quantity import MEBI, NANO, parse, value
+from numalign.model.resources import CPU, is_hugepages, is_memory, page_size
 
 
 def sound(outcome: Outcome | None) -> bool:
@@ -20,11 +27,6 @@ def sound(outcome: Outcome | None) -> bool:
 def as_sound(outcome: Outcome, change: WayOut) -> bool:
     """Tell whether an admission is sound, where that after a change is."""
     return sound(outcome) or not sound(change.tried)
-
-
-def gone(change: WayOut) -> tuple[Pod, ...]:
-    """List the pods that are not there with a change: those to move away, and those that must not come first."""
-    return (*change.pods, *change.kept_out)
 
 
 def beside(session: Session, outcome: Outcome) -> tuple[Outcome, tuple[Pod, ...]] | None:
@@ -56,16 +58,113 @@ def newcomers(session: Session, before: Session) -> list[Pod] | None:
     return [pod for pod in session.pods if pod.uid not in kept]
 
 
+MAX_CONTAINERS = 12
+"""Of a pod with more containers only as many requests as these have are cut."""
+
+LARGER_TRIED = 8
+"""In how many parts the way from a cut amount to the asked one is divided to look whether more would do."""
+
+SHARE = NANO // 10
+"""In which steps a share of a CPU is asked for, in billionths."""
+
+
+def may_pin(session: Session, pod: Pod) -> bool:
+    """Tell whether the kubelet gives CPUs of their own to containers of a pod that ask for whole ones."""
+    return session.node.cpu.static and pod.qos == "Guaranteed"
+
+
+def steps(session: Session, asked: Mapping[Key, int]) -> dict[Key, int]:
+    """In which steps an amount is cut: whole cores where only they are given out, whole pages, MiB, thousandths."""
+    manager = session.node.cpu
+    cores = manager.topology.cpus_per_core if manager.options.full_pcpus_only else 1
+    found = {}
+    for key, amount in asked.items():
+        resource = key[1]
+        if resource == CPU:
+            found[key] = cores * NANO if amount % NANO == 0 else NANO // 1000
+        elif is_hugepages(resource):
+            found[key] = page(resource) * NANO
+        else:
+            found[key] = MEBI * NANO if is_memory(resource) else NANO
+    return found
+
+
+def page(resource: str) -> int:
+    """Huge pages come in whole pages, memory in KiB."""
+    return value(parse(page_size(resource))) if is_hugepages(resource) else 1024
+
+
+class Requests:
+    """A pod's requests on a node as it is, all amounts in billionths."""
+
+    __slots__ = ("_ahead", "_tried", "asked", "pinned", "pod", "session", "steps", "wanted")
+
+    def __init__(self, session: Session, pod: Pod) -> None:
+        self.session = session
+        self.pod = pod
+        containers = pod.containers[:MAX_CONTAINERS]
+        self.asked = {
+            (one.name, name): each.nano for one in containers for name, each in one.requests.items() if each.nano > 0
+        }
+        """What the manifest asks for."""
+        self.steps = steps(session, self.asked)
+        """In which steps an amount is cut."""
+        self.wanted = {
+            key: -(-nano // self.steps[key]) * self.steps[key] if key[1] == CPU or nano % NANO else nano
+            for key, nano in self.asked.items()
+        }
+        """What it asks for, brought up to what can be given out: whole cores, whole bytes."""
+        self.pinned = may_pin(session, pod)
+        self._ahead: Forecast = forecaster(session, pod)
+        self._tried: dict[tuple[int, ...], bool] = {}
+
+    def admits(self, amounts: Mapping[Key, int]) -> bool:
+        """Try amounts of everything that is asked for."""
+        key = tuple([amounts[one] for one in self.asked])
+        known = self._tried.get(key)
+        if known is None:
+            asked = with_amounts(self.pod, self.changed(amounts))
+            known = self._tried[key] = admits(self.session, asked, self._ahead)
+        return known
+
+    def changed(self, amounts: Mapping[Key, int]) -> dict[Key, int]:
+        """Leave out what stays as it is."""
+        return {key: nano for key, nano in amounts.items() if nano != self.asked[key]}
+
+    def most(self, amounts: Mapping[Key, int], key: Key, step: int, high: int = 0) -> int:
+        """Find by halving the most of one resource that is admitted, all else as given; what is given is.
+
+        Args:
+            amounts: of everything.
+            key: what may be more.
+            step: only multiples of this are tried.
+            high: so many steps are too many; 0: all that is wanted may do.
+        """
+        wanted, found = self.wanted[key], amounts[key]
+        if not high and self.admits({**amounts, key: wanted}):
+            return wanted
+        low, high = found // step, high or -(-wanted // step)
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self.admits({**amounts, key: middle * step}):
+                low, found = middle, middle * step
+            else:
+                high = middle
+        return found
+
+
 class Tries:
     """A refusal, and what changes are tried against; what was tried once is known from then on."""
 
-    __slots__ = ("_beside", "_elsewhere", "outcome", "situation")
+    __slots__ = ("_beside", "_elsewhere", "outcome", "requests", "situation")
 
     def __init__(self, situation: Situation, outcome: Outcome) -> None:
         self.situation = situation
         """What the pod met; `situation.past` ends right before it came up."""
         self.outcome = outcome
         """The refusal."""
+        self.requests = Requests(outcome.before, outcome.pod)
+        """What the pod asks for where it was refused."""
         self._elsewhere: dict[tuple[tuple[str, str], ...], Session | None] = {}
         self._beside: dict[tuple[tuple[str, str], ...], tuple[Outcome, tuple[Pod, ...]] | None] = {}
 
@@ -74,14 +173,14 @@ class Tries:
         session = self.session(change)
         if session is None:
             return None
-        return admit(without(session, gone(change)), with_amounts(self.outcome.pod, change.amounts))
+        return admit(without(session, change.gone), with_amounts(self.outcome.pod, change.amounts))
 
     def admitted(self, change: WayOut) -> Outcome | None:
         """Try a change; None: the pod is refused with it. Quicker than `attempt` where it is too large for the node."""
         session = self.session(change)
         if session is None:
             return None
-        there, pod = without(session, gone(change)), with_amounts(self.outcome.pod, change.amounts)
+        there, pod = without(session, change.gone), with_amounts(self.outcome.pod, change.amounts)
         tried = None if forecast(there, pod) is False else admit(there, pod)
         return tried if tried is not None and tried.admit else None
 

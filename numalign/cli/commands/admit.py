@@ -9,9 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from numalign.cli.options import (
-    CI_REPORTS,
-    Output,
-    beyond_options,
     fail_on_option,
     flag,
     kubelet_options,
@@ -24,19 +21,51 @@ from numalign.cli.options import (
     slices_option,
     state_option,
 )
-from numalign.cli.printing import answering
 from numalign.cli.stderr import but_claims, counted, report, tell, waiting
+from numalign.cli.view import Output, View, answering, faces_of, late_imports, print_names, show
 from numalign.errors import Notice
 from numalign.exit_status import ExitStatus
 from numalign.results.admit import AdmitResult
 from numalign.results.verdict import FailOn, claims_fail, fails
-from numalign.tasks.admit import admit
-from numalign.tasks.place import Place, place
+from numalign.tasks.admit import admit, gangs_of
+from numalign.tasks.place import Place, find_place
 from numalign.tasks.requests import ClaimsRequest, KubeletRequest, PodsRequest, SinceRequest
 from numalign.tasks.setup import LoadedPods, default_policy, load_pods
+from numalign.values import NamedTuple
+
+with late_imports():
+    from numalign.render.ci import admit as checks
+    from numalign.render.json import admit as json
+    from numalign.render.page import document as page
+    from numalign.render.picture import occupants
+    from numalign.render.text import admit as text
+    from numalign.tasks import claimed, node_state
 
 if TYPE_CHECKING:
     from numalign.tasks.node_state import KeptNode
+
+
+class Shown(NamedTuple):
+    """An answer, and what is told beside it."""
+
+    result: AdmitResult
+    origin: str
+    up: LoadedPods
+    notices: Sequence[Notice]
+    fail_on: FailOn
+
+
+VIEW = View[Shown](
+    document=lambda shown: text.admit_document(shown.result, shown.origin),
+    wide=lambda shown: [
+        *text.admit_document(shown.result, shown.origin),
+        *text.drawing(shown.result, page.terminal_width()),
+    ],
+    data=lambda shown: json.admit_json(shown.result, shown.notices),
+    names=lambda shown: text.admit_names(shown.result.pods),
+    checks=lambda shown: checks.admit_checks(shown.result, shown.up.places, shown.fail_on),
+    picture=lambda shown: occupants.draw_occupants(shown.result),
+)
 
 
 @click.command("admit")
@@ -46,11 +75,10 @@ if TYPE_CHECKING:
 @node_options
 @state_option()
 @kubelet_options
-@beyond_options
 @slices_option
 @flag("--only", type=click.Choice(["managers"]), help="Stop after the managers: no check of the node as a whole.")
 @fail_on_option
-@output_option("table", "wide", "json", "yaml", "name", "svg", "html", *CI_REPORTS)
+@output_option(VIEW)
 @quiet_option
 def command(
     pods: PodsRequest,
@@ -86,7 +114,7 @@ def command(
         raise click.UsageError("without a POD there has to be a node that keeps what is said: --state FILE")
     with ExitStack() as files:
         kept = None if state is None else files.enter_context(_kept(state, machine, kubelet))
-        here, asked = (Place(kept.on, kept.there), pods) if kept else place(node, machine, kubelet, pods)
+        here, asked = (Place(kept.on, kept.there), pods) if kept else find_place(node, machine, kubelet, pods)
         on = here.on
         up = load_pods(asked, tuple(pod for pod in here.pods if pod.name not in since.without), on.setup.machine)
         result = _admitted(here, up, pods, since, fit_check=only is None, output=output, fail_on=fail_on)
@@ -98,10 +126,10 @@ def command(
         notices = (*on.notices, *but_claims(up.notices, slices), *result.notices, *about_claims, *written)
         with answering(files):
             tell((*(() if node or state else default_policy(on, kubelet)), *notices))
-            if not (quiet or pods.names) and output in ("table", "wide", "name"):
-                _print_since(since)
+            if not (quiet or pods.names) and (said := _since(since, output)):
+                print_names(said)
             elif not quiet:
-                _print(output, result, on.origin, up, notices, fail_on)
+                show(VIEW, Shown(result, on.origin, up, notices, fail_on), output)
     if result.fatal:
         return report(up.broken, ExitStatus.KUBELET_FAILS)
     no = any(fails(pod, fail_on, result.claims) for pod in result.pods) or claims_fail(result.claims, fail_on)
@@ -111,14 +139,10 @@ def command(
 def _with_gangs_and_claims(result: AdmitResult, up: LoadedPods, pods: PodsRequest, slices: str | None) -> AdmitResult:
     """Add what was asked for beside the pods themselves."""
     if pods.gang:
-        from numalign.tasks.gangs import gangs_of
-
         result = result._replace(gangs=gangs_of(up.sources, result.pods))
     if slices is not None:
-        from numalign.tasks.claimed import claims_on, load_claims
-
         request = ClaimsRequest(slices, pods.node_name, pods.names, up.claims, up.files)
-        claims = claims_on(result.setup, result.pods, up.tried, load_claims(request), request)
+        claims = claimed.claims_on(result.setup, result.pods, up.tried, claimed.load_claims(request), request)
         result = result._replace(claims=claims)
     return result
 
@@ -133,14 +157,15 @@ def _admitted(
     output: Output,
     fail_on: FailOn,
 ) -> AdmitResult:
+    faces = faces_of(output)
     return admit(
         here.on.setup,
         counted(up.tried, "pods"),
         beside=up.beside,
         started=pods.started,
         fit_check=fit_check,
-        reasons=output in ("table", "wide", "html"),
-        occupants=output in ("wide", "svg", "html"),
+        reasons="document" in faces or "wide" in faces,
+        occupants="picture" in faces or "wide" in faces,
         impossible=fail_on == "impossible",
         there=here.there,
         allow_missing=pods.allow_missing,
@@ -150,42 +175,11 @@ def _admitted(
 
 
 def _kept(state: str, machine: str | None, kubelet: KubeletRequest) -> AbstractContextManager[KeptNode]:
-    from numalign.tasks.node_state import kept_node
-
-    return kept_node(state, machine, kubelet, lambda: waiting(state))
+    return node_state.kept_node(state, machine, kubelet, lambda: waiting(state))
 
 
-def _print_since(since: SinceRequest) -> None:
-    from numalign.cli.printing import print_names
-
-    print_names((*(f"{name} started" for name in since.started), *(f"{name} released" for name in since.without)))
-
-
-def _print(
-    output: Output, result: AdmitResult, origin: str, up: LoadedPods, notices: Sequence[Notice], fail_on: FailOn
-) -> None:
-    if output in ("json", "yaml"):
-        from numalign.cli.printing import print_data
-        from numalign.render.json.admit import admit_json
-
-        print_data(output, admit_json(result, notices))
-    elif output in CI_REPORTS:
-        from numalign.cli.printing import print_checks
-        from numalign.render.ci.admit import admit_checks
-
-        print_checks(output, "admit", admit_checks(result, up.places, fail_on))
-    elif output in ("svg", "html"):
-        from numalign.render.picture.page import admit_page, admit_picture
-
-        click.echo(admit_picture(result) if output == "svg" else admit_page(result, origin), nl=False)
-    elif output == "name":
-        from numalign.cli.printing import print_names
-        from numalign.render.text.admit import admit_names
-
-        print_names(admit_names(result.pods))
-    else:
-        from numalign.render.page.document import show, terminal_width
-        from numalign.render.text.admit import admit_document, drawing
-
-        document = admit_document(result, origin)
-        show([*document, *drawing(result, terminal_width())] if output == "wide" else document)
+def _since(since: SinceRequest, output: Output) -> tuple[str, ...]:
+    """Say what happened to the pods there, in place of an answer about pods that come, where people read it."""
+    if faces_of(output) not in (("document",), ("wide",), ("names",)):
+        return ()
+    return (*(f"{name} started" for name in since.started), *(f"{name} released" for name in since.without))

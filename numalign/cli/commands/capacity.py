@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from functools import wraps
-from typing import Any
 
 import click
 
 from numalign.cli.cluster_options import CLUSTER_OPTIONS, cluster_request, pods_of_cluster
 from numalign.cli.options import (
+    MAX_JOBS,
     Command,
     Decorator,
-    Output,
-    beyond_options,
+    Given,
     flag,
     kubelet_options,
     machine_option,
     node_options,
     output_option,
     quiet_option,
+    with_options,
 )
-from numalign.cli.printing import print_data, print_text
 from numalign.cli.stderr import report, tell
+from numalign.cli.view import Output, View, late_imports, show
 from numalign.errors import InputError, Notice
 from numalign.exit_status import ExitStatus
 from numalign.model.pod import Pod
@@ -31,15 +30,37 @@ from numalign.results.capacity import CapacityResult
 from numalign.scheduler.node import Fleet
 from numalign.tasks.capacity import capacity
 from numalign.tasks.cluster import LoadedCluster, load_cluster, load_one_node, load_pods_for
-from numalign.tasks.copies import Probe
 from numalign.tasks.requests import KubeletRequest, PodsRequest
+from numalign.values import NamedTuple
+from numalign.worlds.copies import Probe
+
+with late_imports():
+    from numalign.render.json import cluster as json
+    from numalign.render.picture import cluster
+    from numalign.render.text import capacity as text
+
+
+class Shown(NamedTuple):
+    """An answer, and what is told beside it."""
+
+    result: CapacityResult
+    on: LoadedCluster
+    notices: Sequence[Notice]
+
+
+VIEW = View[Shown](
+    document=lambda shown: text.capacity_document(shown.result, shown.on.fleet, shown.on.origin, shown.on.setup),
+    wide=lambda shown: text.capacity_document(shown.result, shown.on.fleet, shown.on.origin, shown.on.setup, wide=True),
+    data=lambda shown: json.capacity_json(shown.result, shown.on.origin, shown.notices),
+    rows=lambda shown: text.capacity_rows(shown.result),
+    picture=lambda shown: cluster.heat_map(shown.result, shown.on.origin),
+)
 
 
 def _place_options(function: Command) -> Command:
     """Add the flags that name a cluster, or one node; the command gets them as one argument, `loaded`."""
 
-    @wraps(function)
-    def wrapped(**given: Any) -> object:
+    def gather(given: Given) -> None:
         cluster = cluster_request(given)
         kubelet: KubeletRequest = given.pop("kubelet")
         node, machine, name, beside = (given.pop(one) for one in ("node", "machine", "node_name", "beside"))
@@ -52,7 +73,6 @@ def _place_options(function: Command) -> Command:
             raise click.UsageError("name a cluster, --cluster FILE or --state FILE, or a node, --node SOURCE")
         pods = PodsRequest((), beside=beside, node_name=name)
         given["loaded"] = load_cluster(cluster) if cluster else load_one_node(node, machine, kubelet, pods)
-        return function(**given)
 
     options: tuple[Decorator, ...] = (
         *CLUSTER_OPTIONS,
@@ -61,12 +81,8 @@ def _place_options(function: Command) -> Command:
         node_options,
         machine_option(without="the node's own, or those of the cluster"),
         kubelet_options,
-        beyond_options,
     )
-    decorated: Command = wrapped
-    for option in reversed(options):
-        decorated = option(decorated)
-    return decorated
+    return with_options(function, options, gather)
 
 
 @click.command("capacity")
@@ -80,9 +96,13 @@ def _place_options(function: Command) -> Command:
     help="Also find the most CPUs, then the most memory, with which N copies are all aligned.",
 )
 @flag(
-    "--jobs", type=click.IntRange(1, 256), default=os.cpu_count() or 1, show_default="all processors", help="Processes."
+    "--jobs",
+    type=click.IntRange(1, MAX_JOBS),
+    default=os.cpu_count() or 1,
+    show_default="all processors",
+    help="Processes.",
 )
-@output_option("table", "wide", "json", "yaml", "csv", "svg")
+@output_option(VIEW)
 @quiet_option
 def command(
     pod: tuple[str, ...],
@@ -119,7 +139,7 @@ def command(
     notices = (*loaded.notices, *up.notices, *result.notices)
     tell(notices)
     if not quiet:
-        _print(output, result, loaded, notices)
+        show(VIEW, Shown(result, loaded, notices), output)
     return report(up.broken, ExitStatus.DONE if result.fits else ExitStatus.NO)
 
 
@@ -137,24 +157,3 @@ def _probes(pods: Sequence[Pod], shapes: Sequence[str], mix: str | None) -> list
             raise InputError(f'expected {name}=N with N from 1 to 1000, got "{part.strip()}"', "--mix")
         together += [known[name]] * int(text)
     return [Probe(f"rounds of {mix}", tuple(together))]
-
-
-def _print(output: Output, result: CapacityResult, loaded: LoadedCluster, notices: Sequence[Notice]) -> None:
-    origin = loaded.origin
-    if output in ("json", "yaml"):
-        from numalign.render.json.capacity import capacity_json
-
-        print_data(output, capacity_json(result, origin, notices))
-    elif output == "svg":
-        from numalign.render.picture.cluster import heat_map
-
-        print_text(heat_map(result, origin))
-    else:
-        from numalign.render.text import capacity as view
-
-        if output == "csv":
-            print_text(view.capacity_csv(result))
-            return
-        from numalign.render.page.document import show
-
-        show(view.capacity_document(result, loaded.fleet, origin, loaded.setup, wide=output == "wide"))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from numalign.cli.options import (
-    Output,
-    beyond_options,
     flag,
     kubelet_options,
     machine_option,
@@ -14,12 +14,57 @@ from numalign.cli.options import (
     output_option,
     quiet_option,
 )
-from numalign.cli.printing import print_data
 from numalign.cli.stderr import tell
+from numalign.cli.view import Output, View, faces_of, late_imports, show
 from numalign.exit_status import ExitStatus
 from numalign.tasks.config import check_config, suggest_config
 from numalign.tasks.requests import KubeletRequest, NodeRequest
-from numalign.tasks.setup import load_machine, load_setup
+from numalign.tasks.setup import LoadedSetup, load_machine, load_setup
+from numalign.values import NamedTuple
+
+with late_imports():
+    from numalign.render.json import node as json
+    from numalign.render.text import config as text
+    from numalign.tasks import status
+
+
+if TYPE_CHECKING:
+    from numalign.analysis.config.suggest import Suggestion
+    from numalign.model.machine import Machine
+    from numalign.results.node import ConfigCheckResult
+
+
+class Checked(NamedTuple):
+    """An answer of `config check`, and where its machine came from."""
+
+    result: ConfigCheckResult
+    on: LoadedSetup
+
+
+class Suggested(NamedTuple):
+    """A suggestion, and the machine that it is for."""
+
+    suggestion: Suggestion
+    machine: Machine
+
+
+CHECK_VIEW = View[Checked](
+    document=lambda checked: text.check_document(checked.result, checked.on.origin),
+    data=lambda checked: json.check_json(checked.result, checked.on.notices),
+)
+SUGGEST_VIEW = View[Suggested](
+    data=lambda suggested: json.suggestion_json(suggested.suggestion),
+    own={
+        "yaml": lambda suggested: text.suggestion_yaml(suggested.suggestion, suggested.machine.name),
+        "kubeletconfig": lambda suggested: text.suggestion_file(
+            "kubeletconfig", suggested.suggestion, suggested.machine
+        ),
+        "performanceprofile": lambda suggested: text.suggestion_file(
+            "performanceprofile", suggested.suggestion, suggested.machine
+        ),
+        "kubeadm": lambda suggested: text.suggestion_file("kubeadm", suggested.suggestion, suggested.machine),
+    },
+)
 
 
 @click.group("config")
@@ -39,10 +84,9 @@ def command() -> None:
 @node_option
 @flag("--node-name", metavar="NAME", help="Which node, where --node has several.")
 @kubelet_options
-@beyond_options
-@output_option("table", "json", "yaml")
+@output_option(CHECK_VIEW)
 @quiet_option
-def check(
+def check_command(
     file: str | None,
     machine: str | None,
     node: str | None,
@@ -63,8 +107,6 @@ def check(
       numalign config check new.yaml --node worker-1.tar.xz --kubelet-version 1.32
       numalign config check --machine figure-1 --policy restricted --memory-manager-policy Static -o json
     """
-    from numalign.render.text import config as view
-
     if file is not None:
         if kubelet.config is not None:
             raise click.UsageError("name the configuration once: FILE or --kubelet-config")
@@ -73,25 +115,18 @@ def check(
         on = load_setup(machine, kubelet)
         result = check_config(on.setup)
     else:
-        from numalign.tasks.status import check_node
-
-        on, result = check_node(NodeRequest(node, node_name), machine, kubelet)
-    if output == "table":
+        on, result = status.check_node(NodeRequest(node, node_name), machine, kubelet)
+    if "document" in faces_of(output):
         tell(on.notices)
     if not quiet:
-        if output == "table":
-            from numalign.render.page.document import show
-
-            show(view.check_document(result, on.origin))
-        else:
-            print_data(output, view.check_json(result, on.notices))
+        show(CHECK_VIEW, Checked(result, on), output)
     return ExitStatus.DONE if result.starts else ExitStatus.KUBELET_FAILS
 
 
 @command.command("suggest")
 @machine_option()
 @kubelet_options
-@output_option("yaml", "json", "kubeletconfig", "performanceprofile", "kubeadm")
+@output_option(SUGGEST_VIEW)
 @quiet_option
 def suggest(machine: str | None, kubelet: KubeletRequest, output: Output, quiet: bool) -> ExitStatus:
     """Write a KubeletConfiguration for a machine that aligns what can be aligned, with a reason on every setting.
@@ -104,20 +139,11 @@ def suggest(machine: str | None, kubelet: KubeletRequest, output: Output, quiet:
       numalign config suggest --machine figure-1 --policy single-numa-node --scope pod
       numalign config suggest --machine hgx-h100 -o performanceprofile > profile.yaml
     """
-    from numalign.render.text import config as view
-
     if kubelet.config is not None or kubelet.config_dir is not None:
         raise click.UsageError("suggest writes a configuration; to repair one use `numalign config check FILE`")
     found, _, notices = load_machine(machine)
     tell(notices)
     suggestion = suggest_config(found, kubelet)
     if not quiet:
-        if output == "json":
-            print_data("json", view.suggestion_json(suggestion))
-        elif output == "yaml":
-            click.echo(view.suggestion_yaml(suggestion, found.name), nl=False)
-        else:
-            from numalign.render.text.config_files import suggestion_file
-
-            click.echo(suggestion_file(output, suggestion, found), nl=False)
+        show(SUGGEST_VIEW, Suggested(suggestion, found), output)
     return ExitStatus.DONE

@@ -7,21 +7,72 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
-from numalign.cli.options import Output, OwnFlag, flag, quiet_option
-from numalign.cli.printing import answering, print_data, print_document, print_machine, print_names
+from numalign.cli.options import OwnFlag, flag, output_option, quiet_option
 from numalign.cli.stderr import say, tell
+from numalign.cli.view import Output, View, answering, late_imports, show
 from numalign.errors import HostError, InputError, Notice
 from numalign.exit_status import ExitStatus
+from numalign.render.escape import in_yaml
 from numalign.render.json import head
 from numalign.tasks.discover import capture, discover
 from numalign.tasks.setup import load_machine
+from numalign.values import NamedTuple
+
+with late_imports():
+    from numalign.model import document
+    from numalign.render.picture import machine as picture
+    from numalign.render.text import discover as text
+    from numalign.render.text import tree
+    from numalign.sources.machine import dump, hardware
+    from numalign.store import atomic
+
 
 if TYPE_CHECKING:
+    from numalign.model.hardware import Hardware
     from numalign.model.machine import Machine
-    from numalign.render.page.document import Document
-    from numalign.results.discover import DiscoverResult
+    from numalign.results.node import DiscoverResult
 
-FORMATS = ("table", "wide", "json", "yaml", "name", "tree", "svg")
+
+class Shown(NamedTuple):
+    """A machine, and the flags that name it."""
+
+    machine: Machine
+    source: str
+
+    @property
+    def hint(self) -> str:
+        """What to do with it."""
+        return f"To save it: numalign discover {self.source}--save machine.yaml"
+
+
+class Stopped(NamedTuple):
+    """What can be said of a machine that the kubelet cannot read."""
+
+    name: str
+    hardware: Hardware
+
+
+VIEW = View[Shown](
+    document=lambda shown: text.discover_document(shown.machine, hint=shown.hint),
+    wide=lambda shown: text.discover_document(shown.machine, wide=True, hint=shown.hint),
+    data=lambda shown: dump.dump(shown.machine),
+    names=lambda shown: (shown.machine.name,),
+    picture=lambda shown: picture.draw(shown.machine),
+    own={
+        "yaml": lambda shown: in_yaml(dump.to_yaml(shown.machine)),
+        "tree": lambda shown: tree.tree_document(shown.machine),
+    },
+)
+HARDWARE_VIEW = View[Stopped](
+    document=lambda stopped: text.hardware_document(stopped.name, stopped.hardware),
+    wide=lambda stopped: text.hardware_document(stopped.name, stopped.hardware),
+    data=lambda stopped: {
+        **head("Hardware"),
+        "name": stopped.name,
+        "hardware": document.write(hardware.HARDWARE, stopped.hardware),
+    },
+    own={"tree": lambda stopped: text.hardware_document(stopped.name, stopped.hardware)},
+)
 
 
 @click.command("discover")
@@ -40,12 +91,7 @@ FORMATS = ("table", "wide", "json", "yaml", "name", "tree", "svg")
 )
 @flag("--device-rules", metavar="FILE", help="Which PCI device is which resource, instead of the default rules.")
 @flag("--with", "requested", metavar="NAME", multiple=True, help="Add the devices of these rules, such as nvme.")
-@flag(
-    "-o",
-    "--output",
-    type=click.Choice(FORMATS),
-    help="How to print; without it a table, or nothing where a file is written.",
-)
+@output_option(VIEW, without="a table, or nothing where a file is written")
 @flag("--save", metavar="FILE", help="Write the machine file (YAML; JSON if FILE ends in .json).")
 @flag("--capture", "snapshot", metavar="FILE", help="Write a small anonymous snapshot, FILE.tar.xz, for --sysfs-root.")
 @quiet_option
@@ -106,46 +152,15 @@ def _put(machine: Machine, output: Output | None, save: str | None, source: str)
         with answering(files):
             tell(written)
             if output is not None:
-                _print(machine, output, source)
+                show(VIEW, Shown(machine, source), output)
     if save is not None:
         say(f"saved {machine.name} in {save}")
 
 
-def _print(machine: Machine, output: Output, source: str) -> None:
-    if output in ("json", "yaml"):
-        print_machine(machine, output)
-    elif output == "name":
-        print_names([machine.name])
-    elif output == "svg":
-        from numalign.render.picture.machine import draw
-
-        click.echo(draw(machine), nl=False)
-    else:
-        print_document("table", _document(machine, output, source))
-
-
-def _document(machine: Machine, output: Output, source: str) -> Document:
-    if output == "tree":
-        from numalign.render.text.tree import tree_document
-
-        return tree_document(machine)
-    from numalign.render.text.discover import discover_document
-
-    hint = f"To save it: numalign discover {source}--save machine.yaml"
-    return discover_document(machine, wide=output == "wide", hint=hint)
-
-
 def _refuse(found: DiscoverResult, root: str, output: Output | None) -> None:
     """Print what can be said of the hardware, then end with the kubelet's own error."""
-    from numalign.sources.machine.hardware import dump
-
-    if found.hardware is not None and output in ("json", "yaml"):
-        hardware = dump(found.hardware)
-        print_data(output, {**head("Hardware"), "name": found.name, "hardware": hardware})
-    elif found.hardware is not None and output in ("table", "wide", "tree"):
-        from numalign.render.text.discover import hardware_document
-
-        print_document("table", hardware_document(found.name, found.hardware))
+    if found.hardware is not None and output and HARDWARE_VIEW.offers(output):
+        show(HARDWARE_VIEW, Stopped(found.name, found.hardware), output)
     error = HostError(
         f"the kubelet's own reading of this machine fails: {found.kubelet_error}", "" if root == "/" else root
     )
@@ -155,12 +170,9 @@ def _refuse(found: DiscoverResult, root: str, output: Output | None) -> None:
 
 def _saving(path: str, machine: Machine) -> AbstractContextManager[tuple[Notice, ...]]:
     """Write a machine file, whole or not at all, at the end of a `with` block."""
-    from numalign.sources.machine import dump as machine_dump
-    from numalign.store.atomic import writing_whole
-
-    text = machine_dump.to_json(machine) if path.endswith(".json") else machine_dump.to_yaml(machine)
+    text = dump.to_json(machine) if path.endswith(".json") else dump.to_yaml(machine)
 
     def write(file: BinaryIO) -> None:
         file.write(text.encode("utf-8", "backslashreplace"))
 
-    return writing_whole(path, write)
+    return atomic.writing_whole(path, write)

@@ -6,13 +6,22 @@ from typing import get_args
 
 import click
 
-from numalign.cli.options import Output, OwnFlag, flag, machine_option, output_option, quiet_option
-from numalign.cli.printing import print_data, print_names
+from numalign.cli.options import OwnFlag, flag, machine_option, output_option, quiet_option
 from numalign.cli.stderr import tell
+from numalign.cli.view import Output, View, late_imports, show
+from numalign.dra.features import RELEASES
 from numalign.dra.publish.cpus import GroupBy
 from numalign.errors import InputError, Notice
 from numalign.exit_status import ExitStatus
-from numalign.results.dra import DraCheckResult
+from numalign.results.dra import DraCheckResult, DraSlicesResult
+
+with late_imports():
+    from numalign.dra.publish import slices as publish
+    from numalign.model import cpuset
+    from numalign.render.json import dra as json
+    from numalign.render.text import dra as text
+    from numalign.tasks import dra_check, dra_slices, setup
+
 
 slices_option = flag(
     "--slices",
@@ -20,6 +29,15 @@ slices_option = flag(
     help="Slices, device classes, claims and their templates, as kubectl prints them (see the examples), or what "
     "`numalign dra slices` prints.",
 )
+
+
+VIEW = View[DraCheckResult](
+    document=lambda result: text.check_document(result),
+    wide=lambda result: text.check_document(result, wide=True),
+    data=lambda result: json.check_json(result, result.notices),
+    names=lambda result: text.check_names(result),
+)
+SLICES_VIEW = View[DraSlicesResult](data=lambda result: json.slices_json(result))
 
 
 @click.group("dra")
@@ -39,11 +57,16 @@ def command() -> None:
 @click.argument("names", nargs=-1, metavar="POD|CLAIM…")
 @slices_option
 @flag("--node-name", "nodes", multiple=True, metavar="NAME", help="Only this node; may be repeated.")
-@flag("--kubelet-version", "release", metavar="1.N", help="The cluster's release: 1.34, 1.35 or 1.36 (default).")
+@flag(
+    "--kubelet-version",
+    "release",
+    metavar="1.N",
+    help=f"The cluster's release: {', '.join(RELEASES[:-1])} or {RELEASES[-1]} (default).",
+)
 @flag("--feature-gates", "gates", default="", metavar="G=true,…", help="DRAListTypeAttributes=true, …")
-@output_option("table", "wide", "json", "yaml", "name")
+@output_option(VIEW)
 @quiet_option
-def check(
+def check_command(
     names: tuple[str, ...],
     slices: str | None,
     nodes: tuple[str, ...],
@@ -63,34 +86,15 @@ def check(
       numalign dra check pod.yaml claims.yaml --slices cluster.json
       numalign dra check claim.yaml --slices slices.yaml --node-name node-1 -o json
     """
-    from numalign.tasks.dra_check import DraRequest
-    from numalign.tasks.dra_check import check as run
-
     if not names:
         raise click.UsageError("name at least one POD or CLAIM: a file, a folder, or - for standard input")
     if slices is None:
         raise click.UsageError("say what is published: --slices DUMP (numalign dra slices makes one for a machine)")
-    result = run(DraRequest(names, slices, nodes, release, gates))
+    result = dra_check.check_claims(dra_check.DraRequest(names, slices, nodes, release, gates))
     tell(result.notices)
     if not quiet:
-        _print(output, result)
+        show(VIEW, result, output)
     return ExitStatus.DONE if all(one.fits for one in result.checks) else ExitStatus.NO
-
-
-def _print(output: Output, result: DraCheckResult) -> None:
-    if output in ("json", "yaml"):
-        from numalign.render.json.dra import check_json
-
-        print_data(output, check_json(result, result.notices))
-        return
-    from numalign.render.text.dra import check_document, check_names
-
-    if output == "name":
-        print_names(check_names(result))
-    else:
-        from numalign.render.page.document import show
-
-        show(check_document(result, wide=output == "wide"))
 
 
 @command.command("slices")
@@ -113,7 +117,7 @@ def _print(output: Output, result: DraCheckResult) -> None:
 )
 @flag("--reserved-cpus", metavar="LIST", default="", help="CPUs that dra.cpu keeps back, 0-1,64.")
 @flag("--standard-numa", is_flag=True, help="Publish resource.kubernetes.io/numaNode too, as drivers for 1.37 do.")
-@output_option("yaml", "json")
+@output_option(SLICES_VIEW)
 @quiet_option
 def slices(
     machine: str | None,
@@ -134,25 +138,18 @@ def slices(
       numalign dra slices --machine hgx-h100 > slices.yaml
       numalign dra slices --machine figure-1 --like cpu,gpu.example.com=gpu-vendor.com/gpu
     """
-    from numalign.dra.publish.slices import Options
-    from numalign.render.json.dra import slices_json
-    from numalign.tasks.dra_slices import slices as run
-    from numalign.tasks.setup import load_machine
-
-    found, _, notices = load_machine(machine)
-    options = Options(node_name, cpus_by, _cpus(reserved_cpus), standard_numa)
-    result = run(found, [text for part in like for text in part.split(",") if text], options)
+    found, _, notices = setup.load_machine(machine)
+    options = publish.Options(node_name, cpus_by, _cpus(reserved_cpus), standard_numa)
+    result = dra_slices.slices(found, [text for part in like for text in part.split(",") if text], options)
     unknown = [Notice("no-driver", "no known driver publishes this resource", name) for name in result.passed_over]
     tell((*notices, *unknown))
     if not quiet:
-        print_data(output, slices_json(result))
+        show(SLICES_VIEW, result, output)
     return ExitStatus.DONE
 
 
 def _cpus(text: str) -> int:
-    from numalign.model.cpuset import CPUSetError, parse
-
     try:
-        return parse(text) if text else 0
-    except CPUSetError:
+        return cpuset.parse(text) if text else 0
+    except cpuset.CPUSetError:
         raise InputError(f'expected a CPU list like "0-3,8", got "{text[:60]}"', "--reserved-cpus") from None

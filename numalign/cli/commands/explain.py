@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
+from collections.abc import Mapping, Sequence
 
 import click
 
 from numalign.analysis.whatif.change import WayOut
-from numalign.cli.command_line import command_line
 from numalign.cli.options import (
-    Output,
-    beyond_options,
     fail_on_option,
     flag,
     kubelet_options,
@@ -22,24 +20,61 @@ from numalign.cli.options import (
     slices_option,
     what_if_options,
 )
-from numalign.cli.printing import print_data, print_document
 from numalign.cli.stderr import but_claims, report, tell
+from numalign.cli.view import Output, View, late_imports, show
 from numalign.errors import CrashError, Notice, StartError
 from numalign.exit_status import ExitStatus
 from numalign.kubelet.admission import Session
 from numalign.kubelet.config import KubeletConfig
 from numalign.render.text.amounts import quantity_text
 from numalign.render.text.changes import Advice
-from numalign.render.text.explain import explain_document, start_document
-from numalign.render.text.settings import stale_files
+from numalign.render.text.reasons import stale_files
 from numalign.results.explain import ExplainedPod, ExplainResult
 from numalign.results.verdict import FailOn, claims_fail, fails
-from numalign.tasks.explain import explain
-from numalign.tasks.place import place
-from numalign.tasks.requests import ClaimsRequest, KubeletRequest, PodsRequest, WhatIfRequest
+from numalign.tasks.explain import as_asked, explain, gone
+from numalign.tasks.place import find_place
+from numalign.tasks.requests import ClaimsRequest, KubeletRequest, MachineName, NodeName, PodsRequest, WhatIfRequest
 from numalign.tasks.setup import LoadedPods, LoadedSetup, default_policy, load_pods, load_setup
-from numalign.tasks.what_if import as_asked, gone
 from numalign.values import NamedTuple
+
+with late_imports():
+    from numalign.render.json import explain as json
+    from numalign.render.text import explain as text
+    from numalign.tasks import claimed
+
+
+class Shown(NamedTuple):
+    """An answer, and what is told beside it."""
+
+    result: ExplainResult
+    origin: str
+    advice: Sequence[Advice]
+    """Pod by pod."""
+    notices: Sequence[Notice]
+
+
+class Stopped(NamedTuple):
+    """The stage before any pod: the kubelet does not start."""
+
+    on: LoadedSetup
+    error: StartError
+    look: str
+    """The command to go on with."""
+
+
+SHORT_FLAGS = {"topology-manager-policy": "policy", "topology-manager-scope": "scope"}
+"""Flags that have a shorter name."""
+
+VIEW = View[Shown](
+    document=lambda shown: text.explain_document(shown.result, shown.origin, shown.advice),
+    data=lambda shown: json.explain_json(shown.result, shown.advice, shown.notices),
+)
+START_VIEW = View[Stopped](
+    document=lambda stopped: text.start_document(
+        stopped.on.setup.machine, stopped.on.origin, stopped.error, stopped.look
+    ),
+    data=lambda stopped: json.start_json(stopped.on.setup, stopped.error, stopped.look),
+)
 
 
 @click.command("explain")
@@ -47,13 +82,12 @@ from numalign.values import NamedTuple
 @machine_option(multiple=True)
 @node_options
 @kubelet_options
-@beyond_options
 @slices_option
 @what_if_options
 @flag("--details", is_flag=True, help="Show every step: hints, the merge, the winner and the runner-up.")
 @flag("--alternatives", is_flag=True, help="List every aligned allocation there is now.")
 @fail_on_option
-@output_option("table", "json", "yaml", "markdown")
+@output_option(VIEW)
 @quiet_option
 def command(
     pods: PodsRequest,
@@ -80,7 +114,7 @@ def command(
       numalign explain pod.yaml --machine dgx-1 --policy restricted -o markdown
       numalign explain pod.yaml --node worker-1.tar.xz
     """
-    here, up = place(node, machine[0] if machine else None, kubelet, pods)
+    here, up = find_place(node, machine[0] if machine else None, kubelet, pods)
     settings = [here.on, *(load_setup(one, kubelet) for one in machine[1:])]
     given = load_pods(up, here.pods, here.on.setup.machine)
     asked = Asked(
@@ -97,13 +131,14 @@ def command(
     except StartError as error:
         error.answered = True
         if not quiet:
-            _print_start(output, settings[0], error, _where_to_look(error, given, asked))
+            show(START_VIEW, Stopped(settings[0], error, _where_to_look(error, given, asked)), output)
         raise
     about_claims = result.claims.notices if result.claims is not None else ()
     notices = (*settings[0].notices, *but_claims(given.notices, slices), *result.notices, *about_claims)
     tell((*(() if node else default_policy(settings[0], kubelet)), *notices))
     if not quiet:
-        _print(output, result, settings[0].origin, [_commands(one, result, asked) for one in result.pods], notices)
+        advice = [_commands(one, result, asked) for one in result.pods]
+        show(VIEW, Shown(result, settings[0].origin, advice, notices), output)
     if result.fatal:
         return report(given.broken, ExitStatus.KUBELET_FAILS)
     refused = any(fails(one.pod, fail_on, result.claims) for one in result.pods) or claims_fail(result.claims, fail_on)
@@ -148,11 +183,9 @@ def _explained(
     )
     if asked.slices is None:
         return result
-    from numalign.tasks.claimed import claims_on, load_claims
-
     request = ClaimsRequest(asked.slices, asked.pods.node_name, asked.pods.names, up.claims, up.files)
     told = [one.pod for one in result.pods]
-    return result._replace(claims=claims_on(here.setup, told, up.tried, load_claims(request), request))
+    return result._replace(claims=claimed.claims_on(here.setup, told, up.tried, claimed.load_claims(request), request))
 
 
 def _commands(told: ExplainedPod, result: ExplainResult, asked: Asked) -> Advice:
@@ -162,7 +195,7 @@ def _commands(told: ExplainedPod, result: ExplainResult, asked: Asked) -> Advice
             None if _stopped(change, result.setup.config, asked) else _command(change, told.pod.name, asked)
             for change in told.changes
         ],
-        command_line("compare", asked.pods, asked.machines, asked.kubelet, more=_place(asked)),
+        _command_line("compare", asked.pods, asked.machines, asked.kubelet, more=_place(asked)),
     )
 
 
@@ -180,7 +213,7 @@ def _command(change: WayOut, pod: str, asked: Asked) -> str:
     more += [("without", one.name) for one in (*change.pods, *change.kept_out)]
     more += [("set", f"{key}={quantity_text(nano)}") for key, nano in amounts.items()]
     here = (change.machine,) if change.machine else asked.machines[:1]
-    return command_line("explain", asked.pods, here, asked.kubelet, settings=change.flags, more=more)
+    return _command_line("explain", asked.pods, here, asked.kubelet, settings=change.flags, more=more)
 
 
 def _stopped(change: WayOut, config: KubeletConfig, asked: Asked) -> bool:
@@ -189,7 +222,7 @@ def _stopped(change: WayOut, config: KubeletConfig, asked: Asked) -> bool:
         return False
     kubelet = asked.kubelet._replace(settings={**asked.kubelet.settings, **change.flags})
     try:
-        place(asked.node, change.machine or next(iter(asked.machines), None), kubelet, asked.pods)
+        find_place(asked.node, change.machine or next(iter(asked.machines), None), kubelet, asked.pods)
     except StartError:
         return True
     return False
@@ -198,29 +231,53 @@ def _stopped(change: WayOut, config: KubeletConfig, asked: Asked) -> bool:
 def _where_to_look(error: StartError, given: LoadedPods, asked: Asked) -> str:
     """Write the command that goes on where no pod could be tried."""
     if not isinstance(error, CrashError):
-        return command_line("config check", None, asked.machines[:1], asked.kubelet)
+        return _command_line("config check", None, asked.machines[:1], asked.kubelet)
     pods = asked.pods
     if pods.beside and all(pod.name != error.pod for pod in given.tried):
         pods = pods._replace(names=(pods.beside,), beside=None)
-    return command_line("explain", pods, asked.machines[:1], asked.kubelet, more=[("pod", error.pod)])
+    return _command_line("explain", pods, asked.machines[:1], asked.kubelet, more=[("pod", error.pod)])
 
 
-def _print_start(output: Output, on: LoadedSetup, error: StartError, check: str) -> None:
-    """The stage before any pod: the kubelet does not start."""
-    if output in ("json", "yaml"):
-        from numalign.render.json.explain import start_json
+def _command_line(
+    command: str,
+    pods: PodsRequest | None,
+    machines: Sequence[str],
+    kubelet: KubeletRequest,
+    *,
+    settings: Mapping[str, str] | None = None,
+    more: Sequence[tuple[str, str]] = (),
+) -> str:
+    """Write a command line.
 
-        print_data(output, start_json(on.setup, error, check))
-    else:
-        print_document(output, start_document(on.setup.machine, on.origin, error, check))
+    Args:
+        command: `explain`, `compare`, …
+        pods: which pods come up; None: a command without pods.
+        machines: values of `--machine`.
+        kubelet: the flags given.
+        settings: kubelet flags to change or add.
+        more: further flags with their values.
+    """
+    words = ["numalign", *command.split(), *(pods.names if pods else ())]
+    flags: list[tuple[str, str]] = [("machine", machine) for machine in machines]
+    flags += machines[0].flags() if machines and isinstance(machines[0], MachineName) else []
+    flags += [("beside", pods.beside)] if pods and pods.beside else []
+    flags += _pod_flags(pods) if pods else []
+    flags += [("kubelet-config", kubelet.config)] if kubelet.config else []
+    flags += [("config-dir", kubelet.config_dir)] if kubelet.config_dir else []
+    flags += [("kubelet-version", kubelet.version)] if kubelet.version else []
+    flags += [(SHORT_FLAGS.get(name, name), text) for name, text in {**kubelet.settings, **(settings or {})}.items()]
+    for name, text in (*flags, *more):
+        words += [f"--{name}", text]
+        words += ["--ignore-checksums"] if isinstance(text, NodeName) else []
+    for resource in pods.allow_missing if pods else ():
+        words += ["--allow-missing", resource]
+    words += ["--started"] if pods and pods.started else []
+    words += ["--gang"] if pods and pods.gang else []
+    return shlex.join(words)
 
 
-def _print(
-    output: Output, result: ExplainResult, origin: str, advice: Sequence[Advice], notices: Sequence[Notice]
-) -> None:
-    if output in ("json", "yaml"):
-        from numalign.render.json.explain import explain_json
-
-        print_data(output, explain_json(result, advice, notices))
-    else:
-        print_document(output, explain_document(result, origin, advice))
+def _pod_flags(pods: PodsRequest) -> list[tuple[str, str]]:
+    counts = [str(pods.replicas)] if pods.replicas else []
+    counts += [f"{role}={number}" for role, number in pods.role_replicas.items()]
+    flags = [("replicas", ",".join(counts))] if counts else []
+    return flags + ([("node-name", pods.node_name)] if pods.node_name else [])

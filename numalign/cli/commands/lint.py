@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 
 import click
+from click.core import ParameterSource
 
 from numalign.analysis.lint.finding import reaches
 from numalign.cli.options import (
-    CI_REPORTS,
-    Output,
     OwnFlag,
     complete_files,
     flag,
@@ -21,20 +21,44 @@ from numalign.cli.options import (
     quiet_option,
     slices_option,
 )
-from numalign.cli.printing import answering
 from numalign.cli.stderr import report, tell
+from numalign.cli.view import Output, View, answering, late_imports, show
 from numalign.errors import Notice
 from numalign.exit_status import ExitStatus
 from numalign.results.lint import LintResult
-from numalign.sources.pods.manifest import PodInput, read
+from numalign.sources.pods.manifest import PodInput, read_pods
 from numalign.sources.pods.notes import podless
-from numalign.tasks.lint import lint
+from numalign.tasks.lint import brought_up_to_date, lint, pass_over
 from numalign.tasks.requests import KubeletRequest
 from numalign.tasks.setup import load_setup
+from numalign.values import NamedTuple
+
+with late_imports():
+    from numalign.analysis.lint import check
+    from numalign.render.json import lint as json
+    from numalign.render.text import lint as text
+    from numalign.sources.recorded import baseline as baselines
+    from numalign.store import atomic
+
 
 CLAIM_KINDS = ("ResourceClaim", "ResourceClaimTemplate")
 FAIL_ON = ("unaligned", "rejected", "impossible", "nothing")
 """Values of `--fail-on`: any finding but notes; only what gets the pod refused; only what nothing can run; never."""
+
+
+class Shown(NamedTuple):
+    """An answer, and what is told beside it."""
+
+    result: LintResult
+    notices: Sequence[Notice]
+    fail_on: str
+
+
+VIEW = View[Shown](
+    document=lambda shown: text.lint_document(shown.result),
+    data=lambda shown: json.lint_json(shown.result, shown.notices),
+    checks=lambda shown: text.lint_checks(shown.result, shown.fail_on),
+)
 
 
 @click.command("lint")
@@ -70,7 +94,7 @@ FAIL_ON = ("unaligned", "rejected", "impossible", "nothing")
 @machine_option(without="no machine, and what depends on it is a note or is not told")
 @kubelet_options
 @slices_option
-@output_option("table", "json", "yaml", *CI_REPORTS)
+@output_option(VIEW)
 @quiet_option
 def command(
     pod: tuple[str, ...],
@@ -100,14 +124,14 @@ def command(
       numalign lint deploy.yaml --ignore sidecar-cpus --ignore fractional-cpus@proxy
       numalign lint --explain odd-cpus
       numalign lint manifests/ --baseline .numalign-baseline.yaml --write-baseline
-      git diff --name-only | xargs numalign lint
+      git diff --name-only -z | xargs -0 numalign lint --
     """
     if explain is not None:
         return _explain(explain)
     if not (pod or files):
         raise click.UsageError("name at least one POD: a file, a folder, or - for standard input")
     on = None if machine is None else load_setup(machine, kubelet)
-    given = read((*pod, *files), unique=False, mixed=True, needed=False)
+    given = read_pods((*pod, *files), unique=False, mixed=True, needed=False)
     alone = any(kind in given.without_pod for kind in CLAIM_KINDS)
     result = lint(
         given.sources,
@@ -119,8 +143,9 @@ def command(
         claims_alone=alone,
     )
     broken = (*given.broken, *result.broken)
-    if write_baseline and baseline is None:
-        raise click.UsageError("--write-baseline needs --baseline FILE")
+    given_by = click.get_current_context().get_parameter_source("baseline")
+    if write_baseline and (baseline is None or given_by is ParameterSource.DEFAULT_MAP):
+        raise click.UsageError("--write-baseline needs --baseline FILE, on the command line")
     with ExitStack() as changed:
         write = changed if write_baseline and not broken else None
         result, written = _against(baseline, result, (*pod, *files), write)
@@ -128,7 +153,7 @@ def command(
         with answering(changed):
             tell(notices)
             if not quiet:
-                _print(output, result, notices, fail_on)
+                show(VIEW, Shown(result, notices, fail_on), output)
     bad = any(reaches(finding, fail_on) for one in result.pods for finding in one.findings)
     return report(broken, ExitStatus.NO if bad else ExitStatus.DONE)
 
@@ -139,20 +164,12 @@ def _against(
     """Hold what was found against a baseline, with `write` against the one that is then written."""
     if baseline is None:
         return result, ()
-    from os.path import exists
-
-    from numalign.sources.recorded.baseline import read as read_baseline
-    from numalign.sources.recorded.baseline import written
-    from numalign.tasks.lint_baseline import brought_up_to_date, pass_over
-
-    known = read_baseline(baseline) if exists(baseline) or not write else Counter()
+    known = baselines.read_baseline(baseline) if os.path.exists(baseline) or not write else Counter()
     notices: tuple[Notice, ...] = ()
     if write:
-        from numalign.store.atomic import writing_whole
-
         known = brought_up_to_date(result, known, baseline, names)
-        text = written(known).encode()
-        notices = write.enter_context(writing_whole(baseline, lambda file: file.writelines([text])))
+        text = baselines.written(known).encode()
+        notices = write.enter_context(atomic.writing_whole(baseline, lambda file: file.writelines([text])))
     result = pass_over(result, known, baseline, names)
     if result.gone:
         message = f"{sum(count for _, count in result.gone)} of its findings are gone; --write-baseline drops them"
@@ -161,12 +178,8 @@ def _against(
 
 
 def _explain(code: str) -> ExitStatus:
-    from numalign.analysis.lint.check import check_code
-    from numalign.render.page.document import show
-    from numalign.render.text.lint import page_document
-
-    check_code(code, "--explain")
-    show(page_document(code))
+    check.check_code(code, "--explain")
+    show(View[str](document=lambda code: text.page_document(code)), code, "table")
     return ExitStatus.DONE
 
 
@@ -183,20 +196,3 @@ def _unused(kubelet: KubeletRequest) -> tuple[Notice, ...]:
     if kubelet == KubeletRequest():
         return ()
     return (Notice("kubelet-unused", "the kubelet's flags count only with --machine"),)
-
-
-def _print(output: Output, result: LintResult, notices: Sequence[Notice], fail_on: str) -> None:
-    from numalign.render.text import lint as view
-
-    if output == "table":
-        from numalign.render.page.document import show
-
-        show(view.lint_document(result))
-    elif output in CI_REPORTS:
-        from numalign.cli.printing import print_checks
-
-        print_checks(output, "lint", view.lint_checks(result, fail_on))
-    else:
-        from numalign.cli.printing import print_data
-
-        print_data(output, view.lint_json(result, notices))

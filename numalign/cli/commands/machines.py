@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import click
 
-from numalign.cli.options import Output, flag, quiet_option
-from numalign.cli.printing import print_data, print_document, print_machine, print_names
+from numalign.cli.options import output_option, quiet_option
+from numalign.cli.view import Output, View, late_imports, show
 from numalign.exit_status import ExitStatus
-from numalign.render.text import machines as view
 from numalign.sources.machine import bundled
 from numalign.tasks.machines import machines
+
+with late_imports():
+    from numalign.cli import yaml_text as yaml
+    from numalign.render.json import about as json
+    from numalign.render.text import machines as text
+    from numalign.sources.machine import dump
+
+VIEW = View[str | None](
+    document=lambda name: text.machines_document(machines(name)),
+    data=lambda name: dump.dump(machines(name)[0].machine) if name else json.machines_json(machines()),
+    names=lambda name: (name,) if name else bundled.names(),
+    own={"yaml": lambda name: bundled.text(name) if name else yaml.yaml_text(json.machines_json(machines()))},
+)
 
 
 @click.command("machines")
 @click.argument("name", required=False, metavar="[NAME]")
-@flag(
-    "-o",
-    "--output",
-    type=click.Choice(("table", "name", "json", "yaml")),
-    help="How to print; without it a table, or with NAME the machine's file.",
-)
+@output_option(VIEW, without="a table, or with NAME the machine's file")
 @quiet_option
 def command(name: str | None, output: Output | None, quiet: bool) -> ExitStatus:
     """List the bundled machines, or print the machine NAME as a file.
@@ -32,19 +39,8 @@ def command(name: str | None, output: Output | None, quiet: bool) -> ExitStatus:
       numalign machines
       numalign machines dgx-1 > mine.yaml
     """
-    form = output or ("yaml" if name else "table")
     if name is not None:
-        bundled.check(name)
-    if quiet:
-        return ExitStatus.DONE
-    if form == "name":
-        print_names((name,) if name else bundled.names())
-    elif form == "table":
-        print_document(form, view.machines_document(machines(name)))
-    elif name is None:
-        print_data(form, view.machines_json(machines()))
-    elif form == "yaml":
-        click.echo(bundled.text(name), nl=False)
-    else:
-        print_machine(machines(name)[0].machine, form)
+        bundled.check_bundled(name)
+    if not quiet:
+        show(VIEW, name, output or ("yaml" if name else "table"))
     return ExitStatus.DONE

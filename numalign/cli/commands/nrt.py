@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from functools import partial, wraps
-from typing import cast
+from functools import partial
 
 import click
 
@@ -15,7 +14,8 @@ from numalign.cli.exporter import Seen
 from numalign.cli.exporter import command as command_of
 from numalign.cli.options import (
     Command,
-    Output,
+    Decorator,
+    Given,
     OwnFlag,
     flag,
     kubelet_options,
@@ -23,17 +23,43 @@ from numalign.cli.options import (
     node_option,
     output_option,
     quiet_option,
+    with_options,
 )
-from numalign.cli.printing import print_data, print_names, print_text
 from numalign.cli.stderr import tell
+from numalign.cli.view import Output, View, late_imports, show
+from numalign.errors import Notice
 from numalign.exit_status import ExitStatus
+from numalign.results.cluster import NRTCheckResult
 from numalign.scheduler.nrt.export import ExportOptions, Like
 from numalign.scheduler.nrt.value import NodeResourceTopology
 from numalign.tasks.nrt import NodesRequest, check_nrts, export_nrts, load_nodes, load_published
-from numalign.tasks.requests import KubeletRequest, NodeRequest
+from numalign.tasks.requests import NodeRequest
+from numalign.values import NamedTuple
+
+with late_imports():
+    from numalign.render.json import nrt as json
+    from numalign.render.text import nrt as text
+
 
 WATCH_SECONDS = 5.0
 """Seconds between two looks of `--watch`."""
+
+
+class Checked(NamedTuple):
+    """An answer of `nrt check`, and what is told beside it."""
+
+    result: NRTCheckResult
+    notices: Sequence[Notice]
+
+
+EXPORT_VIEW = View[Sequence[NodeResourceTopology]](
+    data=lambda objects: json.manifests(objects),
+    names=lambda objects: (one.name for one in objects),
+)
+CHECK_VIEW = View[Checked](
+    document=lambda checked: text.check_document(checked.result),
+    data=lambda checked: json.check_json(checked.result, checked.notices),
+)
 
 
 @click.group("nrt")
@@ -50,31 +76,27 @@ def command() -> None:
 def _nodes(function: Command) -> Command:
     """Add the flags that name a machine with its pods, or a cluster; the command gets one argument, `nodes`."""
 
-    @wraps(function)
-    def wrapped(**kwargs: object) -> object:
-        cluster = cluster_request(kwargs)
-        given = {key: kwargs.pop(key) for key in ("machine", "kubelet", "beside", "node_name", "node")}
-        if cluster is not None and (given["machine"] or given["beside"] or given["node"]):
-            raise click.UsageError("--cluster and --state hold their own machines and pods")
-        beside, name, node = (cast("str | None", given[key]) for key in ("beside", "node_name", "node"))
-        kwargs["nodes"] = NodesRequest(
-            machine=cast("str | None", given["machine"]),
-            kubelet=cast(KubeletRequest, given["kubelet"]),
-            beside=beside,
-            name=name,
-            cluster=cluster,
-            node=NodeRequest(node, name, beside) if node else None,
+    def gather(given: Given) -> None:
+        cluster = cluster_request(given)
+        machine, kubelet, beside, name, node = (
+            given.pop(key) for key in ("machine", "kubelet", "beside", "node_name", "node")
         )
-        return function(**kwargs)
+        if cluster is not None and (machine or beside or node):
+            raise click.UsageError("--cluster and --state hold their own machines and pods")
+        at = NodeRequest(node, name, beside) if node else None
+        given["nodes"] = NodesRequest(
+            machine=machine, kubelet=kubelet, beside=beside, name=name, cluster=cluster, node=at
+        )
 
-    result: Command = wrapped
-    for option in (
-        *reversed(CLUSTER_OPTIONS),
-        flag("--node-name", metavar="NAME", help="What the Node is called; without it as the machine."),
+    options: tuple[Decorator, ...] = (
+        node_option,
+        machine_option(),
+        kubelet_options,
         flag("--beside", metavar="FILE", help="The pods on the node (kubectl get pods -o json)."),
-    ):
-        result = option(result)
-    return node_option(machine_option()(kubelet_options(result)))
+        flag("--node-name", metavar="NAME", help="What the Node is called; without it as the machine."),
+        *CLUSTER_OPTIONS,
+    )
+    return with_options(function, options, gather)
 
 
 def _like(function: Command) -> Command:
@@ -103,7 +125,7 @@ def _like(function: Command) -> Command:
     show_default=True,
     help="Seconds between looks.",
 )
-@output_option("yaml", "json", "name")
+@output_option(EXPORT_VIEW)
 @quiet_option
 def export_command(
     nodes: NodesRequest,
@@ -137,38 +159,31 @@ def export_command(
         return Seen(export_nrts(loaded.fleet, options), loaded.notices)
 
     if watch:
-        return exporter.watch(look, partial(_show, output, quiet) if execute is None else command_of(execute), interval)
+        return exporter.watch(
+            look, partial(_show_new, output, quiet) if execute is None else command_of(execute), interval
+        )
     seen = look()
     tell(seen.notices)
     if not quiet:
-        _print(output, seen.objects)
+        show(EXPORT_VIEW, seen.objects, output)
     return ExitStatus.DONE
 
 
-def _show(output: Output, quiet: bool, objects: Sequence[NodeResourceTopology]) -> bool:
+def _show_new(output: Output, quiet: bool, objects: Sequence[NodeResourceTopology]) -> bool:
     """Print new objects at once, so that whoever reads a pipe has them."""
     if not quiet:
         if output == "yaml":
-            print_text("---\n")
-        _print(output, objects)
+            click.echo("---")
+        show(EXPORT_VIEW, objects, output)
         sys.stdout.flush()
     return True
-
-
-def _print(output: Output, objects: Sequence[NodeResourceTopology]) -> None:
-    if output == "name":
-        print_names(one.name for one in objects)
-        return
-    from numalign.render.text.nrt import manifests
-
-    print_data(output, manifests(objects))
 
 
 @command.command("check")
 @click.argument("published", metavar="FILE")
 @_nodes
 @_like
-@output_option("table", "json", "yaml")
+@output_option(CHECK_VIEW)
 @quiet_option
 def check_command(published: str, nodes: NodesRequest, like: Like, output: Output, quiet: bool) -> ExitStatus:
     """Tell whether published NodeResourceTopology objects (FILE, or `-`) are true.
@@ -186,13 +201,5 @@ def check_command(published: str, nodes: NodesRequest, like: Like, output: Outpu
     result = check_nrts(objects, loaded.fleet, ExportOptions(like))
     tell(loaded.notices)
     if not quiet:
-        if output == "table":
-            from numalign.render.page.document import show
-            from numalign.render.text.nrt import check_document
-
-            show(check_document(result))
-        else:
-            from numalign.render.text.nrt import check_json
-
-            print_data(output, check_json(result, loaded.notices))
+        show(CHECK_VIEW, Checked(result, loaded.notices), output)
     return ExitStatus.DONE if result.true else ExitStatus.NO

@@ -7,8 +7,8 @@ from contextlib import ExitStack
 import click
 
 from numalign.cli.options import quiet_option, state_option
-from numalign.cli.printing import answering, print_names
 from numalign.cli.stderr import tell, waiting
+from numalign.cli.view import answering, print_names
 from numalign.exit_status import ExitStatus
 
 

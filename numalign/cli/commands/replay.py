@@ -10,12 +10,13 @@ from typing import BinaryIO, Final
 
 import click
 
-from numalign.cli.options import flag, kubelet_version_option, quiet_option
+from numalign.cli.options import MAX_JOBS, flag, kubelet_version_option, quiet_option
 from numalign.cli.stderr import counted, say
 from numalign.errors import InputError
 from numalign.exit_status import ExitStatus
+from numalign.kubelet.releases import NEWEST
 from numalign.kubelet.releases.release import Version
-from numalign.kubelet.releases.table import NEWEST, kubelet, parse_version
+from numalign.kubelet.releases.table import kubelet, parse_version
 from numalign.kubelet.setup import Setup
 from numalign.render.escape import in_json
 from numalign.render.json import Data
@@ -43,7 +44,7 @@ class Result(NamedTuple):
 
 @click.command("replay")
 @click.argument("file", type=click.File("rb"))
-@flag("--jobs", type=click.IntRange(min=1), help="Processes that share a long FILE.  [default: the cores]")
+@flag("--jobs", type=click.IntRange(1, MAX_JOBS), help="Processes that share a long FILE.  [default: the cores]")
 @kubelet_version_option
 @quiet_option
 def command(file: BinaryIO, jobs: int | None, kubelet_version: str | None, quiet: bool) -> ExitStatus:
@@ -138,7 +139,7 @@ def _result(number: int, line: bytes | InputError, asked: Version) -> Result:
 def _answer(line: bytes | InputError, asked: Version) -> Data:
     if isinstance(line, InputError):
         raise line
-    one = scenario.read(line)
+    one = scenario.read_scenario(line)
     if one.start_error:
         return {"id": one.id, "startError": one.start_error}
     setup = Setup(one.machine, one.config, "kubelet", kubelet(one.version or asked))

@@ -4,28 +4,56 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import click
 
 from numalign.cli.cluster_options import cluster_options, pods_of_cluster
-from numalign.cli.options import Output, flag, output_option, quiet_option, slices_option
-from numalign.cli.printing import answering, print_data, print_names, print_text
+from numalign.cli.options import flag, output_option, quiet_option, slices_option
 from numalign.cli.stderr import but_claims, counted, report, tell
+from numalign.cli.view import Output, View, answering, late_imports, show
+from numalign.dra.features import RELEASES
 from numalign.errors import Notice
 from numalign.exit_status import ExitStatus
+from numalign.kubelet.releases import NEWEST
 from numalign.kubelet.releases.release import version_text
-from numalign.kubelet.releases.table import NEWEST
-from numalign.results.schedule import ScheduleResult
-from numalign.scheduler.attempt import Kind
+from numalign.results.cluster import ScheduleResult
+from numalign.scheduler.config import Kind
 from numalign.scheduler.node import Fleet
 from numalign.tasks.cluster import ClusterRequest, changing_cluster, load_pods_for
 from numalign.tasks.requests import ClaimsRequest
 from numalign.tasks.schedule import schedule
+from numalign.values import NamedTuple
+
+with late_imports():
+    from numalign.dra import features
+    from numalign.render.json import cluster as json
+    from numalign.render.text import schedule as text
+    from numalign.tasks import claimed
+    from numalign.worlds import claim_desk
+
 
 if TYPE_CHECKING:
-    from numalign.tasks.claim_desk import ClaimDesk
     from numalign.tasks.setup import LoadedPods
+    from numalign.worlds.claim_desk import ClaimDesk
+
+
+class Shown(NamedTuple):
+    """An answer, and what is told beside it."""
+
+    result: ScheduleResult
+    fleet: Fleet
+    origin: str
+    notices: Sequence[Notice]
+
+
+VIEW = View[Shown](
+    document=lambda shown: text.schedule_document(shown.result, shown.fleet, shown.origin),
+    wide=lambda shown: text.schedule_document(shown.result, shown.fleet, shown.origin, wide=True),
+    data=lambda shown: json.schedule_json(shown.result, shown.origin, shown.notices),
+    rows=lambda shown: text.schedule_rows(shown.result),
+    names=lambda shown: text.schedule_names(shown.result),
+)
 
 
 @click.command("schedule")
@@ -34,15 +62,16 @@ if TYPE_CHECKING:
 @slices_option
 @flag(
     "--scheduler",
-    type=click.Choice(["unaware", "kep", "nrt", "kai"]),
+    type=click.Choice(get_args(Kind)),
     help="Who chooses the node; without it the scheduler of the cluster file, else nrt.",
 )
 @flag(
     "--scheduler-version",
     metavar="1.N",
-    help="With --slices: the scheduler's release (1.34 to 1.36); without it that of the cluster's newest kubelet.",
+    help=f"With --slices: the scheduler's release ({RELEASES[0]} to {RELEASES[-1]}); "
+    "without it that of the cluster's newest kubelet.",
 )
-@output_option("table", "wide", "json", "yaml", "csv", "name")
+@output_option(VIEW)
 @quiet_option
 def command(
     pod: tuple[str, ...],
@@ -82,7 +111,7 @@ def command(
         with answering(changed):
             tell(notices)
             if not quiet:
-                _print(output, done.result, loaded.fleet, loaded.origin, notices)
+                show(VIEW, Shown(done.result, loaded.fleet, loaded.origin, notices), output)
     return report(up.broken, ExitStatus.DONE if done.result.runs else ExitStatus.NO)
 
 
@@ -93,27 +122,5 @@ def _newest(fleet: Fleet) -> str:
 
 
 def _claims(slices: str, names: tuple[str, ...], up: LoadedPods, release: str) -> ClaimDesk:
-    from numalign.tasks.claim_desk import ClaimDesk
-    from numalign.tasks.claimed import load_claims
-    from numalign.tasks.dra_check import asked_features
-
-    asked = asked_features(release, "", "--scheduler-version")
-    return ClaimDesk(load_claims(ClaimsRequest(slices, None, names, up.claims)), up.files, asked)
-
-
-def _print(output: Output, result: ScheduleResult, fleet: Fleet, origin: str, notices: Sequence[Notice]) -> None:
-    if output in ("json", "yaml"):
-        from numalign.render.json.schedule import schedule_json
-
-        print_data(output, schedule_json(result, origin, notices))
-        return
-    from numalign.render.text import schedule as view
-
-    if output == "csv":
-        print_text(view.schedule_csv(result))
-    elif output == "name":
-        print_names(view.schedule_names(result))
-    else:
-        from numalign.render.page.document import show
-
-        show(view.schedule_document(result, fleet, origin, wide=output == "wide"))
+    asked = features.asked_features(release, "", "--scheduler-version")
+    return claim_desk.ClaimDesk(claimed.load_claims(ClaimsRequest(slices, None, names, up.claims)), up.files, asked)

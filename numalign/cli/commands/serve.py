@@ -7,6 +7,7 @@ import sys
 
 import click
 
+from numalign.cli.cluster_options import allow_outside_option
 from numalign.cli.options import flag
 from numalign.cli.stderr import tell
 from numalign.errors import InputError
@@ -27,6 +28,7 @@ from numalign.tasks.cluster import files_of, load_file_nodes, merged, referred
     "several times too. Read again when it changes.",
 )
 @flag("--machine-of", multiple=True, metavar="LABEL=VALUE:MACHINE", help="What nodes with a label are made of.")
+@allow_outside_option
 @flag("--listen", default="127.0.0.1:8899", show_default=True, metavar="HOST:PORT", help="Where to listen.")
 @flag(
     "--verdict",
@@ -45,11 +47,13 @@ from numalign.tasks.cluster import files_of, load_file_nodes, merged, referred
 @flag("--tls-cert", metavar="FILE", help="The server's certificate; renewed ones are noticed.")
 @flag("--tls-key", metavar="FILE", help="Its key.")
 @flag("--client-ca", metavar="FILE", help="Answer only clients with a certificate of this authority.")
+@flag("--client-name", "client_names", multiple=True, metavar="NAME", help="Answer only certificates of this name.")
 @flag("--insecure-listen", is_flag=True, help="Listen off loopback without TLS and client certificates.")
 @flag("--stdio", is_flag=True, help="No HTTP: one JSON object a line in, one out; for test suites.")
 def command(
     clusters: tuple[str, ...],
     machine_of: tuple[str, ...],
+    allow_outside: bool,
     listen: str,
     verdict: Judge,
     max_age: float | None,
@@ -57,6 +61,7 @@ def command(
     tls_cert: str | None,
     tls_key: str | None,
     client_ca: str | None,
+    client_names: tuple[str, ...],
     insecure_listen: bool,
     stdio: bool,
 ) -> ExitStatus:
@@ -72,23 +77,21 @@ def command(
       echo '{"nodes": true}' | numalign serve --cluster cluster.yaml --stdio
     """
     if stdio:
-        return _stdio(clusters, machine_of)
+        return _stdio(clusters, machine_of, allow_outside)
     host, port = _address(listen)
     if (tls_cert is None) != (tls_key is None):
         raise InputError("a certificate and its key go together", "--tls-cert, --tls-key")
-    if not (_is_loopback(host) or insecure_listen or (tls_cert and client_ca)):
-        raise InputError(
-            "off loopback the server wants --tls-cert, --tls-key and --client-ca, or --insecure-listen", "--listen"
-        )
+    _check_clients(client_names, client_ca, alone=_is_loopback(host) or insecure_listen, encrypted=bool(tls_cert))
+    from numalign.scheduler.config import CacheConfig
     from numalign.scheduler.extender import Extender
     from numalign.server.app import App, log
     from numalign.server.nodes import KnownNodes
 
     def build(fleet: Fleet) -> Extender:
-        return Extender(fleet.nodes, judge=verdict, strategy=fleet.scheduler.strategy, weights=fleet.scheduler.weights)
+        return Extender(fleet.nodes, config=fleet.scheduler._replace(cache=CacheConfig()), judge=verdict)
 
     def load(path: str) -> Fleet:
-        loaded = load_file_nodes(path, machine_of)
+        loaded = load_file_nodes(path, machine_of, allow_outside)
         log(loaded.notices)
         return loaded.fleet
 
@@ -97,8 +100,19 @@ def command(
         from numalign.server.http import Listen, serve
     except ImportError:
         raise InputError("the HTTP server is not installed: pip install 'numalign[serve]'", "serve") from None
-    serve(App(nodes, prefix), Listen(host, port, tls_cert, tls_key, client_ca))
+    hosts = {"localhost", "127.0.0.1", "[::1]", host, f"[{host}]"}
+    app = App(nodes, prefix, hosts=hosts if _is_loopback(host) else frozenset())
+    serve(app, Listen(host, port, tls_cert, tls_key, client_ca, client_names=frozenset(client_names)))
     return ExitStatus.DONE
+
+
+def _check_clients(names: tuple[str, ...], authority: str | None, *, alone: bool, encrypted: bool) -> None:
+    if names and authority is None:
+        raise InputError("names are those of certificates: name a --client-ca", "--client-name")
+    if not (alone or (encrypted and authority)):
+        raise InputError(
+            "off loopback the server wants --tls-cert, --tls-key and --client-ca, or --insecure-listen", "--listen"
+        )
 
 
 def _address(listen: str) -> tuple[str, int]:
@@ -115,15 +129,15 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _stdio(clusters: tuple[str, ...], machine_of: tuple[str, ...]) -> ExitStatus:
+def _stdio(clusters: tuple[str, ...], machine_of: tuple[str, ...], allow_outside: bool) -> ExitStatus:
     """Answer line by line until the input ends."""
     import json
 
-    from numalign.scheduler.nrt.manifest import manifest
+    from numalign.scheduler.nrt.value import manifest
     from numalign.server.oracle import MAX_LINE_BYTES, Oracle
 
     files = [file for path in clusters for file in files_of(path)]
-    loaded = [load_file_nodes(file, machine_of) for file in files]
+    loaded = [load_file_nodes(file, machine_of, allow_outside) for file in files]
     tell(notice for one in loaded for notice in one.notices)
     fleet = merged((file, one.fleet) for file, one in zip(files, loaded, strict=True))
     oracle = Oracle(fleet.nodes, manifest)
@@ -131,6 +145,9 @@ def _stdio(clusters: tuple[str, ...], machine_of: tuple[str, ...]) -> ExitStatus
     while line := source.readline(MAX_LINE_BYTES + 1):
         if line.isspace():
             continue
+        rest = line
+        while len(rest) > MAX_LINE_BYTES and not rest.endswith(b"\n"):  # one answer, however long it is
+            rest = source.readline(MAX_LINE_BYTES + 1)
         sink.write(json.dumps(oracle.answer(line)) + "\n")
         sink.flush()
     return ExitStatus.DONE

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from numalign.cli.cluster_options import allow_outside_option
 from numalign.cli.engine_options import engine_options
-from numalign.cli.options import Output, flag, output_option, quiet_option
-from numalign.cli.printing import print_data, print_text
+from numalign.cli.options import flag, output_option, quiet_option
 from numalign.cli.stderr import Progress, say, tell
+from numalign.cli.view import Output, View, faces_of, late_imports, show
 from numalign.exit_status import ExitStatus
-from numalign.results.simulate import SimulateResult
+from numalign.results.cluster import SimulateResult
 from numalign.tasks.parallel import Engine
 from numalign.tasks.simulate import (
     RUNS,
@@ -24,12 +25,27 @@ from numalign.tasks.simulate import (
     sweep,
 )
 
+with late_imports():
+    from numalign.render.json import simulate as json
+    from numalign.render.picture import simulate as picture
+    from numalign.render.text import simulate as text
+
+
 if TYPE_CHECKING:
     from numalign.scheduler.simulate.settings import ReplicaSetBackoff
 
 
+VIEW = View[SimulateResult](
+    document=lambda result: text.simulate_document(result),
+    data=lambda result: json.simulate_json(result),
+    rows=lambda result: json.simulate_rows(result),
+    own={"html": lambda result: picture.simulate_html(result, text.simulate_document(result))},
+)
+
+
 @click.command("simulate")
 @flag("--cluster", required=True, metavar="FILE", help="A cluster file: groups of nodes, scheduler, times.")
+@allow_outside_option
 @flag(
     "--trace",
     required=True,
@@ -65,10 +81,11 @@ if TYPE_CHECKING:
     help="The proposed brake on ReplicaSets whose pods fail.",
 )
 @engine_options
-@output_option("table", "json", "yaml", "csv", "html")
+@output_option(VIEW)
 @quiet_option
 def command(
     cluster: str,
+    allow_outside: bool,
     trace: str,
     trace_form: TraceForm,
     columns: str | None,
@@ -102,7 +119,8 @@ def command(
         retry_on_resync=retry_on_resync,
         replicaset_backoff=replicaset_backoff,
         audit=audit,
-        pods=output == "csv",
+        pods="rows" in faces_of(output),
+        allow_outside=allow_outside,
     )
     with Progress() as progress:
         if swept is None:
@@ -111,36 +129,18 @@ def command(
             result = sweep(request, read_sweep(swept), engine, progress=progress.show)
     tell(result.notices)
     if not quiet:
-        _print(output, result)
+        show(VIEW, result, output)
+        if request.pods:
+            _tell_unfinished(result)
     if result.interrupted:
         return ExitStatus.INTERRUPTED
     return ExitStatus.DONE
 
 
-def _print(output: Output, result: SimulateResult) -> None:
-    if output in ("json", "yaml"):
-        from numalign.render.json.simulate import simulate_json
-
-        print_data(output, simulate_json(result))
-        return
-    if output == "csv":
-        from numalign.render.json.simulate import simulate_csv
-
-        print_text(simulate_csv(result))
-        for run in result.runs:  # a table of pods has no place for it
-            if run.report is None:
-                say(f"{run.name}: failed: {run.error}")
-            elif run.report.ended_by == "interrupted":
-                say(f"{run.name}: interrupted: these are the pods until then")
-        return
-    from numalign.render.text.simulate import simulate_document
-
-    document = simulate_document(result)
-    if output == "html":
-        from numalign.render.picture.simulate import simulate_html
-
-        print_text(simulate_html(result, document))
-    else:
-        from numalign.render.page.document import show
-
-        show(document)
+def _tell_unfinished(result: SimulateResult) -> None:
+    """Say what a table of pods has no place for."""
+    for run in result.runs:
+        if run.report is None:
+            say(f"{run.name}: failed: {run.error}")
+        elif run.report.ended_by == "interrupted":
+            say(f"{run.name}: interrupted: these are the pods until then")

@@ -7,8 +7,6 @@ import os
 import click
 
 from numalign.cli.options import (
-    Output,
-    beyond_options,
     flag,
     kubelet_options,
     machine_option,
@@ -17,10 +15,31 @@ from numalign.cli.options import (
     quiet_option,
 )
 from numalign.cli.stderr import tell
+from numalign.cli.view import Output, View, late_imports, show
 from numalign.errors import HostError
 from numalign.exit_status import ExitStatus
 from numalign.kubelet.start.restore import ROOT
+from numalign.results.node import StatusResult
 from numalign.tasks.requests import KubeletRequest, NodeRequest
+
+with late_imports():
+    from numalign.render.json import node as json
+    from numalign.render.picture import canvas, occupants
+    from numalign.render.text import status as text
+    from numalign.tasks import status as task
+
+
+VIEW = View[StatusResult](
+    document=lambda result: text.status_document(result),
+    wide=lambda result: text.status_document(result, wide=True),
+    data=lambda result: json.status_json(result),
+    picture=lambda result: occupants.draw_occupants(result.picture),
+    own={
+        "html": lambda result: canvas.page(
+            occupants.draw_occupants(result.picture), text.status_document(result, wide=True)
+        )
+    },
+)
 
 
 @click.command("status")
@@ -30,8 +49,7 @@ from numalign.tasks.requests import KubeletRequest, NodeRequest
 @flag("--beside", metavar="FILE", help="The pods there as the API server has them (kubectl get pods -o json).")
 @machine_option(without="the node's own")
 @kubelet_options
-@beyond_options
-@output_option("table", "wide", "json", "yaml", "svg", "html")
+@output_option(VIEW)
 @quiet_option
 def command(
     node: str | None,
@@ -56,8 +74,6 @@ def command(
       numalign status --node /var/lib/kubelet --kubelet-version 1.32
       numalign status --state node.json
     """
-    from numalign.tasks.status import status
-
     if node is not None and state is not None:
         raise click.UsageError("--state FILE is the same as --node FILE: give one of them")
     source = node or state
@@ -65,24 +81,8 @@ def command(
         if not os.path.isdir(ROOT):
             raise HostError("no kubelet on this host; name a node with --node", ROOT)
         source = ROOT
-    result = status(NodeRequest(source, node_name, beside), machine, kubelet)
+    result = task.status(NodeRequest(source, node_name, beside), machine, kubelet)
     tell(result.notices)
     if not quiet:
-        if output in ("json", "yaml"):
-            from numalign.cli.printing import print_data
-            from numalign.render.json.status import status_json
-
-            print_data(output, status_json(result))
-        elif output in ("svg", "html"):
-            from numalign.render.picture.page import admit_picture, page
-            from numalign.render.text.status import status_document
-
-            drawn = output == "svg"
-            text = admit_picture(result.picture) if drawn else page(result.picture, status_document(result, wide=True))
-            click.echo(text, nl=False)
-        else:
-            from numalign.render.page.document import show
-            from numalign.render.text.status import status_document
-
-            show(status_document(result, wide=output == "wide"))
+        show(VIEW, result, output)
     return ExitStatus.DONE if result.starts else ExitStatus.KUBELET_FAILS

@@ -6,13 +6,20 @@ import os
 
 import click
 
-from numalign.cli.options import Output, flag, kubelet_options, machine_option, node_option, output_option, quiet_option
+from numalign.cli.options import flag, kubelet_options, machine_option, node_option, output_option, quiet_option
 from numalign.cli.stderr import tell
+from numalign.cli.view import Output, View, late_imports, show
 from numalign.errors import HostError
 from numalign.exit_status import ExitStatus
 from numalign.kubelet.start.restore import ROOT
-from numalign.results.verify import ProcessResult, VerifyResult
+from numalign.results.node import ProcessResult, VerifyResult
 from numalign.tasks.requests import KubeletRequest, NodeRequest
+
+with late_imports():
+    from numalign.render.json import verify as json
+    from numalign.render.text import verify as text
+    from numalign.tasks import verify as task
+
 
 FAILING = {
     "drifted": ("drifted",),
@@ -20,6 +27,19 @@ FAILING = {
     "nothing": (),
 }
 """--fail-on -> verdicts that make the exit status 1."""
+
+
+VIEW = View[VerifyResult](
+    document=lambda result: text.verify_document(result),
+    wide=lambda result: text.verify_document(result, wide=True),
+    data=lambda result: json.verify_json(result),
+    own={"prometheus": lambda result: json.verify_metrics(result)},
+)
+PROCESS_VIEW = View[ProcessResult](
+    document=lambda result: text.process_document(result),
+    wide=lambda result: text.process_document(result),
+    data=lambda result: json.process_json(result),
+)
 
 
 @click.command("verify")
@@ -39,7 +59,7 @@ FAILING = {
     show_default=True,
     help="What makes the exit status 1.",
 )
-@output_option("table", "wide", "json", "yaml", "prometheus")
+@output_option(VIEW)
 @quiet_option
 def command(
     node: str | None,
@@ -67,51 +87,20 @@ def command(
       numalign verify --self
       numalign verify -o prometheus > /var/lib/node_exporter/numalign.prom
     """
-    from numalign.tasks.verify import verify, verify_process
-
     if own or pid is not None:
-        if output == "prometheus" or node is not None:
+        if node is not None or not PROCESS_VIEW.offers(output):
             raise click.UsageError("--pid and --self judge one process: no --node, no prometheus")
-        alone = verify_process(os.getpid() if pid is None else pid, host_root or "/")
+        alone = task.verify_process(os.getpid() if pid is None else pid, host_root or "/")
         if not quiet:
-            _print_process(output, alone)
+            show(PROCESS_VIEW, alone, output)
         return ExitStatus.NO if alone.verdict in FAILING[fail_on] else ExitStatus.DONE
     source = node
     if source is None:
         source = f"{host_root.rstrip('/')}{ROOT}" if host_root else ROOT
         if not os.path.isdir(source):
             raise HostError("no kubelet on this host; name a node with --node", source)
-    result = verify(NodeRequest(source, node_name, beside), machine, kubelet, host_root=host_root, deep=deep)
+    result = task.verify(NodeRequest(source, node_name, beside), machine, kubelet, host_root=host_root, deep=deep)
     tell(result.notices)
     if not quiet:
-        _print(output, result)
+        show(VIEW, result, output)
     return ExitStatus.NO if any(one.verdict in FAILING[fail_on] for one in result.containers) else ExitStatus.DONE
-
-
-def _print(output: Output, result: VerifyResult) -> None:
-    from numalign.render.json.verify import verify_json, verify_metrics
-
-    if output == "prometheus":
-        click.echo(verify_metrics(result), nl=False)
-    elif output in ("json", "yaml"):
-        from numalign.cli.printing import print_data
-
-        print_data(output, verify_json(result))
-    else:
-        from numalign.render.page.document import show
-        from numalign.render.text.verify import verify_document
-
-        show(verify_document(result, wide=output == "wide"))
-
-
-def _print_process(output: Output, result: ProcessResult) -> None:
-    if output in ("json", "yaml"):
-        from numalign.cli.printing import print_data
-        from numalign.render.json.verify import process_json
-
-        print_data(output, process_json(result))
-    else:
-        from numalign.render.page.document import show
-        from numalign.render.text.verify import process_document
-
-        show(process_document(result))

@@ -184,6 +184,8 @@ class Checker:
         if name in FUNCTIONS and not (isinstance(node.target, Name) and node.target.name in self.scope):
             self.qualified[id(node)] = function = name
             table, given = FUNCTIONS, node.arguments
+        elif name in UNSUPPORTED:
+            self._refuse_name(name, name, node.position)
         else:
             table = METHODS if node.target is not None else FUNCTIONS
             given = node.arguments if node.target is None else (node.target, *node.arguments)

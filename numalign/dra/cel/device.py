@@ -8,11 +8,10 @@ from typing import Final
 
 from numalign.dra.cel.checker import Checker, Environment
 from numalign.dra.cel.errors import CompileError, EvaluationError
-from numalign.dra.cel.frame import Evaluate, Frame
 from numalign.dra.cel.parser import parse
 from numalign.dra.cel.program import Compiler
 from numalign.dra.cel.types import ANY, BOOL, DEVICE, DYN, QUANTITY, STRING, is_dynamic, map_of
-from numalign.dra.cel.values import Domains, Value, parse_semver, type_name
+from numalign.dra.cel.values import Domains, Evaluate, Frame, Value, parse_semver, type_name
 from numalign.dra.values import Attribute, Device
 from numalign.values import NamedTuple
 

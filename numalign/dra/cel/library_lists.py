@@ -8,7 +8,7 @@ from typing import Final
 
 from numalign.dra.cel.errors import NO_OVERLOAD, EvaluationError
 from numalign.dra.cel.overload import Overload, Table, size_of, traversal_cost
-from numalign.dra.cel.types import BOOL, BYTES, DOUBLE, DYN, INT, STRING, UINT, A, Type, list_of, optional_of
+from numalign.dra.cel.types import ATTRIBUTE, BOOL, BYTES, DOUBLE, DYN, INT, STRING, UINT, A, Type, list_of, optional_of
 from numalign.dra.cel.values import INT_MAX, INT_MIN, NOTHING, Optional, Semver, Uint, Value, equal
 from numalign.model.quantity import Quantity
 
@@ -134,7 +134,7 @@ METHODS: Final[Table] = {
     ),
     "indexOf": (Overload((list_of(A), A), INT, _index_of, _going_over),),
     "lastIndexOf": (Overload((list_of(A), A), INT, _last_index_of, _going_over),),
-    "includes": (Overload((DYN, DYN), BOOL, _includes, None, "includes"),),
+    "includes": (Overload((ATTRIBUTE, DYN), BOOL, _includes, None, "includes"),),
     "hasValue": (Overload((optional_of(A),), BOOL, lambda given: given.present),),
     "value": (Overload((optional_of(A),), A, _value),),
     "orValue": (

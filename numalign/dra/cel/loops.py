@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from numalign.dra.cel.errors import NO_OVERLOAD, CostError, EvaluationError
-from numalign.dra.cel.frame import Evaluate, Frame
 from numalign.dra.cel.syntax import LoopKind
-from numalign.dra.cel.values import Value, map_key, plain_key, type_name
+from numalign.dra.cel.values import Evaluate, Frame, Value, map_key, plain_key, type_name
 from numalign.values import NamedTuple
 
 

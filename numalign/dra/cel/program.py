@@ -10,7 +10,6 @@ from typing import Final
 
 from numalign.dra.cel.checker import Checker
 from numalign.dra.cel.errors import NO_OVERLOAD, CostError, EvaluationError
-from numalign.dra.cel.frame import Evaluate, Frame
 from numalign.dra.cel.library_standard import TYPES
 from numalign.dra.cel.loops import loop
 from numalign.dra.cel.overload import TEXT_FACTOR, Overload, size_of
@@ -30,7 +29,7 @@ from numalign.dra.cel.syntax import (
     OptionalMap,
     Select,
 )
-from numalign.dra.cel.values import NOTHING, Optional, Value, equal, map_key, type_name
+from numalign.dra.cel.values import NOTHING, Evaluate, Frame, Optional, Value, equal, map_key, type_name
 
 LIST_COST: Final = 10
 MAP_COST: Final = 30

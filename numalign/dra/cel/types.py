@@ -23,6 +23,8 @@ class Type(NamedTuple):
 DYN: Final = Type("dyn")
 ANY: Final = Type("any")
 """An attribute as Kubernetes declares it: like `dyn`, but nothing to loop over."""
+ATTRIBUTE: Final = Type("attribute")
+"""What a function of attributes stands behind: any value but a list that is written out, or made of others (D-52)."""
 BOOL: Final = Type("bool")
 INT: Final = Type("int")
 UINT: Final = Type("uint")
@@ -61,7 +63,7 @@ def optional_of(value: Type) -> Type:
 
 def is_dynamic(kind: Type) -> bool:
     """Tell whether the type is only known while running."""
-    return kind.name in ("dyn", "any")
+    return kind.name in ("dyn", "any", "attribute")
 
 
 def is_letter(kind: Type) -> bool:
@@ -78,6 +80,8 @@ def accepts(wanted: Type, given: Type, bound: Bindings) -> Bindings | None:
             return {**bound, wanted.name: given} if known is None else bound
         result = accepts(known, given, bound)
         return {**bound, wanted.name: given} if result is not None and is_dynamic(given) else result
+    if wanted == ATTRIBUTE and given.name == "list":
+        return None
     if is_dynamic(wanted) or is_dynamic(given):
         return bound
     if given == NULL and wanted.name not in _NEVER_NULL:

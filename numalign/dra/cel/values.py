@@ -1,4 +1,4 @@
-"""The values an expression works on, and when two of them are equal.
+"""The values an expression works on, when two of them are equal, and the frame of one evaluation.
 
 bool, int, float, str, bytes, None, list and dict stand for themselves; `Uint`, `Quantity`, `Semver`, `Optional` and
 `TypeName` for what Python has no type of its own.
@@ -7,10 +7,10 @@ bool, int, float, str, bytes, None, list and dict stand for themselves; `Uint`, 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from numalign.dra.cel.errors import NO_OVERLOAD, EvaluationError
+from numalign.dra.cel.errors import NO_OVERLOAD, CostError, EvaluationError
 from numalign.model.quantity import Quantity
 from numalign.values import NamedTuple
 
@@ -193,3 +193,31 @@ def _compare_identifiers(one: int | str, other: int | str) -> int:
     if isinstance(other, int):
         return 1
     return 1 if one > other else -1
+
+
+COST_LIMIT: Final = 1_000_000
+"""What one evaluation may cost (docs/rules/dra.md 1)."""
+
+
+class Frame:
+    """The variables of an evaluation, and its cost."""
+
+    __slots__ = ("cost", "names")
+
+    def __init__(self, names: dict[str, Value]) -> None:
+        self.names = names
+        self.cost = 0
+
+    def spend(self, cost: int) -> None:
+        """Count a cost.
+
+        Raises:
+            CostError: it is too much now.
+        """
+        self.cost += cost
+        if self.cost > COST_LIMIT:
+            raise CostError("operation cancelled: actual cost limit exceeded")
+
+
+Evaluate = Callable[[Frame], Value]
+"""A part of an expression, ready to run."""

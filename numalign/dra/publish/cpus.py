@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
-from numalign.dra.publish.made import Made, flag, number, text
+from numalign.dra.publish.devices import Made, flag, number, text
 from numalign.dra.values import Attribute, Capacity, Device
 from numalign.kubelet.cpu.packed import take_packed
 from numalign.kubelet.cpu.topology import CPUTopology, build

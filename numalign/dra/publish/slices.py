@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from numalign.dra.drivers import DRIVERS, PCIE_ROOT, STANDARD_NUMA, Driver
-from numalign.dra.publish import cpus, memory, plugin_devices
-from numalign.dra.publish.made import Made
+from numalign.dra.drivers import DRIVERS, STANDARD_NUMA, Driver
+from numalign.dra.publish import cpus
+from numalign.dra.publish.devices import Made, memory_devices, plugin_devices
 from numalign.dra.values import Attribute, Device, DeviceClass, Placement, Slice
 from numalign.model.machine import Machine
 from numalign.values import NamedTuple
@@ -36,8 +36,6 @@ class Published(NamedTuple):
 
     slices: tuple[Slice, ...]
     classes: tuple[DeviceClass, ...]
-    unsaid: tuple[str, ...]
-    """Attributes that selectors use and that the machine does not tell: `gpu.nvidia.com: productName`."""
 
 
 def usual_drivers(machine: Machine) -> tuple[str, ...]:
@@ -72,23 +70,19 @@ def publish(machine: Machine, drivers: Mapping[str, tuple[str, ...]], options: O
     """
     node = options.node or machine.node.name or machine.name
     slices: list[Slice] = []
-    unsaid: list[str] = []
     for name, resources in drivers.items():
         made = _devices(machine, DRIVERS[name], resources, options)
         slices += _pool(name, node, [_with_standard(one) if options.standard_numa else one.device for one in made])
-        unsaid += [f"{name}: {attribute}" for attribute in plugin_devices.UNSAID.get(name, ())]
-        if made and DRIVERS[name].pcie_root and not any(PCIE_ROOT in one.device.attributes for one in made):
-            unsaid.append(f"{name}: {PCIE_ROOT}")
     classes = tuple(one for name in drivers for one in DRIVERS[name].classes)
-    return Published(tuple(slices), classes, tuple(unsaid))
+    return Published(tuple(slices), classes)
 
 
 def _devices(machine: Machine, driver: Driver, resources: Iterable[str], options: Options) -> list[Made]:
     if driver.kind == "cpu":
         return cpus.devices(machine, options.cpus, options.reserved_cpus)
     if driver.kind == "memory":
-        return memory.devices(machine)
-    return plugin_devices.devices(machine, driver, resources)
+        return memory_devices(machine)
+    return plugin_devices(machine, driver, resources)
 
 
 def _with_standard(made: Made) -> Device:

@@ -67,7 +67,7 @@ class CPUCheckpoint(NamedTuple):
     """As in the file."""
 
 
-def read(text: str, release: tuple[int, int], *, pod_entries: bool = False) -> CPUCheckpoint:
+def read_cpu_checkpoint(text: str, release: tuple[int, int], *, pod_entries: bool = False) -> CPUCheckpoint:
     """Read the file as a kubelet does at its start (rules 11, 28b).
 
     Args:
@@ -119,7 +119,7 @@ def inspect(text: str) -> tuple[CPUCheckpoint, Mapping[Form, int]]:
     error: CheckpointError | None = None
     for form in ("current", "first generation", "with podEntries"):
         try:
-            found[form] = shapes.read(text, SHAPES[form])
+            found[form] = shapes.read_shape(text, SHAPES[form])
             sums[form] = checksum(found[form], form)
         except CheckpointError as problem:
             error = error or problem

@@ -1,8 +1,8 @@
-"""The CPU Manager at start: its static facts, the checks on them, the reserved CPUs.
+"""The CPU Manager: its static facts, the checks on them at start, the reserved CPUs, and which CPUs a request gets.
 
-docs/rules/cpu-manager.md 2 and 3. Terms, as in the kubelet: the *shared* pool is where containers without exclusive
-CPUs run; *reserved* CPUs are never handed out exclusively; *assignable* (here: available) CPUs are in the shared pool
-and not reserved; *exclusive* CPUs belong to one container.
+docs/rules/cpu-manager.md 2, 3 and 8.1. Terms, as in the kubelet: the *shared* pool is where containers without
+exclusive CPUs run; *reserved* CPUs are never handed out exclusively; *assignable* (here: available) CPUs are in the
+shared pool and not reserved; *exclusive* CPUs belong to one container.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from typing import Literal
 from numalign.errors import StartError
 from numalign.kubelet.config import Level
 from numalign.kubelet.cpu.options import (
-    LEVELS,
     NO_OPTIONS,
     CPUPolicyOptions,
     Gates,
@@ -23,7 +22,7 @@ from numalign.kubelet.cpu.options import (
     format_map,
     read_options,
 )
-from numalign.kubelet.cpu.take import take
+from numalign.kubelet.cpu.packed import take_packed
 from numalign.kubelet.cpu.topology import NO_TOPOLOGY, CPUTopology, build
 from numalign.kubelet.cpu.uncore import PartialFit, exact_fit
 from numalign.kubelet.errors import AllocationError, KubeletHangError
@@ -85,7 +84,7 @@ def start(
     policy: str,
     options: Mapping[str, str] | None,
     gates: Gates,
-    levels: Mapping[str, Level] = LEVELS,
+    levels: Mapping[str, Level],
     topology_policy: str,
     reserved: CPUSet = 0,
     reservation_nano: int | None,
@@ -172,3 +171,37 @@ def _reserved_cpus(manager: CPUManager, explicit: CPUSet, number: int) -> CPUSet
             f"(size of {format_set(reserved)} did not equal {number})"
         )
     return reserved
+
+
+def take(
+    topology: CPUTopology,
+    options: CPUPolicyOptions,
+    free: CPUSet,
+    n: int,
+    partial_fit: PartialFit = exact_fit,
+) -> CPUSet:
+    """Take `n` of the `free` CPUs in the way the options ask for; nothing for n < 1.
+
+    Args:
+        topology: the machine.
+        options: the policy's options.
+        free: what there is to take from.
+        n: how many.
+        partial_fit: what an uncore cache gives for a rest that is less than the whole cache.
+
+    Raises:
+        AllocationError: it cannot be done.
+        KubeletHangError: the kubelet would search for ever (8.31).
+    """
+    if options.distribute_cpus_across_numa:
+        from numalign.kubelet.cpu.distributed import take_distributed
+
+        group = topology.cpus_per_core if options.full_pcpus_only else 1
+        return take_distributed(topology, free, n, group)
+    return take_packed(
+        topology,
+        free,
+        n,
+        spread=options.distribute_cpus_across_cores,
+        uncore=partial_fit if options.prefer_align_cpus_by_uncorecache else None,
+    )

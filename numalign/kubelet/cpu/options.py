@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from numalign.errors import StartError
-from numalign.kubelet.config import Level
+from numalign.kubelet.config import Level, Option
 from numalign.kubelet.cpu.topology import CPUTopology
 from numalign.model.gotext import ConversionError, parse_bool
+from numalign.model.machine import Machine
 from numalign.values import NamedTuple
 
 Gates = Callable[[str], bool]
@@ -27,15 +28,59 @@ class CPUPolicyOptions(NamedTuple):
 
 NO_OPTIONS = CPUPolicyOptions()
 
-LEVELS: Mapping[str, Level] = {
-    "full-pcpus-only": "Beta",
-    "distribute-cpus-across-numa": "Alpha",
-    "align-by-socket": "Alpha",
-    "distribute-cpus-across-cores": "Alpha",
-    "strict-cpu-reservation": "Alpha",
-    "prefer-align-cpus-by-uncorecache": "Alpha",
-}
-"""Option -> its level in v1.32 (3.1)."""
+
+def _whole_cores(machine: Machine) -> tuple[str, str] | None:
+    threads = any(core & (core - 1) for core in machine.cores)
+    return ("true", "no two containers on the threads of one core") if threads else None
+
+
+OPTIONS = (
+    Option(
+        "full-pcpus-only",
+        "cpu",
+        {(1, 22): "Alpha", (1, 23): "Beta", (1, 33): "Stable"},
+        on="CPUs are then given out as whole cores only",
+        off="CPUs are then given out one by one, also those of a core that others have a part of",
+        suggested=_whole_cores,
+    ),
+    Option(
+        "distribute-cpus-across-numa",
+        "cpu",
+        {(1, 23): "Alpha", (1, 33): "Beta"},
+        on="CPUs that take several NUMA nodes are then spread evenly over them",
+        off="CPUs then fill one NUMA node before they take from the next",
+    ),
+    Option(
+        "align-by-socket",
+        "cpu",
+        {(1, 25): "Alpha"},
+        on="all NUMA nodes of one socket are then as good as one for CPUs",
+        off="CPUs are then wanted on as few NUMA nodes as will do, not on one socket",
+        unfit="align-by-socket works neither with single-numa-node nor with more sockets than NUMA nodes",
+    ),
+    Option(
+        "distribute-cpus-across-cores",
+        "cpu",
+        {(1, 31): "Alpha"},
+        on="CPUs are then taken from as many cores as there are",
+        off="CPUs are then taken core by core",
+    ),
+    Option(
+        "strict-cpu-reservation",
+        "cpu",
+        {(1, 32): "Alpha", (1, 33): "Beta", (1, 35): "Stable"},
+        on="CPUs that share with others then never run on reserved ones",
+        off="reserved CPUs then count among those that are shared",
+    ),
+    Option(
+        "prefer-align-cpus-by-uncorecache",
+        "cpu",
+        {(1, 32): "Alpha", (1, 34): "Beta", (1, 36): "Stable"},
+        on="CPUs are then taken from as few last-level caches as will do",
+        off="CPUs are then taken without a look at last-level caches",
+    ),
+)
+"""All of them, in the order in which the releases tell of them (3.1)."""
 
 EXCLUSIVE_PAIRS = (
     ("full-pcpus-only", "distribute-cpus-across-cores"),
@@ -59,7 +104,7 @@ def check_gate(options: Mapping[str, str] | None, gates: Gates) -> None:
         )
 
 
-def read_options(options: Mapping[str, str], gates: Gates, levels: Mapping[str, Level] = LEVELS) -> CPUPolicyOptions:
+def read_options(options: Mapping[str, str], gates: Gates, levels: Mapping[str, Level]) -> CPUPolicyOptions:
     """Read the options one by one, then check the pairs (3.2, 3.3).
 
     The kubelet visits them in random order; here it is by name.

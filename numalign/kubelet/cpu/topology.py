@@ -11,7 +11,7 @@ from functools import lru_cache, reduce
 from operator import or_
 
 from numalign.errors import StartError
-from numalign.model.cpuset import CPUSet, from_ids, ids
+from numalign.model.cpuset import CPUSet, ids
 from numalign.model.machine import Machine, Unit
 from numalign.values import NamedTuple
 
@@ -46,8 +46,6 @@ class CPUTopology(NamedTuple):
     """Socket id -> the NUMA nodes that have CPUs in it; the units are whole, not cut to the socket."""
     sockets_of_node: Mapping[int, tuple[Unit, ...]]
     uncores_of_node: Mapping[int, tuple[Unit, ...]]
-    core_ids: int
-    """All core ids. A core lies in one unit of each kind, so `core_ids & unit.cpus` are the cores of a unit."""
     num_cpus: int
     cpus_per_core: int
     """Averages, rounded down (1.5): not facts about single units."""
@@ -70,7 +68,6 @@ NO_TOPOLOGY = CPUTopology(
     nodes_of_socket={},
     sockets_of_node={},
     uncores_of_node={},
-    core_ids=0,
     num_cpus=0,
     cpus_per_core=0,
     cpus_per_socket=0,
@@ -112,7 +109,6 @@ def _build(cpus: CPUSet, told: _Told) -> CPUTopology:
         nodes_of_socket=_children(socket_units, node_units),
         sockets_of_node=_children(node_units, socket_units),
         uncores_of_node=_children(node_units, uncore_units),
-        core_ids=from_ids(cores),
         num_cpus=num_cpus,
         cpus_per_core=num_cpus // len(cores),
         cpus_per_socket=num_cpus // len(sockets),

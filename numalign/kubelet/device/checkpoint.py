@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from numalign.kubelet import checkpoint_shape as shapes
-from numalign.kubelet.checkpoint_shape import CHECKSUM, CORRUPT, TEXT, CheckpointError, Field, Record, Shape, Value
+from numalign.kubelet.checkpoint_shape import CHECKSUM, TEXT, CheckpointError, Field, Record, Shape, Value
 from numalign.kubelet.device.state import DeviceManager, DeviceState
 from numalign.model.machine import Device
 from numalign.values import NamedTuple
@@ -96,19 +96,6 @@ class DeviceCheckpoint(NamedTuple):
     """The format before 1.20."""
 
 
-def read(text: str) -> DeviceCheckpoint:
-    """Read the file as a kubelet does at its start; releases 1.20 to 1.36 do it alike.
-
-    Raises:
-        CheckpointError: the kubelet does not take the file and goes on without any record of devices (22).
-    """
-    data = shapes.read(text, _FILE)
-    found = _checkpoint(data)
-    if data["Checksum"] != checksum(found):
-        raise CheckpointError(CORRUPT)
-    return found
-
-
 def inspect(text: str) -> DeviceCheckpoint:
     """Read the file as a tool does, in the old format too, whatever the checksum.
 
@@ -116,10 +103,10 @@ def inspect(text: str) -> DeviceCheckpoint:
         CheckpointError: neither format fits; the text is the kubelet's complaint.
     """
     try:
-        return _checkpoint(shapes.read(text, _FILE))
+        return _checkpoint(shapes.read_shape(text, _FILE))
     except CheckpointError as error:
         try:
-            return _checkpoint(shapes.read(text, _OLD_FILE))._replace(old=True)
+            return _checkpoint(shapes.read_shape(text, _OLD_FILE))._replace(old=True)
         except CheckpointError:
             raise error from None
 

@@ -77,7 +77,4 @@ def _generate(resource: Resource, available: DeviceSet, reusable: DeviceSet, amo
     mask_set = MaskSet(resource.nodes, (AtLeast(weights, amount_left, spans),), required, tuple(touched))
     if not mask_set.has(resource.nodes):
         return CANNOT_FIT
-    family = HintFamily((mask_set,), resource.width(amount))
-    if resource.proposal:
-        return resource.proposal.hints(resource, family, available | reusable, amount)
-    return family
+    return HintFamily((mask_set,), resource.width(amount))

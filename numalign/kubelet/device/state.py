@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 
-from numalign.kubelet.topology.hints import AtLeast, HintFamily, Hints, MaskSet
+from numalign.kubelet.topology.hints import AtLeast, MaskSet
 from numalign.kubelet.topology.merge.families import narrowest_width
 from numalign.model.cpuset import DeviceSet, NUMAMask
 from numalign.model.machine import Device, Machine
@@ -45,8 +45,6 @@ class Resource(NamedTuple):
     """Sets its plugin prefers, in order; None: the plugin lists none."""
     links: Mapping[int, int] = {}
     """Pairs of devices -> number of links. A plugin that knows links prefers sets with many."""
-    proposal: PreferenceProposal | None = None
-    """How preferred sets work where they do not work as in the kubelet (8)."""
 
     def on(self, nodes: NUMAMask) -> DeviceSet:
         """Return the devices that lie on some nodes, also those that lie on others, too."""
@@ -68,15 +66,6 @@ class Resource(NamedTuple):
         )
         whole = MaskSet(self.nodes, (known,))
         return narrowest_width((whole,)) if whole.has(self.nodes) else self.nodes.bit_count()
-
-
-class PreferenceProposal(NamedTuple):
-    """Another way for a plugin's preferences to work, instead of GetPreferredAllocation."""
-
-    hints: Callable[[Resource, HintFamily, int, int], Hints]
-    """(resource, its hints, offered devices, number of devices) -> the hints that count."""
-    choose: Callable[[Resource, int, int, int, int | None], int]
-    """(resource, available devices, those it must include, number, mask) -> the devices to take; 0: no preference."""
 
 
 class DeviceManager(NamedTuple):

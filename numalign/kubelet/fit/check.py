@@ -75,7 +75,7 @@ def view(config: KubeletConfig, machine: Machine, reservation: Reservation) -> N
     )
 
 
-def check(
+def check_node_fit(
     pod: Pod,
     others: ActivePods,
     node: NodeView,

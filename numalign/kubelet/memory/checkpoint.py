@@ -139,7 +139,7 @@ class MemoryCheckpoint(NamedTuple):
     """As in the file."""
 
 
-def read(text: str, release: tuple[int, int], *, pod_entries: bool = False) -> MemoryCheckpoint:
+def read_memory_checkpoint(text: str, release: tuple[int, int], *, pod_entries: bool = False) -> MemoryCheckpoint:
     """Read the file as a kubelet of a release does at its start (rules 17, 28b); see the CPU Manager's of this name.
 
     Raises:
@@ -161,10 +161,10 @@ def inspect(text: str) -> tuple[MemoryCheckpoint, Mapping[Form, int]]:
     Raises:
         CheckpointError: no form fits; the text is the kubelet's complaint.
     """
-    data = shapes.read(text, SHAPES["current"])
+    data = shapes.read_shape(text, SHAPES["current"])
     sums: dict[Form, int] = {"current": checksum(data, "current")}
     try:
-        newer = shapes.read(text, SHAPES["with podEntries"])
+        newer = shapes.read_shape(text, SHAPES["with podEntries"])
     except CheckpointError:
         return _checkpoint(data, "current"), sums
     sums["with podEntries"] = checksum(newer, "with podEntries")

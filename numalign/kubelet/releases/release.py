@@ -1,8 +1,8 @@
-"""A kubelet as a value, and what may change it: a release, or a proposal that no release carries out.
+"""A kubelet as a value, and what may change it: a release.
 
 A release is its predecessor with parts replaced. Nothing that decides asks which release it is: the right function is
-already in place. Which release changed what is in `table`; what was only ever proposed in `kubelet/proposals`. What
-releases do again and again is said here once: an option moves up; a gate appears, is switched on, locked, gone.
+already in place. Which release changed what is in `table`. What releases do again and again is said here once:
+options move up; a gate appears, is switched on, locked, gone.
 """
 
 from __future__ import annotations
@@ -10,37 +10,32 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal
 
-from numalign.kubelet.config import Level
+from numalign.kubelet.config import Level, Manager, Option
 from numalign.kubelet.cpu.manager import CPUManager
+from numalign.kubelet.cpu.options import OPTIONS as CPU_OPTIONS
 from numalign.kubelet.cpu.state import CPUState
 from numalign.kubelet.device.state import DeviceManager, DeviceState
 from numalign.kubelet.memory.state import MemoryManager, MemoryState
 from numalign.kubelet.reading import PodReading
 from numalign.kubelet.topology.hints import HintList, TopologyHint
-from numalign.kubelet.topology.manager import Merge, Refusal, Scope, TopologyManager
+from numalign.kubelet.topology.manager import Merge, Refusal, Scope
+from numalign.kubelet.topology.options import OPTIONS as TOPOLOGY_OPTIONS
 from numalign.kubelet.topology.provider import HintProvider
-from numalign.model.pod import Pod
 from numalign.values import NamedTuple
 
 Version = tuple[int, int]
 """Major and minor version of a release."""
 
-Manager = Literal["cpu", "topology"]
-"""A manager that has policy options."""
-
 Stage = Literal["alpha", "beta", "GA", "deprecated"]
+
+
+OPTIONS: Final[Mapping[str, Option]] = {row.name: row for row in (*CPU_OPTIONS, *TOPOLOGY_OPTIONS)}
+"""The policy options of every release."""
 
 
 def version_text(version: Version) -> str:
     """Write a version: `1.23`."""
     return f"{version[0]}.{version[1]}"
-
-
-class Option(NamedTuple):
-    """A policy option of the CPU or the Topology Manager."""
-
-    manager: Manager
-    level: Level
 
 
 class Gate(NamedTuple):
@@ -79,8 +74,8 @@ class Kubelet(NamedTuple):
     """Name -> how a pod is admitted there."""
     policies: tuple[str, ...]
     """Policies of the Topology Manager."""
-    options: Mapping[str, Option]
-    """The policy options that exist."""
+    options: Mapping[str, Level]
+    """The policy options that exist, and their levels."""
     gates: Mapping[str, Gate]
     """The feature gates that matter here."""
     settings: frozenset[str]
@@ -94,10 +89,6 @@ class Kubelet(NamedTuple):
     """The default of `failCgroupV1`."""
     needs: Mapping[str, tuple[str, ...]] = {}
     """Feature gate -> the gates that must be on where it is; empty: nothing checks that."""
-    choose: Callable[[TopologyManager, Pod], TopologyManager] | None = None
-    """What lets a pod choose policy and scope; None, as in every release: nothing does."""
-    proposals: tuple[Proposal, ...] = ()
-    """What it does that no release does."""
 
     def gates_with(self, given: Mapping[str, bool]) -> Callable[[str], bool]:
         """Return what tells whether a feature gate is on, where some are set by hand."""
@@ -110,7 +101,7 @@ class Kubelet(NamedTuple):
 
     def levels(self, manager: Manager) -> dict[str, Level]:
         """Return the options of a manager that exist, and their levels."""
-        return {name: option.level for name, option in self.options.items() if option.manager == manager}
+        return {name: level for name, level in self.options.items() if OPTIONS[name].manager == manager}
 
 
 class Change(NamedTuple):
@@ -129,17 +120,9 @@ class Change(NamedTuple):
     """Whom it concerns, for people."""
 
 
-class Proposal(NamedTuple):
-    """One thing that was only ever proposed."""
-
-    label: str
-    """What it is, in a few words for people."""
-    apply: Callable[[Kubelet], Kubelet]
-
-
-def with_option(name: str, manager: Manager, level: Level) -> Callable[[Kubelet], Kubelet]:
+def with_option(name: str, level: Level) -> Callable[[Kubelet], Kubelet]:
     """Make a change: an option appears, or moves to another level."""
-    return lambda kubelet: kubelet._replace(options={**kubelet.options, name: Option(manager, level)})
+    return lambda kubelet: kubelet._replace(options={**kubelet.options, name: level})
 
 
 def with_gate(name: str, gate: Gate) -> Callable[[Kubelet], Kubelet]:
@@ -173,73 +156,53 @@ _LEVEL_GATES: Final[Mapping[Manager, str]] = {"cpu": "CPUManagerPolicy", "topolo
 """How the names of the gates begin that let a manager's alpha and beta options through."""
 
 
-def option_to_beta(since: Version, name: str, manager: Manager) -> Change:
-    """Say that an alpha option is beta, and make it so."""
-    return Change(
-        topic=f"option {name}",
-        since=since,
-        older=f"alpha: it needs {_LEVEL_GATES[manager]}AlphaOptions",
-        newer="beta: on without a feature gate",
-        concerns="you set it",
-        apply=with_option(name, manager, "Beta"),
-    )
+def option_changes(since: Version) -> tuple[Change, ...]:
+    """Say which options a release brought or moved up, and make it so."""
+    return tuple([_option_change(since, row) for row in OPTIONS.values() if since in row.levels])
 
 
-def option_to_stable(since: Version, name: str, manager: Manager) -> Change:
-    """Say that a beta option is stable, and make it so."""
-    return Change(
-        topic=f"option {name}",
-        since=since,
-        older="beta",
-        newer="stable: it needs no feature gate",
-        concerns=f"you set it and switch {_LEVEL_GATES[manager]}BetaOptions off",
-        apply=with_option(name, manager, "Stable"),
-    )
+def _option_change(since: Version, row: Option) -> Change:
+    level, gates = row.levels[since], _LEVEL_GATES[row.manager]
+    alpha = f"alpha: it needs {gates}AlphaOptions"
+    older, newer, concerns = {
+        "Alpha": ("unknown", alpha, "you set it"),
+        "Beta": (alpha, "beta: on without a feature gate", "you set it"),
+        "Stable": (
+            "beta",
+            "stable: it needs no feature gate",
+            f"you set it and switch {gates}BetaOptions off",
+        ),
+    }[level]
+    if since == min(row.levels):
+        older, newer = row.appeared or ("unknown", newer)
+    return Change(f"option {row.name}", since, older, newer, with_option(row.name, level), concerns=concerns)
+
+
+def _gate_becomes(since: Version, name: str, gate: Gate, older: str, newer: str, concerns: str) -> Change:
+    """Say that there is a new feature gate, or that one is otherwise now, and make it so."""
+    return Change(f"gate {name}", since, older, newer, with_gate(name, gate), concerns=concerns)
 
 
 def gate_appears(since: Version, name: str) -> Change:
     """Say that there is a new feature gate, alpha and off, and add it."""
-    return Change(
-        topic=f"gate {name}",
-        since=since,
-        older="unknown",
-        newer="alpha, off",
-        concerns="your configuration names the gate",
-        apply=with_gate(name, Gate(default=False, stage="alpha")),
-    )
+    gate = Gate(default=False, stage="alpha")
+    return _gate_becomes(since, name, gate, "unknown", "alpha, off", "your configuration names the gate")
 
 
 def gate_switched_on(since: Version, name: str, concerns: str = "anybody", *, stage: Stage = "beta") -> Change:
     """Say that a feature gate is on by default, and switch it on."""
-    return Change(
-        topic=f"gate {name}",
-        since=since,
-        older="off unless asked for",
-        newer="on by default",
-        concerns=concerns,
-        apply=with_gate(name, Gate(default=True, stage=stage)),
-    )
+    gate = Gate(default=True, stage=stage)
+    return _gate_becomes(since, name, gate, "off unless asked for", "on by default", concerns)
 
 
 def gate_locked(since: Version, name: str, older: str) -> Change:
     """Say that a feature gate can no longer be switched off, and lock it."""
-    return Change(
-        topic=f"gate {name}",
-        since=since,
-        older=older,
-        newer="locked on; setting it to false stops the kubelet",
-        concerns="your configuration sets the gate to false",
-        apply=with_gate(name, Gate(default=True, stage="GA", locked=True)),
-    )
+    gate = Gate(default=True, stage="GA", locked=True)
+    newer = "locked on; setting it to false stops the kubelet"
+    return _gate_becomes(since, name, gate, older, newer, "your configuration sets the gate to false")
 
 
 def gate_gone(since: Version, name: str) -> Change:
     """Say that a locked feature gate is gone, and take it out."""
-    return Change(
-        topic=f"gate {name}",
-        since=since,
-        older="locked on",
-        newer="gone; naming it stops the kubelet",
-        concerns="your configuration names the gate",
-        apply=without_gate(name),
-    )
+    newer, concerns = "gone; naming it stops the kubelet", "your configuration names the gate"
+    return Change(f"gate {name}", since, "locked on", newer, without_gate(name), concerns=concerns)

@@ -11,18 +11,10 @@ from collections.abc import Collection, Iterable
 from functools import cache
 
 from numalign.errors import InputError
-from numalign.kubelet.releases import v1_33, v1_34, v1_35, v1_36
-from numalign.kubelet.releases.release import Change, Kubelet, Version, version_text
+from numalign.kubelet.releases import EXACT, NEWEST, OLDEST
+from numalign.kubelet.releases.release import OPTIONS, Change, Kubelet, Version, version_text
+from numalign.kubelet.releases.since_1_33 import NEWER_CHANGES
 from numalign.kubelet.releases.v1_32 import V1_32
-
-OLDEST: Version = (1, 16)
-"""The Topology Manager's first, as alpha."""
-
-NEWEST: Version = (1, 36)
-"""The last release that is known."""
-
-NEWER_CHANGES: tuple[Change, ...] = (*v1_33.CHANGES, *v1_34.CHANGES, *v1_35.CHANGES, *v1_36.CHANGES)
-"""What changed after 1.32, oldest first."""
 
 
 def all_changes() -> tuple[Change, ...]:
@@ -44,7 +36,7 @@ def fold(start: Kubelet, version: Version, changes: Iterable[Change]) -> Kubelet
 @cache
 def kubelet(version: Version) -> Kubelet:
     """Return the kubelet of a release from `OLDEST` to `NEWEST`."""
-    if version >= V1_32.version:
+    if version >= EXACT:
         return fold(V1_32, version, NEWER_CHANGES)
     return without(version, ())
 
@@ -62,12 +54,12 @@ def without(version: Version, taken_back: Collection[Change]) -> Kubelet:
 
 def is_history(version: Version) -> bool:
     """Tell whether a release is told of for history's sake: its decisions were never recorded as a whole."""
-    return version < V1_32.version
+    return version < EXACT
 
 
 def exact_kubelets() -> list[Kubelet]:
     """List the kubelets of the releases that were recorded, oldest first."""
-    return [kubelet((1, minor)) for minor in range(V1_32.version[1], NEWEST[1] + 1)]
+    return [kubelet((1, minor)) for minor in range(EXACT[1], NEWEST[1] + 1)]
 
 
 def between(older: Version, newer: Version) -> tuple[Change, ...]:
@@ -83,14 +75,13 @@ def first_with_setting(name: str) -> Version:
 
 def first_with_option(name: str) -> Version | None:
     """Return the first release that has an option of the CPU or the Topology Manager; None: none has it."""
-    versions = sorted({OLDEST, *(change.since for change in all_changes())})
-    return next((version for version in versions if name in kubelet(version).options), None)
+    return min(OPTIONS[name].levels) if name in OPTIONS else None
 
 
 def parse_version(text: str, where: str = "--kubelet-version") -> Version:
     """Read a kubelet version: `1.23`, `v1.23`, `v1.23.17`; `where` begins the error.
 
-    Releases from 1.32 to `NEWEST` are exact, earlier ones as far as they are known to differ.
+    Releases from `EXACT` to `NEWEST` are exact, earlier ones as far as they are known to differ.
 
     Raises:
         InputError: it is none, or not one from `OLDEST` to `NEWEST`.
@@ -99,7 +90,7 @@ def parse_version(text: str, where: str = "--kubelet-version") -> Version:
     version = (1, int(match[1])) if match else None
     if version is None or not OLDEST <= version <= NEWEST:
         known = f"{version_text(OLDEST)} to {version_text(NEWEST)}"
-        exact = f"{version_text(V1_32.version)} to {version_text(NEWEST)}"
+        exact = f"{version_text(EXACT)} to {version_text(NEWEST)}"
         if version is not None and version > NEWEST:
             raise InputError(
                 f"{where}: kubelet {version_text(version)} is not known yet: {exact} are exact, "

@@ -6,32 +6,30 @@ described by what it did otherwise than 1.32; each change then puts the newer pa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from numalign.kubelet.config import Level
 from numalign.kubelet.reading import without_sidecars
-from numalign.kubelet.releases.early_admission import (
-    admit_after_all_hints,
-    admit_guaranteed_after_all_hints,
-    cpu_hints_without_reuse,
-    device_hints_without_reuse,
-    start_without_asking,
-)
 from numalign.kubelet.releases.early_merge import (
     SINGLE_NODES_ONLY,
     AfterGathering,
     EarlyMerge,
+    admit_after_all_hints,
+    admit_guaranteed_after_all_hints,
     as_given,
     combine_until_1_23,
+    cpu_hints_without_reuse,
+    device_hints_without_reuse,
     narrowest,
     prefer_single_nodes,
+    start_without_asking,
 )
 from numalign.kubelet.releases.release import (
+    OPTIONS,
     Change,
     Gate,
     Kubelet,
-    Manager,
     MergeRules,
     Version,
     gate_switched_on,
@@ -125,16 +123,16 @@ def _sidecars(kubelet: Kubelet) -> Kubelet:
     return kubelet._replace(reading=kubelet.reading._replace(see=V1_32.reading.see))
 
 
-def _option(since: Version, name: str, manager: Manager, level: Level) -> Change:
-    """Say that an option appeared as alpha or moved up, without the words of `release`: its gates were others then."""
-    older: Mapping[Level, str] = {"Alpha": "unknown", "Beta": "alpha", "Stable": "beta"}
-    return Change(
-        topic=f"option {name}",
-        since=since,
-        older=older[level],
-        newer=level.lower(),
-        apply=with_option(name, manager, level),
-    )
+def _options(since: Version) -> Iterator[Change]:
+    """Say which options a release brought or moved up, without the words of `release`: its gates were others then."""
+    before: Mapping[Level, str] = {"Alpha": "unknown", "Beta": "alpha", "Stable": "beta"}
+    for row in sorted(OPTIONS.values(), key=lambda row: row.manager != "topology"):
+        if since not in row.levels:
+            continue
+        level = row.levels[since]
+        words = row.appeared if since == min(row.levels) else None
+        older, newer = words or (before[level], level.lower())
+        yield Change(f"option {row.name}", since, older, newer, with_option(row.name, level))
 
 
 CHANGES: tuple[Change, ...] = (
@@ -217,10 +215,9 @@ CHANGES: tuple[Change, ...] = (
         newer="`cpuManagerPolicyOptions`, behind the gate CPUManagerPolicyOptions",
         apply=with_settings("cpuManagerPolicyOptions"),
     ),
-    _option((1, 22), "full-pcpus-only", "cpu", "Alpha"),
+    *_options((1, 22)),
     gate_switched_on((1, 23), "CPUManagerPolicyOptions"),
-    _option((1, 23), "full-pcpus-only", "cpu", "Beta"),
-    _option((1, 23), "distribute-cpus-across-numa", "cpu", "Alpha"),
+    *_options((1, 23)),
     Change(
         topic="preferred hints",
         since=(1, 24),
@@ -229,7 +226,7 @@ CHANGES: tuple[Change, ...] = (
         "else the widest of the narrowest masks is aimed at",
         apply=_equal_masks,
     ),
-    _option((1, 25), "align-by-socket", "cpu", "Alpha"),
+    *_options((1, 25)),
     Change(
         topic="topology manager options",
         since=(1, 26),
@@ -237,13 +234,7 @@ CHANGES: tuple[Change, ...] = (
         newer="`topologyManagerPolicyOptions`, behind the gate TopologyManagerPolicyOptions",
         apply=with_settings("topologyManagerPolicyOptions"),
     ),
-    Change(
-        topic="option prefer-closest-numa-nodes",
-        since=(1, 26),
-        older="unknown; of masks of equal width the lowest wins",
-        newer="alpha; the closest mask wins",
-        apply=with_option("prefer-closest-numa-nodes", "topology", "Alpha"),
-    ),
+    *_options((1, 26)),
     Change(
         topic="gate TopologyManager",
         since=(1, 27),
@@ -253,7 +244,7 @@ CHANGES: tuple[Change, ...] = (
     ),
     gate_switched_on((1, 28), "TopologyManagerPolicyOptions"),
     gate_switched_on((1, 28), "TopologyManagerPolicyBetaOptions"),
-    _option((1, 28), "prefer-closest-numa-nodes", "topology", "Beta"),
+    *_options((1, 28)),
     Change(
         topic="sidecars",
         since=(1, 28),
@@ -268,14 +259,7 @@ CHANGES: tuple[Change, ...] = (
         newer="gone",
         apply=without_gate("TopologyManager"),
     ),
-    Change(
-        topic="option max-allowable-numa-nodes",
-        since=(1, 31),
-        older="unknown; 8 NUMA nodes are the limit",
-        newer="beta; more than 8 NUMA nodes can be allowed",
-        apply=with_option("max-allowable-numa-nodes", "topology", "Beta"),
-    ),
-    _option((1, 31), "distribute-cpus-across-cores", "cpu", "Alpha"),
+    *_options((1, 31)),
     Change(
         topic="gate TopologyManagerPolicyOptions",
         since=(1, 32),
@@ -283,8 +267,6 @@ CHANGES: tuple[Change, ...] = (
         newer="stable",
         apply=with_gate("TopologyManagerPolicyOptions", Gate(default=True, stage="GA")),
     ),
-    _option((1, 32), "prefer-closest-numa-nodes", "topology", "Stable"),
-    _option((1, 32), "strict-cpu-reservation", "cpu", "Alpha"),
-    _option((1, 32), "prefer-align-cpus-by-uncorecache", "cpu", "Alpha"),
+    *_options((1, 32)),
 )
 """Oldest first, up to what 1.32 changed."""

@@ -6,7 +6,7 @@ ones did otherwise.
 
 from __future__ import annotations
 
-from numalign.kubelet.cpu.options import LEVELS as CPU_LEVELS
+from numalign.kubelet.config import levels_at
 from numalign.kubelet.cpu.provider import CPU
 from numalign.kubelet.cpu.provider import start_until_1_33 as start_cpu_until_1_33
 from numalign.kubelet.device.provider import DEVICE
@@ -14,10 +14,9 @@ from numalign.kubelet.device.provider import start_until_1_35 as start_devices_u
 from numalign.kubelet.memory.provider import MEMORY
 from numalign.kubelet.pod_level import as_containers, complete_in_1_32, names_cpu_or_memory
 from numalign.kubelet.reading import Gates, PodReading, Serve, as_written, requests_of_app_status
-from numalign.kubelet.releases.release import Gate, Kubelet, MergeRules, Option
-from numalign.kubelet.topology import scope_container, scope_pod
+from numalign.kubelet.releases.release import OPTIONS, Gate, Kubelet, MergeRules
+from numalign.kubelet.topology import scopes
 from numalign.kubelet.topology.merge.lists import combine
-from numalign.kubelet.topology.options import LEVELS as TOPOLOGY_LEVELS
 from numalign.kubelet.topology.options import POLICIES, not_enabled_until_1_32
 from numalign.kubelet.topology.policy import merge, single_numa_filter
 
@@ -36,12 +35,9 @@ V1_32 = Kubelet(
     cpu=CPU._replace(start=start_cpu_until_1_33),
     memory=MEMORY,
     merging=MergeRules(merge=merge, combine=combine, single_filter=single_numa_filter, ranked=True),
-    scopes={"container": scope_container.admit, "pod": scope_pod.admit},
+    scopes={"container": scopes.admit_each_container, "pod": scopes.admit_as_one},
     policies=POLICIES,
-    options={
-        **{name: Option("topology", level) for name, level in TOPOLOGY_LEVELS.items()},
-        **{name: Option("cpu", level) for name, level in CPU_LEVELS.items()},
-    },
+    options=levels_at(OPTIONS.values(), (1, 32)),
     gates={
         "CPUManager": Gate(default=True, stage="GA", locked=True),
         "CPUManagerPolicyAlphaOptions": Gate(default=False, stage="alpha"),

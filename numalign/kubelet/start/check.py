@@ -55,7 +55,7 @@ class Started(NamedTuple):
     reservation: Reservation
 
 
-def check(setup: Setup) -> Started:
+def check_start(setup: Setup) -> Started:
     """Start the managers, or refuse as the kubelet would.
 
     On the ideal base the check that some CPU is reserved, which the kubelet makes for the static CPU policy, is waived.
@@ -97,7 +97,7 @@ def check(setup: Setup) -> Started:
     cpu = kubelet.cpu.start(given)  # row 8
     memory = kubelet.memory.start(given)  # row 9
     check_capacity(reservation, machine)  # row 12
-    _check_numa_ids(config, machine, chosen_by_pods=kubelet.choose is not None)
+    _check_numa_ids(config, machine)
     return Started(
         config=config,
         options=options,
@@ -229,10 +229,10 @@ def _check_option_gates(config: KubeletConfig, gates: Gates) -> None:
         )
 
 
-def _check_numa_ids(config: KubeletConfig, machine: Machine, *, chosen_by_pods: bool) -> None:
+def _check_numa_ids(config: KubeletConfig, machine: Machine) -> None:
     """Refuse NUMA ids that no mask can hold: the kubelet starts, and crashes at the first merge."""
     beyond = [str(node.id) for node in machine.numa_nodes if not 0 <= node.id <= LAST_NUMA_ID]
-    if beyond and (config.topology_manager_policy != "none" or chosen_by_pods):
+    if beyond and config.topology_manager_policy != "none":
         raise StartError(
             f"the kubelet would crash at the first admission: NUMA node {beyond[0]} is outside 0-{LAST_NUMA_ID}; "
             "only topologyManagerPolicy none works here"

@@ -137,7 +137,7 @@ def restore_cpu(
         return cpu.initial_state(node.cpu)
 
     def take() -> CPUState:
-        found = cpu_file.read(text, node.kubelet.version, pod_entries=node.gate(POD_ENTRIES_GATE))
+        found = cpu_file.read_cpu_checkpoint(text, node.kubelet.version, pod_entries=node.gate(POD_ENTRIES_GATE))
         return cpu_file.restore(node.cpu, found, containers)
 
     return _started("CPU", take, f"{root}/{cpu_file.FILE}")
@@ -153,7 +153,7 @@ def restore_memory(node: Node, text: str | None, root: str = ROOT) -> MemoryStat
         return initial_memory(node.memory)
 
     def take() -> MemoryState:
-        found = memory_file.read(text, node.kubelet.version, pod_entries=node.gate(POD_ENTRIES_GATE))
+        found = memory_file.read_memory_checkpoint(text, node.kubelet.version, pod_entries=node.gate(POD_ENTRIES_GATE))
         return memory_file.restore(node.memory, found)
 
     return _started("memory", take, f"{root}/{memory_file.FILE}")

@@ -1,6 +1,6 @@
 """The Topology Manager as a value: policy, scope, providers, and how their hints become one decision.
 
-docs/rules/topology-manager.md 3, 4, 10. A scope (`scope_container`, `scope_pod`) asks for decisions and has their
+docs/rules/topology-manager.md 3, 4, 10. A scope (`scopes`) asks for decisions and has their
 outcome allocated; what both share is here. A refused pod leaves a state, too: there is no rollback.
 """
 
@@ -111,12 +111,6 @@ class TopologyManager(NamedTuple):
     """Each provider with its manager, in the order in which they are asked (`PROVIDERS`)."""
     merge: Merge
     refusal: Refusal
-    container_policies: Mapping[str, str] = {}
-    """Container name -> policy, where it is not `policy` (see `proposals.per_pod`)."""
-
-    def policy_of(self, container: str | None) -> str:
-        """Return the policy that holds for a container; None: for the whole pod."""
-        return self.container_policies.get(container, self.policy) if container else self.policy
 
 
 Admission = tuple[NodeState, AdmitResult]
@@ -138,16 +132,8 @@ def decide(manager: TopologyManager, state: NodeState, pod: PodDemand, container
     else:
         name = container.name
         answers = tuple([provider.container_hints(of, held, pod, container) for (provider, of), held in asked])
-    hint, admitted = judge(manager, name, answers)
+    hint, admitted = manager.merge(manager.policy, answers, manager.numa)
     return Decision(name, answers, hint, admitted, state)
-
-
-def judge(
-    manager: TopologyManager, container: str | None, answers: tuple[ProviderAnswer, ...]
-) -> tuple[TopologyHint, bool]:
-    """Merge answers with the policy that holds for a container; returns the merged hint and whether it admits."""
-    policy = manager.policy_of(container) if manager.container_policies else manager.policy
-    return manager.merge(policy, answers, manager.numa)
 
 
 def admitted(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from numalign.errors import StartError
-from numalign.kubelet.config import KubeletConfig, Level
+from numalign.kubelet.config import KubeletConfig, Level, Option
 from numalign.model.gotext import ConversionError, parse_bool, parse_int, quote
 from numalign.model.machine import Machine
 from numalign.values import NamedTuple
@@ -14,17 +15,51 @@ POLICIES = ("none", "best-effort", "restricted", "single-numa-node")
 SCOPES = ("container", "pod")
 PREFER_CLOSEST = "prefer-closest-numa-nodes"
 MAX_NODES = "max-allowable-numa-nodes"
-LEVELS: Mapping[str, Level] = {PREFER_CLOSEST: "Stable", MAX_NODES: "Beta"}
-"""Option -> its level in v1.32 (2.2)."""
 LEAST_MAX_NODES = 8
 """The default of `max-allowable-numa-nodes`, and the least it may be."""
 
 
 class TopologyOptions(NamedTuple):
-    """The policy options as the Topology Manager holds them."""
+    """The policy options as the Topology Manager holds them; names as in the kubelet, `-` as `_`."""
 
-    prefer_closest: bool = False
-    max_nodes: int = LEAST_MAX_NODES
+    max_allowable_numa_nodes: int = LEAST_MAX_NODES
+    prefer_closest_numa_nodes: bool = False
+
+
+def _all_nodes(machine: Machine) -> tuple[str, str] | None:
+    count = len(machine.numa_nodes)
+    why = f"this machine has {count} NUMA nodes, {LEAST_MAX_NODES} are allowed by default"
+    return (str(count), why) if count > LEAST_MAX_NODES else None
+
+
+def _closest(machine: Machine) -> tuple[str, str] | None:
+    """The kubelet reads rows by node id: with gaps in the ids it would read past them."""
+    ids = [node.id for node in machine.numa_nodes]
+    known = all(node.distances is not None and max(ids) < len(node.distances) for node in machine.numa_nodes)
+    return ("true", "of several nodes it takes those next to each other") if len(ids) > 2 and known else None
+
+
+OPTIONS = (
+    Option(
+        MAX_NODES,
+        "topology",
+        {(1, 31): "Beta", (1, 35): "Stable"},
+        number=True,
+        appeared=("unknown; 8 NUMA nodes are the limit", "beta; more than 8 NUMA nodes can be allowed"),
+        suggested=_all_nodes,
+    ),
+    Option(
+        PREFER_CLOSEST,
+        "topology",
+        {(1, 26): "Alpha", (1, 28): "Beta", (1, 32): "Stable"},
+        on="of several sets of NUMA nodes those closest to each other are then taken",
+        off="distances between NUMA nodes then do not matter",
+        appeared=("unknown; of masks of equal width the lowest wins", "alpha; the closest mask wins"),
+        unfit="this machine does not tell the distances of its nodes",
+        suggested=_closest,
+    ),
+)
+"""All of them (2.2)."""
 
 
 def start(
@@ -33,7 +68,7 @@ def start(
     *,
     gates: Callable[[str], bool],
     policies: Sequence[str] = POLICIES,
-    levels: Mapping[str, Level] = LEVELS,
+    levels: Mapping[str, Level],
     refusal: Callable[[Level, str], str],
 ) -> TopologyOptions:
     """Check policy, options, node count and scope, in the order of topology-manager.md 2.
@@ -52,10 +87,10 @@ def start(
     if config.topology_manager_policy == "none":
         return TopologyOptions()
     options = read_options(config, gates, levels, refusal)
-    if options.prefer_closest and any(node.distances is None for node in machine.numa_nodes):
+    if options.prefer_closest_numa_nodes and any(node.distances is None for node in machine.numa_nodes):
         raise StartError("cannot discover NUMA topology: error getting NUMA distances from cadvisor")
-    if len(machine.numa_nodes) > options.max_nodes:
-        raise StartError(f"unsupported on machines with more than {options.max_nodes} NUMA Nodes")
+    if len(machine.numa_nodes) > options.max_allowable_numa_nodes:
+        raise StartError(f"unsupported on machines with more than {options.max_allowable_numa_nodes} NUMA Nodes")
     if config.topology_manager_policy not in policies:
         raise StartError(f"unknown policy: {quote(config.topology_manager_policy)}")
     if config.topology_manager_scope not in SCOPES:
@@ -74,7 +109,7 @@ def read_options(
     Raises:
         StartError: an unknown or gated option, or a bad value.
     """
-    options = TopologyOptions()
+    values: dict[str, Any] = {}
     given: Mapping[str, str] = config.topology_manager_policy_options or {}
     for name, text in sorted(given.items()):
         level = levels.get(name)
@@ -82,14 +117,8 @@ def read_options(
             raise StartError(f"unknown Topology Manager Policy option: {quote(name)}")
         if level != "Stable" and not gates(f"TopologyManagerPolicy{level}Options"):
             raise StartError(refusal(level, name))
-        if name == PREFER_CLOSEST:
-            try:
-                options = options._replace(prefer_closest=parse_bool(text))
-            except ConversionError as error:
-                raise StartError(f"bad value for option {quote(name)}: {error}") from None
-        else:
-            options = options._replace(max_nodes=_max_nodes(text))
-    return options
+        values[name.replace("-", "_")] = _max_nodes(text) if name == MAX_NODES else _switch(name, text)
+    return TopologyOptions(**values)
 
 
 def not_enabled(level: Level, option: str) -> str:
@@ -100,6 +129,13 @@ def not_enabled(level: Level, option: str) -> str:
 def not_enabled_until_1_32(level: Level, option: str) -> str:
     """Word the refusal of an option whose gate is off, as up to 1.32."""
     return f"Topology Manager Policy {level}-level Options not enabled, but option {quote(option)} provided"
+
+
+def _switch(name: str, text: str) -> bool:
+    try:
+        return parse_bool(text)
+    except ConversionError as error:
+        raise StartError(f"bad value for option {quote(name)}: {error}") from None
 
 
 def _max_nodes(text: str) -> int:

@@ -11,7 +11,7 @@ from numalign.results.verdict import FailOn, fails, pinned_by_claims, pod_claims
 
 if TYPE_CHECKING:
     from numalign.results.admit import AdmitResult, PodResult
-    from numalign.results.claimed import PodClaims
+    from numalign.results.dra import PodClaims
 
 Place = tuple[str | None, int]
 """File (None: standard input, which has no name) and line."""

@@ -1,12 +1,14 @@
-"""What build servers are told: checks with problems. `junit` and `github` write them; `lint` and `admit` make them."""
+"""What build servers are told: checks with problems, which `lint` and `admit` make, and two of the reports of them."""
 
 from __future__ import annotations
 
 import posixpath
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
+from numalign.render.escape import lines
+from numalign.render.json import Data
 from numalign.values import NamedTuple
 
 Level = Literal["error", "warning", "notice"]
@@ -52,3 +54,46 @@ def fingerprinted(checks: Sequence[Check]) -> Iterator[tuple[Check, Problem, str
             key = (check.path or "-", check.name, problem.title, problem.message)
             seen[key] += 1
             yield check, problem, sha256("\0".join((*key, str(seen[key]))).encode(errors="replace")).hexdigest()
+
+
+def github(checks: Sequence[Check]) -> str:
+    """Write a line a problem: `::warning file=pod.yaml,line=4,title=code::message`."""
+    return "".join(f"{_command(check, problem)}\n" for check in checks for problem in check.problems)
+
+
+def _command(check: Check, problem: Problem) -> str:
+    properties = {"title": problem.title}
+    if check.file is not None:
+        properties = {"file": check.file, "line": str(problem.line or check.line), **properties}
+    listed = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+    return f"::{problem.level} {listed}::{_data(f'{check.name}: {problem.message}')}"
+
+
+def _data(text: str) -> str:
+    """Escape what would end a message or be taken for an escape."""
+    return lines(text).replace("%", "%25").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    """Escape what would also end a property."""
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+_SEVERITIES: Mapping[Level, str] = {"error": "critical", "warning": "major", "notice": "info"}
+
+
+def gitlab(checks: Sequence[Check]) -> list[Data]:
+    """Write a list of issues; paths are below the folder in which numalign runs, which is the repository's."""
+    return [
+        {
+            "description": lines(f"{check.name}: {problem.message}"),
+            "check_name": lines(problem.title),
+            "fingerprint": mark,
+            "severity": _SEVERITIES[problem.level],
+            "location": {
+                "path": lines(check.path or "-"),
+                "lines": {"begin": max(problem.line or check.line, 1)},
+            },
+        }
+        for check, problem, mark in fingerprinted(checks)
+    ]

@@ -1,15 +1,17 @@
-"""Checks as SARIF 2.1.0, which code scanning services show beside the lines of a change."""
+"""Checks as SARIF 2.1.0, which code scanning services show beside the lines of a change, with what their codes mean."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from typing import Final
 from urllib.parse import quote
 
-from numalign import __version__
 from numalign.render.ci.checks import Check, Level, Problem, fingerprinted
-from numalign.render.ci.rules import plain, rule_text
 from numalign.render.escape import lines
 from numalign.render.json import Data
+from numalign.values import NamedTuple
+from numalign.version import __version__
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS: Mapping[Level, str] = {"error": "error", "warning": "warning", "notice": "note"}
@@ -69,3 +71,80 @@ def _result(check: Check, problem: Problem, mark: str, rule: int) -> Data:
         }
         result["locations"] = [{"physicalLocation": place}]
     return result
+
+
+class RuleText(NamedTuple):
+    """What is said of a code, in Markdown."""
+
+    found: str
+    why: str
+    instead: str
+    leave: str = ""
+    """How to have it passed over; empty: there is no way but `--fail-on`."""
+
+
+_EXPLAIN: Final = "`numalign explain` with the same pods, machine and flags tries the nearest changes that help"
+
+_ADMISSION: Final[Mapping[str, RuleText]] = {
+    "TopologyAffinityError": RuleText(
+        "The Topology Manager refuses the pod",
+        "no set of NUMA nodes gives a container everything it asks for in the way that the policy wants",
+        _EXPLAIN,
+    ),
+    "SMTAlignmentError": RuleText(
+        "The CPU Manager refuses the pod",
+        "with `full-pcpus-only` a container gets whole cores only, and its CPUs are no multiple of a core's threads, "
+        "or too few whole cores are free",
+        _EXPLAIN,
+    ),
+    "UnexpectedAdmissionError": RuleText(
+        "The kubelet cannot allocate what the pod asks for",
+        "a device, CPUs or memory are not free in this number; the pod fails and is not tried again on the node",
+        _EXPLAIN,
+    ),
+    "EmptyPodSharedPoolError": RuleText(
+        "Nothing is left for the containers of the pod that share CPUs",
+        "what the pod has for all its containers is given to some of them alone",
+        "ask for more for the pod as a whole, or less for its containers",
+    ),
+    "DeviceMissing": RuleText(
+        "The machine does not have a device that the pod asks for",
+        "the kubelet would admit the pod without it, and no scheduler would send it there",
+        "the name that the machine has, another machine, or `--allow-missing RESOURCE`",
+    ),
+    "NotAligned": RuleText(
+        "The pod is admitted, but not aligned",
+        "its CPUs, devices and memory are on more NUMA nodes than they need, or are not pinned at all",
+        "`numalign compare` shows which policy, scope or option aligns it; `numalign lint` what its manifest lacks",
+    ),
+    "panic": RuleText("The kubelet would crash", "it comes up again and meets the same pod", _EXPLAIN),
+    "hang": RuleText("The kubelet would not come back", "it admits no further pod until it is restarted", _EXPLAIN),
+    "NotAsExpected": RuleText(
+        "A test of `numalign test` finds something else than its file expects",
+        "a pod, a machine or a setting has changed what the kubelet decides",
+        "mend what changed, or say in the file what is to be expected now",
+    ),
+}
+"""Title of a problem of `admit` and `test` -> what it means."""
+
+
+def rule_text(code: str) -> RuleText:
+    """Tell what the title of a problem means."""
+    if code in _ADMISSION:
+        return _ADMISSION[code]
+    from numalign.analysis.lint.pages import PAGES
+
+    page = PAGES.get(code)
+    if page is None:  # as many as there are resources, and predicates of the fit check
+        short = code.startswith("OutOf")
+        why = "the node as a whole has too little of it" if short else "the node is none that the pod may run on"
+        return RuleText(
+            f"The kubelet refuses the pod: {code}", why, _EXPLAIN if short else "another node, or another pod"
+        )
+    leave = f"`--ignore {code}`, or the annotation `numalign/ignore: {code}`"
+    return RuleText(page.found[0].upper() + page.found[1:], page.why, page.instead, leave)
+
+
+def plain(text: str) -> str:
+    """Take Markdown's signs away; a link to another page becomes its name."""
+    return re.sub(r"\[[^]]*\]\(([^)]*)\)", r"docs/\1", text).replace("`", "")

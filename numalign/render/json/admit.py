@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numalign.kubelet.topology.hints import TopologyHint
     from numalign.model.pod import QoS
     from numalign.results.admit import AdmitResult, ContainerResult, Gang, PodResult
-    from numalign.results.claimed import NodeClaims
+    from numalign.results.dra import NodeClaims
 
 
 def hint_json(hint: TopologyHint) -> Data:

@@ -13,8 +13,16 @@ if TYPE_CHECKING:
     from numalign.dra.changes import ClaimChange
     from numalign.dra.why import Why
     from numalign.errors import Notice
-    from numalign.results.claimed import ContainerClaims, NodeClaims, PodClaims
-    from numalign.results.dra import ClaimsCheck, DeviceGot, DraCheckResult, DraSlicesResult, NodeCheck
+    from numalign.results.dra import (
+        ClaimsCheck,
+        ContainerClaims,
+        DeviceGot,
+        DraCheckResult,
+        DraSlicesResult,
+        NodeCheck,
+        NodeClaims,
+        PodClaims,
+    )
 
 
 def check_json(result: DraCheckResult, notices: Sequence[Notice]) -> Written:

@@ -2,42 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from numalign.model.cpuset import format_set, ids
 from numalign.model.quantity import NANO
 from numalign.render.json import Data, head, warnings
 from numalign.render.json.admit import claims_of, pod_json, setup_json
+from numalign.render.json.reasons import alternatives_json, merging_json, reason_json, told_json
 from numalign.render.text.aligned_then import unaligned
 from numalign.render.text.alignment import cause_text
 from numalign.render.text.amounts import quantity_text
-from numalign.render.text.because import because
 from numalign.render.text.changes import Advice, change_text, what_text
-from numalign.render.text.details import alternatives_json, merging_json
-from numalign.render.text.refusal.crash import first_of_all
-from numalign.render.text.refusal.quote import numbers_text
-from numalign.render.text.refusal.why import sentences, why
-from numalign.render.text.settings import stale_files
+from numalign.render.text.details import first_of_all, numbers_text
+from numalign.render.text.reasons import stale_files
 from numalign.render.text.tables import untied_text
+from numalign.render.text.words import reason_text, sentence, why
+from numalign.results.explain import reasons_of
 
 if TYPE_CHECKING:
     from numalign.analysis.crash import Crash
+    from numalign.analysis.explanation import Unpinned
     from numalign.analysis.in_the_way import Amount
     from numalign.analysis.loose import Loose
     from numalign.analysis.matrix import Cell, Matrix
     from numalign.analysis.placement import Placement
+    from numalign.analysis.reasons.steps import Reasoned
     from numalign.analysis.refusal import Refusal
-    from numalign.analysis.unpinned import Unpinned
     from numalign.analysis.whatif.change import WayOut
     from numalign.analysis.whatif.past import Held
     from numalign.errors import Notice, StartError
     from numalign.kubelet.config import KubeletConfig
     from numalign.kubelet.setup import Setup
     from numalign.model.pod import QoS
-    from numalign.render.text.refusal.why import Sentence
     from numalign.results.admit import ContainerResult, PodResult
-    from numalign.results.explain import ExplainedPod, ExplainResult
+    from numalign.results.explain import ExplainedPod, ExplainResult, Reasons
 
 
 def explain_json(result: ExplainResult, advice: Sequence[Advice], notices: Sequence[Notice]) -> Data:
@@ -56,15 +55,14 @@ def explain_json(result: ExplainResult, advice: Sequence[Advice], notices: Seque
 
 
 def _pod(config: KubeletConfig, told: ExplainedPod, advice: Advice) -> Data:
-    said = tuple(sentences(told.refusal)) if told.refusal is not None else ()
-    texts = [one.text for one in said]
+    found = reasons_of(told, config)
     return {
         **pod_json(told.pod),
         "decisions": [matrix_json(table) for table in told.matrices],
-        "refusal": None if told.refusal is None else _refusal(told.refusal, said, told.besides),
+        "refusal": None if told.refusal is None else _refusal(told.refusal, found, told.besides),
         "changes": [
-            _change(config, told, change, after, command, texts)
-            for change, after, command in zip(told.changes, told.after, advice.changes, strict=True)
+            _change(config, told, change, after, command, parts)
+            for change, after, command, parts in zip(told.changes, told.after, advice.changes, found.parts, strict=True)
         ],
         "placements": [_placement(*both) for both in zip(told.pod.containers, told.placements, strict=False)],
         "unpinned": [_unpinned(one, told.pod.qos) for one in told.unpinned],
@@ -153,7 +151,7 @@ def _apart(devices: Loose | None) -> Data:
     }
 
 
-def _refusal(refusal: Refusal, said: Iterable[Sentence], besides: Sequence[Refusal]) -> Data:
+def _refusal(refusal: Refusal, found: Reasons, besides: Sequence[Refusal]) -> Data:
     return {
         "stage": refusal.stage,
         "reason": refusal.reason,
@@ -162,7 +160,8 @@ def _refusal(refusal: Refusal, said: Iterable[Sentence], besides: Sequence[Refus
         "container": refusal.container,
         "resources": list(refusal.resources),
         "amounts": [_amount(one) for one in refusal.amounts],
-        "why": list(map("".join, said)),
+        "why": list(map(sentence, found.own)),
+        "facts": list(map(told_json, found.every)),
         "never": refusal.never,
         "besides": [
             {
@@ -214,19 +213,20 @@ def _change(
     change: WayOut,
     after: PodResult | None,
     command: str | None,
-    texts: Sequence[str],
+    parts: Sequence[Reasoned],
 ) -> Data:
-    """Write a change; `texts` are the sentences about the refusal itself."""
+    """Write a change; `parts` are its parts, each with why it is needed."""
     return {
         "kind": change.kind,
         "text": change_text(change, config, after, told),
         "parts": [
             {
                 "text": what_text(part.change, config, told.containers),
-                "because": because(part, told.refusal, after, config, whole=change, head=texts),
+                "because": list(map(reason_text, reasons)),
+                "facts": list(map(reason_json, reasons)),
                 "holds": [_held(one) for one in part.held],
             }
-            for part in change.parts
+            for part, reasons in parts
         ],
         "aligned": change.aligned,
         "notAligned": list(unaligned(change, after)),

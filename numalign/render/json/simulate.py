@@ -1,15 +1,14 @@
-"""A simulation for programs: JSON, and a CSV line a pod."""
+"""A simulation for programs: JSON, and a row a pod."""
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Mapping
 from typing import Any
 
 from numalign.render.json import Data, head, warnings
-from numalign.results.simulate import NamedRun, SimulateResult
+from numalign.render.page.table_csv import Rows
+from numalign.results.cluster import NamedRun, SimulateResult
 from numalign.scheduler.simulate.report import PodRow
 
 
@@ -50,12 +49,7 @@ def _camel(name: str) -> str:
     return re.sub(r"_(\w)", lambda match: match[1].upper(), name)
 
 
-def simulate_csv(result: SimulateResult) -> str:
-    """Write a line a pod of every run."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["run", *PodRow._fields])
-    for run in result.runs:
-        for row in run.report.pods if run.report is not None else ():
-            writer.writerow([run.name, *("" if value is None else value for value in row)])
-    return text.getvalue()
+def simulate_rows(result: SimulateResult) -> Rows:
+    """Give a row a pod of every run."""
+    rows = ((run.name, *row) for run in result.runs if run.report is not None for row in run.report.pods)
+    return ("run", *PodRow._fields), rows

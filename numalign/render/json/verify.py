@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from numalign.analysis.verify.compare import pages
 from numalign.model.cpuset import format_set, ids
 from numalign.render.json import Data, head, warnings
-from numalign.render.json.status import findings_json
+from numalign.render.json.node import findings_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numalign.analysis.verify.compare import Judged
-    from numalign.results.verify import ProcessResult, VerifyResult
+    from numalign.results.node import ProcessResult, VerifyResult
 
 
 def verify_json(result: VerifyResult) -> Data:

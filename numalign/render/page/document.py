@@ -1,4 +1,4 @@
-"""Text for people: documents made of lines and tables, and the one place that prints them.
+"""Text for people: documents made of blocks, and the one place that prints them.
 
 Views build a `Document` (pure); `show` prints it. On a terminal tables have a rule and colour (rich), and fit its width
 (`layout`); off a terminal they are plain padded columns that are never wrapped or cut, and rich is not imported unless
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, Literal, TextIO
 
 from numalign.render.escape import guarded, printable
@@ -36,11 +36,48 @@ class Styled(NamedTuple):
 Cell = str | Styled
 
 
-class Line(NamedTuple):
-    """One line."""
+class Title(NamedTuple):
+    """What stands above other blocks, or sums them up."""
+
+    text: str
+    indent: int = 0
+
+
+class Paragraph(NamedTuple):
+    """Prose; without a text an empty line."""
 
     text: str = ""
-    style: Style = ""
+    indent: int = 0
+    """Blanks before it, as of all blocks."""
+
+
+class Note(NamedTuple):
+    """Prose that is good or bad news, a warning, or said aside."""
+
+    text: str
+    level: Style
+    indent: int = 0
+
+
+class Item(NamedTuple):
+    """A numbered paragraph of a list."""
+
+    number: int
+    text: str
+    indent: int = 0
+
+
+class Command(NamedTuple):
+    """A command to copy, which never breaks."""
+
+    text: str
+    indent: int = 0
+
+
+class Picture(NamedTuple):
+    """Lines that make sense one below the other alone."""
+
+    lines: tuple[str, ...]
 
 
 class Table(NamedTuple):
@@ -56,7 +93,9 @@ class Table(NamedTuple):
     """Columns that a terminal which is narrow even then shows as lines above the rows that share a cell."""
 
 
-Document = Sequence[Line | Table]
+Prose = Title | Paragraph | Note | Item | Command
+Block = Prose | Picture | Table
+Document = Sequence[Block]
 
 _COLOURS: dict[Style, str] = {
     "": "",
@@ -78,7 +117,7 @@ def show(document: Document, stream: TextIO | None = None) -> None:
     """Print a document to a stream (standard output); no character of it steers the terminal or a build server."""
     stream = stream or sys.stdout
     if not (stream.encoding or "utf-8").lower().replace("-", "").startswith("utf"):
-        document = [_in_ascii(part) for part in document]
+        document = [_changed(part, lambda text: text.translate(ASCII)) for part in document]
     if stream.isatty() and os.environ.get("TERM") != "dumb":
         _show_rich(document, stream, terminal_width(stream))
     elif os.environ.get("FORCE_COLOR"):
@@ -87,11 +126,14 @@ def show(document: Document, stream: TextIO | None = None) -> None:
         stream.writelines(_plain_lines(document))
 
 
-def _in_ascii(part: Line | Table) -> Line | Table:
-    if isinstance(part, Line):
-        return part._replace(text=part.text.translate(ASCII))
-    rows = tuple(tuple(_with_text(cell, text_of(cell).translate(ASCII)) for cell in row) for row in part.rows)
-    return part._replace(columns=tuple(column.translate(ASCII) for column in part.columns), rows=rows)
+def _changed(part: Block, change: Callable[[str], str]) -> Block:
+    """Change all texts of a block."""
+    if isinstance(part, Table):
+        rows = tuple(tuple(_with_text(cell, change(text_of(cell))) for cell in row) for row in part.rows)
+        return part._replace(columns=tuple(map(change, part.columns)), rows=rows)
+    if isinstance(part, Picture):
+        return Picture(tuple(map(change, part.lines)))
+    return part._replace(text=change(part.text))
 
 
 def _with_text(cell: Cell, text: str) -> Cell:
@@ -106,25 +148,34 @@ def plain(document: Document) -> str:
 def _plain_lines(document: Document) -> Iterator[str]:
     """Yield the lines of a plain text one by one: a table may have a row for each of 160,000 pods."""
     for part in document:
-        for line in (_shown(part.text),) if isinstance(part, Line) else _plain_table(part):
+        for line in _plain_table(part) if isinstance(part, Table) else map(printable, lines_of(part)):
             yield guarded(f"{line.rstrip()}\n")
 
 
-def harmless(document: Document) -> Document:
-    """Return the document with each character that cannot be seen shown as its escape."""
-    return [
-        part._replace(text=printable(part.text))
-        if isinstance(part, Line)
-        else part._replace(
-            columns=tuple(printable(column) for column in part.columns),
-            rows=tuple(tuple(_harmless(cell) for cell in row) for row in part.rows),
-        )
-        for part in document
-    ]
+def lines_of(part: Prose | Picture) -> tuple[str, ...]:
+    """Write a block that is no table, each of its lines whole."""
+    if isinstance(part, Picture):
+        return part.lines
+    number = f"{part.number}. " if isinstance(part, Item) else ""
+    return (f"{' ' * part.indent}{number}{part.text}",)
 
 
-def _harmless(cell: Cell) -> Cell:
-    return _with_text(cell, _shown(cell))
+def style_of(part: Prose | Picture) -> Style:
+    """Return how a block that is no table looks on a terminal."""
+    if isinstance(part, Note):
+        return part.level
+    return "bold" if isinstance(part, Title) else "dim" if isinstance(part, Command) else ""
+
+
+def one_below_the_other(documents: Iterable[Document]) -> Document:
+    """Join documents, with an empty line between any two."""
+    parts = [part for document in documents for part in (Paragraph(), *document)]
+    return parts[1:]
+
+
+def harmless(document: Document) -> Sequence[Block]:
+    """Return the blocks with each character that cannot be seen shown as its escape."""
+    return [_changed(part, printable) for part in document]
 
 
 def text_of(cell: Cell) -> str:
@@ -174,7 +225,7 @@ def _show_rich(document: Document, stream: TextIO, width: int | None) -> None:
     console = Console(file=stream, highlight=False, width=width or MAX_WIDTH * 100, height=1)
     with console.capture() as shown:
         for part in harmless(document):
-            lines = _line(part, width) if isinstance(part, Line) else _table(part, width)
+            lines = _table(part, width) if isinstance(part, Table) else _lines(part, width)
             for line in lines:
                 console.print(Text.assemble(*line), soft_wrap=True)
     stream.write(guarded(shown.get()))
@@ -184,9 +235,12 @@ Pieces = list[tuple[str, str]]
 """Texts of a line with their colours."""
 
 
-def _line(line: Line, width: int | None) -> Iterable[Pieces]:
-    for text in [line.text] if width is None else layout.hung(line.text, width):
-        yield [(text.rstrip(), _COLOURS[line.style])]
+def _lines(part: Prose | Picture, width: int | None) -> Iterable[Pieces]:
+    whole = lines_of(part)
+    if width is not None and not isinstance(part, Command | Picture):
+        whole = tuple(layout.hung(whole[0], width, 3 if isinstance(part, Item) else 2))
+    for text in whole:
+        yield [(text.rstrip(), _COLOURS[style_of(part)])]
 
 
 def _table(table: Table, width: int | None) -> Iterable[Pieces]:
@@ -208,7 +262,7 @@ def _table(table: Table, width: int | None) -> Iterable[Pieces]:
     for row, cells in zip(table.rows, texts, strict=True):
         heading = [f"{table.columns[place].lower()} {cells[place]}" for place in apart if cells[place] != NOTHING]
         if heading != above:
-            yield from _line(Line(" " * table.indent + ", ".join(heading), "bold"), width)
+            yield from _lines(Title(", ".join(heading), table.indent), width)
             above = heading
         yield from _row(table, row, places, wide)
 

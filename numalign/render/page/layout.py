@@ -128,20 +128,13 @@ def wrapped(text: str, width: int, *, title: bool = False) -> list[str]:
     return [*lines, line.rstrip()] if line.strip() else lines
 
 
-AS_IT_IS = ("numalign ", "kubectl ", "+--", "| ")
-"""How lines begin that are no prose."""
-
-
-def hung(text: str, width: int) -> Iterator[str]:
-    """Break a line of prose at words; what follows hangs two blanks below where the first line begins.
-
-    Commands to copy stay as they are, and so does what is framed.
-    """
+def hung(text: str, width: int, hang: int = 2) -> Iterator[str]:
+    """Break a line of prose at words; what follows hangs some blanks below where the first line begins."""
     indent = len(text) - len(text.lstrip())
-    if len(text) <= width or text.lstrip().startswith(AS_IT_IS):
+    if len(text) <= width:
         yield text
         return
-    margin = " " * (indent + (3 if re.match(r"\s*\d+\. ", text) else 2))
+    margin = " " * (indent + hang)
     line = " " * indent
     for word in text.split():
         if line.strip() and len(line) + len(word) + 1 > width:

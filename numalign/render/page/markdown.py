@@ -6,42 +6,46 @@ import re
 from collections.abc import Iterator
 
 from numalign.render.escape import guarded
-from numalign.render.page.document import Document, Line, harmless, text_of
+from numalign.render.page.document import (
+    Block,
+    Command,
+    Document,
+    Item,
+    Picture,
+    Table,
+    harmless,
+    lines_of,
+    style_of,
+    text_of,
+)
 
 SPECIAL = str.maketrans({sign: f"\\{sign}" for sign in "\\|*_`<>[]#~"})
 
 
 def markdown(document: Document) -> str:
-    """Write lines as paragraphs, bold lines strong, commands as code, tables with pipes."""
-    text = "".join(f"{line}\n" for line in _lines(document))
+    """Write titles and news strong, commands and pictures as code, tables with pipes."""
+    text = "".join(f"{line}\n" for part in harmless(document) for line in _lines(part))
     return guarded(re.sub(r"\n{3,}", "\n\n", text).strip("\n") + "\n")
 
 
-def _lines(document: Document) -> Iterator[str]:
-    for part in harmless(document):
-        if isinstance(part, Line):
-            yield from _paragraph(part)
-            continue
-        yield ""
-        yield _row(part.columns)
+def _lines(part: Block) -> Iterator[str]:
+    if isinstance(part, Table):
+        yield from ("", _row(part.columns))
         yield _row(["--:" if column in part.right else "---" for column in part.columns], plain=False)
-        for row in part.rows:
-            yield _row([text_of(cell) for cell in row])
+        yield from (_row([text_of(cell) for cell in row]) for row in part.rows)
         yield ""
-
-
-def _paragraph(line: Line) -> Iterator[str]:
-    text = line.text.strip()
-    if not text:
+    elif isinstance(part, Picture):
+        yield from ("```", *part.lines, "```", "")
+    elif not part.text.strip():
         yield ""
-    elif text.startswith("numalign "):
-        yield from ("   ```sh", f"   {text}", "   ```")
-    elif line.style in ("good", "bad", "bold"):
-        yield from (f"**{text.translate(SPECIAL)}**", "")
-    elif text[0].isdigit() and ". " in text[:4]:
-        yield text.translate(SPECIAL)
+    elif isinstance(part, Command):
+        yield from ("   ```sh", f"   {part.text}", "   ```")
     else:
-        yield from (text.translate(SPECIAL), "")
+        text = "".join(lines_of(part)).strip().translate(SPECIAL)
+        strong = style_of(part) in ("good", "bad", "bold")
+        yield f"**{text}**" if strong else text
+        if not isinstance(part, Item):
+            yield ""
 
 
 def _row(cells: tuple[str, ...] | list[str], *, plain: bool = True) -> str:

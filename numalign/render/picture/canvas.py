@@ -1,4 +1,4 @@
-"""A drawing in the making: shapes and texts of known size, written as SVG.
+"""A drawing in the making: shapes and texts of known size, written as SVG; and one HTML page with it and its table.
 
 Texts are set in a fixed-width font, so that their width is known wherever the picture is opened.
 """
@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from html import escape
 from xml.sax import saxutils
 
 from numalign.render.escape import guarded, printable
+from numalign.render.page.document import Document, plain
+from numalign.values import NamedTuple
 
 WIDTH = 1200
 """Of every picture but plots, in pixels."""
@@ -95,3 +98,21 @@ class Canvas:
             f"<title>{_escape(title)}</title>\n<defs>{PATTERNS}</defs>\n"
             f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>\n' + "\n".join(self._parts) + "\n</svg>\n"
         )
+
+
+class Picture(NamedTuple):
+    """An SVG, and the name of what it shows."""
+
+    svg: str
+    name: str
+
+
+def page(picture: Picture, document: Document) -> str:
+    """Write a page that needs nothing else: no script, no style sheet, no picture from elsewhere."""
+    drawing = picture.svg.partition("\n")[2]  # without the XML declaration
+    title = f"numalign: {escape(picture.name)}"
+    head = f'<meta charset="utf-8"><meta name="color-scheme" content="light"><title>{title}</title>'
+    return (
+        f'<!DOCTYPE html>\n<html lang="en">\n<head>{head}</head>\n'
+        f"<body>\n{drawing}<pre>{escape(plain(document))}</pre>\n</body>\n</html>\n"
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from numalign.render.picture.canvas import SMALL, WIDTH, Canvas, shorten
+from numalign.render.picture.canvas import SMALL, WIDTH, Canvas, Picture, shorten
 from numalign.render.text.capacity import alignment_text
 
 if TYPE_CHECKING:
@@ -28,13 +28,14 @@ LEGEND = (
 )
 
 
-def heat_map(result: CapacityResult, origin: str) -> str:
-    """Draw every shape's map, one below the other, as SVG."""
+def heat_map(result: CapacityResult, origin: str) -> Picture:
+    """Draw every shape's map, one below the other."""
     canvas = Canvas()
     top = MARGIN
     for shape in result.shapes:
         top = _shape(canvas, shape, origin, top) + MARGIN
-    return canvas.finish(f"NUMA nodes of {origin}: what is free for {', '.join(one.name for one in result.shapes)}")
+    title = f"NUMA nodes of {origin}: what is free for {', '.join(one.name for one in result.shapes)}"
+    return Picture(canvas.finish(title), origin)
 
 
 def colour(zone: ZoneRoom) -> str:

@@ -12,7 +12,7 @@ from numalign.model.cpuset import format_set, ids
 from numalign.model.hardware import Hardware, PCIFunction
 from numalign.model.machine import Machine, NUMANode
 from numalign.render.picture.bus import draw_buses
-from numalign.render.picture.canvas import CHIP_HEIGHT, SMALL, WIDTH, Canvas, shorten, text_width
+from numalign.render.picture.canvas import CHIP_HEIGHT, SMALL, WIDTH, Canvas, Picture, shorten, text_width
 from numalign.render.text.amounts import bytes_text
 from numalign.render.text.hardware import (
     hardware_of,
@@ -71,9 +71,9 @@ class Chip(NamedTuple):
     title: str
 
 
-def draw(machine: Machine) -> str:
-    """Draw a machine as SVG, 1200 pixels wide and as high as it needs."""
-    return _Drawing(machine).svg()
+def draw(machine: Machine) -> Picture:
+    """Draw a machine, 1200 pixels wide and as high as it needs."""
+    return Picture(_Drawing(machine).svg(), machine.name)
 
 
 class _Drawing:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from numalign.analysis.closeness import functions
 from numalign.model.cpuset import format_set, ids
-from numalign.render.picture.canvas import WIDTH, Canvas, shorten, text_width, wrap
+from numalign.render.picture.canvas import WIDTH, Canvas, Picture, shorten, text_width, wrap
 from numalign.render.text.alignment import bus_text, reason_of
 from numalign.render.text.amounts import bytes_text
 from numalign.render.text.drawing import LETTERS
@@ -52,12 +52,12 @@ class Guest(NamedTuple):
         return f"{self.occupant.pod}/{self.occupant.container}"
 
 
-def draw_occupants(result: AdmitResult) -> str:
+def draw_occupants(result: AdmitResult) -> Picture:
     """Draw the node after the last admission; `result` has to list its occupants."""
     return draw_scenes((Scene("", result),))
 
 
-def draw_scenes(scenes: Sequence[Scene]) -> str:
+def draw_scenes(scenes: Sequence[Scene]) -> Picture:
     """Draw nodes one below the other; a container has the same letter and colour on each."""
     canvas, top = Canvas(), 0.0
     holders = [_key(one) for scene in scenes for one in _holders(scene)]
@@ -71,8 +71,8 @@ def draw_scenes(scenes: Sequence[Scene]) -> str:
             top += 60
         else:
             top = _Picture(scene.title, scene.result, canvas, places).draw(top) + 20
-    names = dict.fromkeys(scene.result.setup.machine.name for scene in scenes if scene.result)
-    return canvas.finish(f"{', '.join(names)}: who sits where")
+    names = ", ".join(dict.fromkeys(scene.result.setup.machine.name for scene in scenes if scene.result))
+    return Picture(canvas.finish(f"{names}: who sits where"), names)
 
 
 def _holders(scene: Scene) -> Iterator[Occupant]:

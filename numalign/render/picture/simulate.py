@@ -1,15 +1,89 @@
-"""A simulation as one HTML file: figures, plots, and filter against kubelet; nothing is loaded from elsewhere."""
+"""A simulation as one HTML file: figures, plots, and filter against kubelet; nothing is loaded from elsewhere.
+
+Plots are made by hand: a report needs a few plain lines over time, and a plotting library would weigh more than all
+of numalign.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from html import escape
+from typing import Final
+from xml.sax import saxutils
 
 from numalign.render.escape import printable
-from numalign.render.page.document import Document, Line, Table, text_of
-from numalign.render.picture.plots import Series, legend, plot
-from numalign.results.simulate import SimulateResult
+from numalign.render.page.document import Block, Document, Table, lines_of, style_of, text_of
+from numalign.results.cluster import SimulateResult
 from numalign.scheduler.simulate.report import Moment
+from numalign.values import NamedTuple
+
+COLOURS: Final = ("#3b6fb6", "#c2572b", "#3f8f4f", "#8457a8", "#8a6d00", "#1a8a8f")
+WIDTH: Final = 720
+HEIGHT: Final = 220
+_LEFT, _BOTTOM, _TOP, _RIGHT = 64, 28, 12, 12
+
+
+class Series(NamedTuple):
+    """A line."""
+
+    name: str
+    points: tuple[tuple[float, float], ...]
+    """(time in seconds, value)."""
+
+
+def plot(title: str, series: Sequence[Series], *, share: bool = False) -> str:
+    """Draw lines over time.
+
+    Args:
+        title: what the values are; also the text for those who cannot see it.
+        series: the lines.
+        share: the values are shares and are written in per cent.
+    """
+    end = max((point[0] for one in series for point in one.points), default=0) or 1
+    most = 1.0 if share else _round_up(max((point[1] for one in series for point in one.points), default=0))
+    wide, high = WIDTH - _LEFT - _RIGHT, HEIGHT - _TOP - _BOTTOM
+    parts = [
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{_label(title)}" xmlns="http://www.w3.org/2000/svg">'
+    ]
+    for step in range(5):
+        y = _TOP + high * (4 - step) / 4
+        value = most * step / 4
+        label = f"{100 * value:.0f} %" if share else f"{value:,.0f}"
+        parts.append(f'<line x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{y:g}" y2="{y:g}" class="grid"/>')
+        parts.append(f'<text x="{_LEFT - 6}" y="{y + 4:g}" text-anchor="end">{label}</text>')
+        x = _LEFT + wide * step / 4
+        parts.append(f'<text x="{x:g}" y="{HEIGHT - 8}" text-anchor="middle">{end * step / 4:,.0f} s</text>')
+    for place, one in enumerate(series):
+        path = " ".join(
+            f"{_LEFT + wide * time / end:.1f},{_TOP + high * (1 - min(value / most, 1)):.1f}"
+            for time, value in one.points
+        )
+        colour = COLOURS[place % len(COLOURS)]
+        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.6"/>')
+    return "".join((*parts, "</svg>"))
+
+
+def legend(names: Sequence[str]) -> str:
+    """Name the lines by their colours."""
+    return "".join(
+        f'<span class="key"><i style="background:{COLOURS[place % len(COLOURS)]}"></i>{_label(name)}</span>'
+        for place, name in enumerate(names)
+    )
+
+
+def _label(text: str) -> str:
+    return saxutils.escape(text, {'"': "&quot;"})
+
+
+def _round_up(value: float) -> float:
+    """Return the next figure that is easy to read: 1, 2 or 5 with zeros, but at least 4."""
+    step = 1.0
+    while True:
+        for factor in (1, 2, 4, 5):
+            if value <= factor * step and factor * step >= 4:
+                return factor * step
+        step *= 10
+
 
 _STYLE = """
 :root { color-scheme: light dark; }
@@ -56,9 +130,10 @@ def simulate_html(result: SimulateResult, document: Document) -> str:
     )
 
 
-def _part(part: Line | Table) -> str:
-    if isinstance(part, Line):
-        return f'<p class="{part.style}">{_text(part.text)}</p>' if part.text else ""
+def _part(part: Block) -> str:
+    if not isinstance(part, Table):
+        text = "\n".join(lines_of(part))
+        return f'<p class="{style_of(part)}">{_text(text)}</p>' if text else ""
     right = [' class="right"' if column in part.right else "" for column in part.columns]
     head = "".join(f"<th{look}>{_text(column)}</th>" for column, look in zip(part.columns, right, strict=True))
     rows = "\n".join(

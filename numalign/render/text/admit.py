@@ -1,4 +1,4 @@
-"""What `admit` shows: a row a container, a block a refusal; and the same for programs."""
+"""What `admit` shows: a row a container, a verdict in a cell, a block a refusal; and the same for programs."""
 
 from __future__ import annotations
 
@@ -8,20 +8,46 @@ from typing import TYPE_CHECKING
 from numalign.kubelet.releases.release import version_text
 from numalign.kubelet.releases.table import is_history
 from numalign.model.cpuset import format_set
-from numalign.render.page.document import NOTHING, Cell, Document, Line, Styled, Table
-from numalign.render.text.alignment import bus_lines, near_lines, reasons
-from numalign.render.text.amounts import bytes_text, nodes_text
-from numalign.render.text.device_ids import ids_text
+from numalign.render.page.document import (
+    NOTHING,
+    Block,
+    Cell,
+    Document,
+    Note,
+    Paragraph,
+    Picture,
+    Style,
+    Styled,
+    Table,
+    Title,
+)
+from numalign.render.text.alignment import WORDS, bus_lines, near_lines, reasons
+from numalign.render.text.amounts import bytes_text, ids_text, nodes_text
 from numalign.render.text.drawing import draw
-from numalign.render.text.verdict import verdict_cell
 
 if TYPE_CHECKING:
+    from numalign.analysis import Verdict
+    from numalign.analysis.alignment import Alignment
     from numalign.analysis.holding import Holding
     from numalign.kubelet.releases.release import Kubelet
     from numalign.kubelet.setup import Setup
     from numalign.kubelet.topology.hints import TopologyHint
     from numalign.model.machine import Machine
     from numalign.results.admit import AdmitResult, Gang, PodResult, RefusedAlike
+
+
+def verdict_cell(judged: Alignment) -> Cell:
+    """Write the verdict on a container: `yes, node 0`, `NO, spread`."""
+    if judged.verdict == "aligned":
+        return Styled(f"{WORDS['aligned']}, {nodes_text(judged.nodes)}", "good")
+    return verdict_word(judged.verdict)
+
+
+def verdict_word(verdict: Verdict) -> Cell:
+    """Write the verdict on several containers: `yes`, `NO, spread`."""
+    style: Style = "good" if verdict == "aligned" else "" if verdict == "none" else "warn"
+    return Styled(WORDS[verdict], style)
+
 
 COLUMNS = ("POD", "RESULT", "QOS", "CONTAINER", "HINT", "CPUS", "DEVICES", "MEMORY", "ALIGNED")
 
@@ -35,30 +61,30 @@ def admit_document(result: AdmitResult, origin: str) -> Document:
         from numalign.render.text.claimed import with_verdicts
 
         rows = with_verdicts(rows, pods, result.claims)
-    document: list[Line | Table] = [
-        *(Line(text, "dim") for text in header(result.setup, origin, result.reserved_cpus)),
-        Line(),
+    document: list[Block] = [
+        *(Note(text, "dim") for text in header(result.setup, origin, result.reserved_cpus)),
+        Paragraph(),
         Table(COLUMNS, tuple(rows), droppable=_droppable(pods)),
     ]
     apart = list(reasons(pods))
     close = list(bus_lines(pods))
     near = list(near_lines(pods))
     if apart or close or near:
-        document += [Line(), *(Line(text, "warn") for text in apart), *map(Line, near), *close]
+        document += [Paragraph(), *(Note(text, "warn") for text in apart), *map(Paragraph, near), *close]
     for group in result.refusals:
-        document += [Line(), *refusal_document(group)]
+        document += [Paragraph(), *refusal_document(group)]
     if result.claims is not None:
         from numalign.render.text.claimed import claims_document
 
         document += claims_document(result.claims)
     several, refused = len(pods) > 1, not all(pod.admitted for pod in pods)
     if several or refused:
-        document.append(Line())
+        document.append(Paragraph())
     if several:
-        document.append(Line(_summary(pods), "bold"))
-    document += [Line(gang_text(gang), "bold") for gang in result.gangs]
+        document.append(Title(_summary(pods)))
+    document += [Title(gang_text(gang)) for gang in result.gangs]
     if refused:
-        document.append(Line("What would change that: numalign explain with the same pods, machine and flags", "dim"))
+        document.append(Note("What would change that: numalign explain with the same pods, machine and flags", "dim"))
     return document
 
 
@@ -81,7 +107,7 @@ def _summary(pods: Sequence[PodResult]) -> str:
 
 def drawing(result: AdmitResult, width: int) -> Document:
     """Draw where the containers of the admitted pods sit after the last admission."""
-    return [Line(), *map(Line, draw(result.setup.machine, result.reserved_cpus, result.occupants, width))]
+    return [Paragraph(), Picture(tuple(draw(result.setup.machine, result.reserved_cpus, result.occupants, width)))]
 
 
 def machine_line(machine: Machine, origin: str) -> str:
@@ -111,8 +137,6 @@ def labels(kubelet: Kubelet) -> Iterable[str]:
     """Say in how far this is not today's kubelet."""
     if is_history(kubelet.version):
         yield f"history: as kubelet {version_text(kubelet.version)} decided"
-    for proposal in kubelet.proposals:
-        yield f"beyond the kubelet: {proposal.label}"
 
 
 def pod_rows(pod: PodResult, name: str = "", *, exclusive_cpus: bool) -> Iterable[tuple[Cell, ...]]:
@@ -179,19 +203,20 @@ def memory_text(holding: Holding) -> str:
 
 def refusal_document(group: RefusedAlike) -> Document:
     """Tell one refusal so that a person can act on it."""
+    from numalign.analysis.reasons.order import reasons
     from numalign.render.text.matrix import matrix_notes, matrix_table
-    from numalign.render.text.refusal.why import lines, sentences
+    from numalign.render.text.words import lines
 
     told = group.refusal
     more = f" and {group.number - 1} more" if group.number > 1 else ""
     where = f", container {told.container}" if told.container else ""
-    document: list[Line | Table] = [Line(f"{group.first.name}{more}{where}: {told.reason or told.stage}", "bad")]
+    document: list[Block] = [Note(f"{group.first.name}{more}{where}: {told.reason or told.stage}", "bad")]
     if told.message:
-        document.append(Line(f"  {told.message}"))
+        document.append(Paragraph(told.message, 2))
     if told.matrix is not None and told.matrix.rows:
         table = told.matrix.of_parts() if told.odd_cores else told.matrix
-        document += [matrix_table(table), *(Line(f"  {text}") for text in matrix_notes(table))]
-    return [*document, *(Line(f"  {text}") for text in lines(sentences(told)))]
+        document += [matrix_table(table), *(Paragraph(text, 2) for text in matrix_notes(table))]
+    return [*document, *(Paragraph(text, 2) for text in lines(reasons(told)))]
 
 
 def admit_names(pods: Iterable[PodResult]) -> list[str]:

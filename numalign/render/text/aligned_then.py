@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from numalign.analysis.whatif.settings import MEMORY_POLICY
+from numalign.analysis.settings import MEMORY_POLICY
 from numalign.model.resources import CPU
 from numalign.model.words import few_of
 from numalign.render.text.alignment import aligned_where, cause_text, nearby_texts, reason_of
-from numalign.render.text.amounts import listed, named, nodes_text
-from numalign.render.text.device_ids import MAX_IDS_NAMED, part_text
+from numalign.render.text.amounts import MAX_IDS_NAMED, listed, named, nodes_text, part_text
 from numalign.render.text.tables import untied_text
 
 if TYPE_CHECKING:

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING
 
 from numalign.model.resources import CPU, MEMORY
 from numalign.model.words import few_of
-from numalign.render.text.amounts import listed, named, nodes_text, places_text
-from numalign.render.text.chosen import apart_text, unused_text
-from numalign.render.text.device_ids import MAX_IDS_NAMED, devices_text, part_text
-from numalign.render.text.written import written
+from numalign.render.text.amounts import MAX_IDS_NAMED, devices_text, listed, named, nodes_text, part_text, places_text
+from numalign.render.text.written import apart_text, unused_text, written
 
 if TYPE_CHECKING:
     from numalign.analysis import Verdict
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
     from numalign.analysis.floating import Cause, Lack
     from numalign.analysis.placed import Nearby, Part
     from numalign.model.pod import QoS
-    from numalign.render.page.document import Line
+    from numalign.render.page.document import Note, Style
     from numalign.results.admit import ContainerResult, PodResult
 
 WORDS: Mapping[Verdict, str] = {
@@ -55,20 +53,20 @@ def near_lines(pods: Iterable[PodResult]) -> Iterator[str]:
             yield from (f"{who}: {text}" for text in (nearby_texts(one.alignment) if one.aligned else ()))
 
 
-def bus_lines(pods: Iterable[PodResult]) -> Iterator[Line]:
+def bus_lines(pods: Iterable[PodResult]) -> Iterator[Note]:
     """Say how close the devices of each container are on the PCI bus; containers of which the same is said together."""
-    from numalign.render.page.document import Line  # JSON asks for reasons only
+    from numalign.render.page.document import Note  # JSON asks for reasons only
 
-    told: dict[Line, list[str]] = {}
+    told: dict[tuple[str, Style], list[str]] = {}
     for pod in pods:
         for container in pod.containers:
             if container.neighbours:
                 who = pod.name if len(pod.containers) == 1 else f"{pod.name}/{container.name}"
                 apart = any(pair.closeness == "other node" for pair in container.neighbours)
-                told.setdefault(Line(bus_text(container), "warn" if apart else ""), []).append(who)
+                told.setdefault((bus_text(container), "warn" if apart else ""), []).append(who)
     for (text, style), names in told.items():
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-        yield Line(f"{names[0]}{more}: {text}", style)
+        yield Note(f"{names[0]}{more}: {text}", style)
 
 
 def bus_text(container: ContainerResult) -> str:

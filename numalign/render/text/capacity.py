@@ -7,8 +7,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from numalign.model.cpuset import format_set
-from numalign.render.page.document import Cell, Document, Line, Styled, Table
-from numalign.render.page.table_csv import table_csv
+from numalign.render.page.document import Block, Cell, Document, Note, Paragraph, Styled, Table, Title
+from numalign.render.page.table_csv import Rows
 from numalign.render.text.admit import header as node_header
 from numalign.render.text.amounts import amount_text, bytes_text
 from numalign.render.text.schedule import MAX_ROWS_SHOWN, header, names_text
@@ -34,17 +34,17 @@ def capacity_document(
         setup: the kubelet of a node that stands for itself.
         wide: show every group of nodes.
     """
-    document: list[Line | Table] = [Line(text, "dim") for text in _header(fleet, origin, setup)]
+    document: list[Block] = [Note(text, "dim") for text in _header(fleet, origin, setup)]
     for shape in result.shapes:
-        document += [Line(), *_shape(shape, "cluster" if setup is None else "node", wide=wide)]
+        document += [Paragraph(), *_shape(shape, "cluster" if setup is None else "node", wide=wide)]
     if result.right_size is not None:
-        document += [Line(), Line(right_size_text(result.right_size), "bold")]
+        document += [Paragraph(), Title(right_size_text(result.right_size))]
     return document
 
 
 def _header(fleet: Fleet, origin: str, setup: Setup | None) -> Iterator[str]:
     if setup is None:
-        yield next(header(fleet, origin, fleet.scheduler))
+        yield next(header(fleet, origin))
         return
     (node,) = fleet.nodes
     pods = node.totals.pods
@@ -52,25 +52,25 @@ def _header(fleet: Fleet, origin: str, setup: Setup | None) -> Iterator[str]:
     yield f"{pods} pod{'s' * (pods != 1)} on it"
 
 
-def _shape(shape: ShapeCapacity, place: str, *, wide: bool) -> Iterator[Line | Table]:
+def _shape(shape: ShapeCapacity, place: str, *, wide: bool) -> Iterator[Block]:
     groups = [tuple(group) for _, group in groupby(shape.nodes, lambda one: one._replace(node=""))]
     shown = groups if wide else groups[:MAX_ROWS_SHOWN]
-    yield Line(shape.name, "bold")
+    yield Title(shape.name)
     yield Table(COLUMNS, tuple(_row(group) for group in shown), RIGHT)
     if len(groups) > len(shown):
         more = sum(len(group) for group in groups[len(shown) :])
-        yield Line(f"and {more} more nodes; -o wide shows them", "dim")
+        yield Note(f"and {more} more nodes; -o wide shows them", "dim")
     if shape.rounds is not None:
-        yield Line(f"whole rounds now: {shape.rounds.now}, on the empty {place}: {shape.rounds.empty}", "bold")
+        yield Title(f"whole rounds now: {shape.rounds.now}, on the empty {place}: {shape.rounds.empty}")
     what = "pods" if shape.rounds is not None else "fits now"
-    yield Line(f"{what}: {alignment_text(shape.now, shape.aligned, shape.nothing)}", "bold")
-    yield Line(f"on the empty {place}: {alignment_text(shape.empty, shape.empty_aligned, shape.empty_nothing)}")
-    yield Line(_blind(shape), "warn" if shape.blind > shape.now else "")
-    yield Line(f"stranded: {amounts_text(shape.stranded)}")
+    yield Title(f"{what}: {alignment_text(shape.now, shape.aligned, shape.nothing)}")
+    yield Paragraph(f"on the empty {place}: {alignment_text(shape.empty, shape.empty_aligned, shape.empty_nothing)}")
+    yield Note(_blind(shape), "warn" if shape.blind > shape.now else "")
+    yield Paragraph(f"stranded: {amounts_text(shape.stranded)}")
     found = shape.fragmentation
     if found.total:
         lost = f"{found.single} of {found.total} copies fit one NUMA node each, counted on free amounts"
-        yield Line(f"NUMA fragmentation: {float(found.share):.2f} ({lost})")
+        yield Paragraph(f"NUMA fragmentation: {float(found.share):.2f} ({lost})")
 
 
 def alignment_text(count: int, aligned: int, nothing: int) -> str:
@@ -155,9 +155,9 @@ CSV_COLUMNS = (
 )
 
 
-def capacity_csv(result: CapacityResult) -> str:
-    """Write a line for each shape and node."""
-    return table_csv(
+def capacity_rows(result: CapacityResult) -> Rows:
+    """Give a row for each shape and node."""
+    return (
         CSV_COLUMNS,
         (
             (

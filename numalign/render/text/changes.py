@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from numalign.analysis.whatif.settings import CPU_POLICY_OPTIONS, options_on
+from numalign.analysis.settings import CPU_POLICY_OPTIONS, options_on
 from numalign.kubelet.cpu.allocate import POOL_EMPTY
 from numalign.model.quantity import NANO
 from numalign.model.resources import CPU
 from numalign.model.words import few_of
-from numalign.render.page.document import Line
+from numalign.render.page.document import Block, Command, Item, Note, Paragraph
 from numalign.render.text.aligned_then import (
     NOT_ALIGNED,
     aligned_first,
@@ -29,15 +29,13 @@ from numalign.render.text.amounts import (
     listed,
     readable_text,
 )
-from numalign.render.text.reasons import every_step, long, reason_lines
-from numalign.render.text.settings import admitted_anew, for_the_whole_node, settings_text
+from numalign.render.text.reasons import admitted_anew, for_the_whole_node, long, reason_lines, settings_text
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
+    from numalign.analysis.reasons.steps import Step
     from numalign.analysis.whatif.change import WayOut
     from numalign.kubelet.config import KubeletConfig
-    from numalign.render.text.refusal.why import Sentence
-    from numalign.render.text.steps import Step
     from numalign.results.admit import PodResult
     from numalign.results.explain import ExplainedPod
 
@@ -65,36 +63,36 @@ class Advice(NamedTuple):
 
 
 def changes_lines(
-    config: KubeletConfig, told: ExplainedPod, advice: Advice, said: Sequence[Sentence]
-) -> Iterator[Line]:
+    config: KubeletConfig, told: ExplainedPod, advice: Advice, steps: Sequence[Sequence[Step]]
+) -> Iterator[Block]:
     """Tell all changes that were found, or that there is none, each with the command to type.
 
     Args:
         config: the settings as they are.
         told: the pod.
         advice: the commands.
-        said: the sentences about the refusal itself.
+        steps: for each change its parts, with why each is needed.
     """
-    yield Line()
+    yield Paragraph()
     if not told.changes:
-        yield Line(
-            "  Nothing that was tried admits it: pods moved away, other requests, settings, nor two of these together."
+        yield Paragraph(
+            "Nothing that was tried admits it: pods moved away, other requests, settings, nor two of these together.", 2
         )
-        yield Line("  To see it under every policy and scope:")
-        yield Line(f"     {advice.otherwise}", "dim")
+        yield Paragraph("To see it under every policy and scope:", 2)
+        yield Command(advice.otherwise, 5)
         return
-    steps, placed = every_step(told, config, said), dict[tuple[str, ...], int]()
+    placed = dict[tuple[str, ...], int]()
     yield from _badly_suited(told, [sum(len(step.changes) for step in each) for each in steps])
-    yield Line(f"  {_how_ordered(told.changes)}:")
+    yield Paragraph(f"{_how_ordered(told.changes)}:", 2)
     for number, (change, after, command) in enumerate(
         zip(told.changes, told.after, advice.changes, strict=True), start=1
     ):
         yield from _change(number, (change, after, steps[number - 1]), config, told)
         yield from _where(number, (change, after), told, placed)
-        yield from (Line(f"     {text}") for text in aligned_first(change, told.alone[number - 1], told))
-        yield Line(f"     {NO_COMMAND if command is None else command}", "dim")
+        yield from (Paragraph(text, 5) for text in aligned_first(change, told.alone[number - 1], told))
+        yield Note(NO_COMMAND, "dim", 5) if command is None else Command(command, 5)
     for text in for_the_whole_node(told.changes, config):
-        yield Line(f"  {text}")
+        yield Paragraph(text, 2)
 
 
 def _how_ordered(changes: Sequence[WayOut]) -> str:
@@ -122,7 +120,7 @@ def _first(here: Sequence[WayOut]) -> str:
     return "what changes pods, then settings of the node" if settings else "what gives up least"
 
 
-def _badly_suited(told: ExplainedPod, counts: Sequence[int]) -> Iterator[Line]:
+def _badly_suited(told: ExplainedPod, counts: Sequence[int]) -> Iterator[Block]:
     """Say so where only very many changes together do on this machine; name one that admits the pod as it is.
 
     `counts` has for each change of how many it consists.
@@ -139,44 +137,44 @@ def _badly_suited(told: ExplainedPod, counts: Sequence[int]) -> Iterator[Line]:
         f"machine {other.machine} admits it as it is (see {number}.)" if other else "another machine would be better"
     )
     count = COUNTS.get(fewest, str(fewest)).lower()
-    yield Line(f"  This machine suits this pod badly: no way with fewer than {count} changes was found", "warn")
-    yield Line(f"  ({what}); {better}", "warn")
+    yield Note(f"This machine suits this pod badly: no way with fewer than {count} changes was found", "warn", 2)
+    yield Note(f"({what}); {better}", "warn", 2)
 
 
 def _change(
     number: int, one: tuple[WayOut, PodResult | None, Sequence[Step]], config: KubeletConfig, told: ExplainedPod
-) -> Iterator[Line]:
+) -> Iterator[Block]:
     change, after, steps = one
     many, aligned = told.containers, aligned_then(change, after, told) + where_then(change, after, told)
     count = sum(len(step.changes) for step in steps)
     if count < 2:
         only = steps[0].changes[0] if steps else change
-        yield Line(f"  {number}. {what_text(only, config, many)}{aligned}")
+        yield Item(number, f"{what_text(only, config, many)}{aligned}", 2)
     else:
-        yield Line(f"  {number}. {COUNTS.get(count, str(count))} changes together{aligned}")
+        yield Item(number, f"{COUNTS.get(count, str(count))} changes together{aligned}", 2)
     for step in steps:
         if count > 1:
-            yield from (Line(f"     - {what_text(each, config, many)}") for each in step.changes)
-        yield from (Line(f"     {'  ' * (count > 1)}{text}") for text in reason_lines(step, change))
+            yield from (Paragraph(f"- {what_text(each, config, many)}", 5) for each in step.changes)
+        yield from (Paragraph(text, 7 if count > 1 else 5) for text in reason_lines(step, change))
     if change.or_pods:
         others = few_of([pod.name for pod in change.or_pods], MAX_INSTEAD)
-        yield Line(f"     to move {'one of ' * (len(change.or_pods) > 1)}{others} instead would do, too")
+        yield Paragraph(f"to move {'one of ' * (len(change.or_pods) > 1)}{others} instead would do, too", 5)
     for text in admitted_anew(change, told):
-        yield Line(f"     {text}")
+        yield Paragraph(text, 5)
 
 
 def _where(
     number: int, one: tuple[WayOut, PodResult | None], told: ExplainedPod, said: dict[tuple[str, ...], int]
-) -> Iterator[Line]:
+) -> Iterator[Block]:
     """Say where what lies that is not aligned with a change, and warn; `said` has where earlier ones leave it."""
     apart, rest = list(unaligned(*one, told.untied)), [*aligned_too(*one), *beside_the_cpus(*one)]
     first = said.setdefault((*apart, *rest), number)
     if first != number and apart and apart[0].startswith(NOT_ALIGNED) and long([*apart, *rest]):
         apart, rest = [f"{NOT_ALIGNED}as in {first}."], []
-    yield from (Line(f"     {text}", "warn") for text in apart)
-    yield from (Line(f"     {text}") for text in rest)
+    yield from (Note(text, "warn", 5) for text in apart)
+    yield from (Paragraph(text, 5) for text in rest)
     for text in _warnings(one[0]):
-        yield Line(f"     warning: {text}", "warn")
+        yield Note(f"warning: {text}", "warn", 5)
 
 
 def _warnings(change: WayOut) -> Iterator[str]:

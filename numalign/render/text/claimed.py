@@ -8,12 +8,12 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Final
 
 from numalign.model.cpuset import format_set
-from numalign.render.page.document import Cell, Document, Line, Style, Styled, Table
+from numalign.render.page.document import Block, Cell, Document, Note, Paragraph, Style, Styled, Table, Title
 from numalign.render.text.dra import why_lines
 
 if TYPE_CHECKING:
     from numalign.results.admit import PodResult
-    from numalign.results.claimed import ClaimedDevice, ContainerClaims, NodeClaims, PodClaims, Verdict
+    from numalign.results.dra import ClaimedDevice, ContainerClaims, NodeClaims, PodClaims, Verdict
 
 COLUMNS: Final = ("POD", "CONTAINER", "REQUEST", "DEVICES", "NUMA NODE", "TOGETHER")
 WIDTH: Final = 78
@@ -28,21 +28,21 @@ def claims_document(claims: NodeClaims, *, write: bool = False) -> Document:
         claims: what pods hold.
         write: below each way out stands what to write.
     """
-    document: list[Line | Table] = [Line(), Line(f"claims on node {claims.node} ({claims.source}):", "bold")]
+    document: list[Block] = [Paragraph(), Title(f"claims on node {claims.node} ({claims.source}):")]
     if not claims.deterministic:
         text = f"scheduler {claims.release}: pools are tried in random order, this is one possible answer"
-        document.append(Line(text, "dim"))
+        document.append(Note(text, "dim"))
     rows = tuple(row for pod in claims.pods for row in _rows(pod))
     if rows:
         document.append(Table(COLUMNS, rows))
     else:
-        document.append(Line("  no admitted pod has claims"))
+        document.append(Paragraph("no admitted pod has claims", 2))
     for pod in claims.pods:
         document += list(_failure(pod))
         for container in pod.containers:
-            document += [Line(), *_judgement(pod, container, write=write)]
+            document += [Paragraph(), *_judgement(pod, container, write=write)]
     if not write and any(way.write for pod in claims.pods for one in pod.containers for way in one.ways_out):
-        document.append(Line("  numalign explain says what to write for each", "dim"))
+        document.append(Note("numalign explain says what to write for each", "dim", 2))
     return document
 
 
@@ -114,23 +114,23 @@ def _numa(one: ClaimedDevice) -> str:
     return nodes if one.told_by == "driver" else f"{nodes} (by the machine)"
 
 
-def _failure(pod: PodClaims) -> Iterator[Line]:
+def _failure(pod: PodClaims) -> Iterator[Block]:
     if pod.allocated:
         return
-    yield Line()
-    yield Line(f"{pod.namespace}/{pod.pod}: the scheduler would not send it here", "bad")
+    yield Paragraph()
+    yield Note(f"{pod.namespace}/{pod.pod}: the scheduler would not send it here", "bad")
     if pod.absent:
-        yield Line(f"  {', '.join(pod.absent)} is neither given nor in the cluster")
+        yield Paragraph(f"{', '.join(pod.absent)} is neither given nor in the cluster", 2)
     if pod.outcome is not None and pod.outcome.error:
-        yield Line(f"  {pod.outcome.error}")
+        yield Paragraph(pod.outcome.error, 2)
     if pod.why is not None:
         yield from why_lines(pod.why)
 
 
-def _judgement(pod: PodClaims, container: ContainerClaims, *, write: bool) -> Iterator[Line]:
+def _judgement(pod: PodClaims, container: ContainerClaims, *, write: bool) -> Iterator[Block]:
     head = f"{pod.pod}/{container.container}: "
     lines = wrap(f"{head}{container.reason}", WIDTH, subsequent_indent="  ", break_long_words=False)
-    yield from (Line(line) for line in lines)
+    yield from (Paragraph(line) for line in lines)
     for way in container.ways_out:
         yield from _item(way.text, "  - ")
         if way.gives:
@@ -138,9 +138,9 @@ def _judgement(pod: PodClaims, container: ContainerClaims, *, write: bool) -> It
         if way.holds:
             yield from _item(way.holds, "    ")
         if write:
-            yield from (Line(f"      {line}") for line in way.write)
+            yield from (Paragraph(line, 6) for line in way.write)
 
 
-def _item(text: str, indent: str) -> Iterator[Line]:
+def _item(text: str, indent: str) -> Iterator[Block]:
     broken = wrap(text, WIDTH, initial_indent=indent, subsequent_indent="    ", break_long_words=False)
-    yield from (Line(line) for line in broken)
+    yield from (Paragraph(line) for line in broken)

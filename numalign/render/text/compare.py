@@ -1,24 +1,18 @@
-"""What `compare` shows: a row a variant, and below it why some refuse; and the same for programs."""
+"""What `compare` shows: a row a variant, and below it why some refuse."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from numalign.kubelet.releases.release import version_text
-from numalign.model.resources import is_memory
-from numalign.render.json import Data, head, warnings
-from numalign.render.json.admit import claims_of, pod_json, setup_json
-from numalign.render.page.document import NOTHING, Cell, Document, Line, Styled, Table
-from numalign.render.text.admit import hint_text, labels, machine_line
+from numalign.render.page.document import NOTHING, Block, Cell, Document, Note, Paragraph, Styled, Table, Title
+from numalign.render.text.admit import hint_text, labels, machine_line, verdict_word
 from numalign.render.text.amounts import amount_text, nodes_text
-from numalign.render.text.refusal.why import why
-from numalign.render.text.verdict import verdict_word
+from numalign.render.text.words import why
 from numalign.results.compare import ComparedRow
 
 if TYPE_CHECKING:
-    from numalign.analysis.compare.table import Left
-    from numalign.errors import Notice
     from numalign.results.admit import PodResult
     from numalign.results.compare import CompareResult
 
@@ -35,14 +29,14 @@ def compare_document(result: CompareResult, origins: Sequence[str], *, wide: boo
         wide: leave nothing out of a row.
     """
     rows = result.rows
-    document: list[Line | Table] = [Line(text, "dim") for text in _header(result, origins)]
-    document += [Line(), _table(rows, wide=wide, machines=len(result.machines) > 1)]
+    document: list[Block] = [Note(text, "dim") for text in _header(result, origins)]
+    document += [Paragraph(), _table(rows, wide=wide, machines=len(result.machines) > 1)]
     if any(one.present for one in rows):
-        document.append(Line("* the settings as given", "dim"))
+        document.append(Note("* the settings as given", "dim"))
     document += [*_told(_start_errors(rows), rows), *_told(_refusals(rows), rows)]
-    document += [Line(), Line(_difference(result), "bold")]
+    document += [Paragraph(), Title(_difference(result))]
     if any(one.claims is not None for one in rows):
-        document.append(Line(_with_claims(rows)))
+        document.append(Paragraph(_with_claims(rows)))
     return document
 
 
@@ -189,11 +183,11 @@ def _refusals(rows: Iterable[ComparedRow]) -> _Groups:
     return groups
 
 
-def _told(groups: _Groups, everything: Sequence[ComparedRow]) -> Iterator[Line]:
+def _told(groups: _Groups, everything: Sequence[ComparedRow]) -> Iterator[Block]:
     for (title, *lines), rows in groups.items():
-        yield Line()
-        yield Line(f"{title} under {_names(rows, everything)}:", "bad")
-        yield from (Line(f"  {text}") for text in lines)
+        yield Paragraph()
+        yield Note(f"{title} under {_names(rows, everything)}:", "bad")
+        yield from (Paragraph(text, 2) for text in lines)
 
 
 def _names(rows: Sequence[ComparedRow], everything: Sequence[ComparedRow]) -> str:
@@ -242,52 +236,3 @@ def _with_claims(rows: Sequence[ComparedRow]) -> str:
     if not aligned:
         return "that leaves claims aside: with them no variant is aligned"
     return f"that leaves claims aside: with them aligned under {_names(aligned, rows)}"
-
-
-def compare_json(result: CompareResult, notices: Iterable[Notice]) -> Data:
-    """Write the comparison for programs."""
-    return {
-        **head("CompareResult"),
-        "variants": [_row_json(one) for one in result.rows],
-        "warnings": warnings(notices),
-    }
-
-
-def compare_of(results: Iterable[Data], notices: Iterable[Notice]) -> Data:
-    """Put the written comparisons of several nodes together."""
-    return {
-        **head("CompareResult"),
-        "variants": [row for one in results for row in cast("list[Data]", one["variants"])],
-        "warnings": warnings(notices),
-    }
-
-
-def _row_json(one: ComparedRow) -> Data:
-    ended = one.ended
-    return {
-        **setup_json(one.setup),
-        "option": one.option or None,
-        "present": one.present,
-        "startError": one.error or None,
-        "admit": one.admit,
-        "aligned": one.aligned,
-        "verdict": one.verdict if one.pods else None,
-        "pods": [pod_json(pod) for pod in one.pods],
-        "replicas": one.replicas,
-        "alignedReplicas": one.aligned_replicas,
-        "moreReplicas": not one.error and ended is None,
-        "refusal": ended
-        and {"pod": ended.name, "stage": ended.stage, "reason": ended.reason, "message": ended.message},
-        "stranded": [_left_json(left) for left in one.stranded],
-        **claims_of(one.claims),
-    }
-
-
-def _left_json(left: Left) -> Data:
-    memory = {name: amount for name, amount in left.free.items() if is_memory(name)}
-    return {
-        "numaNode": left.numa,
-        "cpus": left.free.get("cpu"),
-        "memory": memory,
-        "devices": {name: amount for name, amount in left.free.items() if name != "cpu" and name not in memory},
-    }

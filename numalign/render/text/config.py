@@ -1,33 +1,32 @@
-"""Views of `config check` and `config suggest`: text for people, JSON for programs, and the configuration itself."""
+"""What `config check` shows, and the configuration that `config suggest` writes, as the file in which it is wanted."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from textwrap import wrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from numalign.analysis.config.reserve import MemorySum, Part
+from numalign.analysis.config.reserve import MemorySum
 from numalign.analysis.config.suggest import Suggestion
-from numalign.errors import Notice
-from numalign.kubelet.config import FIELD_NAMES, KubeletConfig, MemoryReservation
+from numalign.kubelet.config import FIELD_NAMES, MemoryReservation
 from numalign.kubelet.releases.release import version_text
-from numalign.model.cpuset import format_set
+from numalign.model.cpuset import format_set, parse
+from numalign.model.machine import Machine
 from numalign.render.escape import guarded, printable
-from numalign.render.json import Data, head, warnings
-from numalign.render.json.admit import setup_json
-from numalign.render.json.status import findings_json
-from numalign.render.page.document import Document, Line, Table
+from numalign.render.json import Data
+from numalign.render.json.node import plain_setting, suggestion_json
+from numalign.render.page.document import Block, Document, Note, Paragraph, Table, Title
 from numalign.render.text.status import stopped
-from numalign.results.config import ConfigCheckResult, NodeCheck
+from numalign.results.node import ConfigCheckResult, NodeCheck
 
 if TYPE_CHECKING:
     from numalign.kubelet.setup import Setup
 
+
 COMMENT_WIDTH = 80
 """How wide a comment of a written file is: it is read on terminals."""
 HEADER = ("apiVersion: kubelet.config.k8s.io/v1beta1", "kind: KubeletConfiguration")
-_DEFAULTS = KubeletConfig()
 
 
 def _head(setup: Setup, origin: str) -> str:
@@ -38,119 +37,64 @@ def _head(setup: Setup, origin: str) -> str:
 def check_document(result: ConfigCheckResult, origin: str) -> Document:
     """Show whether the kubelet starts; if not, what stops it and the nearest configuration that starts."""
     setup, report, node = result
-    parts: list[Line | Table] = [Line(_head(setup, origin), "dim")]
+    parts: list[Block] = [Note(_head(setup, origin), "dim")]
     if report.starts:
-        parts.append(Line("The kubelet starts with this configuration.", "good"))
+        parts.append(Note("The kubelet starts with this configuration.", "good"))
         parts += _node_parts(node) if node else []
     else:
-        parts.append(Line("The kubelet would refuse to start:", "bad"))
+        parts.append(Note("The kubelet would refuse to start:", "bad"))
     for step in report.steps:
-        parts.append(Line(f"  {step.error}", "bad"))
+        parts.append(Note(step.error, "bad", 2))
         if step.change is None:
-            parts.append(Line("    no change of one setting that helps was found"))
+            parts.append(Paragraph("no change of one setting that helps was found", 4))
         else:
             setting = _flow(step.change.field, step.change.value)
-            parts += [Line(f"    change: {setting}", "good"), Line(f"    why:    {step.change.why}")]
+            parts += [Note(f"change: {setting}", "good", 4), Paragraph(f"why:    {step.change.why}", 4)]
     if report.repairable and report.steps:
-        parts.append(Line("With " + ("this change" if len(report.steps) == 1 else "these changes") + " it starts."))
+        parts.append(
+            Paragraph("With " + ("this change" if len(report.steps) == 1 else "these changes") + " it starts.")
+        )
     if report.reserved_cpus is not None:
-        parts.append(Line(f"Reserved CPUs, never given out exclusively: {format_set(report.reserved_cpus) or 'none'}"))
+        parts.append(
+            Paragraph(f"Reserved CPUs, never given out exclusively: {format_set(report.reserved_cpus) or 'none'}")
+        )
     if report.memory is not None and (report.memory.given or report.repaired.memory_manager_policy == "Static"):
         parts += _memory_parts(report.memory)
-    return [*parts, *(Line(f"Note: {finding.field}: {finding.message}", "warn") for finding in report.findings)]
+    return [*parts, *(Note(f"Note: {finding.field}: {finding.message}", "warn") for finding in report.findings)]
 
 
-def _node_parts(node: NodeCheck) -> list[Line | Table]:
+def _node_parts(node: NodeCheck) -> list[Block]:
     """Show whether it comes up with the files of a node in use."""
-    parts: list[Line | Table]
+    parts: list[Block]
     if node.starts:
-        parts = [Line("On this node it would come up again with the files that are there.", "good")]
+        parts = [Note("On this node it would come up again with the files that are there.", "good")]
     else:
-        parts = [Line("On this node it would NOT come up again:", "bad"), *stopped(node.start_error, node.remedy)]
+        parts = [Note("On this node it would NOT come up again:", "bad"), *stopped(node.start_error, node.remedy)]
     told = (one for one in node.findings if one.severity != "info")
-    return [*parts, *(Line(f"{one.severity} {one.code}: {one.file}: {one.message}", "warn") for one in told)]
+    return [*parts, *(Note(f"{one.severity} {one.code}: {one.file}: {one.message}", "warn") for one in told)]
 
 
-def _memory_parts(memory: MemorySum) -> list[Line | Table]:
+def _memory_parts(memory: MemorySum) -> list[Block]:
     """Show both sides of the sum of `reservedMemory`."""
     rows = [("kept back", part.source, part.text, str(part.bytes)) for part in memory.wanted]
     rows.append(("kept back", "sum", "", str(memory.total_wanted)))
     rows += [("reservedMemory", part.source, part.text, str(part.bytes)) for part in memory.given]
     rows.append(("reservedMemory", "sum", "", str(memory.total_given)))
-    parts: list[Line | Table] = [
-        Line(),
-        Line("Memory: memoryManagerPolicy Static wants both sums equal, to the byte", "bold"),
+    parts: list[Block] = [
+        Paragraph(),
+        Title("Memory: memoryManagerPolicy Static wants both sums equal, to the byte"),
         Table(("SIDE", "SETTING", "TEXT", "BYTES"), tuple(rows), frozenset({"BYTES"}), 2),
     ]
     difference = memory.total_given - memory.total_wanted
     if not difference:
-        parts.append(Line("  The sums are equal.", "good"))
+        parts.append(Note("The sums are equal.", "good", 2))
     else:
         word = "too much" if difference > 0 else "missing"
-        parts.append(Line(f"  reservedMemory: {abs(difference)} bytes {word}"))
+        parts.append(Paragraph(f"reservedMemory: {abs(difference)} bytes {word}", 2))
         if memory.accepted:
-            parts.append(Line("  This would be accepted:"))
-            parts += [Line(f"    {line}") for line in _yaml_lines("reserved_memory", memory.accepted)]
+            parts.append(Paragraph("This would be accepted:", 2))
+            parts += [Paragraph(line, 4) for line in _yaml_lines("reserved_memory", memory.accepted)]
     return parts
-
-
-def check_json(result: ConfigCheckResult, notices: tuple[Notice, ...]) -> Data:
-    """Write the answer of `config check` for programs."""
-    setup, report, node = result
-    memory = report.memory
-    return {
-        **head("ConfigCheckResult"),
-        **setup_json(setup),
-        "starts": report.starts,
-        "startError": report.steps[0].error if report.steps else None,
-        "steps": [
-            {
-                "startError": step.error,
-                "change": None
-                if step.change is None
-                else {
-                    "field": FIELD_NAMES[step.change.field],
-                    "value": _plain(step.change.value),
-                    "why": step.change.why,
-                },
-            }
-            for step in report.steps
-        ],
-        "suggestion": changed(report.repaired) if report.repairable else None,
-        "reservedCPUs": None if report.reserved_cpus is None else format_set(report.reserved_cpus),
-        "memory": None if memory is None else _memory_json(memory),
-        "findings": [{"code": one.code, "field": one.field, "message": one.message} for one in report.findings],
-        "node": node
-        and {
-            "starts": node.starts,
-            "startError": node.start_error or None,
-            "remedy": node.remedy or None,
-            "findings": findings_json(node.findings),
-        },
-        "warnings": warnings(notices),
-    }
-
-
-def _memory_json(memory: MemorySum) -> Data:
-    def side(parts: tuple[Part, ...]) -> list[Data]:
-        return [{"source": part.source, "text": part.text, "bytes": part.bytes} for part in parts]
-
-    return {
-        "wanted": side(memory.wanted),
-        "wantedBytes": memory.total_wanted,
-        "given": side(memory.given),
-        "givenBytes": memory.total_given,
-        "accepted": None if memory.accepted is None else _plain(memory.accepted),
-    }
-
-
-def changed(config: KubeletConfig) -> Data:
-    """Write the settings that are not the kubelet's defaults, under KubeletConfiguration's names."""
-    return {
-        name: _plain(getattr(config, field))
-        for field, name in FIELD_NAMES.items()
-        if getattr(config, field) != getattr(_DEFAULTS, field)
-    }
 
 
 def suggestion_yaml(suggestion: Suggestion, machine: str) -> str:
@@ -188,32 +132,10 @@ def suggestion_lines(suggestion: Suggestion) -> list[str]:
     return lines
 
 
-def suggestion_json(suggestion: Suggestion) -> Data:
-    """Write a suggested configuration as KubeletConfiguration fields."""
-    return {
-        "apiVersion": "kubelet.config.k8s.io/v1beta1",
-        "kind": "KubeletConfiguration",
-        **{
-            name: _plain(getattr(suggestion.config, field))
-            for field, name in FIELD_NAMES.items()
-            if field in suggestion.reasons and getattr(suggestion.config, field) is not None
-        },
-    }
-
-
-def _plain(value: object) -> object:
-    """Turn a setting into plain data."""
-    if isinstance(value, Mapping):
-        return dict(value)
-    if isinstance(value, tuple):
-        return [{"numaNode": element.numa_node, "limits": dict(element.limits)} for element in value]
-    return value
-
-
 def _flow(field: str, value: object) -> str:
     """Write a setting on one line of YAML."""
     name = FIELD_NAMES[field]
-    return f"{name}: {json.dumps(_plain(value), ensure_ascii=False)}"
+    return f"{name}: {json.dumps(plain_setting(value), ensure_ascii=False)}"
 
 
 def _yaml_lines(field: str, value: object) -> list[str]:
@@ -225,7 +147,7 @@ def _yaml_lines(field: str, value: object) -> list[str]:
         return [f"{name}:", *(line for element in value for line in _reservation_lines(element))]
     if isinstance(value, str) and value.replace("-", "").isalpha():
         return [f"{name}: {value}"]
-    return [f"{name}: {json.dumps(_plain(value))}"]
+    return [f"{name}: {json.dumps(plain_setting(value))}"]
 
 
 def _reservation_lines(element: MemoryReservation) -> list[str]:
@@ -234,3 +156,86 @@ def _reservation_lines(element: MemoryReservation) -> list[str]:
         "  limits:",
         *(f"    {resource}: {json.dumps(text)}" for resource, text in element.limits.items()),
     ]
+
+
+_OWN: Final = ("cpuManagerPolicy", "topologyManagerPolicy", "reservedSystemCPUs", "apiVersion", "kind")
+"""Fields that a PerformanceProfile has by itself, or that its operator sets."""
+
+
+def suggestion_file(form: str, suggestion: Suggestion, machine: Machine) -> str:
+    """Write a suggestion as `kubeletconfig`, `performanceprofile` or `kubeadm`."""
+    return file_text(_FORMS[form](suggestion, machine))
+
+
+def _kubelet_config(suggestion: Suggestion, machine: Machine) -> list[str]:
+    """OpenShift's KubeletConfig; the pool that it is for is yours to name."""
+    return [
+        suggestion_head(machine.name),
+        "apiVersion: machineconfiguration.openshift.io/v1",
+        "kind: KubeletConfig",
+        "metadata:",
+        "  name: numa-aligned",
+        "spec:",
+        "  machineConfigPoolSelector:",
+        "    matchLabels:",
+        "      # the label of your pool",
+        '      pools.operator.machineconfiguration.openshift.io/worker: ""',
+        "  kubeletConfig:",
+        *(f"    {line}" for line in suggestion_lines(suggestion)),
+    ]
+
+
+def _kubeadm(suggestion: Suggestion, machine: Machine) -> list[str]:
+    return [
+        suggestion_head(machine.name),
+        "apiVersion: kubeadm.k8s.io/v1beta4",
+        "kind: ClusterConfiguration",
+        "---",
+        "apiVersion: kubelet.config.k8s.io/v1beta1",
+        "kind: KubeletConfiguration",
+        *suggestion_lines(suggestion),
+    ]
+
+
+def _performance_profile(suggestion: Suggestion, machine: Machine) -> list[str]:
+    """OpenShift's PerformanceProfile: CPU sets and policy, and the rest in the annotation that goes to the kubelet."""
+    config = suggestion.config
+    reserved = parse(config.reserved_system_cpus)
+    rest = {name: value for name, value in suggestion_json(suggestion).items() if name not in _OWN}
+    # The operator would add memory of its own to what is not said, and the sum of reservedMemory would be another.
+    rest["systemReserved"] = {"memory": "0", **_texts(rest.get("systemReserved"))}
+    rest["kubeReserved"] = {"memory": "0", **_texts(rest.get("kubeReserved"))}
+    return [
+        suggestion_head(machine.name),
+        *(
+            f"# {name}: {suggestion.reasons[field]}"
+            for field, name in FIELD_NAMES.items()
+            if field in suggestion.reasons
+        ),
+        "apiVersion: performance.openshift.io/v2",
+        "kind: PerformanceProfile",
+        "metadata:",
+        "  name: numa-aligned",
+        "  annotations:",
+        f"    kubeletconfig.experimental: {json.dumps(json.dumps(rest))}",
+        "spec:",
+        "  cpu:",
+        f"    reserved: {json.dumps(format_set(reserved))}",
+        f"    isolated: {json.dumps(format_set(machine.cpus & ~reserved))}",
+        "  numa:",
+        f"    topologyPolicy: {config.topology_manager_policy}",
+        "  nodeSelector:",
+        "    # the label of your nodes",
+        '    node-role.kubernetes.io/worker: ""',
+    ]
+
+
+def _texts(value: object) -> Data:
+    return dict(value) if isinstance(value, Mapping) else {}
+
+
+_FORMS: Final[Mapping[str, Callable[[Suggestion, Machine], list[str]]]] = {
+    "kubeletconfig": _kubelet_config,
+    "performanceprofile": _performance_profile,
+    "kubeadm": _kubeadm,
+}

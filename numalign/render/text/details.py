@@ -1,22 +1,26 @@
-"""The steps of a decision for who wants to check them: hints, combinations, winner; and all aligned allocations."""
+"""The details of a decision: its steps, all aligned allocations, the kubelet's own words, what is in the way next."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from numalign.analysis.limits import MAX_ALLOCATIONS_SHOWN, MAX_COMBINATIONS_SHOWN
-from numalign.render.json import Data
-from numalign.render.json.admit import hint_json
-from numalign.render.page.document import Cell, Line, Styled, Table
-from numalign.render.text.amounts import nodes_text
-from numalign.render.text.hint_policies import announced_hint
+from numalign.analysis.reasons.next import Rivals, ThenNext, next_in_the_way
+from numalign.kubelet.memory.allocate import GROUP_BROKEN, NO_DEFAULT
+from numalign.model.resources import CPU
+from numalign.model.words import few_of
+from numalign.render.page.document import Block, Cell, Paragraph, Styled, Table, Title
+from numalign.render.text.amounts import amount_text, listed, nodes_text, readable_text
 
 if TYPE_CHECKING:
     from numalign.analysis.alternatives import Alternatives
+    from numalign.analysis.crash import Crash
     from numalign.analysis.merging import Merging, Said
+    from numalign.analysis.refusal import Refusal
     from numalign.kubelet.topology.hints import TopologyHint
+    from numalign.results.explain import ExplainedPod
+
 
 MAX_HINTS_LISTED = 16
 """How many hints a line holds; of more only the preferred ones are written, and how many there are."""
@@ -33,21 +37,21 @@ RULES: Mapping[str, str] = {
 }
 
 
-def details(steps: Merging) -> Iterator[Line | Table]:
+def details(steps: Merging) -> Iterator[Block]:
     """Write one decision, step by step."""
-    yield Line()
+    yield Paragraph()
     whom = "the whole pod" if steps.container is None else f"container {steps.container}"
-    yield Line(f"  details of {whom}: masks as {{binary, node 0 last: preferred}}", "bold")
+    yield Title(f"details of {whom}: masks as {{binary, node 0 last: preferred}}", 2)
     rows = [(said.provider, said.resource or "-", _said(steps.nodes, said)) for said in steps.said]
     yield Table(("PROVIDER", "RESOURCE", "HINTS"), tuple(rows), indent=2)
     yield from _walk(steps)
     if steps.policy == "none":
-        yield Line("  policy none asks nobody: what the providers would say is shown, and nothing is merged")
+        yield Paragraph("policy none asks nobody: what the providers would say is shown, and nothing is merged", 2)
         return
     verdict = "admits" if steps.admit else "refuses"
-    yield Line(f"  the merge gives {_winner(steps)}; policy {steps.policy} {verdict}")
+    yield Paragraph(f"the merge gives {_winner(steps)}; policy {steps.policy} {verdict}", 2)
     if steps.admit and steps.runner_up is not None and steps.rule is not None:
-        yield Line(f"  it beat {hint_text(steps.nodes, steps.runner_up)}: {RULES[steps.rule]}")
+        yield Paragraph(f"it beat {hint_text(steps.nodes, steps.runner_up)}: {RULES[steps.rule]}", 2)
 
 
 def _winner(steps: Merging) -> str:
@@ -60,7 +64,8 @@ def _winner(steps: Merging) -> str:
 
 def hint_text(nodes: int, hint: TopologyHint) -> str:
     """Write a hint as the announcement of the Topology Manager does, `{01: True}`; `nodes` is the mask of all nodes."""
-    return announced_hint(hint, max(nodes.bit_length(), 1))
+    mask = "no mask" if hint.numa_affinity is None else format(hint.numa_affinity, f"0{max(nodes.bit_length(), 1)}b")
+    return f"{{{mask}: {hint.preferred}}}"
 
 
 def _said(nodes: int, said: Said) -> str:
@@ -75,12 +80,12 @@ def _said(nodes: int, said: Said) -> str:
     return text if len(shown) == said.number else f"{text} and {said.number - len(shown)} more"
 
 
-def _walk(steps: Merging) -> Iterator[Line | Table]:
+def _walk(steps: Merging) -> Iterator[Block]:
     """The cross product: all of it where it is small, else how large it is."""
     if steps.policy == "none":
         return
     if steps.table and steps.resources:
-        yield Line()
+        yield Paragraph()
         rows: list[tuple[Cell, ...]] = []
         for entry in steps.table:
             merged = hint_text(steps.nodes, entry.merged)
@@ -92,9 +97,9 @@ def _walk(steps: Merging) -> Iterator[Line | Table]:
         return
     count = f"{steps.combinations:,}".replace(",", " ")
     if steps.combinations > MAX_COMBINATIONS_SHOWN:
-        yield Line(f"  the kubelet walks {count} combinations, which takes it about {duration(steps.seconds)}")
+        yield Paragraph(f"the kubelet walks {count} combinations, which takes it about {duration(steps.seconds)}", 2)
     elif not steps.combinations:
-        yield Line("  there is no combination: some resource has no hint that the policy keeps")
+        yield Paragraph("there is no combination: some resource has no hint that the policy keeps", 2)
 
 
 def duration(seconds: float) -> str:
@@ -107,25 +112,25 @@ def duration(seconds: float) -> str:
     return f"{seconds * 1e3:.0f} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.0f} µs"
 
 
-def alternatives_lines(container: str | None, found: Sequence[Alternatives]) -> Iterator[Line]:
+def alternatives_lines(container: str | None, found: Sequence[Alternatives]) -> Iterator[Block]:
     """Write all aligned allocations of a container or pod; where there are many, how many."""
     total = sum(one.ways for one in found)
     whom = "the whole pod" if container is None else f"container {container}"
-    yield Line()
+    yield Paragraph()
     if not total:
-        yield Line(f"  no aligned allocation for {whom} now")
+        yield Paragraph(f"no aligned allocation for {whom} now", 2)
         return
-    yield Line(f"  {total} aligned allocation{'s' * (total != 1)} for {whom}:")
+    yield Paragraph(f"{total} aligned allocation{'s' * (total != 1)} for {whom}:", 2)
     if total <= MAX_ALLOCATIONS_SHOWN:
         for one in found:
-            yield from (Line(f"    {_set(chosen)}") for chosen in one.listed())
+            yield from (Paragraph(_set(chosen), 4) for chosen in one.listed())
         return
     for one in found:
         ways = " × ".join(
             f"{choice.ways} of {choice.resource} ({choice.amount} of {len(choice.members)})" for choice in one.choices
         )
         first = next(one.listed())
-        yield Line(f"    {one.ways} on {nodes_text(one.nodes)}: {ways}; for example {_set(first)}")
+        yield Paragraph(f"{one.ways} on {nodes_text(one.nodes)}: {ways}; for example {_set(first)}", 4)
 
 
 def _set(chosen: Iterable[tuple[str, tuple[str, ...]]]) -> str:
@@ -136,38 +141,94 @@ def _set(chosen: Iterable[tuple[str, tuple[str, ...]]]) -> str:
     return f"{{{', '.join(parts)}}}"
 
 
-def merging_json(steps: Merging) -> Data:
-    """Write the steps for programs."""
-    return {
-        "container": steps.container,
-        "hints": [
-            {
-                "provider": said.provider,
-                "resource": said.resource or None,
-                "opinion": said.opinion,
-                "hints": None if said.hints is None else [hint_json(hint) for hint in said.hints],
-                "count": said.number,
-            }
-            for said in steps.said
-        ],
-        "combinations": steps.combinations,
-        "kubeletSeconds": steps.seconds,
-        "crossProduct": [
-            {"hints": [hint_json(hint) for hint in entry.hints], "merged": hint_json(entry.merged)}
-            for entry in steps.table
-        ],
-        "winner": hint_json(steps.winner),
-        "admit": steps.admit,
-        "runnerUp": None if steps.runner_up is None else hint_json(steps.runner_up),
-        "rule": steps.rule,
-    }
+def next_lines(told: ExplainedPod) -> Iterator[str]:
+    """Say what would be in the way next, where no cut of a single request does."""
+    several = told.containers > 1
+    if told.refusal is not None:
+        for one in next_in_the_way(told.refusal, told.besides, told.changes, several=several):
+            yield _rivals(one) if isinstance(one, Rivals) else _then(one, several=several)
 
 
-def alternatives_json(container: str | None, found: Sequence[Alternatives]) -> Data:
-    """Write the aligned allocations for programs, the first `MAX_ALLOCATIONS_SHOWN` of them."""
-    listed = islice(chain.from_iterable(one.listed() for one in found), MAX_ALLOCATIONS_SHOWN)
-    return {
-        "container": container,
-        "count": sum(one.ways for one in found),
-        "allocations": [{name: list(members) for name, members in chosen} for chosen in listed],
-    }
+def _rivals(one: Rivals) -> str:
+    """Say which containers want the same few devices, and which change takes them from whom."""
+    see = ", ".join(f"{name}: see {number}." for name, number in one.changes if number)
+    only = "the only" if one.capacity == 1 else f"of the {amount_text(one.resource, one.capacity)}"
+    without = "do without it" if one.capacity == 1 else "do with less"
+    want = "both want" if len(one.changes) == 2 else "want"
+    names = listed([name for name, _ in one.changes])
+    return f"{names} {want} {only} {one.resource}: one of them has to {without} ({see})"
+
+
+def _then(one: ThenNext, *, several: bool) -> str:
+    """Say what is in the way then: `8Gi memory of container a and 2 cpu of container b`."""
+    texts = []
+    for container in dict.fromkeys(name for name, *_ in one.asked):
+        asked = (f"{readable_text(name, nano)} {name}" for whose, name, nano in one.asked if whose == container)
+        texts.append(f"{', '.join(asked)}{f' of container {container}' * several}")
+    where = f" in container {one.container}" if one.container is not None else ""
+    return f"to change {listed(one.resources)}{where} alone is not enough: {listed(texts)} would be in the way then"
+
+
+MAX_PODS_NAMED = 4
+"""How many pods are named that must not come first."""
+
+
+def plugins_to_mend(told: ExplainedPod) -> Iterator[str]:
+    """Say which plugins to mend, and what becomes of the pod then."""
+    if told.repair is None:
+        return
+    names = [name for name, _ in told.repair.devices]
+    ids = sorted({numa for _, wrong in told.repair.devices for numa in wrong})
+    many, several = len(names) > 1, len(ids) > 1
+    where = f"NUMA node{'s' * several} {listed(list(map(str, ids)))}, which this machine does not have"
+    head = "Or mend" if told.repair.admits else "Besides, mend"
+    first = ""
+    if told.repair.kept_out:
+        who = few_of(told.repair.kept_out, MAX_PODS_NAMED)
+        first = f", unless {who}, refused so far, {'come' if len(told.repair.kept_out) > 1 else 'comes'} first"
+    yield f"{head} the device plugin{'s' * many} of {listed(names)}: {'they name' if many else 'it names'} {where};"
+    then = f"this pod would be admitted as it is{first} (tried)" if told.repair.admits else "these devices would count"
+    yield f"if {'they' if many else 'it'} named no node at all, {then}"
+
+
+def first_of_all(crash: Crash) -> str:
+    """Say what an operator does about a pod that the kubelet does not survive before anything else."""
+    again = "hangs again" if crash.kind == "endless" else "crashes again"
+    return f"first of all: delete the pod or keep it off this node; a kubelet that comes up again meets it and {again}"
+
+
+def meant(refusal: Refusal) -> str:
+    """Say what a message means whose numbers are not those of the request, or that names no resource; else nothing."""
+    numbers = numbers_text(refusal)
+    if numbers or refusal.stage != "allocation":
+        return numbers
+    chosen, lacking = refusal.around.chosen or 0, refusal.around.lacking
+    several = chosen & (chosen - 1)
+    nodes = refusal.matrix.nodes if refusal.matrix is not None else ()
+    if chosen and lacking:
+        more = chosen.bit_count() < len(nodes)
+        where = nodes_text(chosen) + ", chosen for it," * more
+        there = f"{where} {'have' if several else 'has'} too little {listed(lacking)} free"
+        them = "these" if several else "it"
+        return f"that is: {there}{f', and combining {them} with other nodes does not help' * more}"
+    if NO_DEFAULT in refusal.message and len(nodes) > 1:
+        return "that is: no node has all the memory that it asks for free, nor have nodes that may be combined"
+    if several and GROUP_BROKEN in refusal.message:
+        return f"that is: {nodes_text(chosen)}, chosen for it, may not be combined, as memory of them is held already"
+    return ""
+
+
+def numbers_text(refusal: Refusal) -> str:
+    """Say what the numbers in the kubelet's message are, where they are not those of the request; empty: they are."""
+    found = refusal.rest
+    if found is None:
+        return ""
+    if found.taken:
+        return f"by then {' and '.join(f'{name} of this pod had taken {amount}' for name, amount in found.taken)}"
+    several = found.nodes & (found.nodes - 1)
+    whose = f"the socket{'s' * (found.sockets > 1)} of " * bool(found.sockets)
+    first = f"{whose}{nodes_text(found.nodes)}, chosen for it," if found.nodes else "init containers"
+    gave = "gives" if found.sockets == 1 or (found.nodes and not found.sockets and not several) else "give"
+    asked = f"what is still missing of the {found.requested} {found.resource} that container {found.container} asks for"
+    word = "requested=" if found.resource == CPU else "Requested: "
+    return f"{word}{found.left} is {asked}: {first} {gave} {found.requested - found.left} first"

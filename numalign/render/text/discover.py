@@ -9,7 +9,7 @@ from numalign.model.cpuset import format_set
 from numalign.model.hardware import Hardware, PCIFunction
 from numalign.model.machine import Machine
 from numalign.model.words import few_of
-from numalign.render.page.document import NOTHING, Cell, Document, Line, Styled, Table
+from numalign.render.page.document import NOTHING, Block, Cell, Document, Note, Paragraph, Styled, Table, Title
 from numalign.render.text.amounts import bytes_text
 from numalign.render.text.hardware import (
     function_name,
@@ -27,26 +27,26 @@ MAX_PORTS_NAMED = 8
 def discover_document(machine: Machine, *, hint: str, wide: bool = False) -> Document:
     """Return the tables of a machine; `wide` adds uncore caches, distances and every PCI device."""
     hardware = hardware_of(machine)
-    parts: list[Line | Table] = [
-        Line(f"{machine.name}: {machine_line(machine, hardware)}", "bold"),
-        Line(),
+    parts: list[Block] = [
+        Title(f"{machine.name}: {machine_line(machine, hardware)}"),
+        Paragraph(),
         _nodes(machine, wide),
     ]
     if machine.devices:
-        parts += [Line(), Line("Devices, under the names their plugins give them", "bold"), _devices(machine)]
+        parts += [Paragraph(), Title("Devices, under the names their plugins give them"), _devices(machine)]
     others = _pci(machine, hardware, wide)
     if others.rows:
-        parts += [Line(), Line("PCI devices" if wide else "Other PCI devices", "bold"), others]
+        parts += [Paragraph(), Title("PCI devices" if wide else "Other PCI devices"), others]
     bus = _bus(machine)
     if bus.rows:
-        parts += [Line(), Line("Where the network is on the PCI bus, seen from each accelerator", "bold"), bus]
+        parts += [Paragraph(), Title("Where the network is on the PCI bus, seen from each accelerator"), bus]
     parts += _apart(machine, hardware)
-    return [*parts, Line(), Line(hint, "dim")]
+    return [*parts, Paragraph(), Note(hint, "dim")]
 
 
 def hardware_document(name: str, hardware: Hardware) -> Document:
     """Return what is known of a machine whose kubelet view cannot be had."""
-    parts: list[Line | Table] = [Line(f"{name}: the hardware alone", "bold"), Line()]
+    parts: list[Block] = [Title(f"{name}: the hardware alone"), Paragraph()]
     rows: list[tuple[Cell, ...]] = [("CPUs", format_set(hardware.cpus or 0))]
     if hardware.offline_cpus:
         rows.append(("offline CPUs", format_set(hardware.offline_cpus)))
@@ -145,10 +145,10 @@ def _place(function: PCIFunction) -> tuple[Cell, Cell, Cell]:
     return ",".join(function.names) or "-", function.driver or "-", function.switch or "-"
 
 
-def _apart(machine: Machine, hardware: Hardware) -> list[Line | Table]:
-    lines: list[Line | Table] = []
+def _apart(machine: Machine, hardware: Hardware) -> list[Block]:
+    lines: list[Block] = []
     if hardware.offline_cpus:
-        lines.append(Line(f"Offline CPUs: {format_set(hardware.offline_cpus)}"))
+        lines.append(Paragraph(f"Offline CPUs: {format_set(hardware.offline_cpus)}"))
     allowed = hardware.allowed
     if allowed:
         parts = []
@@ -161,11 +161,11 @@ def _apart(machine: Machine, hardware: Hardware) -> list[Line | Table]:
         if allowed.memory is not None:
             parts.append(f"{bytes_text(allowed.memory)} of memory")
         lines.append(
-            Line(f"The reading process itself may use only {', '.join(parts)}; a kubelet is not bound by that.")
+            Paragraph(f"The reading process itself may use only {', '.join(parts)}; a kubelet is not bound by that.")
         )
     if any(one is not None for one in (hardware.cpus, hardware.cores, hardware.sockets, hardware.numa_nodes)):
-        lines.append(Line(_difference(machine, hardware), "warn"))
-    return [Line(), *lines] if lines else []
+        lines.append(Note(_difference(machine, hardware), "warn"))
+    return [Paragraph(), *lines] if lines else []
 
 
 def _difference(machine: Machine, hardware: Hardware) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from numalign.dra.allocator import MAX_WORK
 from numalign.model.words import few_of
-from numalign.render.page.document import NOTHING, Cell, Document, Line, Styled, Table
+from numalign.render.page.document import NOTHING, Block, Cell, Document, Note, Paragraph, Styled, Table, Title
 
 if TYPE_CHECKING:
     from numalign.dra.changes import ClaimChange
@@ -34,11 +34,11 @@ _GATES: Final[dict[Gate, tuple[str, str]]] = {
 }
 
 
-def check_document(result: DraCheckResult, *, wide: bool) -> Document:
+def check_document(result: DraCheckResult, *, wide: bool = False) -> Document:
     """Build the table, then a block for each way in which nodes fail."""
     features = result.features
-    document: list[Line | Table] = [
-        Line(
+    document: list[Block] = [
+        Note(
             f"cluster: {_many(result.nodes, 'node')}, {_many(result.slices, 'slice')}, "
             f"{_many(result.devices, 'device')}; scheduler {features.release}, {features.copy} allocator",
             "dim",
@@ -46,19 +46,19 @@ def check_document(result: DraCheckResult, *, wide: bool) -> Document:
     ]
     if not result.deterministic:
         document.append(
-            Line("pools and slices are tried in random order here: read the devices as one possible answer", "dim")
+            Note("pools and slices are tried in random order here: read the devices as one possible answer", "dim")
         )
     rows = tuple(row for check in result.checks for row in _rows(check, wide=wide))
-    document += [Line(), Table(WIDE if wide else COLUMNS, rows)]
+    document += [Paragraph(), Table(WIDE if wide else COLUMNS, rows)]
     for check in result.checks:
         document += _absent(check)
         for nodes in _alike(check.nodes):
-            document += [Line(), *_failure(check, nodes)]
+            document += [Paragraph(), *_failure(check, nodes)]
     several = len(result.checks) > 1
     if several:
         fitting = sum(check.fits for check in result.checks)
         text = f"{fitting} of {len(result.checks)} can be allocated somewhere, each by itself"
-        document += [Line(), Line(text, "bold")]
+        document += [Paragraph(), Title(text)]
     return document
 
 
@@ -130,10 +130,10 @@ def numa_text(got: Iterable[DeviceGot]) -> str:
     return ", ".join(map(str, nodes)) + (", not said" if None in said else "")
 
 
-def _absent(check: ClaimsCheck) -> Iterator[Line]:
+def _absent(check: ClaimsCheck) -> Iterator[Block]:
     if check.absent:
-        yield Line()
-        yield Line(f"{check.full_name}: {', '.join(check.absent)} is neither given nor in the cluster", "bad")
+        yield Paragraph()
+        yield Note(f"{check.full_name}: {', '.join(check.absent)} is neither given nor in the cluster", "bad")
 
 
 def _alike(nodes: Iterable[NodeCheck]) -> list[list[NodeCheck]]:
@@ -145,39 +145,43 @@ def _alike(nodes: Iterable[NodeCheck]) -> list[list[NodeCheck]]:
     return list(groups.values())
 
 
-def _failure(check: ClaimsCheck, nodes: Sequence[NodeCheck]) -> Iterator[Line]:
+def _failure(check: ClaimsCheck, nodes: Sequence[NodeCheck]) -> Iterator[Block]:
     first = nodes[0]
     names = ", ".join(node.node for node in nodes[:NODES_NAMED])
     more = f" and {_many(len(nodes) - NODES_NAMED, 'more node')}" if len(nodes) > NODES_NAMED else ""
-    yield Line(f"{check.full_name} on {names}{more}:", "bold")
+    yield Title(f"{check.full_name} on {names}{more}:")
     if first.outcome.error:
-        yield Line(f"  {first.outcome.error}", "bad")
+        yield Note(first.outcome.error, "bad", 2)
     if first.why is not None:
         yield from why_lines(first.why)
     if first.outcome.gave_up:
-        yield Line(f"  gave up after trying {MAX_WORK:,} devices: there may be a solution that nobody finds in time;")
-        yield Line("  the scheduler stops after 10 seconds")
+        yield Paragraph(
+            f"gave up after trying {MAX_WORK:,} devices: there may be a solution that nobody finds in time;", 2
+        )
+        yield Paragraph("the scheduler stops after 10 seconds", 2)
     yield from _changes(next((node.changes for node in nodes if node.changes), ()))
 
 
-def why_lines(why: Why) -> Iterator[Line]:
+def why_lines(why: Why) -> Iterator[Block]:
     """Say where an attempt got stuck, and what the devices failed at."""
     if why.classes:
         more = f" and {len(why.classes) - CLASSES_NAMED} more" if len(why.classes) > CLASSES_NAMED else ""
-        yield Line(f"  there are the classes {', '.join(why.classes[:CLASSES_NAMED])}{more}")
+        yield Paragraph(f"there are the classes {', '.join(why.classes[:CLASSES_NAMED])}{more}", 2)
     if not why.gates and why.constraint is None:
         return
     if why.wanted is not None:
-        yield Line(f"  request {why.request} of claim {why.claim} gets {why.found} of {_many(why.wanted, 'device')}")
+        yield Paragraph(
+            f"request {why.request} of claim {why.claim} gets {why.found} of {_many(why.wanted, 'device')}", 2
+        )
     elif why.gates:
-        yield Line(f"  request {why.request} of claim {why.claim} wants all devices and cannot have them")
+        yield Paragraph(f"request {why.request} of claim {why.claim} wants all devices and cannot have them", 2)
     for gate, count in why.gates.items():
-        yield Line(f"    {count} {_GATES[gate][count != 1]}")
+        yield Paragraph(f"{count} {_GATES[gate][count != 1]}", 4)
     if why.constraint is not None:
-        yield Line(f"  the constraint is {constraint_text(why.constraint)}")
-        yield from (Line(f"    {text}") for text in map(publisher_text, why.publishers))
+        yield Paragraph(f"the constraint is {constraint_text(why.constraint)}", 2)
+        yield from (Paragraph(text, 4) for text in map(publisher_text, why.publishers))
         if why.constraint.match and why.publishers and all(one.having for one in why.publishers):
-            yield Line("    but no devices that are left have a value in common")
+            yield Paragraph("but no devices that are left have a value in common", 4)
 
 
 def constraint_text(written: Constraint) -> str:
@@ -196,12 +200,12 @@ def publisher_text(one: Publisher) -> str:
     return f"{one.driver} publishes it on {one.having} of {one.devices} devices"
 
 
-def _changes(changes: Sequence[ClaimChange]) -> Iterator[Line]:
+def _changes(changes: Sequence[ClaimChange]) -> Iterator[Block]:
     if changes:
-        yield Line("  what would help, each tried:")
+        yield Paragraph("what would help, each tried:", 2)
         for change in changes:
-            yield Line(f"  - {change.text}")
-            yield Line(f"      gives {_gives(change.claims)}", "dim")
+            yield Paragraph(f"- {change.text}", 2)
+            yield Note(f"gives {_gives(change.claims)}", "dim", 6)
 
 
 def _gives(claims: Iterable[ClaimAllocation]) -> str:

@@ -5,23 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from numalign.analysis.reasons.order import Told, key
+from numalign.analysis.reasons.refusal import in_short
 from numalign.errors import CrashError
 from numalign.model.resources import CPU
 from numalign.model.words import few_of
-from numalign.render.page.document import Cell, Document, Line, Table
+from numalign.render.page.document import Block, Cell, Command, Document, Note, Paragraph, Table, Title
 from numalign.render.text.admit import header, machine_line
 from numalign.render.text.alignment import cause_text, least_text, nearby_texts, reason_of
-from numalign.render.text.amounts import listed, nodes_text
-from numalign.render.text.because import next_in_the_way
+from numalign.render.text.amounts import MAX_IDS_NAMED, listed, nodes_text
 from numalign.render.text.changes import Advice, changes_lines
-from numalign.render.text.details import alternatives_lines, details
-from numalign.render.text.device_ids import MAX_IDS_NAMED
+from numalign.render.text.details import alternatives_lines, details, first_of_all, meant, next_lines, plugins_to_mend
 from numalign.render.text.hardware import CLOSENESS
-from numalign.render.text.plugins import plugins_to_mend
-from numalign.render.text.refusal.crash import first_of_all
-from numalign.render.text.refusal.quote import meant
-from numalign.render.text.refusal.why import Sentence, in_short, lines, sentences
 from numalign.render.text.tables import tables
+from numalign.render.text.words import lines, words
+from numalign.results.explain import reasons_of
 
 if TYPE_CHECKING:
     from numalign.analysis import Verdict
@@ -32,8 +30,8 @@ if TYPE_CHECKING:
     from numalign.model.machine import Machine
     from numalign.model.pod import QoS
     from numalign.results.admit import ContainerResult, PodResult
-    from numalign.results.claimed import NodeClaims
-    from numalign.results.claimed import Verdict as ClaimsVerdict
+    from numalign.results.dra import NodeClaims
+    from numalign.results.dra import Verdict as ClaimsVerdict
     from numalign.results.explain import ExplainedPod, ExplainResult
 
 VERDICTS = {
@@ -49,10 +47,10 @@ NEVER_ANOTHER = "never admitted with these settings: an empty machine refuses it
 def explain_document(result: ExplainResult, origin: str, advice: Sequence[Advice]) -> Document:
     """Tell all pods, under the header that names machine and settings."""
     head = header(result.setup, origin, result.reserved_cpus)
-    document: list[Line | Table] = [Line(text, "dim") for text in head]
+    document: list[Block] = [Note(text, "dim") for text in head]
     for one, next_commands in zip(result.pods, advice, strict=True):
         with_claims = _with_claims(result.claims, one.pod)
-        document += [Line(), *explanation(result.setup.config, one, next_commands, with_claims), *_more(one)]
+        document += [Paragraph(), *explanation(result.setup.config, one, next_commands, with_claims), *_more(one)]
     if result.claims is not None:
         from numalign.render.text.claimed import claims_document
 
@@ -73,24 +71,24 @@ def _with_claims(claims: NodeClaims | None, pod: PodResult) -> dict[str, ClaimsV
 def start_document(machine: Machine, origin: str, error: StartError, check: str) -> Document:
     """Tell that there is no kubelet to ask; `check` is the command that goes on from here."""
     return [
-        Line(machine_line(machine, origin), "dim"),
-        Line(),
+        Note(machine_line(machine, origin), "dim"),
+        Paragraph(),
         *_no_kubelet(error),
-        Line(f"     {check}", "dim"),
+        Command(check, 5),
     ]
 
 
-def _no_kubelet(error: StartError) -> Iterator[Line]:
+def _no_kubelet(error: StartError) -> Iterator[Block]:
     if isinstance(error, CrashError):
-        yield Line(error.message, "bad")
-        yield Line("  To see that pod explained:")
+        yield Note(error.message, "bad")
+        yield Paragraph("To see that pod explained:", 2)
         return
-    yield Line("the kubelet does not start with these settings on this machine, so no pod runs", "bad")
-    yield Line(f"  the kubelet says: {error.message}")
-    yield Line("  To see what is wrong and a configuration that starts:")
+    yield Note("the kubelet does not start with these settings on this machine, so no pod runs", "bad")
+    yield Paragraph(f"the kubelet says: {error.message}", 2)
+    yield Paragraph("To see what is wrong and a configuration that starts:", 2)
 
 
-def _more(told: ExplainedPod) -> Iterator[Line | Table]:
+def _more(told: ExplainedPod) -> Iterator[Block]:
     for place, table in enumerate(told.matrices):
         if told.details is not None:
             yield from details(told.details[place])
@@ -104,27 +102,28 @@ def explanation(
     """Tell one pod; `with_claims` has the verdict over both worlds by container."""
     if told.refusal is None:
         return [_admitted(told.pod), *tables(told), *_placements(told, with_claims), *_unpinned(told)]
-    said = tuple(sentences(told.refusal, told.besides))
+    found = reasons_of(told, config)
+    said = found.every
     return [
-        Line(f"{told.pod.name}: {_verdict(told, told.refusal)}", "bad"),
-        *(Line(f"  {first_of_all(one)}", "bad") for one in (told.refusal.crash,) if one is not None),
-        *(Line(f"  {text}", "bold") for text in lines(said)),
-        *(Line(f"  {text}", "bold") for text in next_in_the_way(told)),
-        *(Line(f"  {text}", "bold") for text in _no_policy(told, config, said)),
-        Line(f"  {_kubelet_says(told.refusal, several=told.containers > 1)}"),
-        *(Line(f"  {text}") for text in (meant(told.refusal),) if text),
+        Note(f"{told.pod.name}: {_verdict(told, told.refusal)}", "bad"),
+        *(Note(first_of_all(one), "bad", 2) for one in (told.refusal.crash,) if one is not None),
+        *(Title(text, 2) for text in lines(said)),
+        *(Title(text, 2) for text in next_lines(told)),
+        *(Title(text, 2) for text in _no_policy(told, config, said)),
+        Paragraph(_kubelet_says(told.refusal, several=told.containers > 1), 2),
+        *(Paragraph(text, 2) for text in (meant(told.refusal),) if text),
         *tables(told),
-        *changes_lines(config, told, advice, said),
-        *(Line(f"  {text}") for text in plugins_to_mend(told)),
+        *changes_lines(config, told, advice, found.steps),
+        *(Paragraph(text, 2) for text in plugins_to_mend(told)),
     ]
 
 
-def _no_policy(told: ExplainedPod, config: KubeletConfig, said: Iterable[Sentence]) -> Iterator[str]:
+def _no_policy(told: ExplainedPod, config: KubeletConfig, said: Iterable[Told]) -> Iterator[str]:
     """Say where the policy is named as in the way that no other one does."""
-    named, found, refusal = f"policy {config.topology_manager_policy} ", told.no_policy, told.refusal
+    named, found, refusal = config.topology_manager_policy, told.no_policy, told.refusal
     if found is None or refusal is None or refusal.crash is not None:
         return
-    if not any(named in one.text for one in said):
+    if not any(getattr(one.fact, "policy", None) == named for one in said):
         return
     if found.unless:
         stay = "stays" if len(found.unless) == 1 else "stay"
@@ -132,8 +131,8 @@ def _no_policy(told: ExplainedPod, config: KubeletConfig, said: Iterable[Sentenc
     elif never := _never_enough(found.lax):
         yield f"no other --topology-manager-policy admits it as it is: too little {listed(never)} under any of them"
     else:
-        above = {one.text for one in said}
-        lax = next((one for one in (in_short(found.lax) if found.lax else ()) if one not in above), "")
+        above = {key(one.fact) for one in said}
+        lax = next((words(one) for one in (in_short(found.lax) if found.lax else ()) if key(one) not in above), "")
         if found.lost:
             who = few_of(found.lost, MAX_IDS_NAMED)
             lax = f"{who}, there now, would be refused where all pods are admitted anew"
@@ -172,10 +171,10 @@ def _where(told: ExplainedPod) -> str:
     return "" if refusal is None or refusal.at is None or told.containers == 1 else f" at container {refusal.at}"
 
 
-def _admitted(pod: PodResult) -> Line:
+def _admitted(pod: PodResult) -> Note:
     if pod.missing:
-        return Line(f"{pod.name}: admitted, without {', '.join(pod.missing)}", "warn")
-    return Line(f"{pod.name}: admitted", "good")
+        return Note(f"{pod.name}: admitted, without {', '.join(pod.missing)}", "warn")
+    return Note(f"{pod.name}: admitted", "good")
 
 
 DOING: Mapping[str, str] = {
@@ -202,8 +201,8 @@ def _kubelet_says(refusal: Refusal, *, several: bool) -> str:
     return f'the kubelet says, {where}: "{refusal.reason}: {refusal.message}"'
 
 
-def _placements(told: ExplainedPod, with_claims: Mapping[str, ClaimsVerdict]) -> Iterator[Line | Table]:
-    yield Line()
+def _placements(told: ExplainedPod, with_claims: Mapping[str, ClaimsVerdict]) -> Iterator[Block]:
+    yield Paragraph()
     rows: list[tuple[Cell, ...]] = []
     for placement in told.placements:
         pinned = any(place.resource == CPU for place in placement.places)
@@ -213,48 +212,46 @@ def _placements(told: ExplainedPod, with_claims: Mapping[str, ClaimsVerdict]) ->
     if rows:
         yield Table(("CONTAINER", "RESOURCE", "WHERE", "DISTANCE FROM ITS CPUS"), tuple(rows), indent=2)
     for container, placement in zip(told.pod.containers, told.placements, strict=True):
-        line = _judgement(container, placement, told.pod.qos)
-        verdict = with_claims.get(container.name, "aligned")
-        # What the kubelet gives may be aligned while a claimed device lies elsewhere: that must not read as a yes.
-        head, yes, rest = line.text.partition("aligned: yes")
-        if verdict == "aligned" or not yes:
-            yield line
-        else:
-            word = "not known" if verdict == "unknown" else "NO"
-            yield Line(f"{head}aligned: {word}, {verdict} with its claims; without them yes{rest}", "warn")
+        yield _judgement(container, placement, told.pod.qos, with_claims.get(container.name, "aligned"))
         for pair in placement.neighbours:
             words = f"{pair.resource} {pair.device} and {pair.other_resource} {pair.other_device}"
-            yield Line(f"    {words}: {CLOSENESS[pair.closeness]}", "warn" if pair.closeness == "other node" else "")
+            yield Note(f"{words}: {CLOSENESS[pair.closeness]}", "warn" if pair.closeness == "other node" else "", 4)
 
 
-def _unpinned(told: ExplainedPod) -> Iterator[Line]:
+def _unpinned(told: ExplainedPod) -> Iterator[Block]:
     """Say why containers have no CPUs of their own, where their verdict does not; and what to write instead."""
     floating = {one.name for one in told.pod.containers if one.alignment.verdict == "floating"}
     for one in told.unpinned:
         if one.container not in floating:
-            yield Line(
-                f"  container {one.container}: its CPUs are not pinned: {cause_text(one.cause, told.pod.qos)}", "warn"
+            yield Note(
+                f"container {one.container}: its CPUs are not pinned: {cause_text(one.cause, told.pod.qos)}", "warn", 2
             )
     if any(one.cause.kind == "cpu-manager" for one in told.unpinned):
-        yield Line("  To pin its CPUs: --cpu-manager-policy static")
+        yield Paragraph("To pin its CPUs: --cpu-manager-policy static", 2)
     every = {(blame.container, blame.message): blame for one in told.unpinned for blame in one.blame}
     if every:
-        yield Line("  To pin its CPUs:")
+        yield Paragraph("To pin its CPUs:", 2)
     for blame in every.values():
-        yield Line(f"    container {blame.container}: {blame.message}")
-        yield Line(f"      → {blame.advice}")
+        yield Paragraph(f"container {blame.container}: {blame.message}", 4)
+        yield Paragraph(f"→ {blame.advice}", 6)
 
 
-def _judgement(container: ContainerResult, placement: Placement, qos: QoS) -> Line:
+def _judgement(
+    container: ContainerResult, placement: Placement, qos: QoS, with_claims: ClaimsVerdict
+) -> Note | Paragraph:
+    """Say whether a container is aligned: what the kubelet gives may be while a claimed device lies elsewhere."""
     name, judged = f"container {container.name}", container.alignment
     if judged.verdict == "none":
-        return Line(f"  {name}: nothing to align")
+        return Paragraph(f"{name}: nothing to align", 2)
     far = _distance(placement)
     if judged.verdict == "aligned":
         near = "".join(f"; {text}" for text in nearby_texts(judged))
-        return Line(f"  {name}: aligned: yes, {nodes_text(judged.nodes)}{far}{near}", "good")
+        where, word = f"{nodes_text(judged.nodes)}{far}{near}", "not known" if with_claims == "unknown" else "NO"
+        if with_claims == "aligned":
+            return Note(f"{name}: aligned: yes, {where}", "good", 2)
+        return Note(f"{name}: aligned: {word}, {with_claims} with its claims; without them yes, {where}", "warn", 2)
     would_do = f"; {least_text(judged)}" * bool(judged.remote)
-    return Line(f"  {name}: {VERDICT_WORDS[judged.verdict]}: {reason_of(container, qos)}{far}{would_do}", "warn")
+    return Note(f"{name}: {VERDICT_WORDS[judged.verdict]}: {reason_of(container, qos)}{far}{would_do}", "warn", 2)
 
 
 def _distance(placement: Placement) -> str:

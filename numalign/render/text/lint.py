@@ -1,18 +1,16 @@
-"""What `lint` shows: a row a finding, and the same for programs and build servers."""
+"""What `lint` shows: a row a finding, and the same for build servers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from numalign.analysis.lint.finding import reaches
 from numalign.render.ci.checks import Check, Level, Problem
-from numalign.render.json import Data, head, warnings
-from numalign.render.page.document import Document, Line, Style
+from numalign.render.page.document import Block, Document, Note, Paragraph, Style, Title
 
 if TYPE_CHECKING:
     from numalign.analysis.lint.finding import Finding
-    from numalign.errors import Notice
     from numalign.results.lint import KnownFinding, LintResult
 
 
@@ -39,8 +37,8 @@ def lint_document(result: LintResult) -> Document:
         told.append(f"{_many(known, 'finding')} known from the baseline")
     told.append(f"judged on {result.machine}" if result.machine is not None else "judged without a machine")
     lines += [_gone(one, count) for one, count in result.gone]
-    closing = Line("; ".join(told), "dim")
-    return [*lines, Line(), closing] if lines else [closing]
+    closing = Note("; ".join(told), "dim")
+    return [*lines, Paragraph(), closing] if lines else [closing]
 
 
 def page_document(code: str) -> Document:
@@ -49,70 +47,26 @@ def page_document(code: str) -> Document:
 
     parts = PAGES[code]._asdict()
     return [
-        Line(code, "bold"),
-        *(Line(f"  {label + ':':9}{text}") for label, text in parts.items()),
-        Line(),
-        Line(f"To pass over it: --ignore {code}, or {code}@CONTAINER; the annotation numalign/ignore", "dim"),
+        Title(code),
+        *(Paragraph(f"{label + ':':9}{text}", 2) for label, text in parts.items()),
+        Paragraph(),
+        Note(f"To pass over it: --ignore {code}, or {code}@CONTAINER; the annotation numalign/ignore", "dim"),
     ]
 
 
-def _lines(file: str, finding: Finding, line: int) -> Iterable[Line]:
+def _lines(file: str, finding: Finding, line: int) -> Iterable[Block]:
     who = f"container {finding.container}: " if finding.container else ""
-    yield Line(f"{file}:{line}: {finding.code} ({finding.effect}) {who}{finding.message}", _STYLES[finding.effect])
-    yield Line(f"  help: {finding.advice}")
+    yield Note(f"{file}:{line}: {finding.code} ({finding.effect}) {who}{finding.message}", _STYLES[finding.effect])
+    yield Paragraph(f"help: {finding.advice}", 2)
 
 
-def _gone(one: KnownFinding, count: int) -> Line:
+def _gone(one: KnownFinding, count: int) -> Block:
     who = f", container {one.container}" if one.container else ""
-    return Line(f"{one.file}: {one.code} is gone from {one.pod}{who}{f' ({count} times)' * (count > 1)}", "good")
+    return Note(f"{one.file}: {one.code} is gone from {one.pod}{who}{f' ({count} times)' * (count > 1)}", "good")
 
 
 def _many(count: int, thing: str) -> str:
     return f"{count} {thing}{'s' * (count != 1)}"
-
-
-def severity(finding: Finding) -> str:
-    """Return `note` or `warning`."""
-    return "note" if finding.effect == "note" else "warning"
-
-
-def lint_json(result: LintResult, notices: Sequence[Notice]) -> Data:
-    """Write the result for programs (keys are only ever added)."""
-    return {
-        **head("LintResult"),
-        "machine": result.machine,
-        "pods": [
-            {
-                "name": one.name,
-                "namespace": one.namespace,
-                "kind": one.kind,
-                "owner": one.owner,
-                "file": one.file,
-                "line": one.line,
-                "qos": one.qos,
-                "findings": [_finding_json(finding, line) for finding, line in one.found],
-                "ignored": list(one.ignored),
-                "judged": one.judged,
-                "known": list(one.known),
-            }
-            for one in result.pods
-        ],
-        "gone": [{**one._asdict(), "container": one.container or None, "count": count} for one, count in result.gone],
-        "warnings": warnings(notices),
-    }
-
-
-def _finding_json(finding: Finding, line: int) -> Data:
-    return {
-        "code": finding.code,
-        "severity": severity(finding),
-        "effect": finding.effect,
-        "container": finding.container or None,
-        "message": finding.message,
-        "advice": finding.advice,
-        "path": finding.path,
-        "line": line,
-    }
 
 
 def lint_checks(result: LintResult, bar: str) -> list[Check]:

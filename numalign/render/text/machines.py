@@ -1,16 +1,17 @@
-"""The bundled machines as a table and as data."""
+"""The bundled machines, and the nodes of a cluster, as tables."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from numalign.render.json import Data, head
-from numalign.render.page.document import Document, Line, Table
-from numalign.render.text.amounts import bytes_text
+from numalign.render.page.document import Block, Document, Note, Paragraph, Table
+from numalign.render.text.amounts import amount_text, bytes_text
+from numalign.results.cluster import NodeLine
 
 if TYPE_CHECKING:
-    from numalign.results.machines import BundledMachine
+    from numalign.results.about import BundledMachine
+
 
 COLUMNS = ("NAME", "SOCKETS", "NUMA NODES", "CPUS", "MEMORY", "DEVICES", "DESCRIPTION")
 
@@ -29,24 +30,28 @@ def machines_document(machines: Sequence[BundledMachine]) -> Document:
         )
         for machine, about in machines
     )
-    hint = Line("One of them as a file to start from: numalign machines NAME > machine.yaml", "dim")
-    return [Table(COLUMNS, rows, frozenset(COLUMNS[1:5]), droppable=("SOCKETS",)), Line(), hint]
+    hint = Note("One of them as a file to start from: numalign machines NAME > machine.yaml", "dim")
+    return [Table(COLUMNS, rows, frozenset(COLUMNS[1:5]), droppable=("SOCKETS",)), Paragraph(), hint]
 
 
-def machines_json(machines: Sequence[BundledMachine]) -> Data:
-    """Return the table as data, memory in bytes."""
-    return {
-        **head("MachineList"),
-        "items": [
-            {
-                "name": machine.name,
-                "description": about,
-                "sockets": len(machine.sockets),
-                "numaNodes": len(machine.numa_nodes),
-                "cpus": machine.cpus.bit_count(),
-                "memory": machine.memory,
-                "devices": {name: len(devices) for name, devices in sorted(machine.devices.items())},
-            }
-            for machine, about in machines
-        ],
-    }
+NODE_COLUMNS = ("NODE", "POLICY", "SCOPE", "PODS", "FREE ON EACH NUMA NODE")
+
+
+def nodes_document(nodes: Sequence[NodeLine]) -> Document:
+    """Lay the nodes out."""
+    rows = tuple((one.name, one.policy or "-", one.scope or "-", str(one.pods), _free(one)) for one in nodes)
+    unknown = sum(one.policy is None for one in nodes)
+    document: list[Block] = [Table(NODE_COLUMNS, rows, frozenset({"PODS"}))]
+    if unknown:
+        document += [Paragraph(), Note(f"{unknown} of {len(nodes)} nodes publish no topology object", "warn")]
+    return document
+
+
+def _free(node: NodeLine) -> str:
+    if node.policy is None:
+        return "unknown"
+    zones = []
+    for zone, amounts in node.free.items():
+        told = ", ".join(f"{amount_text(name, amount)} {name.rpartition('/')[2]}" for name, amount in amounts.items())
+        zones.append(f"{zone}: {told or 'nothing'}")
+    return "; ".join(zones)

@@ -11,7 +11,7 @@ from numalign.model.resources import is_bytes, is_memory
 from numalign.render.page.document import Cell, Style, Styled, Table, text_of
 from numalign.render.page.layout import GAP
 from numalign.render.text.amounts import amount_text, listed, nodes_text
-from numalign.render.text.refusal.nodes import each_device, how_many
+from numalign.render.text.words.asked import each_device, how_many
 from numalign.render.text.written import Written, written
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _width(table: Table) -> int:
 
 
 def _where(table: Matrix, places: Sequence[int], what: str = "") -> str:
-    return f"{nodes_text(mask_of(table, places))}{what}{' each' * (len(places) > 1)}"
+    return f"{nodes_text(table.mask(places))}{what}{' each' * (len(places) > 1)}"
 
 
 def _cell(table: Matrix, row: Row, place: int, say: Written) -> Cell:
@@ -157,7 +157,7 @@ def _below_zero(table: Matrix, row: Row) -> Iterator[str]:
     """Say of nodes with more memory than any has what the kubelet counts there (docs/rules/memory-manager.md 14)."""
     places = [place for place, cell in enumerate(row.cells) if cell.total >= WRAPPED]
     if places and is_memory(row.resource):
-        where, amount = nodes_text(mask_of(table, places)), _amounts_of(row)(row.cells[places[0]].total)
+        where, amount = nodes_text(table.mask(places)), _amounts_of(row)(row.cells[places[0]].total)
         why = "more is reserved there than it has, and the kubelet counts so"
         yield f"{row.resource}: {where} cannot have {amount}: {why}"
 
@@ -190,7 +190,7 @@ def _tied(table: Matrix, rows: Sequence[Row]) -> str:
     several = []
     for row in rows:
         if any(_unused(row, cell) and not cell.group for cell in row.cells):
-            left = mask_of(table, (place for place, cell in enumerate(row.cells) if cell.handed))
+            left = table.mask((place for place, cell in enumerate(row.cells) if cell.handed))
             if row.loose is not None and row.loose.several:
                 several.append(f"; for {row.resource} it must use a node of each that is left, so others are ✗")
             else:
@@ -233,11 +233,6 @@ def _unused(row: Row, cell: MatrixCell) -> bool:
     return _shown(row, cell) == "no" and (cell.free >= row.requested or cell.verdict == "together")
 
 
-def mask_of(table: Matrix, places: Iterable[int]) -> int:
-    """Return the mask of the nodes in some columns."""
-    return sum(1 << table.nodes[place] for place in places)
-
-
 def _verdict(table: Matrix, place: int) -> Cell:
     return Styled("yes ✓", "good") if table.fits(place) else Styled("no ✗", "bad")
 
@@ -252,9 +247,9 @@ def could_use(table: Matrix, row: Row) -> str:
         return "nothing"
     alone = [place for place, cell in enumerate(row.cells) if cell.verdict in ("enough", "any")]
     if row.cells and len(alone) == len(row.cells):
-        return "any node" if len(alone) > 1 else nodes_text(mask_of(table, alone))
+        return "any node" if len(alone) > 1 else nodes_text(table.mask(alone))
     if alone:
-        one = ("one of " if len(alone) > 1 else "") + nodes_text(mask_of(table, alone))
+        one = ("one of " if len(alone) > 1 else "") + nodes_text(table.mask(alone))
         return " or ".join([one, *_wholes(table, row)])
     if not row.possible:
         return "nothing"

@@ -1,140 +1,105 @@
-"""Why the parts of changes are needed, line by line, and no reason twice: what is told above is not told again."""
+"""Why the parts of changes are needed, line by line, and what other settings of the kubelet do, in words."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from numalign.analysis.whatif.settings import POLICY
+from numalign.analysis.reasons.asked import Asked
+from numalign.analysis.reasons.change_facts import PodHolds, TooLittleThere
+from numalign.analysis.reasons.facts import with_asked
+from numalign.analysis.reasons.refusal import in_short
+from numalign.analysis.reasons.shortage import no_others_count
+from numalign.analysis.reasons.steps import Above, AsIn, Step, of_pods, of_the_state
+from numalign.analysis.settings import (
+    CPU_POLICY_OPTIONS,
+    MEMORY_POLICY,
+    POLICY,
+    SCOPE,
+    TOPOLOGY_POLICY_OPTIONS,
+    switched,
+)
+from numalign.kubelet.cpu.checkpoint import FILE as CPU_FILE
+from numalign.kubelet.memory.checkpoint import FILE as MEMORY_FILE
 from numalign.model.quantity import NANO
 from numalign.model.resources import CPU
 from numalign.render.text.amounts import amount_text, listed, quantity_text
-from numalign.render.text.because import because
-from numalign.render.text.held import STAYS, TOO_LITTLE_NOW
-from numalign.render.text.refusal.short import no_others_count
-from numalign.render.text.refusal.why import Sentence, sentences
-from numalign.render.text.settings import effects
-from numalign.render.text.steps import Step, grouped, without_container
+from numalign.render.text.words import reason_text, words
+from numalign.render.text.words.pods import held_places
 
 if TYPE_CHECKING:
     from numalign.analysis.refusal import Refusal
     from numalign.analysis.whatif.change import Part, WayOut
+    from numalign.analysis.whatif.past import Anew, Held
     from numalign.kubelet.config import KubeletConfig
     from numalign.results.explain import ExplainedPod
 
-FREE = re.compile(r"\bfree\b|requested by other pods|, where it goes, has ")
-"""What is told of the state of the node."""
-
-ABOVE = "as told above"
 
 LONG = 72
 """Texts of so many characters, about a line of a terminal, are told once."""
-
-THEN = r" then(?= \()"
-"""What is free after another part of a change is told so, also where it is what is free now."""
-
-TAKES = ": takes "
-"""Said of a resource that takes several nodes."""
-
-WIDTHS = " wants each on as few nodes as it can do with"
-"""The rule about resources that differ in width, which is told after each of them."""
-
-ABOUT_PODS = ("without ", "these ", "else ", ABOVE, "as in ")
-"""How sentences about pods to move begin that say what they hold or ask for, or where that is said."""
 
 MANY_PODS = 4
 """So many pods that are moved are not named once more."""
 
 
-def every_step(told: ExplainedPod, config: KubeletConfig, above: Iterable[Sentence]) -> list[list[Step]]:
-    """Put the parts of each change together; pods to move first, as what may be asked then is told without them.
-
-    Args:
-        told: the pod.
-        config: the settings as they are.
-        above: the sentences about the refusal itself, with all that refuses the pod besides.
-    """
-    head = [one.text for one in sentences(told.refusal)] if told.refusal is not None else []
-    known = [one.text for one in above]
-    if told.refusal is not None and told.refusal.at is not None:
-        known += [f"container {told.refusal.at}: {one}" for one in known]
-    said: dict[tuple[str, ...], int] = {}
-    steps = []
-    for number, (change, after) in enumerate(zip(told.changes, told.after, strict=True), start=1):
-        parts = sorted(change.parts, key=lambda part: not part.change.pods)
-        reasons = [because(part, told.refusal, after, config, whole=change, head=head) for part in parts]
-        found = grouped(change, list(zip(parts, reasons, strict=True)))
-        steps.append([_shortened(each, known, said, number, config) for each in found])
-    return steps
-
-
-def _shortened(
-    step: Step, above: Collection[str], said: dict[tuple[str, ...], int], number: int, config: KubeletConfig
-) -> Step:
-    """Shorten a reason; of a setting say what it does about what is told above."""
-    texts = _short(step, above, said, number)
-    if len(texts) == 1 and texts[0].startswith(ABOVE):
-        texts = ["; ".join([texts[0], *effects(step.part.change, config)])]
-    return step._replace(sentences=texts)
-
-
-def _short(step: Step, above: Collection[str], said: dict[tuple[str, ...], int], number: int) -> Sequence[str]:
-    """Leave out of a reason what is told of the refusal itself, or refer to the change where it is told."""
-    sentences = list(step.sentences)
-    if not long(sentences):
-        return sentences
-    new = [one for one in sentences if re.sub(THEN, "", one) not in above]
-    if not new:
-        return [f"{ABOVE}{_of_which(step, sentences)}"]
-    of_pods = bool(step.part.change.pods) and sentences[: len(new)] == new  # what they hold, then what is in the way
-    of_widths = any(WIDTHS in one for one in sentences) and any(TAKES in one for one in new)
-    if of_pods or of_widths:
-        sentences = new
-    first = said.setdefault(tuple(sentences), number)
-    return [f"as in {first}."] if first != number and long(sentences) else sentences
-
-
-def _of_which(step: Step, texts: Sequence[str]) -> str:
-    """Name the resources that a reason is about, where what is done does not."""
-    told = [] if step.part.change.amounts else map(without_container, texts)
-    names = [one.partition(": ")[0] for one in told if ": " in one]
-    return f" of {listed(list(dict.fromkeys(names)))}" * bool(names) if not any(" " in one for one in names) else ""
-
-
 def long(texts: Sequence[str]) -> bool:
     """Tell whether a text is so long that to look it up is quicker than to read it again."""
-    return sum(map(len, texts)) > LONG
+    return len(texts) > 1 or sum(map(len, texts)) > LONG
 
 
 def reason_lines(step: Step, whole: WayOut) -> Iterator[str]:
     """Write why a part, or so many of them, are needed; what is free is told as it is without pods that are moved."""
-    part, sentences, of = step.part, step.sentences, len(step.changes)
-    whose = {1: "", 2: "both"}.get(of, f"all {of}")
-    head = f"why{f' {whose}' * (of > 1)}{_next_cores(part)}: "
-    if part.larger and (not all(part.change.amounts.values()) or _to_whole_ones(part)):
-        [(_, resource)] = part.change.amounts
-        head = f"why not even {amount_text(resource, part.larger // NANO)}{f' of {whose}' * (of > 1)}: "
-    elif part.larger:
-        head = f"why no more{f' of {whose}' * (of > 1)}{_next_cores(part)}: "
-    if whole.pods and not part.change.pods and any(FREE.search(one) for one in sentences):
+    texts = list(map(reason_text, step.reasons))
+    told = step.told if long(texts) else None
+    reasons = () if told is not None else step.reasons
+    head = _head(step)
+    if whole.pods and not step.part.change.pods and any(of_the_state(one.fact) for one in reasons):
         names = listed([pod.name for pod in whole.pods]) if len(whole.pods) < MANY_PODS else "these pods"
-        head = f"{head.removesuffix(': ')}, once {names} {'is' if len(whole.pods) == 1 else 'are'} gone: "
-    below = " below" * (len(whole.parts) > 1 and bool(part.change.pods))  # pods to move come first
-    for place, text in enumerate(_while_there(part, sentences)):
-        yield f"{'     ' if place else head}{text.replace(' as reduced', f' as reduced{below}')}"
-    if POLICY in part.change.flags and whole.too_strict:
+        head = f"{head}, once {names} {'is' if len(whole.pods) == 1 else 'are'} gone"
+    if told is not None:
+        texts = [_referred(told)]
+    elif step.part.change.pods:
+        texts = list(_while_there(step, several=len(whole.parts) > 1))
+    yield from (f"{'     ' if place else f'{head}: '}{text}" for place, text in enumerate(texts))
+    if POLICY in step.part.change.flags and whole.too_strict:
         yield from (f"     {policy} {_still(one)}" for policy, one in whole.too_strict.items())
 
 
-def _while_there(part: Part, sentences: Sequence[str]) -> Iterator[str]:
+def _head(step: Step) -> str:
+    """Write of how many containers it is told, and of which amount."""
+    part, of = step.part, len(step.changes)
+    whose = {1: "", 2: " both"}.get(of, f" all {of}")
+    of_whom = f" of{whose}" * bool(whose)
+    if part.larger and (not all(part.change.amounts.values()) or _to_whole_ones(part)):
+        [(_, resource)] = part.change.amounts
+        return f"why not even {amount_text(resource, part.larger // NANO)}{of_whom}"
+    if part.larger:
+        return f"why no more{of_whom}{_next_cores(part)}"
+    return f"why{whose}{_next_cores(part)}"
+
+
+def _referred(told: Above | AsIn) -> str:
+    """Say where a reason is told, and of a setting what it does about it."""
+    if isinstance(told, AsIn):
+        return f"as in {told.number}."
+    of = f" of {listed(told.resources)}" if told.resources else ""
+    return "; ".join([f"as told above{of}", *map(words, told.effects)])
+
+
+def _while_there(step: Step, *, several: bool) -> Iterator[str]:
     """Say of what follows what pods to move hold that it is so as long as they stay, where that is not said of each."""
-    names = [pod.name for pod in part.change.pods]
-    told = not names or any(text.endswith(STAYS) or TOO_LITTLE_NOW in text for text in sentences)
-    for text in sentences:
-        held = text.partition(" ")[0] in names or text.startswith(ABOUT_PODS)
-        yield text if told or held else f"as long as {'it stays' if len(names) == 1 else 'they stay'}: {text}"
+    pods, facts = step.part.change.pods, [one.fact for one in step.reasons]
+    told = any(isinstance(one, TooLittleThere) or (isinstance(one, PodHolds) and one.stays) for one in facts)
+    for one in step.reasons:
+        held = of_pods(one.fact)
+        text = reason_text(one._replace(fact=with_asked(one.fact, _below)) if several else one)
+        yield text if told or held else f"as long as {'it stays' if len(pods) == 1 else 'they stay'}: {text}"
         told = told or not held
+
+
+def _below(asked: Asked) -> Asked:
+    """Tell that what is asked is cut below: pods to move come first."""
+    return asked._replace(reduced="below" if asked.reduced else "")
 
 
 def _still(refusal: Refusal) -> str:
@@ -184,3 +149,92 @@ def _next_cores(part: Part) -> str:
     if not part.larger and asked - nano != cores * NANO:
         return ""
     return f" (the next whole core makes {quantity_text(part.larger or asked)})"
+
+
+MAX_PODS_NAMED = 4
+"""How many pods are named that get something else under other settings."""
+
+STRICT = "strict-cpu-reservation"
+
+ELSEWHERE = "other CPUs, devices or nodes then: the table shows today's places"
+"""What pods get that are admitted anew under other settings."""
+
+
+def settings_text(change: WayOut, config: KubeletConfig) -> Iterator[str]:
+    """Say what to set, each by the kubelet's own flag, and what is set now."""
+    for flag, text in change.flags.items():
+        if flag in (CPU_POLICY_OPTIONS, TOPOLOGY_POLICY_OPTIONS):
+            yield from (f"set {name}={value} in --{flag}" for name, value in switched(flag, text, config))
+            continue
+        now = {POLICY: config.topology_manager_policy, SCOPE: config.topology_manager_scope}
+        now[MEMORY_POLICY] = config.memory_manager_policy
+        yield f"set --{flag} {text}" + (f" (now {now[flag]})" if flag in now else "")
+
+
+def admitted_anew(change: WayOut, told: ExplainedPod) -> Iterator[str]:
+    """Say what other settings do to the pods before: they were admitted anew under them when the change was tried."""
+    if change.anew is None:
+        return
+    asked = {row.resource for table in told.matrices for row in table.rows}
+    short = set(told.refusal.resources) if told.refusal is not None else set()
+    for one in change.anew.rivals:
+        first = f"only while {one.name}, refused so far, stays away: if it were started before this pod, it would be"
+        hold = _hold(one, short & {each.resource for each in one.amounts} or asked, "hold")
+        yield f"{first} admitted{hold}{'; this pod is refused then' * (len(change.anew.rivals) == 1)}"
+    for one in change.anew.newcomers:
+        if change.needs_newcomers:
+            first = f"only if {one.name}, refused so far, is started before this pod: it is admitted then"
+            yield f"{first}{_hold(one, asked, 'holds')}"
+            continue
+        hold = _hold(one, asked, "hold")
+        yield f"after the restart {one.name}, refused so far, would be admitted if it is started before this pod{hold}"
+    yield from _without_them(change.anew)
+    for name, cpus, then in change.anew.fewer:
+        why = "its containers take over more of what its init containers had"
+        yield f"{name} holds {then} cpu then instead of {cpus}: {why}"
+    if change.anew.moved:
+        names = change.anew.moved[:MAX_PODS_NAMED]
+        more = len(change.anew.moved) - len(names)
+        who = listed([*names, *([f"{more} more"] if more else [])])
+        yield f"{who} {'get' if len(change.anew.moved) > 1 else 'gets'} {ELSEWHERE}"
+
+
+def _without_them(fare: Anew) -> Iterator[str]:
+    """Say what comes where the pods that have to be admitted first are not there."""
+    if fare.otherwise is None:
+        return
+    without, short = f"without {listed([one.name for one in fare.newcomers])}", set(fare.otherwise.resources)
+    for one in fare.instead:
+        first = f"{without} {one.name}, refused so far, is admitted first{_hold(one, short, 'holds')}"
+        yield f"{first}: this pod is refused then"
+    if not fare.instead:
+        yield f"{without} this pod is refused: {next(map(words, in_short(fare.otherwise)), fare.otherwise.reason)}"
+
+
+def _hold(one: Held, asked: Collection[str], verb: str) -> str:
+    """Say what a pod would hold of what the refused one asks for: `, and hold 1 nvidia.com/gpu on node 0`."""
+    held = [each for each in one.amounts if each.resource in asked]
+    return f", and {verb} {held_places(held)}" if held else ""
+
+
+def for_the_whole_node(changes: Sequence[WayOut], config: KubeletConfig) -> Iterator[str]:
+    """Say what it takes to change settings of a kubelet, where a change does (docs/rules/kubelet-files.md 12, 17)."""
+    numbers = [number for number, change in enumerate(changes, start=1) if change.flags]
+    if not numbers:
+        return
+    which, one = listed([f"{number}." for number in numbers]), len(numbers) == 1
+    yield f"{'A setting' if one else 'Settings'} of the kubelet ({which}) hold{'s' * one} for every pod of the node:"
+    files = {number: stale_files(change, config) for number, change in enumerate(changes, start=1)}
+    delete = [
+        f"delete {listed(names)} in its root directory{f' (for {number}.)' * (not one)}, "
+        for number, names in files.items()
+        if names
+    ]
+    first = f"to change {'it' if one else 'them'}, drain the node, stop the kubelet, change its configuration"
+    yield f"{first}, {''.join(delete)}start it again"
+
+
+def stale_files(change: WayOut, config: KubeletConfig) -> list[str]:
+    """Name the state files with which a kubelet does not start under other settings (docs/rules/cpu-manager.md 4.6)."""
+    options = dict(switched(CPU_POLICY_OPTIONS, change.flags.get(CPU_POLICY_OPTIONS, ""), config))
+    return [CPU_FILE] * (STRICT in options) + [MEMORY_FILE] * (MEMORY_POLICY in change.flags)

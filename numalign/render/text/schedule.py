@@ -8,27 +8,19 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from numalign.model.quantity import NANO, of_thousandths
-from numalign.render.page.document import Cell, Document, Line, Style, Styled, Table
-from numalign.render.page.table_csv import table_csv
+from numalign.render.page.document import Block, Cell, Document, Note, Paragraph, Style, Styled, Table, Title
+from numalign.render.page.table_csv import Rows
 from numalign.render.text.amounts import amount_text
 
 if TYPE_CHECKING:
-    from numalign.results.schedule import ClaimsScheduler, KubeletVerdict, NodeAnswer, ScheduledPod, ScheduleResult
-    from numalign.scheduler.attempt import Kind, SchedulerConfig
+    from numalign.results.cluster import ClaimsScheduler, KubeletVerdict, NodeAnswer, ScheduledPod, ScheduleResult
     from numalign.scheduler.node import Fleet
     from numalign.scheduler.verdict import Verdict
 
 WIDTH = 78
 """Where prose is broken, so that it reads on 80 columns."""
-COLUMNS = ("NODE", "FIT", "KEP", "NRT", "KAI", "KUBELET", "SCORE")
 MAX_ROWS_SHOWN = 40
 """More groups of nodes than this are shown by `wide` only."""
-SCHEDULERS = {
-    "unaware": "kube-scheduler alone, which sees a node as one bag of resources",
-    "kep": "the topology-aware scheduling proposal's filter",
-    "nrt": "the NodeResourceTopologyMatch plugin",
-    "kai": "KAI Scheduler's numa plugin",
-}
 
 
 def schedule_document(result: ScheduleResult, fleet: Fleet, origin: str, *, wide: bool = False) -> Document:
@@ -40,19 +32,19 @@ def schedule_document(result: ScheduleResult, fleet: Fleet, origin: str, *, wide
         origin: where the cluster came from.
         wide: show every group of nodes.
     """
-    document: list[Line | Table] = [Line(text, "dim") for text in header(fleet, origin, result.scheduler)]
+    document: list[Block] = [Note(text, "dim") for text in (*header(fleet, origin), f"scheduler: {result.title}")]
     if result.claims is not None:
-        document += [Line(text, "dim") for text in _claims(result.claims)]
+        document += [Note(text, "dim") for text in _claims(result.claims)]
     for pod in result.pods:
-        document += [Line(), *_pod(pod, result.scheduler.kind, wide=wide)]
+        document += [Paragraph(), *_pod(pod, wide=wide)]
     if len(result.pods) > 1:
         running = sum(pod.runs for pod in result.pods)
-        document += [Line(), Line(f"{running} of {len(result.pods)} pods run", "bold")]
+        document += [Paragraph(), Title(f"{running} of {len(result.pods)} pods run")]
     return document
 
 
-def header(fleet: Fleet, origin: str, scheduler: SchedulerConfig) -> Iterator[str]:
-    """Name the cluster and the scheduler."""
+def header(fleet: Fleet, origin: str) -> Iterator[str]:
+    """Name the cluster, and how much is known of its nodes."""
     count = len(fleet.nodes)
     pods = sum(node.totals.pods for node in fleet.nodes)
     yield f"cluster: {origin}, {count} node{'s' * (count != 1)}, {pods} pod{'s' * (pods != 1)} on them"
@@ -61,8 +53,6 @@ def header(fleet: Fleet, origin: str, scheduler: SchedulerConfig) -> Iterator[st
     if unknown or counts:
         exact = count - unknown - counts
         yield f"known: every CPU of {exact} nodes, counts per NUMA node of {counts}, nothing of {unknown}"
-    scoring = f", strategy {scheduler.strategy}" if scheduler.kind == "nrt" else ""
-    yield f"scheduler: {scheduler.kind}{scoring} ({SCHEDULERS[scheduler.kind]})"
 
 
 def _claims(by: ClaimsScheduler) -> Iterator[str]:
@@ -72,18 +62,21 @@ def _claims(by: ClaimsScheduler) -> Iterator[str]:
         yield "  it tries pools in random order: the devices taken are one possible answer"
 
 
-def _pod(pod: ScheduledPod, kind: Kind, *, wide: bool) -> Iterator[Line | Table]:
+def _pod(pod: ScheduledPod, *, wide: bool) -> Iterator[Block]:
     groups = [tuple(group) for _, group in groupby(pod.answers, _alike)]
     shown = groups if wide else groups[:MAX_ROWS_SHOWN]
     hidden = groups[len(shown) :]
     shown += [group for group in hidden if any(one.node == pod.node for one in group)]
-    yield Line(f"{pod.namespace}/{pod.name}", "bold")
-    yield Table(COLUMNS, tuple(_row(group, pod) for group in shown), frozenset({"SCORE"}))
+    yield Title(f"{pod.namespace}/{pod.name}")
+    filters = [name.upper() for name in pod.answers[0].verdicts] if pod.answers else []
+    yield Table(
+        ("NODE", "FIT", *filters, "KUBELET", "SCORE"), tuple(_row(group, pod) for group in shown), frozenset({"SCORE"})
+    )
     if len(groups) > len(shown):
         more = len(pod.answers) - sum(len(group) for group in shown)
-        yield Line(f"and {more} more nodes; -o wide shows them", "dim")
+        yield Note(f"and {more} more nodes; -o wide shows them", "dim")
     yield from _disagreements(pod)
-    yield from _outcome(pod, kind)
+    yield from _outcome(pod)
 
 
 def _alike(answer: NodeAnswer) -> tuple[object, ...]:
@@ -98,9 +91,7 @@ def _row(group: Sequence[NodeAnswer], pod: ScheduledPod) -> tuple[Cell, ...]:
     return (
         Styled(f"{name} *" if chosen else name, "bold" if chosen else ""),
         verdict_cell(first.fit),
-        verdict_cell(first.kep),
-        verdict_cell(first.nrt),
-        Styled("pass", "good") if first.kai.passed else Styled("no", "bad"),
+        *(filter_cell(one) for one in first.verdicts.values()),
         kubelet_cell(first.kubelet),
         f"{first.points:g}" if first.feasible else "-",
     )
@@ -126,6 +117,11 @@ def verdict_cell(verdict: Verdict) -> Cell:
     return Styled(f"no: {verdict.resource} {asked}, {_amount(verdict.resource, verdict.best)} free{where}", "bad")
 
 
+def filter_cell(verdict: Verdict) -> Cell:
+    """Write what a scheduler says of NUMA nodes; one that names nothing says no."""
+    return verdict_cell(verdict) if verdict.passed or verdict.container or verdict.resource else Styled("no", "bad")
+
+
 def _amount(resource: str, nano: int) -> str:
     return amount_text(resource, nano // NANO) if nano % NANO == 0 else of_thousandths(nano * 1000 // NANO)
 
@@ -143,7 +139,7 @@ def kubelet_cell(verdict: KubeletVerdict | None) -> Cell:
     return Styled("admits", "good")
 
 
-def _disagreements(pod: ScheduledPod) -> Iterator[Line]:
+def _disagreements(pod: ScheduledPod) -> Iterator[Block]:
     """Say where the scheduler and the kubelet differ, and why."""
     found: dict[tuple[bool, str], list[str]] = {}
     for one in pod.answers:
@@ -153,40 +149,41 @@ def _disagreements(pod: ScheduledPod) -> Iterator[Line]:
             found.setdefault((one.feasible, why), []).append(one.node)
     for (passes, why), names in found.items():
         says = "the scheduler passes, the kubelet refuses" if passes else "the scheduler refuses, the kubelet admits"
-        yield Line(f"{names_text(names)}: {says} ({why})", "warn")
+        yield Note(f"{names_text(names)}: {says} ({why})", "warn")
 
 
-def _outcome(pod: ScheduledPod, kind: Kind) -> Iterator[Line]:
+def _outcome(pod: ScheduledPod) -> Iterator[Block]:
     chosen = pod.chosen
     if chosen is None:
-        reasons = reasons_text(pod.answers, kind)
-        yield Line(f"no node takes it: {reasons}", "bad")
+        reasons = reasons_text(pod.answers)
+        yield Note(f"no node takes it: {reasons}", "bad")
+        if pod.preemption is not None:
+            victims = ", ".join(pod.preemption.victims)
+            yield Note(f"the scheduler evicts for it: {victims}; then it fits on {pod.preemption.node}", "warn")
     elif chosen.kubelet is None:
-        yield Line(f"it goes to {pod.node}; what its kubelet says, nobody knows", "warn")
+        yield Note(f"it goes to {pod.node}; what its kubelet says, nobody knows", "warn")
     elif not chosen.kubelet.admitted:
-        yield Line(f"it goes to {pod.node}, whose kubelet refuses it: {chosen.kubelet.reason}", "bad")
+        yield Note(f"it goes to {pod.node}, whose kubelet refuses it: {chosen.kubelet.reason}", "bad")
         if chosen.kubelet.message:
-            yield Line(f"  {chosen.kubelet.message}", "dim")
+            yield Note(chosen.kubelet.message, "dim", 2)
     else:
         apart = {True: ", aligned", False: ", not aligned", None: ""}[chosen.kubelet.aligned]
         if pod.claims is None or not pod.claims.containers:
-            yield Line(f"it goes to {pod.node}, whose kubelet admits it{apart}", "good")
+            yield Note(f"it goes to {pod.node}, whose kubelet admits it{apart}", "good")
             return
-        yield Line(f"it goes to {pod.node}, whose kubelet admits it", "good")
+        yield Note(f"it goes to {pod.node}, whose kubelet admits it", "good")
         for container in pod.claims.containers:
             style: Style = "good" if container.verdict == "aligned" else "warn"
             head = f"  with its claims {container.container} is {container.verdict}: "
             lines = wrap(f"{head}{container.reason}", WIDTH, subsequent_indent="    ", break_long_words=False)
-            yield from (Line(line, style) for line in lines)
+            yield from (Note(line, style) for line in lines)
 
 
-def reasons_text(answers: Sequence[NodeAnswer], kind: Kind) -> str:
+def reasons_text(answers: Sequence[NodeAnswer]) -> str:
     """Count why nodes do not pass, as kube-scheduler's event does: `0/3 nodes are available: 2 Insufficient cpu, …`."""
     counts: dict[str, int] = {}
     for one in answers:
-        own = {"kep": one.kep, "nrt": one.nrt, "kai": one.kai}.get(kind)
-        failed = one.fit if not one.fit.passed or own is None else own
-        counts[failed.message] = counts.get(failed.message, 0) + 1
+        counts[one.verdict.message] = counts.get(one.verdict.message, 0) + 1
     said = ", ".join(f"{count} {message}" for message, count in sorted(counts.items()))
     return f"0/{len(answers)} nodes are available: {said}"
 
@@ -196,41 +193,24 @@ def schedule_names(result: ScheduleResult) -> list[str]:
     return [f"{pod.namespace}/{pod.name} {pod.node or '-'}" for pod in result.pods]
 
 
-CSV_COLUMNS = (
-    "pod",
-    "node",
-    "chosen",
-    "fit",
-    "kep",
-    "nrt",
-    "kai",
-    "kubelet",
-    "reason",
-    "aligned",
-    "nodeScore",
-    "nrtScore",
-    "kaiScore",
-    "cause",
-)
-
-
-def schedule_csv(result: ScheduleResult) -> str:
-    """Write a line for each pod and node."""
-    return table_csv(
-        CSV_COLUMNS,
+def schedule_rows(result: ScheduleResult) -> Rows:
+    """Give a row for each pod and node."""
+    first = next((one for pod in result.pods for one in pod.answers), None)
+    filters, scores = (list(first.verdicts), list(first.scores)) if first is not None else ([], [])
+    head = ("pod", "node", "chosen", "fit", *filters, "kubelet", "reason", "aligned")
+    return (
+        (*head, *(f"{name}Score" for name in scores), "cause"),
         (
             (
                 f"{pod.namespace}/{pod.name}",
                 one.node,
                 one.node == pod.node,
                 one.fit.passed,
-                one.kep.passed,
-                one.nrt.passed,
-                one.kai.passed,
+                *(verdict.passed for verdict in one.verdicts.values()),
                 one.kubelet.admitted if one.kubelet else None,
                 one.kubelet.reason if one.kubelet else None,
                 one.kubelet.aligned if one.kubelet else None,
-                *(one.scores[name] for name in ("node", "nrt", "kai")),
+                *one.scores.values(),
                 one.cause.code if one.cause else None,
             )
             for pod in result.pods

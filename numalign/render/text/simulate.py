@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from numalign.render.page.document import Cell, Document, Line, Styled, Table
-from numalign.results.simulate import NamedRun, SimulateResult
+from numalign.render.page.document import Block, Cell, Document, Note, Paragraph, Styled, Table
+from numalign.results.cluster import NamedRun, SimulateResult
 from numalign.scheduler.simulate.report import Report, Share, Verdicts
 
 _ENDINGS = {
@@ -65,21 +65,21 @@ def simulate_document(result: SimulateResult) -> Document:
     """Lay the runs side by side."""
     done = [(one.name, one.report) for one in result.runs if one.report is not None]
     machines = done[0][1].machines if done else 0
-    document: list[Line | Table] = [
-        Line(f"cluster: {result.cluster}, {machines:,} machines; trace: {result.trace}; seed {result.seed}"),
-        Line(),
+    document: list[Block] = [
+        Paragraph(f"cluster: {result.cluster}, {machines:,} machines; trace: {result.trace}; seed {result.seed}"),
+        Paragraph(),
     ]
     if done:
-        document += [_side_by_side(done) if len(done) <= MAX_SIDE_BY_SIDE else _below_each_other(done), Line()]
+        document += [_side_by_side(done) if len(done) <= MAX_SIDE_BY_SIDE else _below_each_other(done), Paragraph()]
         for name, report in done:
             document += _verdicts(name, "the machine that was chosen", report.verdicts, result.causes)
             document += _no_machine(name, report)
             if report.audited != Verdicts():
                 document += _verdicts(name, "all machines of the audited attempts", report.audited, result.causes)
             if report.ended_by in _ENDINGS:
-                document.append(Line(f"{name}: {_ENDINGS[report.ended_by]} (at {seconds(report.ended_s)})", "warn"))
-    document += [Line(f"{one.name}: failed: {one.error}", "bad") for one in _failed(result)]
-    while document and document[-1] == Line():
+                document.append(Note(f"{name}: {_ENDINGS[report.ended_by]} (at {seconds(report.ended_s)})", "warn"))
+    document += [Note(f"{one.name}: failed: {one.error}", "bad") for one in _failed(result)]
+    while document and document[-1] == Paragraph():
         document.pop()
     return document
 
@@ -104,24 +104,24 @@ MAX_MESSAGES = 5
 """More reasons of a scheduler than these are not told; data for programs have them all."""
 
 
-def _no_machine(name: str, report: Report) -> Iterator[Line]:
+def _no_machine(name: str, report: Report) -> Iterator[Block]:
     """Tell what the scheduler said of machines where none could be chosen."""
     said = sorted(report.messages.items(), key=lambda item: (-item[1], item[0]))
     if said:
-        yield Line(f"{name}: why attempts found no machine, counted by machine")
-        yield from (Line(f"  {count:,} × {message}") for message, count in said[:MAX_MESSAGES])
+        yield Paragraph(f"{name}: why attempts found no machine, counted by machine")
+        yield from (Paragraph(f"{count:,} × {message}", 2) for message, count in said[:MAX_MESSAGES])
         if len(said) > MAX_MESSAGES:
-            yield Line(f"  and {len(said) - MAX_MESSAGES} other reasons")
-        yield Line()
+            yield Paragraph(f"and {len(said) - MAX_MESSAGES} other reasons", 2)
+        yield Paragraph()
 
 
 def _failed(result: SimulateResult) -> Iterator[NamedRun]:
     return (one for one in result.runs if one.report is None)
 
 
-def _verdicts(name: str, what: str, verdicts: Verdicts, texts: Mapping[str, str]) -> Iterator[Line | Table]:
+def _verdicts(name: str, what: str, verdicts: Verdicts, texts: Mapping[str, str]) -> Iterator[Block]:
     """Hold the filter against the kubelet."""
-    yield Line(f"{name}: filter against kubelet, {what}")
+    yield Paragraph(f"{name}: filter against kubelet, {what}")
     bad, good = verdicts.pass_reject, verdicts.fail_admit
     yield Table(
         ("", "KUBELET ADMITS", "KUBELET REFUSES"),
@@ -133,5 +133,5 @@ def _verdicts(name: str, what: str, verdicts: Verdicts, texts: Mapping[str, str]
         indent=2,
     )
     for cause, count in sorted(verdicts.causes.items(), key=lambda item: (-item[1], item[0])):
-        yield Line(f"  {count:,} × {cause}: {texts[cause]}")
-    yield Line()
+        yield Paragraph(f"{count:,} × {cause}: {texts[cause]}", 2)
+    yield Paragraph()

@@ -8,44 +8,41 @@ from typing import TYPE_CHECKING
 from numalign.analysis.node.finding import drain_and_delete
 from numalign.kubelet.releases.release import version_text
 from numalign.model.cpuset import format_set
-from numalign.render.page.document import Cell, Document, Line, Style, Styled, Table
-from numalign.render.text.admit import devices_text, header, memory_text
+from numalign.render.page.document import Block, Cell, Document, Note, Paragraph, Style, Styled, Table
+from numalign.render.text.admit import devices_text, header, memory_text, verdict_cell
 from numalign.render.text.amounts import bytes_text
-from numalign.render.text.verdict import verdict_cell
 
 if TYPE_CHECKING:
     from numalign.analysis.node.finding import NodeFinding
     from numalign.analysis.node.room import Room
-    from numalign.results.status import PodStatus, StatusResult
+    from numalign.results.node import PodStatus, StatusResult
 
 COLUMNS = ("POD", "CONTAINER", "CPUS", "DEVICES", "MEMORY", "ALIGNED")
 STYLES: dict[str, Style] = {"error": "bad", "warning": "warn", "info": "dim"}
 
 
-def status_document(result: StatusResult, *, wide: bool) -> Document:
+def status_document(result: StatusResult, *, wide: bool = False) -> Document:
     """Build the page; `wide` shows leftovers' UIDs, free memory of every kind, and what to do about each finding."""
-    parts: list[Line | Table] = [
-        *(Line(text, "dim") for text in header(result.setup, result.origin, result.reserved_cpus))
-    ]
-    parts += [Line(f"not known: {one}", "warn") for one in result.unknown]
-    parts.append(Line())
+    parts: list[Block] = [*(Note(text, "dim") for text in header(result.setup, result.origin, result.reserved_cpus))]
+    parts += [Note(f"not known: {one}", "warn") for one in result.unknown]
+    parts.append(Paragraph())
     rows = [row for pod in result.pods for row in _rows(pod, wide=wide)]
     if rows:
         parts.append(Table(COLUMNS, tuple(rows)))
-    parts += [Line(text) for pod in result.pods for text in _claims(pod)]
+    parts += [Paragraph(text) for pod in result.pods for text in _claims(pod)]
     if result.others:
         many = "s" * (result.others != 1)
-        parts.append(Line(f"{result.others} other pod{many} with nothing of their own", "dim"))
+        parts.append(Note(f"{result.others} other pod{many} with nothing of their own", "dim"))
     if result.exclusive_cpus:
-        parts.append(Line(f"shared pool: {format_set(result.shared_pool) or 'empty'}"))
+        parts.append(Paragraph(f"shared pool: {format_set(result.shared_pool) or 'empty'}"))
     parts += [
-        Line(),
+        Paragraph(),
         Table(_room_columns(result, wide=wide), tuple(_room(one, result, wide=wide) for one in result.rooms)),
     ]
     if result.largest:
         told = ", ".join(f"{policy}: {cpus} CPU{'s' * (cpus != 1)}" for policy, cpus in result.largest.items())
-        parts.append(Line(f"largest aligned Guaranteed pod now, by policy {told}"))
-    return [*parts, Line(), *_start(result), *_findings(result.findings, result.remedy, wide=wide)]
+        parts.append(Paragraph(f"largest aligned Guaranteed pod now, by policy {told}"))
+    return [*parts, Paragraph(), *_start(result), *_findings(result.findings, result.remedy, wide=wide)]
 
 
 def _rows(pod: PodStatus, *, wide: bool) -> Iterable[tuple[Cell, ...]]:
@@ -109,28 +106,28 @@ def largest_text(room: Room) -> str:
     return ", ".join(parts)
 
 
-def _start(result: StatusResult) -> Iterable[Line]:
+def _start(result: StatusResult) -> Iterable[Block]:
     release = version_text(result.setup.kubelet.version)
     if result.starts:
-        yield Line(
+        yield Note(
             f"The kubelet ({release}) would come up again with these files, this configuration and machine.", "good"
         )
         return
-    yield Line(f"The kubelet ({release}) would NOT come up again:", "bad")
+    yield Note(f"The kubelet ({release}) would NOT come up again:", "bad")
     yield from stopped(result.start_error, result.remedy)
 
 
-def stopped(error: str, remedy: str) -> Iterable[Line]:
+def stopped(error: str, remedy: str) -> Iterable[Block]:
     """Say what stops a kubelet on a node, and what to do about it."""
-    yield Line(f"  {error or 'a file of resized pods or of claims stops it (see below)'}", "bad")
-    yield Line(f"  what to do: {remedy}")
+    yield Note(error or "a file of resized pods or of claims stops it (see below)", "bad", 2)
+    yield Paragraph(f"what to do: {remedy}", 2)
 
 
-def _findings(findings: Iterable[NodeFinding], told: str, *, wide: bool) -> Iterable[Line]:
+def _findings(findings: Iterable[NodeFinding], told: str, *, wide: bool) -> Iterable[Block]:
     """List what is odd; `told` is the remedy that was told already."""
     for one in findings:
         where = f"{one.file}: " if one.file else ""
-        yield Line(f"{one.severity} {one.code}: {where}{one.message}", STYLES[one.severity])
+        yield Note(f"{one.severity} {one.code}: {where}{one.message}", STYLES[one.severity])
         known = one.remedy == drain_and_delete(one.file) and one.file in told
         if one.remedy and not known and (wide or one.severity == "error"):
-            yield Line(f"  what to do: {one.remedy}")
+            yield Paragraph(f"what to do: {one.remedy}", 2)

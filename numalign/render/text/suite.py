@@ -1,11 +1,10 @@
-"""What came of a file of tests: for people, for programs, for build servers."""
+"""What came of a file of tests: for people, for build servers."""
 
 from __future__ import annotations
 
 from numalign.render.ci.checks import Check, Problem
-from numalign.render.json import Data, head
-from numalign.render.page.document import Document, Line, Styled, Table
-from numalign.results.suite import SuiteResult
+from numalign.render.page.document import Document, Paragraph, Styled, Table
+from numalign.results.replay import SuiteResult
 
 COLUMNS = ("", "TEST", "MACHINE", "KUBELET", "NOT AS EXPECTED")
 
@@ -23,28 +22,7 @@ def suite_document(result: SuiteResult) -> Document:
         for one in result.cases
     )
     total = len(result.cases)
-    return [Table(COLUMNS, rows), Line(), Line(f"{total - result.failed} of {total} as expected")]
-
-
-def suite_json(result: SuiteResult) -> Data:
-    """Write the tests as data."""
-    return {
-        **head("TestResult"),
-        "passed": len(result.cases) - result.failed,
-        "failed": result.failed,
-        "tests": [
-            {
-                "name": one.name,
-                "machine": one.machine,
-                "kubelet": one.settings,
-                "file": one.file,
-                "line": one.line,
-                "passed": one.passed,
-                "problems": list(one.problems),
-            }
-            for one in result.cases
-        ],
-    }
+    return [Table(COLUMNS, rows), Paragraph(), Paragraph(f"{total - result.failed} of {total} as expected")]
 
 
 def suite_checks(result: SuiteResult) -> list[Check]:

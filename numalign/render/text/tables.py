@@ -10,12 +10,11 @@ from numalign.model.cpuset import format_set
 from numalign.model.quantity import NANO, with_decimals
 from numalign.model.resources import CPU
 from numalign.model.words import few_of
-from numalign.render.page.document import Line, Table
+from numalign.render.page.document import Block, Paragraph
 from numalign.render.text.alignment import cause_text
-from numalign.render.text.amounts import listed, nodes_text
-from numalign.render.text.device_ids import MAX_IDS_NAMED
+from numalign.render.text.amounts import MAX_IDS_NAMED, listed, nodes_text
 from numalign.render.text.matrix import matrix_notes, matrix_table
-from numalign.render.text.refusal.fit import taken_text
+from numalign.render.text.words.shortage import taken_text
 
 if TYPE_CHECKING:
     from numalign.analysis.matrix import Matrix
@@ -30,46 +29,46 @@ NO_TABLE = "it goes down before it knows what is free"
 NO_NODES = "under policy none, no NUMA node is in the way"
 
 
-def tables(told: ExplainedPod) -> Iterator[Line | Table]:
+def tables(told: ExplainedPod) -> Iterator[Block]:
     """Lay out what there was to choose from, decision by decision, and say why a node with all of it does not help."""
     refusal = told.refusal
     if refusal is not None and refusal.crash is not None:
-        yield Line()
-        yield Line(f"  no table{' of that container' * bool(refusal.container)}: {NO_TABLE}")
+        yield Paragraph()
+        yield Paragraph(f"no table{' of that container' * bool(refusal.container)}: {NO_TABLE}", 2)
     if refusal is not None and refusal.stage == "fit" and refusal.policy == "none":
-        yield Line()
+        yield Paragraph()
         lacks = f"lacks {listed(refusal.resources)}" if refusal.resources else "refuses the pod"
-        yield Line(f"  no table: the machine as a whole {lacks}; {NO_NODES}")
+        yield Paragraph(f"no table: the machine as a whole {lacks}; {NO_NODES}", 2)
         return
     for tied, some in groupby(told.matrices, key=lambda table: bool(table.rows)):
         if tied:
             for table in some:
                 yield from _one_table(table, told)
         else:
-            yield Line()
-            yield Line(f"  {_nothing_tied([table.container for table in some])}")
-    yield from (Line(f"  {text}") for text in _no_columns(told.matrices))
+            yield Paragraph()
+            yield Paragraph(_nothing_tied([table.container for table in some]), 2)
+    yield from (Paragraph(text, 2) for text in _no_columns(told.matrices))
     if refusal is not None:
-        yield from (Line(f"  {text}") for text in (*_not_reached(told), *_not_counted(told), *_doubled(told)))
+        yield from (Paragraph(text, 2) for text in (*_not_reached(told), *_not_counted(told), *_doubled(told)))
     if refusal is not None and told.matrices and told.matrices[-1].rows:
-        yield from (Line(f"  {text}") for text in _requests(told, refusal))
+        yield from (Paragraph(text, 2) for text in _requests(told, refusal))
 
 
-def _one_table(table: Matrix, told: ExplainedPod) -> Iterator[Line | Table]:
+def _one_table(table: Matrix, told: ExplainedPod) -> Iterator[Block]:
     refusal = told.refusal if table is told.matrices[-1] else None
-    yield Line()
-    yield Line(f"  {_whom(table.container)}")
+    yield Paragraph()
+    yield Paragraph(_whom(table.container), 2)
     if refusal is not None and refusal.odd_cores:
         table = table.of_parts()
     yield matrix_table(table, verdict=True)
-    yield from (Line(f"  {text}") for text in (_in_spite(told, refusal) if refusal is not None else ()))
-    yield from (Line(f"  {text}") for text in matrix_notes(table))
+    yield from (Paragraph(text, 2) for text in (_in_spite(told, refusal) if refusal is not None else ()))
+    yield from (Paragraph(text, 2) for text in matrix_notes(table))
     if table.strayed and refusal is None:
         chosen = "takes CPUs of the whole socket, also of nodes that were not chosen"
-        yield Line(f"  its CPUs came from {nodes_text(table.strayed)}: option align-by-socket {chosen}")
+        yield Paragraph(f"its CPUs came from {nodes_text(table.strayed)}: option align-by-socket {chosen}", 2)
     if refusal is None and _on_no_node(table):
         whom = "the pod" if table.container is None else "this container"
-        yield Line(f"  no ✗ is about one NUMA node alone: {whom} passes")
+        yield Paragraph(f"no ✗ is about one NUMA node alone: {whom} passes", 2)
 
 
 def _nothing_tied(containers: Sequence[str | None]) -> str:

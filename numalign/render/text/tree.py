@@ -8,7 +8,7 @@ from numalign.analysis.closeness import functions
 from numalign.model.cpuset import format_set, ids
 from numalign.model.hardware import PCIFunction
 from numalign.model.machine import Machine, NUMANode, Unit
-from numalign.render.page.document import Document, Line
+from numalign.render.page.document import Document, Paragraph
 from numalign.render.text.amounts import bytes_text
 from numalign.render.text.hardware import (
     hardware_of,
@@ -22,7 +22,7 @@ from numalign.render.text.hardware import (
 
 def tree_document(machine: Machine) -> Document:
     """Return the tree, one line an object, each level two blanks further in."""
-    return [Line(f"{'  ' * depth}{text}") for depth, text in _Tree(machine).lines()]
+    return [Paragraph(f"{'  ' * depth}{text}") for depth, text in _Tree(machine).lines()]
 
 
 class _Tree:

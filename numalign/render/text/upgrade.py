@@ -6,13 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from numalign.kubelet.releases.release import version_text
-from numalign.render.json import Data, head, warnings
-from numalign.render.json.admit import pod_json, settings_json
-from numalign.render.page.document import NOTHING, Cell, Document, Line, Styled, Table
+from numalign.render.page.document import NOTHING, Block, Cell, Document, Note, Paragraph, Styled, Table
 from numalign.render.text.admit import COLUMNS, header, pod_rows
 
 if TYPE_CHECKING:
-    from numalign.errors import Notice
     from numalign.results.compare import PodUpgrade, UpgradeResult, VersionResult
 
 
@@ -34,15 +31,15 @@ def upgrade_document(result: UpgradeResult, origin: str, *, wide: bool = False) 
     past = [f"history: kubelet {' and '.join(names)} as they decided"] if result.notices else []
     droppable = () if wide else ("QOS", "HINT")
     table = Table(("KUBELET", *COLUMNS), tuple(rows), droppable=droppable, headings=("KUBELET",))
-    document: list[Line | Table] = [
-        *(Line(text, "dim") for text in (*head, *past)),
-        Line(),
-        *([table, Line()] if rows else ()),
-        *map(Line, _sentences(result, few=few)),
-        Line(),
+    document: list[Block] = [
+        *(Note(text, "dim") for text in (*head, *past)),
+        Paragraph(),
+        *([table, Paragraph()] if rows else ()),
+        *map(Paragraph, _sentences(result, few=few)),
+        Paragraph(),
     ]
     if not result.differences:
-        return [*document, Line(f"nothing that numalign replays changed from {names[0]} to {names[-1]}")]
+        return [*document, Paragraph(f"nothing that numalign replays changed from {names[0]} to {names[-1]}")]
     return [*document, *_differences(result, wide=wide)]
 
 
@@ -66,10 +63,12 @@ def _differences(result: UpgradeResult, *, wide: bool) -> Document:
             for change in shown
         ),
     )
-    title = Line(f"what changed from {first} to {last}:")
+    title = Paragraph(f"what changed from {first} to {last}:")
     if not shown:
-        return [Line(f"none of the {rest} changes from {first} to {last} decides anything here (-o wide lists them)")]
-    more = [Line(f"{rest} other changes decide nothing here (-o wide lists them)", "dim")] if rest else []
+        return [
+            Paragraph(f"none of the {rest} changes from {first} to {last} decides anything here (-o wide lists them)")
+        ]
+    more = [Note(f"{rest} other changes decide nothing here (-o wide lists them)", "dim")] if rest else []
     return [title, table, *more]
 
 
@@ -126,56 +125,3 @@ def _causes(upgrade: PodUpgrade) -> Iterable[str]:
             yield f"  {cause.remedy}"
     if not upgrade.causes:
         yield "  because of several changes together, or of what other pods hold now"
-
-
-def upgrade_json(result: UpgradeResult, notices: Iterable[Notice]) -> Data:
-    """Write the comparison for programs."""
-    return {
-        **head("UpgradeComparison"),
-        "machine": result.setup.machine.name,
-        "base": result.setup.base,
-        "kubelet": settings_json(result.setup.config),
-        "worse": result.worse,
-        "versions": [
-            {"version": run.version, "startError": run.error or None, "pods": [pod_json(pod) for pod in run.pods]}
-            for run in (result.older, result.newer)
-        ],
-        "pods": [
-            {
-                "name": upgrade.name,
-                "changes": list(upgrade.changes),
-                "worse": upgrade.worse,
-                "causes": [
-                    {"since": version_text(cause.since), "topic": cause.topic, "remedy": cause.remedy}
-                    for cause in upgrade.causes
-                ],
-            }
-            for upgrade in result.upgrades
-        ],
-        "differences": [
-            {
-                "since": version_text(change.difference.since),
-                "topic": change.difference.topic,
-                "before": change.difference.older,
-                "after": change.difference.newer,
-                "decides": change.decides,
-            }
-            for change in result.differences
-        ],
-        "warnings": warnings(notices),
-    }
-
-
-def report_json(results: Sequence[UpgradeResult], notices: Iterable[Notice]) -> Data:
-    """Write the comparisons of several nodes."""
-    return report_of([upgrade_json(result, result.notices) for result in results], notices)
-
-
-def report_of(nodes: Sequence[Data], notices: Iterable[Notice]) -> Data:
-    """Put the written comparisons of several nodes together."""
-    return {
-        **head("UpgradeReport"),
-        "worse": any(node["worse"] for node in nodes),
-        "nodes": list(nodes),
-        "warnings": warnings(notices),
-    }

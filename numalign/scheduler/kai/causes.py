@@ -6,7 +6,7 @@ from typing import Final
 
 from numalign.kubelet import admission
 from numalign.model.resources import CPU, is_memory
-from numalign.scheduler.disagreement import Case, TakenBack, admits_with, published_now
+from numalign.scheduler.disagreement import Case, KnownCause, admits_with, published_now
 from numalign.scheduler.kai import evaluate
 from numalign.scheduler.kai.topology import KaiTopology
 from numalign.scheduler.nrt.value import CPU_MANAGER, MEMORY_MANAGER, attribute, number_of
@@ -16,7 +16,7 @@ from numalign.scheduler.resources import Amounts
 
 def _agrees(case: Case, machine: KaiTopology | None = None, request: PodRequest | None = None) -> bool:
     """Tell whether KAI, asked about another machine or request, agrees with the kubelet."""
-    return evaluate.check(request or case.request, machine or case.kai).passed == case.admits
+    return evaluate.check_kai(request or case.request, machine or case.kai).passed == case.admits
 
 
 def _all_cpus(case: Case) -> bool:
@@ -93,14 +93,20 @@ def _no_overhead(case: Case) -> bool:
     return bool(case.request.overhead) and _agrees(case, request=case.request._replace(overhead=()))
 
 
-CAUSES: Final[tuple[tuple[str, TakenBack], ...]] = (
-    ("XK-1", _all_cpus),
-    ("XK-2", _no_groups),
-    ("XK-3", _managers_off),
-    ("XK-4", _no_kubelet_options),
-    ("XK-5", _spanning_devices),
-    ("XK-6", _real_places),
-    ("XK-7", _no_init),
-    ("XK-8", _no_overhead),
+CAUSES: Final = (
+    KnownCause(
+        "XK-1", "KAI takes the width from what is allocatable, the kubelet from all CPUs, reserved ones too", _all_cpus
+    ),
+    KnownCause("XK-2", "NUMA nodes that the Memory Manager uses as a group take no other blocks", _no_groups),
+    KnownCause("XK-3", "the object lists a resource whose manager is off", _managers_off),
+    KnownCause("XK-4", "options of the CPU or Topology Manager that KAI does not know", _no_kubelet_options),
+    KnownCause("XK-5", "a device of several NUMA nodes is counted on each of them", _spanning_devices),
+    KnownCause(
+        "XK-6",
+        "KAI's records have pods in other zones, or with other amounts, than the kubelet gave them",
+        _real_places,
+    ),
+    KnownCause("XK-7", "the kubelet takes init containers in order and reuses what they held", _no_init),
+    KnownCause("XK-8", "KAI adds the pod's overhead in scope pod", _no_overhead),
 )
 """Each cause with what takes it back, in the order of the rules."""

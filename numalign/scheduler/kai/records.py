@@ -1,4 +1,7 @@
-"""KAI's records of where running pods are, and the free amounts rebuilt from them (docs/rules/scheduling.md K-8)."""
+"""KAI's records of where running pods are, and the free amounts rebuilt from them (docs/rules/scheduling.md K-8).
+
+Within a scheduling session its ledger charges, gives back and takes back what pods have of a machine.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from numalign.model.apiserver import amount
-from numalign.scheduler.kai.demands import filter_acts
-from numalign.scheduler.kai.evaluate import ZoneAmounts
-from numalign.scheduler.kai.topology import KaiTopology
+from numalign.scheduler.kai.evaluate import ZoneAmounts, evaluate, filter_acts
+from numalign.scheduler.kai.topology import Around, KaiTopology
 from numalign.scheduler.nrt.value import NodeResourceTopology
 from numalign.scheduler.request import PodRequest
 from numalign.scheduler.resources import Amounts
@@ -161,3 +163,40 @@ def seed(
     if machine is None or not filter_acts(pod, machine):
         return {}
     return zones_of(machine, placed.record) or {}
+
+
+class Ledger(NamedTuple):
+    """A machine, and where the pods of this session are on it. To roll back is to go on with an earlier ledger."""
+
+    machine: KaiTopology | None
+    """None: it has no object; then nothing is charged."""
+    placements: Mapping[str, ZoneAmounts] = {}
+    """Pod -> what it takes from which zone."""
+    around: Around = Around()
+
+    def place(self, pod: str, request: PodRequest) -> Ledger | None:
+        """Evaluate a pod against what is free now and charge it; None: it cannot be aligned.
+
+        A pod that the filter does not handle is let in, and charged nothing (K-2).
+        """
+        if not filter_acts(request, self.machine):
+            return self
+        answer = evaluate(request, self.machine)
+        return self.charge(pod, answer.placement) if answer.admit else None
+
+    def charge(self, pod: str, placement: ZoneAmounts) -> Ledger:
+        """Take a known placement."""
+        return self._shifted(placement, -1)._replace(placements={**self.placements, pod: placement})
+
+    def free(self, pod: str) -> Ledger:
+        """Give back what a pod took; nothing where that is not known."""
+        placement = self.placements.get(pod)
+        if placement is None:
+            return self
+        rest = {name: other for name, other in self.placements.items() if name != pod}
+        return self._shifted(placement, 1)._replace(placements=rest)
+
+    def _shifted(self, placement: ZoneAmounts, sign: int) -> Ledger:
+        if self.machine is None:
+            return self
+        return self._replace(machine=self.machine.with_available(shifted(self.machine.available, placement, sign)))

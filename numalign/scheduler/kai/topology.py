@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from typing import Final
 
 from numalign.kubelet.topology.options import POLICIES, SCOPES
@@ -29,6 +29,21 @@ class KaiOptions(NamedTuple):
     """The resources that it does not look at (`ignoreList`, K-1)."""
     reconstruct: bool | None = None
     """Whether free amounts are rebuilt from records (`reconstructAvailable`, K-8); None: where some pod has one."""
+    deserved: Mapping[str, Amounts] = {}
+    """Queue -> what it deserves; of a queue that is not named nothing is reclaimed, and it gets what it asks for."""
+
+
+class Around(NamedTuple):
+    """What KAI knows of the cluster as a whole."""
+
+    exposed: frozenset[str] | None = None
+    """The resources that its machines expose (K-1); None: all that zones list."""
+    zones: int = 0
+    """The most zones that a machine has; 0: none has an object."""
+    aware: frozenset[str] = frozenset()
+    """All resources that KAI looks at on some machine."""
+    rebuilds: bool = True
+    """Whether free amounts are rebuilt from records (K-8)."""
 
 
 class KaiZone(NamedTuple):
@@ -88,7 +103,7 @@ def topology(
     exposed: Collection[str] | None = None,
     ignored: Collection[str] = (),
 ) -> KaiTopology | None:
-    """Read a machine's object (K-1); None: it has none.
+    """Read a machine's object (K-1); None: it has none, or all its zones are something else than NUMA nodes.
 
     Args:
         nrt: the object.
@@ -108,6 +123,8 @@ def topology(
                     {name: one.available for name, one in named if one.available is not None},
                 )
             )
+    if not zones:
+        return None
     policy, scope = policy_scope(nrt)
     return of_zones(zones, policy, scope, exposed=exposed, ignored=ignored)
 
@@ -126,6 +143,13 @@ def of_zones(
         listed &= set(exposed)
     ordered = sorted(zones, key=lambda zone: zone_order(zone.name))
     return KaiTopology(tuple(ordered), policy, scope, frozenset(listed - set(ignored)))
+
+
+def around(machines: Iterable[KaiTopology | None], exposed: frozenset[str] | None, *, rebuilds: bool) -> Around:
+    """Sum up what KAI knows of a cluster; a machine that has no object is None."""
+    known = [machine for machine in machines if machine is not None]
+    aware = frozenset[str]().union(*[machine.aware for machine in known])
+    return Around(exposed, max([len(machine.zones) for machine in known], default=0), aware, rebuilds)
 
 
 def ignore_list(text: str) -> tuple[str, ...]:

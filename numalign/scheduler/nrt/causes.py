@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Final
 
 from numalign.kubelet import admission
 from numalign.model.resources import CPU
-from numalign.scheduler import filter_kep, filter_nrt
-from numalign.scheduler.attempt import Kind
-from numalign.scheduler.disagreement import Case, TakenBack, admits_with, published_now
+from numalign.scheduler import filter_nrt
+from numalign.scheduler.disagreement import Case, KnownCause, TakenBack, admits_with, published_now
 from numalign.scheduler.nrt.value import NodeResourceTopology, NUMAZone, manager_config, numa_zones
 from numalign.scheduler.request import ContainerRequest, PodRequest
 from numalign.scheduler.resources import is_affine, is_whole
 
+Passes = Callable[[Case, NodeResourceTopology | None, PodRequest], bool]
+"""Tells whether a filter passes, asked with an object and a request."""
 
-def _plugin(case: Case, nrt: NodeResourceTopology | None = None, request: PodRequest | None = None) -> bool:
-    """Tell whether today's plugin passes, with another object or request; not while its cache trusts nothing (T-3)."""
-    request = request or case.request
+
+def plugin_passes(case: Case, nrt: NodeResourceTopology | None, request: PodRequest) -> bool:
+    """Tell whether today's plugin passes; not while its cache trusts nothing (T-3)."""
     if case.distrust and not filter_nrt.passes_unseen(request):
         return False
-    return filter_nrt.check(nrt or case.nrt, case.node.totals.allocatable, request).passed
+    return filter_nrt.check_nrt(nrt, case.node.totals.allocatable, request).passed
 
 
-def _agrees(kind: Kind, case: Case, nrt: NodeResourceTopology | None = None, request: PodRequest | None = None) -> bool:
-    """Tell whether the filter, asked with another object or request, agrees with the kubelet."""
-    if kind == "kep":
-        return filter_kep.check(nrt or case.nrt, request or case.request).passed == case.admits
-    return _plugin(case, nrt, request) == case.admits
+def _agrees(passes: Passes, case: Case, request: PodRequest) -> bool:
+    """Tell whether a filter, asked with another request, agrees with the kubelet."""
+    return passes(case, case.nrt, request) == case.admits
 
 
-def _fresh(kind: Kind) -> TakenBack:
+def _fresh(passes: Passes) -> TakenBack:
     """X-1: the object as the node would publish it now, and nothing on its way there."""
 
     def taken_back(case: Case) -> bool:
@@ -38,7 +38,7 @@ def _fresh(kind: Kind) -> TakenBack:
             return False
         on_its_way = case.distrust == "reserved"
         settled = case._replace(distrust="") if on_its_way else case
-        return (on_its_way or now.zones != case.node.nrt.zones) and _agrees(kind, settled, now)
+        return (on_its_way or now.zones != case.node.nrt.zones) and passes(settled, now, case.request) == case.admits
 
     return taken_back
 
@@ -46,10 +46,14 @@ def _fresh(kind: Kind) -> TakenBack:
 def _nobody_else(case: Case) -> bool:
     """X-9: without pods of another scheduler, which the cache knows to be missing in the object."""
     now = published_now(case)
-    return case.distrust == "foreign" and now is not None and _agrees("nrt", case._replace(distrust=""), now)
+    return (
+        case.distrust == "foreign"
+        and now is not None
+        and (plugin_passes(case._replace(distrust=""), now, case.request) == case.admits)
+    )
 
 
-def _whole_cpus(kind: Kind) -> TakenBack:
+def _whole_cpus(passes: Passes) -> TakenBack:
     """X-2: the pod without CPUs that the kubelet does not pin."""
 
     def without(one: ContainerRequest) -> ContainerRequest:
@@ -61,13 +65,13 @@ def _whole_cpus(kind: Kind) -> TakenBack:
             return False
         containers = tuple(map(without, case.request.containers))
         return containers != case.request.containers and _agrees(
-            kind, case, request=case.request._replace(containers=containers)
+            passes, case, case.request._replace(containers=containers)
         )
 
     return taken_back
 
 
-def shared_pool(case: Case) -> bool:
+def _shared_pool(case: Case) -> bool:
     """X-3: the kubelet refuses at the check of the whole node, not for NUMA's sake."""
     if case.node.session is None or case.admits:
         return False
@@ -104,10 +108,10 @@ def _assignable(case: Case) -> bool:
     apps = [one for one in case.request.containers if one.kind == "app"]
     rest = tuple([one for one in case.request.containers if one.kind != "app"])
     ordered = sorted(apps, key=lambda one: -one.amounts.get(CPU, 0))
-    return _plugin(case, request=case.request._replace(containers=(*rest, *ordered)))
+    return plugin_passes(case, case.nrt, case.request._replace(containers=(*rest, *ordered)))
 
 
-def _sidecars(kind: Kind) -> TakenBack:
+def _sidecars(passes: Passes) -> TakenBack:
     """X-5: sidecars counted as containers that run beside the others."""
 
     def taken_back(case: Case) -> bool:
@@ -116,7 +120,7 @@ def _sidecars(kind: Kind) -> TakenBack:
         containers = tuple(
             [one._replace(kind="app") if one.kind == "sidecar" else one for one in case.request.containers]
         )
-        return _agrees(kind, case, request=case.request._replace(containers=containers))
+        return _agrees(passes, case, case.request._replace(containers=containers))
 
     return taken_back
 
@@ -131,11 +135,11 @@ def _no_options(case: Case) -> bool:
     return admits_with(case, cpu_manager_policy_options=None) != case.admits
 
 
-def _no_overhead(kind: Kind) -> TakenBack:
+def _no_overhead(passes: Passes) -> TakenBack:
     """X-8: the pod without overhead."""
 
     def taken_back(case: Case) -> bool:
-        return bool(case.request.overhead) and _agrees(kind, case, request=case.request._replace(overhead=()))
+        return bool(case.request.overhead) and _agrees(passes, case, case.request._replace(overhead=()))
 
     return taken_back
 
@@ -144,12 +148,12 @@ def knows_better(case: Case) -> bool:
     """Tell whether today's plugin, with sidecars counted, agrees with the kubelet where the proposal does not."""
     containers = tuple([one._replace(kind="app") if one.kind == "sidecar" else one for one in case.request.containers])
     return any(
-        _plugin(case, request=case.request._replace(containers=some)) == case.admits
+        plugin_passes(case, case.nrt, case.request._replace(containers=some)) == case.admits
         for some in (case.request.containers, containers)
     )
 
 
-def _unlisted(kind: Kind) -> TakenBack:
+def _unlisted(passes: Passes) -> TakenBack:
     """T-14, S-5: the pod without CPU, memory and huge pages that no zone lists."""
 
     def taken_back(case: Case) -> bool:
@@ -161,27 +165,43 @@ def _unlisted(kind: Kind) -> TakenBack:
             ]
         )
         return containers != case.request.containers and _agrees(
-            kind, case, request=case.request._replace(containers=containers)
+            passes, case, case.request._replace(containers=containers)
         )
 
     return taken_back
 
 
-def causes(kind: Kind) -> list[tuple[str, TakenBack]]:
-    """List each cause with what takes it back, in the order of the rules.
+SHARED_POOL: Final = KnownCause(
+    "X-3", "pods in the shared pool are not in the object: only the node as a whole is short", _shared_pool
+)
+NOBODY_ELSE: Final = KnownCause(
+    "X-9", "somebody else placed pods there, and the plugin's cache waits for an object that counts them", _nobody_else
+)
 
-    Args:
-        kind: `nrt` today's plugin, `kep` the proposal.
-    """
-    return [
-        ("X-1", _fresh(kind)),
-        ("X-2", _whole_cpus(kind)),
-        ("X-3", shared_pool),
-        ("X-4", _any_zone),
-        ("X-5", _sidecars(kind)),
-        ("X-6", _other_policy),
-        ("X-7", _no_options),
-        ("X-8", _no_overhead(kind)),
-        ("X-9", _nobody_else),
-        ("T-14", _unlisted(kind)),
-    ]
+
+def causes(passes: Passes) -> tuple[KnownCause, ...]:
+    """List each cause with what takes it back, in the order of the rules; `passes` asks the filter again."""
+    return (
+        KnownCause("X-1", "the published object is old", _fresh(passes)),
+        KnownCause(
+            "X-2",
+            "the kubelet does not pin fractional CPUs, the filter still looks for a zone that has them",
+            _whole_cpus(passes),
+        ),
+        SHARED_POOL,
+        KnownCause("X-4", "the filter puts containers into other zones than the kubelet", _any_zone),
+        KnownCause("X-5", "the filter does not count sidecars beside the other containers", _sidecars(passes)),
+        KnownCause("X-6", "the filter never looks at nodes with this policy", _other_policy),
+        KnownCause(
+            "X-7",
+            "options of the CPU Manager, or reserved CPUs, leave less than the object counts",
+            _no_options,
+        ),
+        KnownCause("X-8", "the filter adds the pod's overhead, the kubelet's hints do not", _no_overhead(passes)),
+        NOBODY_ELSE,
+        KnownCause(
+            "T-14",
+            "no zone lists what the pod asks, so the filter finds none; without its manager the kubelet does not look",
+            _unlisted(passes),
+        ),
+    )

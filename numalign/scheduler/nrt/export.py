@@ -238,7 +238,7 @@ def _attributes(session: Session, options: ExportOptions) -> Attributes:
 def _with_fingerprint(nrt: NodeResourceTopology, pods: Iterable[Pod], options: ExportOptions) -> NodeResourceTopology:
     """Add the fingerprint of the pods (27); NFD writes no method."""
     if options.only_exclusive:
-        pods = [pod for pod in pods if request.exclusive_containers(request.read(pod), nrt.listed)]
+        pods = [pod for pod in pods if request.exclusive_containers(request.read_request(pod), nrt.listed)]
     text = fingerprints.fingerprint((pod.namespace, pod.name) for pod in pods)
     attributes: Attributes = ((FINGERPRINT, text),)
     if options.like != "nfd":
@@ -254,7 +254,7 @@ def _with_placement(nrt: NodeResourceTopology, session: Session) -> NodeResource
     for pod in session.pods:
         named = zip(session.state.pods[pod.uid].containers, _held(session, pod.uid), strict=True)
         held = {container.name: one for container, one in named}
-        for name in request.exclusive_containers(request.read(pod), nrt.listed):
+        for name in request.exclusive_containers(request.read_request(pod), nrt.listed):
             node = _numa_node_of(session, held[name])
             if node is not None:
                 containers.append(((pod.namespace, pod.name, name), node))

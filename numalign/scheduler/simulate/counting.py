@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections import Counter
 
 from numalign.kubelet.admission import Outcome
-from numalign.scheduler.attempt import SchedulerConfig
+from numalign.scheduler.config import SchedulerConfig
+from numalign.scheduler.nrt.copy import Free
+from numalign.scheduler.request import effective
+from numalign.scheduler.schedulers import SCHEDULERS
 from numalign.scheduler.simulate import draws, truth
-from numalign.scheduler.simulate.causes import Causes
+from numalign.scheduler.simulate.judge import Causes
 from numalign.scheduler.simulate.ledger import FragmentationOverTime, PeakRate, Utilisation
 from numalign.scheduler.simulate.machines import SimulatedMachine
 from numalign.scheduler.simulate.report import Moment, PodRow, Report, Verdicts, spread
 from numalign.scheduler.simulate.settings import SECOND, Simulation
 from numalign.scheduler.simulate.shapes import Shape
-from numalign.scheduler.simulate.truth import Free
 from numalign.scheduler.simulate.workloads import PodRecord, WorkloadRun
 
 
@@ -82,7 +84,9 @@ class Counts:
         for one in workloads:
             weights[one.shape.number] += one.workload.replicas
             shapes[one.shape.number] = one.shape
-        self._fragmentation.start([(shape.reserved, weights[number]) for number, shape in sorted(shapes.items())])
+        self._fragmentation.start(
+            [(effective(shape.request), weights[number]) for number, shape in sorted(shapes.items())]
+        )
 
     def audits(self, attempt: int) -> Table | None:
         """Give the table of an attempt in which every machine is looked at; None: this is no such attempt.
@@ -112,7 +116,7 @@ class Counts:
     def bound(self, machine: SimulatedMachine, seen_at: int, now: int) -> None:
         """A pod got a machine."""
         self._binds += 1
-        if machine.kind.empty is not None and self.config.kind != "unaware":
+        if machine.start is not None and SCHEDULERS[self.config.kind].reads_objects:
             self._ages.append((now - seen_at) / SECOND)
 
     def blocked(self, pod: PodRecord, machine: SimulatedMachine | None, would_admit: bool | None) -> None:

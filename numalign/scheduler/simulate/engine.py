@@ -5,6 +5,7 @@ A `Run` is the only thing here that changes in place; what it is told and what i
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Hashable, Iterable
 
 from numalign.errors import InputError
@@ -12,7 +13,7 @@ from numalign.kubelet import admission
 from numalign.kubelet.admission import Outcome
 from numalign.model.pod import Pod
 from numalign.scheduler.node import ClusterNode
-from numalign.scheduler.request import read
+from numalign.scheduler.record import QUEUE, entry_of
 from numalign.scheduler.simulate import truth
 from numalign.scheduler.simulate.counting import Counts
 from numalign.scheduler.simulate.exporters import Exporters
@@ -26,6 +27,8 @@ from numalign.scheduler.simulate.workloads import PodRecord, Slot, State, Worklo
 
 AFTER_TRACE = 600 * SECOND
 """A run goes on so long after the last arrival, unless the cluster says otherwise."""
+_JUDGED = ("nodeName", "nodeSelector", "affinity", "tolerations", "hostNetwork", "os", "priorityClassName")
+"""What a pod asks of a node beside resources: pods of one shape say the same of it."""
 MAX_MOMENTS = 200
 """How many moments of a run are written down for plots."""
 
@@ -60,8 +63,11 @@ class Run:
         self._start(settings.fleet.nodes)
         self._by_name = {machine.name: machine for machine in self.machines}
         self._counts = Counts(settings, self.machines)
-        self._exporters = Exporters(self._agenda, self.machines, self.pods, settings.seed)
-        self._scheduling = Scheduling(settings, self.machines, self.pods, self._agenda, self._exporters, self._counts)
+        placement = settings.fleet.scheduler.preemption_mode == "Enabled"
+        self._exporters = Exporters(self._agenda, self.machines, self.pods, settings.seed, placement=placement)
+        self._scheduling = Scheduling(
+            settings, self.machines, self.pods, self._agenda, self._exporters, self._counts, self._preempt
+        )
         self._workloads = self._read(trace)
         self._finished: list[int] = []
         self._collected = 0
@@ -92,7 +98,7 @@ class Run:
             key = class_key(node, session)
             kind = classes.get(key)
             if kind is None:
-                kind = classes[key] = machine_class(len(classes), node, session, self.settings.fleet.scheduler.kai)
+                kind = classes[key] = machine_class(len(classes), node, session)
             self.machines.append(SimulatedMachine(len(self.machines), node, session, kind))
 
     def _read(self, trace: Iterable[Workload]) -> list[WorkloadRun]:
@@ -114,11 +120,12 @@ class Run:
 
     def _shape(self, pod: Pod, shapes: dict[object, Shape]) -> Shape:
         """Return the shape of a pod; pods that ask the same share it."""
-        request = read(pod)
-        selector = pod.spec.get("nodeSelector") or {}
-        key = (request, tuple(sorted(selector.items())))
+        entry = entry_of(pod)
+        ports = [container.ports for container in pod.containers]
+        asked = json.dumps([[pod.spec.get(name) for name in _JUDGED], ports, pod.labels.get(QUEUE)], sort_keys=True)
+        key = entry.request, entry.priority, asked
         if key not in shapes:
-            shapes[key] = Shape(len(shapes), request, selector, len(self.machines))
+            shapes[key] = Shape(len(shapes), entry, len(self.machines))
         return shapes[key]
 
     def step(self) -> bool:
@@ -204,14 +211,16 @@ class Run:
 
     def _on_admission(self, event: Event) -> None:
         machine, pod = self.machines[event[2]], self.pods[event[3]]
-        machine.unbound -= pod.workload.workload.machine is None
+        own = pod.workload.workload.machine is None
         if pod.workload.gone:
             self._scheduling.release(machine, pod, self.now)
             pod.state, pod.ended_at = "deleted", self.now
+            self._scheduling.settled(machine, self.now, own=own)
             self._counts.gone()
             return
         outcome = admission.admit(machine.session, pod.pod)
         self._counts.decided(machine, pod, outcome)
+        pod.seen = None  # of a hundred thousand pods it would be most of the memory
         for victim in outcome.fit.preempted if outcome.fit is not None else ():
             self._evict(machine, victim.uid)
         machine.session = outcome.then
@@ -221,7 +230,7 @@ class Run:
             self._admitted(machine, pod, outcome)
         else:
             self._rejected(machine, pod, outcome)
-        self._scheduling.settled(machine, self.now)
+        self._scheduling.settled(machine, self.now, own=own)
         self._exporters.changed(machine, self.now)
 
     def _admitted(self, machine: SimulatedMachine, pod: PodRecord, outcome: Outcome) -> None:
@@ -247,8 +256,19 @@ class Run:
         self._failed(pod)
 
     def _failed(self, pod: PodRecord) -> None:
-        """Let the controller replace a failed pod."""
+        """Keep a failed pod, and let the controller replace it."""
         self._terminal(pod)
+        self._replace(pod)
+
+    def _preempt(self, pod: PodRecord) -> None:
+        """A pod is deleted by the scheduler, so that another one fits."""
+        self._end(pod, "deleted")
+        self._forget(pod)
+        self._exporters.changed(self.machines[pod.machine or 0], self.now)
+        self._replace(pod)
+
+    def _replace(self, pod: PodRecord) -> None:
+        """Let the controller make another pod."""
         backoff = self.settings.replicaset_backoff
         due = pod.workload.after_rejection(pod.slot, self.now, self._controller_delay, backoff)
         if due is not None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from numalign.scheduler.nrt.copy import Copy, copy_of
+from numalign.scheduler.nrt.export import export
 from numalign.scheduler.request import exclusive_containers
 from numalign.scheduler.simulate import draws
-from numalign.scheduler.simulate.machines import Sample, SimulatedMachine
+from numalign.scheduler.simulate.machines import Sample, SimulatedMachine, written
 from numalign.scheduler.simulate.queues import Agenda, Kind
 from numalign.scheduler.simulate.settings import microseconds
 from numalign.scheduler.simulate.workloads import PodRecord
@@ -13,12 +15,15 @@ from numalign.scheduler.simulate.workloads import PodRecord
 class Exporters:
     """The exporters of all machines."""
 
-    def __init__(self, agenda: Agenda, machines: list[SimulatedMachine], pods: list[PodRecord], seed: int) -> None:
-        """Know the machines, and where to put what comes later."""
+    def __init__(
+        self, agenda: Agenda, machines: list[SimulatedMachine], pods: list[PodRecord], seed: int, *, placement: bool
+    ) -> None:
+        """Know the machines, and where to put what comes later; `placement`: where containers are is published, too."""
         self._agenda = agenda
         self._machines = machines
         self._pods = pods
         self._seed = seed
+        self._placement = placement
         self._on_the_way: dict[int, list[Sample]] = {}
         self._published = 0
         for machine in machines:
@@ -82,7 +87,7 @@ class Exporters:
     def _differs(self, machine: SimulatedMachine, seen: Sample) -> bool:
         """Tell whether a sample says something that neither is published nor on its way."""
         last = self._on_the_way.get(machine.number) or [machine.published]
-        return (last[-1].free, last[-1].pods) != (seen.free, seen.pods)
+        return (last[-1].copy, last[-1].pods) != (seen.copy, seen.pods)
 
     def _publish(self, machine: SimulatedMachine, seen: Sample, at: int) -> None:
         self._on_the_way.setdefault(machine.number, []).append(seen)
@@ -95,7 +100,10 @@ class Exporters:
             pods = frozenset(number for number in pods if self._pods[number].state == "running")
         if exporter.fingerprint == "exclusive":
             pods = self.exclusive(machine, pods)
-        return Sample(now, machine.free, pods)
+        copy: Copy | None = Copy(machine.kind.layout, machine.free)
+        if self._placement:
+            copy = copy_of(export(machine.session, machine.name, written(exporter, placement=True)))
+        return Sample(now, copy or machine.published.copy, pods)
 
     def exclusive(self, machine: SimulatedMachine, pods: frozenset[int]) -> frozenset[int]:
         """Keep the pods that hold something of their own (3.4)."""

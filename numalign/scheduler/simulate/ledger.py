@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 
 from numalign.scheduler.fragmentation import Fragmentation as Room
 from numalign.scheduler.fragmentation import fragmentation
+from numalign.scheduler.nrt.copy import Free
 from numalign.scheduler.resources import Amounts, is_host_level
 from numalign.scheduler.simulate.known import remember
 from numalign.scheduler.simulate.machines import SimulatedMachine
 from numalign.scheduler.simulate.report import Share
 from numalign.scheduler.simulate.settings import SECOND
-from numalign.scheduler.simulate.truth import Free
 
 FAILED_RATE_WINDOW = 60 * SECOND
 """Over which `peak_failed_rate` counts."""
@@ -57,7 +57,7 @@ class Utilisation:
         for machine in machines:
             self._all.update({name: amount for name, amount in machine.kind.totals.items() if name != "pods"})
             known = machine.kind.layout
-            for zone, names, row in zip(known.zones, known.names, known.allocatable, strict=True):
+            for zone, names, row in zip(known.numbers, known.names, machine.kind.whole, strict=True):
                 self._all_zones.update({(zone, name): amount for name, amount in zip(names, row, strict=True)})
 
     def pod(self, asked: Amounts, sign: int, time: int) -> None:
@@ -69,7 +69,7 @@ class Utilisation:
     def moved(self, machine: SimulatedMachine, free: Free, time: int) -> None:
         """Count that a machine's free amounts are now others."""
         known = machine.kind.layout
-        for zone, names, before, after in zip(known.zones, known.names, machine.free, free, strict=True):
+        for zone, names, before, after in zip(known.numbers, known.names, machine.free, free, strict=True):
             if before != after:
                 for name, old, new in zip(names, before, after, strict=True):
                     if old != new:

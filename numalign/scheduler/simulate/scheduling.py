@@ -1,21 +1,24 @@
-"""The scheduler under way: its queue, its cache, its attempts (docs/rules/scheduling.md 2.5, 3.3, 4.3)."""
+"""The scheduler under way: its queue, its beliefs, its attempts (docs/rules/scheduling.md 2.5, 3.3, 4.3)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import partial
 
 from numalign.kubelet import admission
-from numalign.scheduler.cache import counts_as_foreign
-from numalign.scheduler.kai import evaluate as kai
+from numalign.scheduler.attempt import attempt
+from numalign.scheduler.kai.records import Record
+from numalign.scheduler.record import Belief, KnownNode, PodEntry
+from numalign.scheduler.schedulers import SCHEDULERS, surroundings
 from numalign.scheduler.simulate import draws
 from numalign.scheduler.simulate.counting import Counts, Table
 from numalign.scheduler.simulate.exporters import Exporters
-from numalign.scheduler.simulate.judge import Judge, kai_view
+from numalign.scheduler.simulate.judge import Judge
 from numalign.scheduler.simulate.machines import SimulatedMachine
 from numalign.scheduler.simulate.queues import Agenda, Kind, WaitingPods
 from numalign.scheduler.simulate.settings import Simulation, microseconds
 from numalign.scheduler.simulate.shapes import Shape
-from numalign.scheduler.simulate.truth import Free
 from numalign.scheduler.simulate.workloads import PodRecord
 
 
@@ -30,10 +33,13 @@ class Scheduling:
         agenda: Agenda,
         exporters: Exporters,
         counts: Counts,
+        evict: Callable[[PodRecord], None],
     ) -> None:
         """Start with an empty queue and a cache that has read every object (O-1)."""
         self._settings = settings
-        self._config = settings.fleet.scheduler
+        self._config = config = settings.fleet.scheduler
+        self._scheduler = SCHEDULERS[config.kind]
+        self._evict = evict
         self._attempt_time = microseconds(settings.fleet.timing.sched_time_s)
         self._bind_time = microseconds(settings.fleet.timing.bind_to_admit_s)
         self._machines = machines
@@ -41,19 +47,35 @@ class Scheduling:
         self._agenda = agenda
         self._exporters = exporters
         self._counts = counts
-        classes = {machine.kind.number: machine.kind for machine in machines}
-        self._judge = Judge(self._config, tuple(classes.values()))
+        self._judge = Judge(config)
         self._waiting = WaitingPods()
         self._busy = False
         self._attempts = 0
         self._start = 0
         self._log: list[int] = []
         """Machines that changed, in order."""
-        self._over_reserves = self._config.kind == "nrt" and self._config.cache.mode == "over_reserve"
         self._doubted: set[int] = set()
-        """Machines that are maybe over-reserved, or have foreign pods (O-5, O-6)."""
-        if self._over_reserves:
-            agenda.add(microseconds(self._config.cache.resync_s), Kind.RESYNC)
+        """Machines that a resync looks at (O-5, O-6, O-8)."""
+        self._ranks: Counter[int] = Counter()
+        """Priority -> pods that hold a machine."""
+        self._open()
+        self._resync_s = self._scheduler.resync_s(config)
+        if self._resync_s is not None:
+            agenda.add(microseconds(self._resync_s), Kind.RESYNC)
+
+    def _open(self) -> None:
+        """Read every object, and the records of the pods that are there (O-1)."""
+        options = self._config.kai._replace(reconstruct=self._config.kai.reconstruct is not False)  # pods get records
+        starts = [(machine, machine.node, machine.start) for machine in self._machines]
+        around = surroundings(options, [(node.totals, copy and copy.nrt, node.placed) for _, node, copy in starts])
+        for machine, node, copy in starts:
+            machine.belief = self._scheduler.opened(self._config, around, copy, node.placed)
+
+    def _believe(self, machine: SimulatedMachine, belief: Belief) -> None:
+        """Replace what is believed of a machine."""
+        machine.belief = belief
+        if belief.doubted:
+            self._doubted.add(machine.number)
 
     # The queue
 
@@ -64,6 +86,7 @@ class Scheduling:
 
     def drop(self, pod: PodRecord) -> None:
         """Forget a pod that was deleted while it waited."""
+        self._nominate(pod, None)
         self._waiting.drop(pod.number)
 
     def due(self, pod: int, now: int) -> None:
@@ -92,6 +115,7 @@ class Scheduling:
         pod.attempts += 1
         self._attempts += 1
         pod.slot.attempts += 1
+        self._nominate(pod, None)
         self._refresh(pod.shape)
         audited = self._counts.audits(self._attempts)
         if audited is not None:
@@ -109,17 +133,17 @@ class Scheduling:
             self._mark(shape.fresh_failures)
             shape.fresh_failures = []
             return shape.best(config.tie_break, config.seed, self._attempts)
-        chosen, looked = shape.sampled(self._start, config.tie_break, config.seed, self._attempts)
-        count = len(self._machines)
-        seen = [(self._start + offset) % count for offset in range(looked)]
-        self._mark([machine for machine in seen if (judged := shape.judged[machine]) is not None and judged.marks])
-        self._start = (self._start + looked) % count
-        return chosen
+        tried = attempt(config, range(len(self._machines)), shape.known, start=self._start, number=self._attempts)
+        self._start = tried.next_start
+        self._mark(number for number, one in tried.judgements.items() if one.marks)
+        return tried.chosen
 
-    def _mark(self, machines: list[int]) -> None:
-        """Doubt the machines on which the topology test failed (O-5)."""
-        if self._over_reserves:
-            self._doubted.update(machines)
+    def _mark(self, machines: Iterable[int]) -> None:
+        """Let the scheduler know on which machines its filter failed for the sake of NUMA nodes (O-5)."""
+        for number in machines:
+            machine = self._machines[number]
+            if not machine.belief.over_reserved:
+                self._believe(machine, self._scheduler.failed(self._config, machine.belief))
 
     def _refresh(self, shape: Shape) -> None:
         """Judge the machines that changed since the shape's last attempt."""
@@ -135,12 +159,38 @@ class Scheduling:
         self._agenda.add(self._waiting.failed(pod.number, now, pod.attempts), Kind.WAKE, 0, pod.number)
         shape = pod.shape
         shape.failed_attempts += 1
+        self._preempt(pod)
         if not shape.fitting:
             self._counts.blocked(pod, None, None)
             return
         place = draws.below(shape.fitting, self._settings.seed, "audit", self._attempts)
         machine = self._machines[shape.nth_fitting(place)]
         self._counts.blocked(pod, machine, self._would_admit(machine, pod))
+
+    def _preempt(self, pod: PodRecord) -> None:
+        """Evict whom the scheduler evicts for a pod that no machine takes; it is tried again after its backoff."""
+        if self._scheduler.preempt is None or not any(rank < pod.shape.entry.priority for rank in +self._ranks):
+            return
+        running: dict[str, PodRecord] = {}
+        nodes = []
+        for machine in self._machines:
+            here = [one for one in map(self._pods.__getitem__, sorted(machine.listed)) if one.state == "running"]
+            running |= {one.pod.full_name: one for one in here}
+            nodes.append(KnownNode(machine.node, machine.belief, {one.pod.full_name: one.entry for one in here}))
+        found = self._scheduler.preempt(self._scheduler, self._config, nodes, pod.entry)
+        if found is not None:
+            for key in found.victims:
+                self._evict(running[key])
+            self._nominate(pod, next(one for one in self._machines if one.name == found.node))
+
+    def _nominate(self, pod: PodRecord, machine: SimulatedMachine | None) -> None:
+        """Keep room as a bag for a pod that waits for its victims to go; None: no longer."""
+        before = None if pod.nominated is None else self._machines[pod.nominated]
+        for one, sign in ((before, -1), (machine, 1)):
+            if one is not None:
+                one.charge(pod.shape.asked, sign)
+                self._changed(one)
+        pod.nominated = None if machine is None else machine.number
 
     def _would_admit(self, machine: SimulatedMachine, pod: PodRecord) -> bool:
         """Ask a machine's kubelet what it would say now; the answer holds until the machine changes."""
@@ -158,100 +208,107 @@ class Scheduling:
     def _bind(self, pod: PodRecord, machine: SimulatedMachine, now: int) -> None:
         """Reserve and bind (O-2); the kubelet answers a while later."""
         pod.state, pod.machine = "bound", machine.number
-        pod.sight = self._judge.sight(machine)
+        pod.seen = self._judge.sight(machine).seen
         machine.charge(pod.shape.asked, 1)
-        machine.unbound += 1
-        if self._over_reserves and machine.kind.empty is not None:
-            for name, amount in pod.shape.reserved.items():
-                machine.reserved[name] = machine.reserved.get(name, 0) + amount
-        if self._config.kind == "kai":
-            machine.placements[pod.number] = self._predict(pod, machine)
+        self._ranks[pod.shape.entry.priority] += 1
+        self._believe(machine, self._scheduler.bound(self._config, machine.belief, pod.entry))
         self._counts.bound(machine, self._seen_at(machine), now)
         self._changed(machine)
         self._agenda.add(now + self._bind_time, Kind.ADMISSION, machine.number, pod.number)
 
     def _seen_at(self, machine: SimulatedMachine) -> int:
         """Tell when what the scheduler reads of a machine was sampled."""
-        return machine.accepted.at if self._over_reserves else machine.published.at
-
-    def _predict(self, pod: PodRecord, machine: SimulatedMachine) -> Free:
-        """Predict where a pod will be, as KAI records it at the bind (K-11)."""
-        known = kai_view(machine.kind, machine.view("kai", self._config.cache)[0])
-        layout = machine.kind.layout
-        if known is None:
-            return ()
-        placed = kai.evaluate(pod.shape.request, known).placement
-        by_name = {known.zones[number].name: amounts for number, amounts in placed.items()}
-        rows = [by_name.get(zone.name, {}) for zone in layout.empty.zones]
-        return tuple(
-            [tuple([row.get(name, 0) for name in names]) for names, row in zip(layout.names, rows, strict=True)]
-        )
+        return machine.published.at if self._resync_s is None else machine.accepted_at
 
     # What changes
 
     def _changed(self, machine: SimulatedMachine) -> None:
-        machine.seen = None
+        machine.sight = None
         self._log.append(machine.number)
 
-    def settled(self, machine: SimulatedMachine, now: int) -> None:
-        """Learn that a kubelet has answered: the pod is bound."""
+    def settled(self, machine: SimulatedMachine, now: int, *, own: bool) -> None:
+        """Learn that a kubelet has answered; `own`: for a pod that this scheduler bound."""
         machine.answers.clear()
-        if self._config.cache.mode == "discard_reserved":
+        belief = self._scheduler.settled(self._config, machine.belief) if own else machine.belief
+        if belief is not machine.belief:
+            self._believe(machine, belief)
             self._changed(machine)
         self._go_on(now)
 
     def release(self, machine: SimulatedMachine, pod: PodRecord, now: int) -> None:
         """Learn that a pod ended or was refused: its node-level use is free, what the cache reserved is not (O-4)."""
         machine.charge(pod.shape.asked, -1)
-        machine.placements.pop(pod.number, None)
         machine.answers.clear()
-        self._changed(machine)
         if pod.workload.workload.machine is not None:
-            self._see_foreign(machine, pod)
+            self._believe(machine, self._scheduler.foreign(self._config, machine.belief, pod.entry))
+        else:
+            self._ranks[pod.shape.entry.priority] -= 1
+            self._believe(machine, self._scheduler.released(self._config, machine.belief, pod.entry))
+        self._changed(machine)
         self._wake(now)
 
     def foreign(self, machine: SimulatedMachine, pod: PodRecord, now: int) -> None:
         """See a pod that somebody else bound (O-6)."""
         machine.charge(pod.shape.asked, 1)
-        self._see_foreign(machine, pod)
+        self._believe(machine, self._scheduler.foreign(self._config, machine.belief, pod.entry))
         self._changed(machine)
         self._go_on(now)
 
-    def _see_foreign(self, machine: SimulatedMachine, pod: PodRecord) -> None:
-        listed = machine.kind.layout.listed
-        if self._over_reserves and counts_as_foreign(self._config.cache, pod.shape.request, listed):
-            machine.foreign = True
-            self._doubted.add(machine.number)
-
     def visible(self, machine: SimulatedMachine, now: int) -> None:
         """Learn of an object that was published."""
-        machine.published = self._exporters.arrived(machine)
-        if self._config.kind == "kai":
-            for number in machine.published.pods & machine.placements.keys():
-                machine.placements[number] = self._pods[number].taken
-        if not self._over_reserves:
+        sample = machine.published = self._exporters.arrived(machine)
+        belief = self._scheduler.published(
+            self._config, machine.belief, sample.copy, lambda: self._observed(machine, sample.pods)
+        )
+        self._believe(machine, belief)
+        if self._resync_s is None:  # else it is read after a resync
             self._changed(machine)
         self._wake(now)
+
+    def _observed(self, machine: SimulatedMachine, pods: Iterable[int]) -> dict[str, Record]:
+        """Say what pods of this scheduler took of each zone."""
+        layout = machine.kind.layout
+        running = [one for one in map(self._pods.__getitem__, pods) if one.state == "running"]
+        return {
+            one.pod.full_name: tuple(
+                [
+                    (zone.name, dict(zip(names, row, strict=True)))
+                    for zone, names, row in zip(layout.nrt.zones, layout.names, one.taken, strict=True)
+                ]
+            )
+            for one in running
+            if one.workload.workload.machine is None
+        }
 
     def resync(self, now: int) -> None:
         """Let one resync period of the cache end (O-7)."""
         for number in sorted(self._doubted):
             machine = self._machines[number]
-            if not machine.counted or machine.kind.exporter.fingerprint == "none":
-                continue
-            counted = machine.counted
-            if self._config.cache.informer == "Shared":
-                counted = frozenset(one for one in counted if self._pods[one].state == "running")
-            method = self._config.cache.method
-            if method == "OnlyExclusiveResources" or (
-                method == "Autodetect" and machine.kind.exporter.fingerprint == "exclusive"
-            ):
-                counted = self._exporters.exclusive(machine, counted)
-            if counted == machine.published.pods:
-                machine.accepted, machine.reserved = machine.published, {}
-                machine.foreign = False
+            belief = self._scheduler.resynced(
+                self._config,
+                machine.belief,
+                partial(self._describes, machine),
+                partial(self._entries, machine),
+            )
+            if belief is not machine.belief:
+                machine.belief, machine.accepted_at = belief, machine.published.at
                 self._doubted.discard(number)
                 self._changed(machine)
-        self._agenda.add(now + microseconds(self._config.cache.resync_s), Kind.RESYNC)
+        self._agenda.add(now + microseconds(self._resync_s or 0), Kind.RESYNC)
         if self._settings.retry_on_resync:
             self._wake(now)
+
+    def _entries(self, machine: SimulatedMachine) -> list[PodEntry]:
+        """Give the pods that the scheduler sees on a machine."""
+        return [self._pods[one].entry for one in sorted(machine.counted)]
+
+    def _describes(self, machine: SimulatedMachine, only_exclusive: bool) -> bool:
+        """Tell whether what is published describes the pods that count: by their numbers, in place of a fingerprint."""
+        counted = machine.counted
+        if self._config.cache.informer == "Shared":
+            counted = frozenset(one for one in counted if self._pods[one].state == "running")
+        if not counted or machine.kind.exporter.fingerprint == "none":
+            return False
+        if only_exclusive:
+            counted = self._exporters.exclusive(machine, counted)
+        return counted == machine.published.pods

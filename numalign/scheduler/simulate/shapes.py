@@ -8,57 +8,39 @@ attempt, and machines that look alike share one answer, so thousands of equal ma
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Hashable
 from fractions import Fraction
 from heapq import heappop, heappush
 
 from numalign.scheduler import choice
+from numalign.scheduler.attempt import Half, Judgement
 from numalign.scheduler.choice import TieBreak
-from numalign.scheduler.request import PodRequest, effective, node_level
-from numalign.scheduler.xxh64 import xxh64
-from numalign.values import NamedTuple
-
-
-class Half(NamedTuple):
-    """One half of a judgement: of the machine as a bag, or of its NUMA nodes."""
-
-    passed: bool
-    message: str
-    score: int | Fraction
-
-
-class Judgement(NamedTuple):
-    """What a scheduler thinks of one shape on one look of a machine."""
-
-    passed: bool
-    fits: bool
-    """Whether the machine's total has room; the topology filter is only asked then."""
-    message: str
-    score: int | Fraction
-    marks: bool
-    """Whether the failure makes the plugin's cache doubt the machine (docs/rules/scheduling.md T-8)."""
+from numalign.scheduler.node import needs_name
+from numalign.scheduler.record import PodEntry
+from numalign.scheduler.request import node_level
 
 
 class Shape:
     """Pods that ask the same of the same machines."""
 
-    def __init__(self, number: int, request: PodRequest, selector: Mapping[str, str], count: int) -> None:
+    def __init__(self, number: int, entry: PodEntry, count: int) -> None:
         """Start without knowing any of `count` machines."""
         self.number = number
-        self.request = request
-        self.selector = selector
-        self.asked = node_level(request)
+        self.entry = entry
+        """One of the pods."""
+        self.pod, self.request = entry.pod, entry.request
+        self.by_name = needs_name(entry.pod)
+        """Whether machines that are alike but for their names may be judged apart."""
+        self.asked = node_level(entry.request)
         """What it takes of a machine as a bag."""
-        self.reserved = effective(request)
-        """What the plugin's cache takes off every zone for it."""
-        self.bags: dict[int, Half] = {}
+        self.bags: dict[Hashable, Half] = {}
         """Number of what a machine is as a bag -> the judgement of that."""
         self.zones: dict[int, Half] = {}
         """Number of what a scheduler sees of a machine's NUMA nodes -> the judgement of that."""
         self.judged: list[Judgement | None] = [None] * count
         self.read = 0
         """How far the shape has read the log of changes."""
-        self.ranks: list[tuple[int | Fraction, int]] = []
+        self.ranks: list[tuple[float | Fraction, int]] = []
         """Heap of (-score, machine); entries that no longer hold are dropped when they come up."""
         self.fitting = 0
         """How many machines pass the node-level fit now."""
@@ -80,14 +62,15 @@ class Shape:
         self.fitting += judgement.fits
         if judgement.marks:
             self.fresh_failures.append(machine)
-        if judgement.passed and (old is None or not old.passed or old.score != judgement.score):
+        passed = judgement.verdict.passed
+        if passed and (old is None or not old.verdict.passed or old.score != judgement.score):
             heappush(self.ranks, (-judgement.score, machine))
 
     def _settle(self, machine: int, judgement: Judgement | None) -> None:
         """Count the failed attempts for which a machine gave its present message."""
         failed = self.failed_attempts - self._said_since[machine]
         if failed and judgement is not None and not judgement.passed:
-            self._tally[machine, judgement.message] += failed
+            self._tally[machine, judgement.verdict.message] += failed
         self._said_since[machine] = self.failed_attempts
 
     def tally(self) -> Counter[tuple[int, str]]:
@@ -107,35 +90,17 @@ class Shape:
             return ranks[0][1]
         top = ranks[0][0]
         equal = sorted({machine for rank, machine in ranks if rank == top and self._holds((rank, machine))})
-        return equal[xxh64(attempt.to_bytes(8, "little", signed=True), seed & (1 << 64) - 1) % len(equal)]
+        return choice.pick(equal, tie_break, seed, attempt)
 
-    def _holds(self, rank: tuple[int | Fraction, int]) -> bool:
+    def _holds(self, rank: tuple[float | Fraction, int]) -> bool:
         judgement = self.judged[rank[1]]
-        return judgement is not None and judgement.passed and judgement.score == -rank[0]
+        return judgement is not None and judgement.verdict.passed and judgement.score == -rank[0]
 
-    def sampled(self, start: int, tie_break: TieBreak, seed: int, attempt: int) -> tuple[int | None, int]:
-        """Choose as kube-scheduler does, which stops looking after enough feasible machines (2.5).
-
-        Returns:
-            The machine, and how many machines were looked at.
-        """
-        count = len(self.judged)
-        enough = choice.enough_feasible(count)
-        scores: dict[int, int | Fraction] = {}
-        looked = 0
-        while looked < count and len(scores) < enough:
-            machine = (start + looked) % count
-            judgement = self.judged[machine]
-            if judgement is not None and judgement.passed:
-                scores[machine] = judgement.score
-            looked += 1
-        if not scores:
-            return None, looked
-        most = max(scores.values())
-        equal = [machine for machine, score in scores.items() if score == most]
-        if tie_break == "first":
-            return equal[0], looked
-        return equal[xxh64(attempt.to_bytes(8, "little", signed=True), seed & (1 << 64) - 1) % len(equal)], looked
+    def known(self, machine: int) -> Judgement:
+        """Give the judgement of a machine."""
+        judgement = self.judged[machine]
+        assert judgement is not None  # noqa: S101 (an attempt begins with a look at all machines)
+        return judgement
 
     def nth_fitting(self, place: int) -> int:
         """Name the machine at a place among those that pass the node-level fit."""

@@ -9,35 +9,8 @@ from numalign.kubelet.admission import Outcome, Session
 from numalign.model.cpuset import ids, node_mask
 from numalign.model.quantity import NANO
 from numalign.model.resources import CPU
-from numalign.scheduler.nrt.export import ExportOptions, export
-from numalign.scheduler.nrt.value import NodeResourceTopology, number_of
+from numalign.scheduler.nrt.copy import Free, Layout
 from numalign.values import NamedTuple
-
-Free = tuple[tuple[int, ...], ...]
-"""Free amounts in billionths: for each NUMA node of a layout, for each resource that the node lists."""
-
-
-class Layout(NamedTuple):
-    """What the NRT of a machine lists, which does not change while its kubelet runs."""
-
-    empty: NodeResourceTopology
-    """The object of the empty machine; its name is left open, so that equal machines share it."""
-    zones: tuple[int, ...]
-    """NUMA node ids, in the object's order."""
-    names: tuple[tuple[str, ...], ...]
-    """For each zone the resources that it lists."""
-    allocatable: Free
-    listed: frozenset[str]
-    """All resources that some zone lists."""
-
-
-def layout(session: Session) -> Layout:
-    """Read the layout of an empty machine."""
-    empty = export(session, "", ExportOptions(fingerprint=False))
-    names = tuple([tuple(zone.resources) for zone in empty.zones])
-    amounts = tuple([tuple([one.available or 0 for one in zone.resources.values()]) for zone in empty.zones])
-    zones = tuple([number_of(zone.name) or 0 for zone in empty.zones])
-    return Layout(empty, zones, names, amounts, empty.listed)
 
 
 def free(known: Layout, session: Session) -> Free:
@@ -45,7 +18,7 @@ def free(known: Layout, session: Session) -> Free:
     return tuple(
         [
             tuple([_free(session, zone, name) * NANO for name in names])
-            for zone, names in zip(known.zones, known.names, strict=True)
+            for zone, names in zip(known.numbers, known.names, strict=True)
         ]
     )
 
@@ -63,24 +36,6 @@ def _free(session: Session, zone: int, name: str) -> int:
     resource = node.device.resources[name]
     # A device of several nodes counts on each of them.
     return (resource.on(node_mask(zone)) & resource.healthy & ~state.device.allocated.get(name, 0)).bit_count()
-
-
-def with_free(known: Layout, amounts: Free) -> NodeResourceTopology:
-    """Write the object with other free amounts."""
-    zones = []
-    for zone, row in zip(known.empty.zones, amounts, strict=True):
-        resources = {
-            name: one._replace(available=amount)
-            for (name, one), amount in zip(zone.resources.items(), row, strict=True)
-        }
-        zones.append(zone._replace(resources=resources))
-    return known.empty._replace(zones=tuple(zones))
-
-
-def totals(session: Session) -> dict[str, int]:
-    """Read the machine's node-level allocatable, in billionths (docs/rules/admission-fit.md 6)."""
-    amounts = session.view.allocatable if session.view is not None else {}
-    return {name: quantity.nano for name, quantity in sorted(amounts.items())}
 
 
 class Held(NamedTuple):

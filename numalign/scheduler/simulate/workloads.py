@@ -6,7 +6,7 @@ from collections import deque
 from typing import Final, Literal
 
 from numalign.model.pod import Pod
-from numalign.scheduler.simulate.machines import Sight
+from numalign.scheduler.record import PodEntry, Seen
 from numalign.scheduler.simulate.settings import SECOND, ReplicaSetBackoff, Workload
 from numalign.scheduler.simulate.shapes import Shape
 
@@ -50,11 +50,12 @@ class PodRecord:
         "created",
         "ended_at",
         "machine",
+        "nominated",
         "number",
         "pod",
         "reason",
+        "seen",
         "shape",
-        "sight",
         "slot",
         "state",
         "taken",
@@ -72,13 +73,21 @@ class PodRecord:
         self.attempts = 0
         self.state: State = "waiting"
         self.machine: int | None = None
+        self.nominated: int | None = None
+        """The machine on which others were evicted for it; nobody else gets its room while it waits."""
         self.reason = ""
-        self.sight: Sight | None = None
+        self.seen: Seen | None = None
         """What the scheduler saw of the machine that it chose."""
         self.admitted_at: int | None = None
         self.ended_at: int | None = None
         self.taken: tuple[tuple[int, ...], ...] = ()
         """What it took of each NUMA node."""
+
+    @property
+    def entry(self) -> PodEntry:
+        """The pod as a scheduler knows it; finished pods and those that run count as such."""
+        phase = {"waiting": "Pending", "bound": "Pending", "running": "Running"}.get(self.state, "Failed")
+        return self.shape.entry._replace(pod=self.pod, phase=phase)
 
 
 class WorkloadRun:

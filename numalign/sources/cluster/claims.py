@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import BinaryIO, Final, TypeVar
 
 from numalign.dra import reading
-from numalign.dra.values import Claim, DeviceClass, Node, Slice
+from numalign.dra.values import ClaimObjects, DeviceClass, Node, Placed, Slice
 from numalign.errors import InputError
 from numalign.sources.cluster.stream import HEAD_BYTES, Item, Rejoined, is_json, items
 from numalign.sources.pods.files import documents_of, readable_documents
 from numalign.sources.pods.pod_objects import Carrier, Thing, carriers_of, things_of
 from numalign.sources.text import Found
 from numalign.sources.text.yaml import MAX_INPUT, STDIN, Document, FilePath, iter_documents
+from numalign.store.reading import reading as opened
 from numalign.values import NamedTuple
 
 T = TypeVar("T")
@@ -24,60 +24,14 @@ _GROUP: Final = "resource.k8s.io/"
 _VERSIONS: Final = ("v1", "v1beta2", "v1beta1")
 
 
-class Placed(NamedTuple):
-    """A claim or template and where it comes from."""
+class Given(NamedTuple):
+    """What files hold of claims, and beside them."""
 
-    claim: Claim
-    origin: str
-    """`file:line`."""
-    annotations: Mapping[str, object] = {}
-    """Its own; of a template also those that its claims get."""
-
-    @property
-    def file(self) -> str:
-        """The file alone."""
-        return self.origin.rpartition(":")[0]
-
-
-class ClaimObjects(NamedTuple):
-    """What files hold of Dynamic Resource Allocation."""
-
-    slices: tuple[Slice, ...] = ()
-    classes: Mapping[str, DeviceClass] = {}
-    claims: Mapping[tuple[str, str], Placed] = {}
-    """(namespace, name) -> claim."""
-    templates: Mapping[tuple[str, str], Placed] = {}
-    nodes: tuple[Node, ...] = ()
-    carriers: tuple[Carrier, ...] = ()
+    objects: ClaimObjects
+    carriers: tuple[Carrier, ...]
     """Pods, and objects with a pod template."""
-    others: int = 0
+    others: int
     """Objects that are none of these."""
-    again: Mapping[tuple[str, tuple[str, str]], tuple[Placed, ...]] = {}
-    """(kind, (namespace, name)) -> claims and templates of further files, where files are ways to do the same."""
-
-    def near(self, file: str) -> ClaimObjects:
-        """Of claims that several files have, take those of a file, else of its folder, else the first."""
-        if not self.again:
-            return self
-        claims, templates = dict(self.claims), dict(self.templates)
-        for (kind, key), further in self.again.items():
-            known = claims if kind == "ResourceClaim" else templates
-            known[key] = min((known[key], *further), key=lambda one: _distance(one.file, file))
-        return self._replace(claims=claims, templates=templates, again={})
-
-    def over(self, earlier: ClaimObjects) -> ClaimObjects:
-        """Put what was given here over what a dump has."""
-        return self._replace(
-            slices=(*earlier.slices, *self.slices),
-            classes={**earlier.classes, **self.classes},
-            claims={**earlier.claims, **self.claims},
-            templates={**earlier.templates, **self.templates},
-            nodes=(*earlier.nodes, *self.nodes),
-        )
-
-
-def _distance(file: str, other: str) -> int:
-    return 0 if file == other else 1 if os.path.dirname(file) == os.path.dirname(other) else 2
 
 
 class _Collected:
@@ -165,7 +119,7 @@ def _read(thing: Thing, read: reading.Reader[T]) -> T:
         raise thing.document.error(error.message, error.where) from None
 
 
-def read_objects(names: Iterable[FilePath], *, pods: bool) -> ClaimObjects:
+def read_objects(names: Iterable[FilePath], *, pods: bool) -> Given:
     """Read files, folders and `-`: a file given twice once, and claims of one name by file (`ClaimObjects.near`).
 
     Args:
@@ -188,7 +142,7 @@ def objects_of(documents: Iterable[Document]) -> ClaimObjects:
     Raises:
         InputError: an object is wrong; `where` has file, line and field.
     """
-    return _collected(documents, pods=False)
+    return _collected(documents, pods=False).objects
 
 
 def read_beside_pods(
@@ -206,7 +160,7 @@ def read_beside_pods(
         InputError: an object in them is wrong; `where` has file, line and field.
     """
     files = _each_once((name for name in names if str(name) != "-"), readable_documents)
-    return _collected(chain(files, documents), pods=False, broken=broken)
+    return _collected(chain(files, documents), pods=False, broken=broken).objects
 
 
 def _each_once(names: Iterable[FilePath], documents: Callable[[FilePath], Iterator[Document]]) -> Iterator[Document]:
@@ -222,7 +176,7 @@ def _each_once(names: Iterable[FilePath], documents: Callable[[FilePath], Iterat
         seen |= here
 
 
-def _collected(documents: Iterable[Document], *, pods: bool, broken: list[InputError] | None = None) -> ClaimObjects:
+def _collected(documents: Iterable[Document], *, pods: bool, broken: list[InputError] | None = None) -> Given:
     found = _Collected(apart=broken is not None)
     for document in documents:
         for thing in things_of(document):
@@ -232,16 +186,15 @@ def _collected(documents: Iterable[Document], *, pods: bool, broken: list[InputE
                 if broken is None:
                     raise
                 broken.append(error)
-    return ClaimObjects(
+    objects = ClaimObjects(
         slices=tuple(found.slices),
         classes=found.classes,
         claims=found.claims,
         templates=found.templates,
         nodes=tuple(found.nodes),
-        carriers=tuple(found.carriers),
-        others=found.others,
         again=found.again,
     )
+    return Given(objects, tuple(found.carriers), found.others)
 
 
 def read_slices(name: FilePath, beside: Iterable[FilePath] = ()) -> ClaimObjects:
@@ -258,20 +211,13 @@ def read_slices(name: FilePath, beside: Iterable[FilePath] = ()) -> ClaimObjects
         raise InputError(
             "standard input is read once: name a file for the slices, or for the pods and claims", "--slices -"
         )
-    if str(name) == "-":
-        found = _of_dump(sys.stdin.buffer, STDIN)
-    elif os.path.isdir(name):
+    shown = STDIN if str(name) == "-" else str(name)
+    if os.path.isdir(name):
         found = objects_of(documents_of(name))
     else:
-        try:
-            with open(name, "rb") as file:
-                found = _of_dump(file, str(name))
-        except OSError as error:
-            raise InputError(f"cannot be read: {error.strerror or error}", str(name)) from None
-        except ValueError:
-            raise InputError("no file can have this name", repr(str(name))) from None
+        with opened(name, shown) as file:
+            found = _of_dump(file, shown)
     if not found.slices:
-        shown = STDIN if str(name) == "-" else str(name)
         raise InputError(
             "no ResourceSlice in it; take `kubectl get resourceslices,deviceclasses -A -o json`",
             shown,

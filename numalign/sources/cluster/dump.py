@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import BinaryIO
 
 from numalign.errors import InputError, Notice
-from numalign.sources.cluster import koordinator, nrt, numatopology
+from numalign.model.path import FieldError, Path, dotted
+from numalign.sources.cluster import nrt, topology
 from numalign.sources.cluster.nrt import ReadNRT
 from numalign.sources.cluster.objects import NodeRead, PodRead, PodReader, ended, read_node
-from numalign.sources.cluster.stream import HEAD_BYTES, Rejoined, is_json, items
+from numalign.sources.cluster.stream import HEAD_BYTES, Readable, Rejoined, is_json, items
 from numalign.sources.cluster.topology import CPUTopologyRead
-from numalign.sources.text.fields import FieldError, Path, dotted
-from numalign.sources.text.yaml import STDIN, FilePath, load_documents
+from numalign.sources.text.yaml import MAX_INPUT, STDIN, FilePath, load_documents
+from numalign.store.reading import reading as opened
 from numalign.values import NamedTuple
 
 
@@ -36,31 +35,26 @@ class Dump(NamedTuple):
         return tuple(dict.fromkeys([*self.nodes, *self.nrts, *self.topologies, *self.pods]))
 
 
-def read(path: FilePath) -> Dump:
+def read_dump(path: FilePath) -> Dump:
     """Read a dump; `-` is standard input. YAML is read too, within the bounds of files that people write.
 
     Raises:
         InputError: it cannot be read, an object is wrong, or there is no object of a cluster in it.
     """
-    if str(path) == "-":
-        return _read(sys.stdin.buffer, STDIN)
-    try:
-        with open(path, "rb") as file:
-            return _read(file, str(path))
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}", str(path)) from None
-    except ValueError:
-        raise InputError("no file can have this name", repr(str(path))) from None
+    name = STDIN if str(path) == "-" else str(path)
+    with opened(path, name) as file:
+        return read_open(file, name)
 
 
-def _read(file: BinaryIO, name: str) -> Dump:
+def read_open(file: Readable, name: str) -> Dump:
+    """Read a dump of an open file, which errors call `name`."""
     reading = _Reading(name)
     head = file.read(HEAD_BYTES)
     if is_json(head):
         for place, one in enumerate(items(Rejoined(head, file), name)):
             reading.take(one.data, ("items", place))
     else:
-        for document in load_documents(head + file.read(), name):
+        for document in load_documents(head + file.read(MAX_INPUT + 1), name):
             data = document.data
             listed = data.get("items") if isinstance(data, Mapping) and "items" in data else None
             for place, thing in enumerate(listed if isinstance(listed, list) else [data]):
@@ -113,17 +107,17 @@ class _Reading:
             self._once(self._nodes, node.name, path)
             self._nodes[node.name] = node
         elif nrt.is_nrt(thing):
-            found = nrt.read(thing, path)
+            found = nrt.read_nrt(thing, path)
             self._once(self._nrts, found.nrt.name, path)
             self._nrts[found.nrt.name] = found
             self._notices += [one._replace(path=f"{found.nrt.name}: {one.path}") for one in found.notices]
-            detail = koordinator.read(thing, path)
+            detail = topology.read_koordinator(thing, path)
             if detail is not None:
                 self._topologies[found.nrt.name] = detail
-        elif numatopology.is_numatopology(thing):
-            topology = numatopology.read(thing, path)
-            self._once(self._topologies, topology.name, path)
-            self._topologies[topology.name] = topology
+        elif topology.is_numatopology(thing):
+            detail = topology.read_numatopology(thing, path)
+            self._once(self._topologies, detail.name, path)
+            self._topologies[detail.name] = detail
         else:
             self._others[str(kind)[:40]] = self._others.get(str(kind)[:40], 0) + 1
 

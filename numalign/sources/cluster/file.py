@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
 from numalign.errors import InputError, Notice, NumalignError
 from numalign.kubelet.config import FIELD_NAMES, IDEAL
 from numalign.kubelet.setup import Setup
-from numalign.model.apiserver import amounts
-from numalign.model.quantity import QuantityError
+from numalign.model.document import Data, as_dict, field, fixed, maybe, raw, record
+from numalign.model.document.values import integer, list_of, text
+from numalign.model.path import FieldError, Path, dotted, shown
+from numalign.scheduler.config import ExporterConfig, SchedulerConfig, Timing
 from numalign.scheduler.node import ClusterNode, Fleet
 from numalign.scheduler.resources import Amounts
-from numalign.scheduler.timing import ExporterConfig
-from numalign.sources.cluster import settings
 from numalign.sources.cluster.fleet import Built
 from numalign.sources.cluster.kubelets import (
     Identity,
@@ -25,15 +26,13 @@ from numalign.sources.cluster.kubelets import (
     unjudged_of,
     with_allocatable,
 )
+from numalign.sources.cluster.settings import AMOUNTS, EXPORTER, SCHEDULER, TEXTS, TIMING
 from numalign.sources.kubelet import configuration
+from numalign.sources.machine import bundled
 from numalign.sources.machine.file import LoadedMachine, load_machine
-from numalign.sources.text import fields
-from numalign.sources.text.fields import FieldError, Path
 from numalign.sources.text.yaml import Document
 from numalign.values import NamedTuple
 
-KEYS: Final = ("version", "nodes", "scheduler", "timing", "seed")
-_GROUP: Final = ("name", "count", "machine", "kubelet", "kubeletConfig", "allocatable", "labels", "exporter")
 MAX_NODES: Final = 100_000
 """Nodes of a cluster, all groups together."""
 
@@ -48,6 +47,7 @@ class Group(NamedTuple):
     allocatable: Amounts
     """What the file says in place of what the kubelet would report."""
     labels: Mapping[str, str]
+    """Those of the machine's `node:` section, and the group's own over them."""
     exporter: ExporterConfig
     notices: tuple[Notice, ...]
 
@@ -73,36 +73,55 @@ def referred(document: Document) -> Iterator[str]:
                 yield from (os.path.join(folder, name), name)
 
 
-def read(document: Document) -> Built:
+class _Folder(NamedTuple):
+    """Where a cluster file lies: what it names is there, or below it."""
+
+    path: str
+    outside: bool
+    """Whether it may also lie elsewhere."""
+
+    def file(self, name: str, path: Path) -> str:
+        """Find a file by the name that stands at a path; links are followed.
+
+        Raises:
+            FieldError: it is not there, or leads out of the folder.
+        """
+        found = os.path.join(self.path or os.curdir, name) if name == "-" else os.path.join(self.path, name)
+        try:
+            if self.outside and not os.path.exists(found):
+                return name
+            real, folder = os.path.realpath(found), os.path.realpath(self.path or ".")
+        except ValueError:
+            raise FieldError(path, f"no file can have the name {shown(name)}") from None
+        if not self.outside and not real.startswith(os.path.join(folder, "")):
+            raise FieldError(
+                path, f"{shown(name)} leads out of the folder of the cluster file; --allow-outside permits it"
+            )
+        return found
+
+
+def read_cluster(document: Document, *, outside: bool = False) -> Built:
     """Read a cluster file and open its nodes, all of them empty.
+
+    Args:
+        document: the file.
+        outside: whether it may name files outside of its folder.
 
     Raises:
         InputError: a key is unknown, a value wrong, a machine missing, or a name there twice.
         StartError: the kubelet of a group would not start.
     """
     try:
-        return _read(document)
+        return _read(document, _Folder(os.path.dirname(document.name), outside))
     except FieldError as error:
         raise InputError(error.message, document.where(error.path)) from None
 
 
-def _read(document: Document) -> Built:
-    data = fields.mapping(document.data, (), "a cluster: a mapping with nodes")
-    fields.only(data, KEYS, ())
-    if data.get("version", 1) != 1:
-        raise FieldError(("version",), f"expected 1, got {fields.shown(data['version'])}")
-    seed = fields.integer(data.get("seed", 0), ("seed",), 0, 2**63 - 1)
-    folder = os.path.dirname(document.name)
-    groups = []
-    for place, one in enumerate(fields.sequence(data["nodes"], ("nodes",), "the list of node groups")):
-        path = ("nodes", place)
-        groups.append(_group(fields.mapping(one, path), path, folder))
+def _read(document: Document, folder: _Folder) -> Built:
+    data = CLUSTER.read(document.data)
+    groups = [_group(one, ("nodes", place), folder) for place, one in enumerate(data["nodes"])]
     nodes = list(_nodes(groups))
-    fleet = Fleet(
-        tuple(nodes),
-        settings.scheduler(data.get("scheduler"), ("scheduler",), seed),
-        settings.timing(data.get("timing"), ("timing",)),
-    )
+    fleet = Fleet(tuple(nodes), data["scheduler"]._replace(seed=data["seed"]), data["timing"])
     return Built(fleet, tuple(notice for group in groups for notice in group.notices))
 
 
@@ -118,7 +137,8 @@ def _nodes(groups: list[Group]) -> Iterator[ClusterNode]:
                 hint = "" if "{i}" in group.name else "; write {i} where the number goes"
                 raise FieldError(("nodes", place, "name"), f'two nodes are called "{name}"{hint}')
             seen.add(name)
-            session = kubelets.open(place, always(group.setup), Identity(name, group.labels))
+            taints = group.setup.machine.node.taints
+            session = kubelets.open(place, always(group.setup), Identity(name, group.labels, taints))
             total = {**allocatable_of(session.view), **group.allocatable}
             session = with_allocatable(session, total) if group.allocatable else session
             yield ClusterNode(
@@ -127,58 +147,88 @@ def _nodes(groups: list[Group]) -> Iterator[ClusterNode]:
                 session=session,
                 known="exact",
                 labels=group.labels,
+                taints=taints,
                 exporter=group.exporter,
             )
 
 
-def _group(data: Mapping[str, object], path: Path, folder: str) -> Group:
-    fields.only(data, _GROUP, path)
-    name = fields.text(data.get("name"), (*path, "name"), "the name of the nodes")
-    loaded = _machine(data.get("machine"), (*path, "machine"), folder, name)
-    setup, notices = _setup(loaded, data, path, folder)
-    try:
-        written = fields.mapping(data.get("allocatable") or {}, (*path, "allocatable"))
-        total = {resource: quantity.nano for resource, quantity in amounts(written).items()}
-    except (TypeError, QuantityError) as error:
-        raise FieldError((*path, "allocatable"), f"expected quantities: {error}") from None
+def _group(data: Data, path: Path, folder: _Folder) -> Group:
+    loaded = _machine(data["machine"], (*path, "machine"), folder, data["name"])
+    setup, notices = _setup(loaded, data["kubelet"], data["config"], path, folder)
     return Group(
-        name=name,
-        number=fields.integer(data.get("count", 1), (*path, "count"), 1, MAX_NODES),
+        name=data["name"],
+        number=data["count"],
         setup=setup,
-        allocatable=total,
-        labels=settings.text_map(data.get("labels"), (*path, "labels")),
-        exporter=settings.exporter(data.get("exporter"), (*path, "exporter")),
+        allocatable=data["allocatable"],
+        labels={**(loaded.machine.node.labels or {}), **data["labels"]},
+        exporter=data["exporter"],
         notices=(*loaded.warnings, *notices),
     )
 
 
-def _machine(value: object, path: Path, folder: str, group: str) -> LoadedMachine:
+def _machine(spec: str, path: Path, folder: _Folder, group: str) -> LoadedMachine:
     """Read the machine of a group: a file beside the cluster file, a bundled machine, or a short form."""
-    spec = fields.text(value, path, "a machine file")
-    beside = os.path.join(folder, spec)
+    there = os.path.lexists(os.path.join(folder.path, spec))
+    named = not there and (spec in bundled.names() or "=" in spec)
+    file = spec if named and not (folder.outside and os.path.exists(spec)) else folder.file(spec, path)
+    if not (named or "@" in file or os.path.exists(file)):
+        text = f"no file and no bundled machine is called {shown(spec)}; {bundled.nearest(spec)}"
+        raise FieldError(path, f"nodes {group}: {text}")
     try:
-        return load_machine(beside if os.path.isfile(beside) else spec)
+        return load_machine(file)
     except NumalignError as error:
-        raise FieldError(path, f"nodes {group}: {error}") from None
+        raise FieldError(path, f"nodes {group}: {error if named else _unquoted(error, file, 'machine')}") from None
+
+
+def _unquoted(error: NumalignError, file: str, what: str) -> str:
+    """Say where a file cannot be read, and no word of it: whoever named it may not be who may read it."""
+    line = re.match(r":[0-9]+", error.where.removeprefix(file))
+    return f"{file}{line[0] if line else ''}: cannot be read as a {what}; --{what.replace(' ', '-')} {file} shows why"
 
 
 def _setup(
-    loaded: LoadedMachine, data: Mapping[str, object], path: Path, folder: str
+    loaded: LoadedMachine, flags: Mapping[str, object], file: str | None, path: Path, folder: _Folder
 ) -> tuple[Setup, tuple[Notice, ...]]:
     """Put the kubelet's settings together: `kubeletConfig` or the machine's own section, and flags over them."""
     machine = loaded.machine
     config, ideal = IDEAL, True
     notices: tuple[Notice, ...] = ()
-    if data.get("kubeletConfig") is not None:
-        file = os.path.join(folder, fields.text(data["kubeletConfig"], (*path, "kubeletConfig"), "a file"))
-        config, notices = configuration.load(file)
+    if file is not None:
+        here = (*path, "kubeletConfig")
+        file = folder.file(file, here)
+        try:
+            config, notices = configuration.load(file)
+        except InputError as error:
+            raise FieldError(here, _unquoted(error, file, "kubelet config")) from None
         ideal = False
     elif machine.kubelet is not None:
         config, notices = configuration.from_data(machine.kubelet, f"{machine.name}: kubelet")
         ideal = False
-    flags = fields.mapping(data.get("kubelet") or {}, (*path, "kubelet"))
     if flags:
-        given, more = configuration.from_data(flags, fields.dotted((*path, "kubelet")))
+        given, more = configuration.from_data(flags, dotted((*path, "kubelet")))
         changed = {name: getattr(given, name) for name, field in FIELD_NAMES.items() if flags.get(field) is not None}
         config, notices = config._replace(**changed), (*notices, *more)
     return Setup(machine, config, "ideal" if ideal else "kubelet"), notices
+
+
+_GROUP: Final = record(
+    as_dict,
+    field("name", text("the name of the nodes"), says="With {i} where the number goes."),
+    field("count", integer(1, MAX_NODES), 1),
+    field("machine", text("a machine file"), says="A file, a bundled machine, or a short form."),
+    maybe("kubelet", raw, {}, says="Fields of KubeletConfiguration, over those of kubeletConfig or of the machine."),
+    maybe("kubeletConfig", text("a file"), to="config", says="A file with a KubeletConfiguration."),
+    maybe("allocatable", AMOUNTS, {}, says="In place of what the kubelet would report."),
+    maybe("labels", TEXTS, {}),
+    maybe("exporter", EXPORTER, ExporterConfig()),
+)
+CLUSTER: Final = record(
+    as_dict,
+    fixed("version", 1),
+    field("nodes", list_of(_GROUP, "the list of node groups")),
+    maybe("scheduler", SCHEDULER, SchedulerConfig()),
+    maybe("timing", TIMING, Timing()),
+    field("seed", integer(0, 2**63 - 1), 0),
+    wanted="a cluster: a mapping with nodes",
+)
+"""A cluster file."""

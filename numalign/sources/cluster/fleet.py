@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+import os
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 
-from numalign.errors import Notice
+from numalign.errors import InputError, Notice
 from numalign.kubelet import admission
 from numalign.kubelet.admission import Session
 from numalign.kubelet.config import IDEAL, KubeletConfig
@@ -33,11 +34,13 @@ from numalign.sources.cluster.kubelets import (
     with_allocatable,
     without_judging,
 )
+from numalign.sources.cluster.nrt import is_stale
 from numalign.sources.cluster.objects import NodeRead, PodRead
-from numalign.sources.cluster.staleness import is_stale
 from numalign.sources.cluster.topology import CPUTopologyRead
 from numalign.sources.cluster.topology import machine_of as machine_of_cpus
+from numalign.sources.kubelet import configuration
 from numalign.sources.kubelet.configuration import from_data
+from numalign.sources.machine.file import load_machine
 from numalign.values import NamedTuple
 
 PODS_BY_DEFAULT = 110
@@ -240,3 +243,37 @@ def _anonymous(session: Session) -> tuple[Pod, ...]:
         requests = {name: from_int(amount) for name, amount in amounts.items() if amount}
         pods.append(Pod(uid, uid, "Guaranteed", (Container(one.name, "app", requests, requests),)))
     return tuple(pods)
+
+
+def read_machines(files: Iterable[str]) -> Built:
+    """Read machine files, each a node of its own; its nodes are empty.
+
+    Raises:
+        InputError: one is wrong, or two machines have one name.
+        StartError: the kubelet of a node would not start.
+    """
+    kubelets, requests = Kubelets(), Requests()
+    nodes: dict[str, ClusterNode] = {}
+    notices: list[Notice] = []
+    for file in files:
+        loaded = load_machine(os.path.join(".", file) if os.path.basename(file) == file else file)
+        setup = Setup(loaded.machine, IDEAL, "ideal")
+        if loaded.machine.kubelet is not None:
+            found = configuration.from_data(loaded.machine.kubelet, f"{file}: kubelet")
+            setup = Setup(loaded.machine, found.config, "kubelet")
+            notices += found.warnings
+        known = loaded.machine.node
+        name = known.name or loaded.machine.name
+        if name in nodes:
+            raise InputError(f'two machines are called "{name}"', file)
+        session = kubelets.open(file, always(setup), Identity(name, known.labels or {}, known.taints))
+        nodes[name] = ClusterNode(
+            name=name,
+            totals=requests.totals(allocatable_of(session.view), (), unjudged_of(session)),
+            session=session,
+            known="exact",
+            labels=known.labels or {},
+            taints=known.taints,
+        )
+        notices += loaded.warnings
+    return Built(Fleet(tuple(nodes.values())), tuple(notices))

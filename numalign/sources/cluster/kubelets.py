@@ -114,5 +114,5 @@ class Requests:
         key = id(pod.containers), pod.qos
         known = self._known.get(key)
         if known is None:  # the containers are kept, so that their id stays theirs
-            known = self._known[key] = pod.containers, node_level(request.read(pod))
+            known = self._known[key] = pod.containers, node_level(request.read_request(pod))
         return known[1]

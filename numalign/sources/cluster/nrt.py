@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from numalign.errors import Notice
 from numalign.model.apiserver import amount
+from numalign.model.document import NEEDED, AnyForm, Form, field, inside, maybe, raw, record
+from numalign.model.document import read as read_as
+from numalign.model.document.values import integer, list_of, name, text, turned
+from numalign.model.path import FieldError, Path, dotted, shown
 from numalign.model.quantity import QuantityError
+from numalign.scheduler import fingerprint
 from numalign.scheduler.nrt.findings import doubled_zones, findings
-from numalign.scheduler.nrt.manifest import KIND
-from numalign.scheduler.nrt.value import Attributes, NodeResourceTopology, Zone, ZoneResource
-from numalign.sources.text import fields
-from numalign.sources.text.fields import FieldError, Path, dotted
+from numalign.scheduler.nrt.value import KIND, NodeResourceTopology, Zone, ZoneResource
+from numalign.scheduler.request import exclusive_containers, read_request
+from numalign.sources.cluster.objects import PodRead
 from numalign.values import NamedTuple
 
 GROUP: Final = "topology.node.k8s.io"
@@ -34,28 +38,14 @@ def is_nrt(thing: object) -> bool:
     return thing.get("kind") == KIND and str(thing.get("apiVersion")).partition("/")[0] == GROUP
 
 
-def read(thing: Mapping[str, object], path: Path = ()) -> ReadNRT:
+def read_nrt(thing: Mapping[str, object], path: Path = ()) -> ReadNRT:
     """Read one object.
 
     Raises:
         FieldError: it has no name or no zones, a field has the wrong type, an amount is no quantity, or two zones are
             one NUMA node.
     """
-    metadata = fields.mapping(thing.get("metadata") or {}, (*path, "metadata"))
-    name = fields.text(metadata.get("name"), (*path, "metadata", "name"), "the node's name")
-    zones = [
-        _zone(fields.mapping(one, (*path, "zones", place)), (*path, "zones", place))
-        for place, one in enumerate(fields.sequence(thing.get("zones"), (*path, "zones"), "the list of zones"))
-    ]
-    policies = fields.sequence(thing.get("topologyPolicies") or (), (*path, "topologyPolicies"))
-    annotations = fields.mapping(metadata.get("annotations") or {}, (*path, "metadata", "annotations"))
-    nrt = NodeResourceTopology(
-        name,
-        tuple(zones),
-        _attributes(thing.get("attributes"), (*path, "attributes")),
-        tuple([fields.text(one, (*path, "topologyPolicies", place), empty=True) for place, one in enumerate(policies)]),
-        {key: value for key, value in annotations.items() if isinstance(value, str)},
-    )
+    nrt = read_as(_NRT, thing, path)
     for finding in doubled_zones(nrt):
         raise FieldError((*path, "zones"), finding.message)
     return ReadNRT(nrt, tuple(_notices(thing, nrt, path)))
@@ -75,48 +65,111 @@ def _notices(thing: Mapping[str, object], nrt: NodeResourceTopology, path: Path)
         yield Notice(finding.code, finding.message, f"{where}{finding.path}")
 
 
-def _zone(zone: Mapping[str, object], path: Path) -> Zone:
-    costs = {}
-    for place, one in enumerate(fields.sequence(zone.get("costs") or (), (*path, "costs"))):
-        here = (*path, "costs", place)
-        cost = fields.mapping(one, here)
-        name = fields.text(cost.get("name"), (*here, "name"), "the name of a zone")
-        costs[name] = fields.integer(cost.get("value"), (*here, "value"), -(2**31), 2**31, "a distance")
-    resources = {}
-    for place, one in enumerate(fields.sequence(zone.get("resources") or (), (*path, "resources"))):
-        here = (*path, "resources", place)
-        resource = fields.mapping(one, here)
-        name = fields.text(resource.get("name"), (*here, "name"), "the name of a resource")
-        if name in resources:
-            raise FieldError((*here, "name"), f'"{name}" is there twice')
-        resources[name] = ZoneResource(*(_amount(resource.get(key), (*here, key)) for key in ZoneResource._fields))
-    return Zone(
-        name=fields.text(zone.get("name"), (*path, "name"), "the zone's name"),
-        type=fields.text(zone.get("type"), (*path, "type"), "the zone's type"),
-        resources=resources,
-        costs=costs,
-        attributes=_attributes(zone.get("attributes"), (*path, "attributes")),
-        parent=fields.text(zone.get("parent") or "", (*path, "parent"), empty=True),
-    )
-
-
-def _amount(written: object, path: Path) -> int | None:
+def _amount(written: object) -> int:
     """Read a quantity: text or a number (22)."""
-    if written is None:
-        return None
     try:
         return amount(written).nano
     except (TypeError, QuantityError):
-        raise FieldError(path, f"expected a quantity, got {fields.shown(written)}") from None
+        raise FieldError((), f"expected a quantity, got {shown(written)}") from None
 
 
-def _attributes(written: object, path: Path) -> Attributes:
-    result = []
-    for place, one in enumerate(fields.sequence(written or (), path)):
-        attribute = fields.mapping(one, (*path, place))
-        name = fields.text(attribute.get("name"), (*path, place, "name"), "the attribute's name")
-        value = attribute.get("value")
-        if not isinstance(value, str):  # 32: an integer where a text belongs
-            value = fields.name(value, (*path, place, "value"), "the attribute's value")
-        result.append((name, value))
-    return tuple(result)
+def _resource(*, label: str, **amounts: int | None) -> tuple[str, ZoneResource]:
+    return label, ZoneResource(**amounts)
+
+
+def _once(listed: tuple[tuple[str, ZoneResource], ...]) -> Mapping[str, ZoneResource]:
+    result: dict[str, ZoneResource] = {}
+    for place, (label, resource) in enumerate(listed):
+        if label in result:
+            raise FieldError((place, "name"), f'"{label}" is there twice')
+        result[label] = resource
+    return result
+
+
+def _pairs(form: AnyForm, wanted: str) -> Form[tuple[tuple[str, Any], ...]]:
+    """Describe a list of names with a value each."""
+    return list_of(record(_pair, field("name", text(wanted)), field("value", form), others=True))
+
+
+def _pair(*, name: str, value: object) -> tuple[str, object]:
+    return name, value
+
+
+_VALUE: Final = name("the attribute's value")
+_ATTRIBUTES: Final = maybe(  # 32: an integer where a text belongs
+    "attributes",
+    _pairs(
+        Form(lambda value: value if isinstance(value, str) else _VALUE.read(value), str, _VALUE.schema),
+        "the attribute's name",
+    ),
+)
+_COSTS: Final = _pairs(integer(-(2**31), 2**31, "a distance"), "the name of a zone")
+_RESOURCE: Final = record(
+    _resource,
+    field("name", text("the name of a resource"), to="label"),
+    *[maybe(key, Form(_amount, str, {})) for key in ZoneResource._fields],
+    others=True,
+)
+_RESOURCES: Final = list_of(_RESOURCE)
+_ZONE: Final = record(
+    Zone,
+    field("name", text("the zone's name")),
+    field("type", text("the zone's type"), NEEDED),
+    maybe("resources", Form(lambda value: _once(_RESOURCES.read(value)), list, {})),
+    maybe("costs", Form(lambda value: dict(_COSTS.read(value)), list, {})),
+    _ATTRIBUTES,
+    maybe("parent", text(empty=True)),
+    others=True,
+)
+_NRT: Final = record(
+    NodeResourceTopology,
+    inside(
+        "metadata",
+        field("name", text("the node's name")),
+        maybe(
+            "annotations",
+            turned(raw, lambda data: {key: one for key, one in data.items() if isinstance(one, str)}, dict),
+        ),
+    ),
+    field("zones", list_of(_ZONE, "the list of zones"), NEEDED),
+    _ATTRIBUTES,
+    maybe("topologyPolicies", list_of(text(empty=True))),
+    others=True,
+)
+
+
+Names = list[tuple[str, str]]
+"""(namespace, name) pairs."""
+
+
+def is_stale(nrt: NodeResourceTopology, pods: Sequence[PodRead], ended: Sequence[tuple[str, str]]) -> bool:
+    """Tell whether an object was written when other pods were on its node; one without fingerprint never is.
+
+    Args:
+        nrt: the object.
+        pods: the pods that are bound to the node and have not ended.
+        ended: those that have ended, each (namespace, name): a kubelet may list them a while longer.
+    """
+    said = fingerprint.published(nrt)
+    if not said.text:
+        return False
+    return all(
+        fingerprint.check_fingerprint(said.text, names) == "mismatch"
+        for names in _sets(nrt, pods, ended, said.only_exclusive)
+    )
+
+
+def _sets(
+    nrt: NodeResourceTopology, pods: Sequence[PodRead], ended: Sequence[tuple[str, str]], only_exclusive: bool
+) -> Iterator[Names]:
+    """Return the sets of pods that a kubelet may have listed, the likeliest first."""
+    if only_exclusive:
+        listed = nrt.listed
+        pods = [one for one in pods if exclusive_containers(read_request(one.pod), listed)]
+    names = [(one.pod.namespace, one.pod.name) for one in pods]
+    yield names
+    started = [(one.pod.namespace, one.pod.name) for one in pods if one.phase != "Pending"]
+    if len(started) < len(names):
+        yield started
+    if ended and not only_exclusive:
+        yield [*names, *ended]

@@ -6,15 +6,16 @@ from collections.abc import Hashable, Mapping
 from typing import Final
 
 from numalign.errors import InputError
-from numalign.model.apiserver import amounts
 from numalign.model.apiserver.defaulting import read_pod
+from numalign.model.document import Form, field, inside, maybe, record
+from numalign.model.document import read as read_as
+from numalign.model.document.values import list_of, map_of, text
 from numalign.model.machine import Taint
+from numalign.model.path import FieldError, Path, shown
 from numalign.model.pod import Pod
-from numalign.model.quantity import QuantityError
 from numalign.scheduler.kai.records import OBSERVED, PREDICTED, PlacedPod, of_annotations
 from numalign.scheduler.resources import Amounts
-from numalign.sources.text import fields
-from numalign.sources.text.fields import FieldError, Path
+from numalign.sources.cluster.settings import AMOUNTS
 from numalign.values import NamedTuple
 
 FINISHED: Final = frozenset({"Succeeded", "Failed"})
@@ -47,29 +48,21 @@ def read_node(thing: Mapping[str, object], path: Path = ()) -> NodeRead:
     Raises:
         FieldError: a field has the wrong type.
     """
-    metadata = fields.mapping(thing.get("metadata") or {}, (*path, "metadata"))
-    spec = fields.mapping(thing.get("spec") or {}, (*path, "spec"))
-    status = fields.mapping(thing.get("status") or {}, (*path, "status"))
-    labels = fields.mapping(metadata.get("labels") or {}, (*path, "metadata", "labels"))
-    taints = []
-    for place, one in enumerate(fields.sequence(spec.get("taints") or (), (*path, "spec", "taints"))):
-        taint = fields.mapping(one, (*path, "spec", "taints", place))
-        taints.append(Taint(str(taint.get("key") or ""), str(taint.get("value") or ""), str(taint.get("effect") or "")))
-    return NodeRead(
-        name=fields.text(metadata.get("name"), (*path, "metadata", "name"), "the node's name"),
-        allocatable=_amounts(status.get("allocatable"), (*path, "status", "allocatable")),
-        capacity=_amounts(status.get("capacity"), (*path, "status", "capacity")),
-        labels={key: str(value) for key, value in labels.items()},
-        taints=tuple(taints),
-        unschedulable=bool(spec.get("unschedulable")),
-    )
+    return read_as(_NODE, thing, path)
 
 
-def _amounts(written: object, path: Path) -> dict[str, int]:
-    try:
-        return {name: quantity.nano for name, quantity in amounts(fields.mapping(written or {}, path)).items()}
-    except (TypeError, QuantityError) as error:
-        raise FieldError(path, f"expected quantities: {error}") from None
+_ANY_TEXT: Final = Form(lambda value: str(value or ""), str, {})
+_LABELS: Final = map_of(Form(str, str, {}))
+_TAINT: Final = record(
+    Taint, field("key", _ANY_TEXT, ""), field("value", _ANY_TEXT), field("effect", _ANY_TEXT), others=True
+)
+_NODE: Final = record(
+    NodeRead,
+    inside("metadata", field("name", text("the node's name")), maybe("labels", _LABELS)),
+    inside("spec", maybe("taints", list_of(_TAINT)), maybe("unschedulable", Form(bool, bool, {}))),
+    inside("status", maybe("allocatable", AMOUNTS, {}), maybe("capacity", AMOUNTS, {})),
+    others=True,
+)
 
 
 class PodReader:
@@ -136,7 +129,7 @@ def _part(thing: Mapping[str, object], key: str) -> Mapping[str, object]:
 
 def _name(value: object) -> str:
     if not isinstance(value, str) or not value.isprintable() or not value:
-        raise TypeError(f"expected a name, got {fields.shown(value)}")
+        raise TypeError(f"expected a name, got {shown(value)}")
     return value
 
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterator, Mapping
+from io import TextIOWrapper
 from typing import Final, Literal
 
 from numalign.errors import InputError, Notice
 from numalign.model.pod import Container, Pod
 from numalign.model.quantity import GIBI, MEBI, NANO, QuantityError, from_int, parse
 from numalign.scheduler.simulate.settings import Workload, microseconds
+from numalign.store.reading import reading
 from numalign.values import NamedTuple
 
 GPU: Final = "nvidia.com/gpu"
@@ -87,12 +89,11 @@ def read_public(path: str, form: Form, columns: Columns | None = None) -> Public
 
 def _rows(path: str) -> Iterator[tuple[int, Row]]:
     try:
-        with open(path, newline="", encoding="utf-8-sig") as stream:
+        with reading(path) as file, TextIOWrapper(file, newline="", encoding="utf-8-sig") as stream:
             for number, row in enumerate(csv.DictReader(stream, restval=""), start=2):
                 yield number, {name: value for name, value in row.items() if isinstance(name, str)}
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise InputError(f"cannot be read: {reason or error}", path) from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"cannot be read: {error}", path) from None
 
 
 def _number(row: Row, column: str) -> float:

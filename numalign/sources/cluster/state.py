@@ -4,39 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, get_args
+from typing import Final, get_args
 
+from numalign.analysis.node.whole import contradictions
 from numalign.errors import InputError
 from numalign.kubelet.cpu.state import CPUState
-from numalign.kubelet.demand import PodDemand
-from numalign.kubelet.demand import read as read_demand
+from numalign.kubelet.demand import PodDemand, read_demand
 from numalign.kubelet.device.state import DeviceState
 from numalign.kubelet.fit import ActivePods
 from numalign.kubelet.memory.state import Block, MemoryState
 from numalign.kubelet.node import Node, NodeState, empty_state
 from numalign.kubelet.setup import Setup
 from numalign.model import cpuset
-from numalign.model.apiserver import amount
 from numalign.model.apiserver.defaulting import read_pod
+from numalign.model.document import Data, anything, as_dict, choice, field, fixed, maybe, raw, record
+from numalign.model.document import read as read_as
+from numalign.model.document.values import integer, list_of, text
 from numalign.model.machine import Taint
+from numalign.model.path import FieldError, Path, dotted, shown
 from numalign.model.pod import Pod
+from numalign.scheduler.config import ExporterConfig, SchedulerConfig, Timing
 from numalign.scheduler.kai.records import PlacedPod, record_from
 from numalign.scheduler.node import ClusterNode, Fleet, Known
 from numalign.scheduler.nrt import occupied
-from numalign.scheduler.nrt.value import NodeResourceTopology
-from numalign.sources.cluster import nrt, settings
+from numalign.sources.cluster import nrt
 from numalign.sources.cluster.fleet import Built
 from numalign.sources.cluster.kubelets import Identity, Kubelets, Requests, with_allocatable, without_judging
+from numalign.sources.cluster.settings import AMOUNTS, EXPORTER, SCHEDULER, TEXTS, TIMING
 from numalign.sources.kubelet import configuration
 from numalign.sources.machine.file import from_data as machine_from_data
-from numalign.sources.text import fields
-from numalign.sources.text.fields import FieldError, Path, dotted
 from numalign.store.state_file import Document
 
-KEYS = ("apiVersion", "kind", "version", "scheduler", "seed", "timing", "kinds", "shapes", "nodes")
 
-
-def read(document: Document, where: str) -> Built:
+def read_cluster_state(document: Document, where: str) -> Built:
     """Read the document of a state.
 
     Raises:
@@ -54,95 +54,76 @@ def read(document: Document, where: str) -> Built:
 
 
 def _read(document: Document) -> Built:
-    fields.only(document, KEYS, ())
-    reading = _Reading(document)
-    nodes = tuple(reading.nodes(fields.sequence(document["nodes"], ("nodes",))))
-    seed = fields.integer(document.get("seed", 0), ("seed",), 0, 2**63 - 1)
-    scheduler = settings.scheduler(document.get("scheduler"), ("scheduler",), seed)
-    return Built(Fleet(nodes, scheduler, settings.timing(document.get("timing"), ("timing",))), ())
+    data = _STATE.read(document)
+    nodes = tuple(_Reading(data).nodes(data["nodes"]))
+    return Built(Fleet(nodes, data["scheduler"]._replace(seed=data["seed"]), data["timing"]), ())
 
 
 class _Reading:
     """Reads nodes; machines and shapes are read once."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Data) -> None:
         self._kubelets = Kubelets()
         self._requests = Requests()
-        self._setups = [
-            _setup(fields.mapping(one, ("kinds", place)), ("kinds", place))
-            for place, one in enumerate(fields.sequence(document.get("kinds") or (), ("kinds",)))
-        ]
-        self._shapes = [
-            _shape(fields.mapping(one, ("shapes", place)))
-            for place, one in enumerate(fields.sequence(document.get("shapes") or (), ("shapes",)))
-        ]
+        self._setups = [_setup(one, ("kinds", place)) for place, one in enumerate(document["kinds"])]
+        self._shapes = [_shape(one) for one in document["shapes"]]
         self._demands = [read_demand(pod) for pod in self._shapes]
 
-    def nodes(self, written: Sequence[object]) -> Iterator[ClusterNode]:
+    def nodes(self, written: Sequence[Data]) -> Iterator[ClusterNode]:
         """Read all nodes."""
         seen = set()
         for place, one in enumerate(written):
-            node = self._node(fields.mapping(one, ("nodes", place)), ("nodes", place))
+            node = self._node(one, ("nodes", place))
             if node.name in seen:
                 raise FieldError(("nodes", place, "name"), f'two nodes are called "{node.name}"')
             seen.add(node.name)
             yield node
 
-    def _node(self, data: Mapping[str, object], path: Path) -> ClusterNode:
-        name = fields.text(data.get("name"), (*path, "name"), "the node's name")
-        allocatable = fields.mapping(data.get("allocatable") or {}, (*path, "allocatable"))
-        total = {resource: amount(text).nano for resource, text in allocatable.items()}
-        labels = settings.text_map(data.get("labels"), (*path, "labels"))
-        taints = tuple([Taint(*map(str, one)) for one in fields.sequence(data.get("taints") or (), (*path, "taints"))])
+    def _node(self, data: Data, path: Path) -> ClusterNode:
+        name, total, labels = data["name"], data["allocatable"], data["labels"]
+        taints = tuple([Taint(*map(str, one)) for one in data["taints"]])
         demands: dict[str, PodDemand] = {}
         pods = []
-        for namespace, pod_name, uid, shape, created in fields.sequence(data.get("pods") or (), (*path, "pods")):
+        for namespace, pod_name, uid, shape, created in data["pods"]:
             pods.append(_named(self._shapes[shape], namespace, pod_name, uid, created))
             demands[uid] = self._demands[shape]._replace(uid=uid)
-        unjudged = frozenset(map(str, fields.sequence(data.get("unjudged") or (), (*path, "unjudged"))))
+        unjudged = frozenset(map(str, data["unjudged"]))
         session = None
-        if data.get("kind") is not None:
-            kind = fields.integer(data["kind"], (*path, "kind"), 0, len(self._setups) - 1)
+        if data["kind"] is not None:
+            kind = read_as(integer(0, len(self._setups) - 1), data["kind"], (*path, "kind"))
             session = self._kubelets.open(kind, partial(self._setups.__getitem__, kind), Identity(name, labels, taints))
-            state = _state(session.node, data, demands)
+            state = _state(session.node, data, demands, path)
             session = without_judging(with_allocatable(session, total), unjudged)
             session = session._replace(state=state, pods=ActivePods(pods))
-        known = settings.choice(data.get("known"), get_args(Known), (*path, "known"))
         totals = self._requests.totals(total, pods, unjudged)
         if session is None:
-            used = fields.mapping(data.get("used") or {}, (*path, "used"))
-            bound = fields.integer(data.get("bound") or 0, (*path, "bound"), 0, 2**31)
-            totals = totals._replace(used={key: amount(text).nano for key, text in used.items()}, pods=bound)
+            totals = totals._replace(used=data["used"], pods=data["bound"])
+        # An object is kept; that of a node known exactly is made anew when it is asked for.
+        published = data["nrt"] and nrt.read_nrt(data["nrt"], (*path, "nrt")).nrt
         return ClusterNode(
             name=name,
             totals=totals,
             session=session,
-            known=known,  # type: ignore[arg-type]  # it was checked against its choices
-            nrt=_published(data.get("nrt"), (*path, "nrt")),
+            known=data["known"],
+            nrt=published,
             labels=labels,
             taints=taints,
-            unschedulable=bool(data.get("unschedulable")),
-            placed=tuple([_placed(one) for one in fields.sequence(data.get("kaiPlacements") or (), path)]),
-            exporter=settings.exporter(data.get("exporter"), (*path, "exporter")),
+            unschedulable=bool(data["unschedulable"]),
+            placed=tuple(map(_placed, data["placed"])),
+            exporter=data["exporter"],
         )
 
 
-def _published(data: object, path: Path) -> NodeResourceTopology | None:
-    """Read an object that is kept; that of a node known exactly is made anew when it is asked for."""
-    return None if data is None else nrt.read(fields.mapping(data, path), path).nrt
-
-
-def _placed(data: Mapping[str, Any]) -> PlacedPod:
+def _placed(data: Data) -> PlacedPod:
     observed, bind_request, predicted = (
         record_from(data.get(key) or ()) for key in ("observed", "bindRequest", "predicted")
     )
     return PlacedPod(str(data["status"]), observed, bind_request, predicted)
 
 
-def _setup(data: Mapping[str, object], path: Path) -> Setup:
+def _setup(data: Data, path: Path) -> Setup:
     machine, _ = machine_from_data(data["machine"], "machine", partial(_under, (*path, "machine")))
-    written = fields.mapping(data.get("kubelet") or {}, (*path, "kubelet"))
-    config = configuration.from_data(written, dotted((*path, "kubelet"))).config
+    config = configuration.from_data(data["kubelet"], dotted((*path, "kubelet"))).config
     return Setup(machine, config, "ideal")  # a node that runs did start, whatever it reserves
 
 
@@ -150,15 +131,15 @@ def _under(path: Path, inner: Path) -> str:
     return dotted((*path, *inner))
 
 
-def _shape(data: Mapping[str, object]) -> Pod:
+def _shape(data: Data) -> Pod:
     status = {"qosClass": data["qos"]} if data["qos"] else {}
     return read_pod({"metadata": {"name": "shape"}, "spec": data["spec"], "status": status})
 
 
 def _named(shape: Pod, namespace: object, name: object, uid: object, created: object) -> Pod:
-    for text in (namespace, name, uid, created):
-        if not isinstance(text, str):
-            raise TypeError(f"expected text, got {fields.shown(text)}")
+    for one in (namespace, name, uid, created):
+        if not isinstance(one, str):
+            raise TypeError(f"expected text, got {shown(one)}")
     return shape._replace(namespace=str(namespace), name=str(name), uid=str(uid), created=str(created))
 
 
@@ -166,7 +147,11 @@ Held = dict[str, dict[str, int]]
 """Pod UID -> container -> CPUs."""
 
 
-def _state(node: Node, data: Mapping[str, object], demands: Mapping[str, PodDemand]) -> NodeState:
+_PARTS = ("assignments", "entries", "holdings")
+"""Parts of a node's state that stand together here, under `held`."""
+
+
+def _state(node: Node, data: Data, demands: Mapping[str, PodDemand], path: Path) -> NodeState:
     """Read what the pods of a node hold."""
     empty = empty_state(node)
     cpus: Held = {}
@@ -177,7 +162,7 @@ def _state(node: Node, data: Mapping[str, object], demands: Mapping[str, PodDema
         name: {device.id: place for place, device in enumerate(one.devices)}
         for name, one in node.device.resources.items()
     }
-    for uid, containers in fields.mapping(data.get("held") or {}, ("held",)).items():
+    for uid, containers in data["held"].items():
         for container, entry in containers.items():
             if "cpus" in entry:
                 cpus.setdefault(uid, {})[container] = cpuset.parse(entry["cpus"])
@@ -188,25 +173,12 @@ def _state(node: Node, data: Mapping[str, object], demands: Mapping[str, PodDema
             if "memory" in entry:
                 blocks.setdefault(uid, {})[container] = tuple([_block(*one) for one in entry["memory"]])
         pods[uid] = demands.get(uid) or _anonymous(uid, cpus.get(uid), blocks.get(uid), devices.get(uid))
-    _check_places(node, cpus, blocks)
-    memory = _memory(node, empty.memory, data.get("memory"), blocks)
-    return NodeState(states=(_devices(empty.device, devices), _cpus(empty.cpu, cpus), memory), pods=pods)
-
-
-def _check_places(node: Node, cpus: Held, blocks: Mapping[str, Mapping[str, tuple[Block, ...]]]) -> None:
-    """Check that pods hold only what the machine has.
-
-    Raises:
-        ValueError: a CPU, a NUMA node or a kind of memory is not there.
-    """
-    for containers in cpus.values():
-        for held in containers.values():
-            if held & ~node.machine.cpus:
-                raise ValueError("a CPU that the machine has not")
-    for by_container in blocks.values():
-        for block in (one for several in by_container.values() for one in several):
-            if block.mask & ~node.memory.nodes or block.type not in node.memory.places or block.size < 0:
-                raise ValueError("a block of memory that the machine has not")
+    memory = _memory(node, empty.memory, data["memory"], blocks)
+    state = NodeState(states=(_devices(empty.device, devices), _cpus(empty.cpu, cpus), memory), pods=pods)
+    for wrong in contradictions(node, state):
+        inner = ("held", *wrong.path[2:]) if wrong.path[1] in _PARTS else wrong.path[:1]
+        raise FieldError((*path, *inner), f"{wrong.message}; the file was changed by somebody else")
+    return state
 
 
 def _block(nodes: Sequence[int], kind: str, size: int) -> Block:
@@ -231,14 +203,13 @@ def _devices(empty: DeviceState, held: Mapping[str, Held]) -> DeviceState:
 
 
 def _memory(
-    node: Node, empty: MemoryState, written: object, blocks: Mapping[str, Mapping[str, tuple[Block, ...]]]
+    node: Node, empty: MemoryState, written: Data | None, blocks: Mapping[str, Mapping[str, tuple[Block, ...]]]
 ) -> MemoryState:
     """Read the tables of the Memory Manager; they must be as large as the machine's."""
     if written is None or not node.memory.resources:
         return empty
-    tables = fields.mapping(written, ("memory",))
-    free, reserved = (tuple([tuple(map(int, row)) for row in tables[name]]) for name in ("free", "reserved"))
-    counts, groups = (tuple(map(int, tables[name])) for name in ("counts", "groups"))
+    free, reserved = (tuple([tuple(map(int, row)) for row in written[name]]) for name in ("free", "reserved"))
+    counts, groups = (tuple(map(int, written[name])) for name in ("counts", "groups"))
     shapes = [len(row) for row in (counts, groups, *free, *reserved)]
     if set(shapes) != {len(empty.counts)} or len(free) != len(empty.free) or len(reserved) != len(empty.free):
         raise ValueError("the memory tables are not those of the machine")
@@ -258,3 +229,38 @@ def _anonymous(
     memory = tuple([(block.type, block.size) for block in (blocks or {}).get(name, ())])
     held = tuple([(resource, bits.bit_count()) for resource, bits in (devices or {}).get(name, {}).items()])
     return occupied.demand_of(uid, (cpus or {}).get(name, 0).bit_count(), memory, held)
+
+
+_ANY: Final = list_of(anything)
+_NODE: Final = record(
+    as_dict,
+    field("name", text("the node's name")),
+    field("known", choice(*get_args(Known))),
+    maybe("allocatable", AMOUNTS, {}),
+    maybe("used", AMOUNTS, {}),
+    maybe("bound", integer(0, 2**31), 0),
+    maybe("labels", TEXTS, {}),
+    maybe("taints", _ANY, ()),
+    maybe("unschedulable", anything, False),
+    maybe("exporter", EXPORTER, ExporterConfig()),
+    maybe("nrt", raw),
+    maybe("kaiPlacements", _ANY, (), to="placed"),
+    maybe("kind", anything),
+    maybe("pods", _ANY, ()),
+    maybe("unjudged", _ANY, ()),
+    maybe("held", raw, {}),
+    maybe("memory", raw),
+    others=True,
+)
+_STATE: Final = record(
+    as_dict,
+    fixed("apiVersion"),
+    fixed("kind"),
+    fixed("version"),
+    maybe("scheduler", SCHEDULER, SchedulerConfig()),
+    field("seed", integer(0, 2**63 - 1), 0),
+    maybe("timing", TIMING, Timing()),
+    maybe("kinds", list_of(record(as_dict, field("machine", raw), maybe("kubelet", raw, {}))), ()),
+    maybe("shapes", list_of(record(as_dict, field("spec", anything), field("qos", anything))), ()),
+    field("nodes", list_of(_NODE)),
+)

@@ -14,14 +14,15 @@ from numalign.kubelet.config import FIELD_NAMES, KubeletConfig
 from numalign.kubelet.device.state import device_ids
 from numalign.kubelet.node import Node, NodeState, collect
 from numalign.model.cpuset import format_set, ids
+from numalign.model.document import write
 from numalign.model.pod import Pod
 from numalign.model.quantity import Quantity, canonical
-from numalign.scheduler.attempt import SchedulerConfig
+from numalign.scheduler.config import ExporterConfig
 from numalign.scheduler.kai.records import PlacedPod
 from numalign.scheduler.node import ClusterNode, Fleet
-from numalign.scheduler.nrt.manifest import amount_text, manifest
-from numalign.scheduler.timing import ExporterConfig
+from numalign.scheduler.nrt.value import manifest
 from numalign.sources.cluster.objects import trimmed
+from numalign.sources.cluster.settings import AMOUNTS, EXPORTER, SCHEDULER, TIMING
 from numalign.sources.machine import dump as machine_dump
 from numalign.store.state_file import Kind
 
@@ -33,9 +34,9 @@ def document(fleet: Fleet) -> dict[str, object]:
     writing = _Writing()
     nodes = [writing.node(node) for node in fleet.nodes]
     return {
-        "scheduler": _scheduler(fleet.scheduler),
+        "scheduler": write(SCHEDULER, fleet.scheduler),
         "seed": fleet.scheduler.seed,
-        "timing": {name: value for name, value in fleet.timing._asdict().items() if value is not None},
+        "timing": write(TIMING, fleet.timing),
         "kinds": writing.kinds,
         "shapes": writing.shapes,
         "nodes": nodes,
@@ -57,7 +58,7 @@ class _Writing:
         result: dict[str, object] = {
             "name": node.name,
             "known": node.known,
-            "allocatable": {name: amount_text(amount) for name, amount in node.totals.allocatable.items()},
+            "allocatable": write(AMOUNTS, node.totals.allocatable),
             "pods": [[pod.namespace, pod.name, pod.uid, self._shape(pod), pod.created] for pod in pods],
         }
         if node.totals.unjudged:
@@ -69,7 +70,7 @@ class _Writing:
         if node.unschedulable:
             result["unschedulable"] = True
         if node.exporter != ExporterConfig():
-            result["exporter"] = {name: value for name, value in node.exporter._asdict().items() if value is not None}
+            result["exporter"] = write(EXPORTER, node.exporter)
         if node.known != "exact" and node.nrt is not None:
             result["nrt"] = manifest(node.nrt)
         if node.placed:
@@ -78,7 +79,7 @@ class _Writing:
             result["kind"] = self._kind(node.session)
             result |= _held(node.session)
         else:  # its pods are not known one by one
-            result["used"] = {name: amount_text(amount) for name, amount in node.totals.used.items()}
+            result["used"] = write(AMOUNTS, node.totals.used)
             result["bound"] = node.totals.pods
         return result
 
@@ -103,9 +104,7 @@ def _placed(pod: PlacedPod) -> dict[str, object]:
     """Write KAI's records of a pod."""
     records = {"observed": pod.observed, "bindRequest": pod.bind_request, "predicted": pod.predicted}
     return {"status": pod.status} | {
-        name: [
-            {"zone": zone, "amount": {key: amount_text(one) for key, one in amounts.items()}} for zone, amounts in kept
-        ]
+        name: [{"zone": zone, "amount": write(AMOUNTS, amounts)} for zone, amounts in kept]
         for name, kept in records.items()
         if kept
     }
@@ -179,22 +178,3 @@ def settings_of(config: KubeletConfig) -> dict[str, object]:
             {"numaNode": one.numa_node, "limits": dict(one.limits)} for one in config.reserved_memory
         ]
     return result
-
-
-def _scheduler(config: SchedulerConfig) -> dict[str, object]:
-    """Write the scheduler's settings under the names of a cluster file."""
-    return {
-        "kind": config.kind,
-        "scoring": {
-            "type": config.strategy,
-            "resources": [{"name": name, "weight": weight} for name, weight in config.weights.items()],
-        },
-        "cache": config.cache._asdict(),
-        "tie_break": config.tie_break,
-        "node_sampling": config.node_sampling,
-        "seed_memory": config.seed_memory,
-        "preemptionMode": config.preemption_mode,
-        "prefilter": config.prefilter,
-        "node_scoring": config.node_score or "LeastAllocated",
-        "kai": {"ignoreList": list(config.kai.ignored), "reconstructAvailable": config.kai.reconstruct},
-    }

@@ -1,10 +1,22 @@
-"""What Volcano and Koordinator publish of a node: every CPU with its core, socket and NUMA node."""
+"""What Volcano and Koordinator publish of a node: every CPU with its core, socket and NUMA node.
+
+Volcano has Numatopology objects, Koordinator annotations on NodeResourceTopology objects (docs/rules/podresources.md
+10, 31, 32).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
+from numalign.model import cpuset
+from numalign.model.document import Form, as_dict, field, maybe, raw, record
+from numalign.model.document import read as read_as
+from numalign.model.document.values import MAX_CPU, MAX_NODE_ID, integer, list_of, map_of, text
 from numalign.model.machine import Machine, NUMANode, Unit
+from numalign.model.path import FieldError, Path, shown
+from numalign.model.resources import CPU
 from numalign.values import NamedTuple
 
 
@@ -53,3 +65,213 @@ def machine_of(read: CPUTopologyRead) -> Machine:
 
 def _in_order(sets: Iterable[int]) -> list[int]:
     return sorted(sets, key=lambda cpus: cpus & -cpus)
+
+
+# Koordinator
+
+
+TOPOLOGY: Final = "node.koordinator.sh/cpu-topology"
+ALLOCATIONS: Final = "node.koordinator.sh/pod-cpu-allocs"
+POLICY: Final = "kubelet.koordinator.sh/cpu-manager-policy"
+
+
+def read_koordinator(thing: Mapping[str, object], path: Path = ()) -> CPUTopologyRead | None:
+    """Read the annotations of an object; None: it has no CPU topology among them.
+
+    Raises:
+        FieldError: the CPU topology cannot be read.
+    """
+    metadata = read_as(raw, thing.get("metadata") or {}, (*path, "metadata"))
+    annotations = read_as(raw, metadata.get("annotations") or {}, (*path, "metadata", "annotations"))
+    if TOPOLOGY not in annotations:
+        return None
+    here = (*path, "metadata", "annotations", TOPOLOGY)
+    cpus = read_as(_DETAIL, _decoded(annotations[TOPOLOGY], here), here)
+    left_out = ["Koordinator's CPU topology does not say memory and distances"]
+    everything = sum(1 << cpu for cpu in {one.cpu for one in cpus})
+    return CPUTopologyRead(
+        read_as(text("the node's name"), metadata.get("name"), (*path, "metadata", "name")),
+        tuple(sorted(cpus)),
+        _settings(annotations, left_out),
+        _taken(annotations, everything, left_out),
+        tuple(left_out),
+    )
+
+
+def _decoded(text: object, path: Path) -> object:
+    try:
+        found: object = json.loads(text if isinstance(text, str) else "")
+    except (ValueError, RecursionError):
+        raise FieldError(path, "expected JSON") from None
+    return found
+
+
+_ID: Final = integer(0, MAX_NODE_ID)
+_CPU: Final = record(
+    CPURead,
+    field("id", integer(0, MAX_CPU, "a CPU id"), to="cpu"),
+    maybe("core", _ID, 0),
+    maybe("socket", _ID, 0),
+    maybe("node", _ID, 0, to="numa"),
+    others=True,
+)
+_DETAIL: Final = record(lambda *, detail: detail, field("detail", list_of(_CPU, "a list of CPUs")), others=True)
+
+
+def _settings(annotations: Mapping[str, object], left_out: list[str]) -> dict[str, object]:
+    """Read the kubelet's CPU policy with its options and reserved CPUs."""
+    try:
+        policy = _decoded(annotations.get(POLICY) or "{}", (POLICY,))
+    except FieldError:
+        policy = None
+    if not isinstance(policy, Mapping) or not isinstance(policy.get("policy"), str):
+        left_out.append(f"{POLICY} does not say the policy: cpuManagerPolicy is left at its default")
+        return {}
+    settings: dict[str, object] = {"cpuManagerPolicy": policy["policy"]}
+    options, reserved = policy.get("options"), policy.get("reservedCPUs")
+    if isinstance(options, Mapping) and options:
+        settings["cpuManagerPolicyOptions"] = {str(key): str(value) for key, value in options.items()}
+    if isinstance(reserved, str) and reserved:
+        settings["reservedSystemCPUs"] = reserved
+    return settings
+
+
+def _taken(annotations: Mapping[str, object], everything: int, left_out: list[str]) -> int:
+    """Add up the CPUs of pinned pods that the machine has."""
+    try:
+        pods = _decoded(annotations.get(ALLOCATIONS) or "[]", (ALLOCATIONS,))
+    except FieldError:
+        pods = None
+    if not isinstance(pods, list):
+        left_out.append(f"{ALLOCATIONS} is no list: no CPU counts as taken")
+        return 0
+    taken = 0
+    for one in pods:
+        text = one.get("cpu") if isinstance(one, Mapping) else None
+        try:
+            taken |= cpuset.parse(text) if isinstance(text, str) else 0
+        except cpuset.CPUSetError:
+            left_out.append(f"{ALLOCATIONS}: {shown(text)} is no CPU list")
+    if taken & ~everything:
+        outside = cpuset.format_set(taken & ~everything)
+        left_out.append(f"{ALLOCATIONS}: CPUs {outside} are not in the CPU topology")
+    return taken & everything
+
+
+# Volcano
+
+
+GROUP: Final = "nodeinfo.volcano.sh"
+KIND: Final = "Numatopology"
+_POLICIES: Final = {"CPUManagerPolicy": "cpuManagerPolicy", "TopologyManagerPolicy": "topologyManagerPolicy"}
+
+
+def is_numatopology(thing: Mapping[str, object]) -> bool:
+    """Tell whether something is an object of this kind."""
+    return thing.get("kind") == KIND and str(thing.get("apiVersion")).partition("/")[0] == GROUP
+
+
+def read_numatopology(thing: Mapping[str, object], path: Path = ()) -> CPUTopologyRead:
+    """Read one object.
+
+    Raises:
+        FieldError: it has no name, or no CPU with an id.
+    """
+    metadata = read_as(raw, thing.get("metadata") or {}, (*path, "metadata"))
+    spec = read_as(raw, thing.get("spec") or {}, (*path, "spec"))
+    detail = read_as(_VOLCANO_DETAIL, spec.get("cpuDetail"), (*path, "spec", "cpuDetail"))
+    cpus = tuple(CPURead(int(key), **numbers) for key, numbers in detail.items())
+    if not cpus:
+        raise FieldError((*path, "spec", "cpuDetail"), "expected at least one CPU")
+    left_out = ["Volcano does not say memory, devices, distances and the scope"]
+    settings = _volcano_settings(spec, left_out)
+    everything = sum(1 << one.cpu for one in cpus)
+    taken = _volcano_taken(spec, everything, left_out)
+    if spec.get("gpuDetail"):
+        left_out.append("gpuDetail does not name a resource: its GPUs are left out")
+    return CPUTopologyRead(
+        read_as(text("the node's name"), metadata.get("name"), (*path, "metadata", "name")),
+        tuple(sorted(cpus)),
+        settings,
+        taken,
+        tuple(left_out),
+    )
+
+
+def _check_cpu(key: str) -> None:
+    if not key.isascii() or not key.isdigit() or int(key[:9]) > MAX_CPU:
+        raise FieldError((), "expected a CPU id")
+
+
+_VOLCANO_CPU: Final = record(
+    as_dict, maybe("core", _ID, 0), maybe("socket", _ID, 0), maybe("numa", _ID, 0), others=True
+)
+_VOLCANO_DETAIL: Final = map_of(  # zero values are left out, so that CPU 0 may be `{}`
+    Form(lambda value: _VOLCANO_CPU.read(value or {}), dict, {}), "CPU ids with numa, socket and core", _check_cpu
+)
+
+
+def _volcano_settings(spec: Mapping[str, object], left_out: list[str]) -> dict[str, object]:
+    settings: dict[str, object] = {}
+    policies = spec.get("policies")
+    for name, ours in _POLICIES.items():
+        value = policies.get(name) if isinstance(policies, Mapping) else None
+        if isinstance(value, str) and value:
+            settings[ours] = value
+        else:
+            left_out.append(f"policies.{name} is not a text: {ours} is left at its default")
+    reserved = spec.get("resReserved")
+    cpu = reserved.get("cpu") if isinstance(reserved, Mapping) else None
+    if cpu is not None:
+        settings["systemReserved"] = {"cpu": str(cpu)}
+    return settings
+
+
+def _volcano_taken(spec: Mapping[str, object], everything: int, left_out: list[str]) -> int:
+    """Work out which CPUs are not free: those that are not among the free ones, and those of pods."""
+    allocated = _allocated(spec, left_out)
+    if allocated & ~everything:
+        outside = cpuset.format_set(allocated & ~everything)
+        left_out.append(f"podAllocations: CPUs {outside} are not in cpuDetail")
+    return _not_free(spec, everything, left_out, known=bool(allocated)) | allocated & everything
+
+
+def _allocated(spec: Mapping[str, object], left_out: list[str]) -> int:
+    """Add up the CPUs of pods; what else they hold is said without NUMA nodes."""
+    held, others = 0, set()
+    for name, written in _allocations(spec.get("podAllocations")):
+        if name != CPU:
+            others.add(str(name))
+            continue
+        try:
+            held |= cpuset.parse(written) if isinstance(written, str) else 0
+        except cpuset.CPUSetError:
+            left_out.append(f"podAllocations: {shown(written)} is no CPU list")
+    if others:
+        left_out.append(f"podAllocations says no NUMA node of {', '.join(sorted(others))}: left out")
+    return held
+
+
+def _allocations(pods: object) -> Iterator[tuple[str, object]]:
+    """Yield (resource, what is held) of all containers; what has another shape is passed over (32)."""
+    for pod in pods if isinstance(pods, list) else ():
+        containers = pod.get("containerAllocations") if isinstance(pod, Mapping) else None
+        for container in containers if isinstance(containers, list) else ():
+            held = container.get("allocations") if isinstance(container, Mapping) else None
+            yield from held.items() if isinstance(held, Mapping) else ()
+
+
+def _not_free(spec: Mapping[str, object], everything: int, left_out: list[str], *, known: bool) -> int:
+    """Take what `numares.cpu.allocatable` does not list as free; `known`: pods say what they hold."""
+    said = "those that no pod holds count as free" if known else "all CPUs count as free"
+    resources = spec.get("numares")
+    cpu = resources.get("cpu") if isinstance(resources, Mapping) else None
+    free = cpu.get("allocatable") if isinstance(cpu, Mapping) else None
+    if not isinstance(free, str):
+        left_out.append(f"numares.cpu.allocatable is no CPU list: {said}")
+        return 0
+    try:
+        return everything & ~cpuset.parse(free)
+    except cpuset.CPUSetError:
+        left_out.append(f"numares.cpu.allocatable: {shown(free)} is no CPU list: {said}")
+        return 0

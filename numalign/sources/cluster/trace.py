@@ -4,35 +4,23 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Final, get_args
 
 from numalign.errors import InputError
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.apiserver.validation import validate
+from numalign.model.document import Data, Form, Schema, anything, as_dict, choice, field, maybe, record
+from numalign.model.document.values import boolean, integer, list_of, number, text, turned
+from numalign.model.path import FieldError, Path, dotted
 from numalign.model.pod import Pod
 from numalign.scheduler.simulate.generator import Arrivals, PodShape
-from numalign.scheduler.simulate.settings import Workload, WorkloadKind, microseconds
-from numalign.sources.pods.manifest import read as read_manifests
+from numalign.scheduler.simulate.settings import SECOND, Workload, WorkloadKind, microseconds
+from numalign.sources.pods.manifest import read_pods as read_manifests
 from numalign.sources.recorded.scenario import lines
-from numalign.sources.text import fields
-from numalign.sources.text.fields import FieldError, Path
+from numalign.store.reading import reading
 
-KEYS: Final = (
-    "t",
-    "name",
-    "namespace",
-    "kind",
-    "replicas",
-    "duration",
-    "delete_at",
-    "pod",
-    "pod_file",
-    "node",
-)
-_POD: Final = ("initContainers", "containers", "overhead", "nodeSelector", "priority")
-_CONTAINER: Final = ("name", "requests", "limits", "restartPolicy")
 KINDS: Final[tuple[WorkloadKind, ...]] = get_args(WorkloadKind)
 MAX_SECONDS: Final = 10**9
 """Latest time of a trace: thirty years."""
@@ -49,14 +37,11 @@ def read_trace(path: str) -> tuple[Workload, ...]:
     """
     known: dict[str, Pod] = {}
     result: list[Workload] = []
-    try:
-        with open(path, "rb") as stream:
-            for number, line in lines(stream):
-                if isinstance(line, InputError):
-                    raise InputError(line.message, f"{path}:{number}")
-                result.append(_checked(line, path, number, known))
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}", path) from None
+    with reading(path) as stream:
+        for number, line in lines(stream):
+            if isinstance(line, InputError):
+                raise InputError(line.message, f"{path}:{number}")
+            result.append(_checked(line, path, number, known))
     for earlier, later in pairwise(result):
         if later.at < earlier.at:
             raise InputError(f"workload {later.name} arrives before the one on the line above; sort by t", path)
@@ -81,90 +66,48 @@ def _checked(line: bytes, path: str, number: int, known: dict[str, Pod]) -> Work
         reason = error.msg if isinstance(error, json.JSONDecodeError) else "it is nested too deep or no text"
         raise InputError(f"no JSON object: {reason}", where) from None
     try:
-        return _workload(fields.mapping(data, (), "a workload: a JSON object"), os.path.dirname(path), known)
+        return _workload(data, os.path.dirname(path), known)
     except FieldError as error:
-        place = fields.dotted(error.path)
+        place = dotted(error.path)
         raise InputError(f"{place}: {error.message}" if place else error.message, where) from None
 
 
-def _workload(data: Mapping[str, object], folder: str, known: dict[str, Pod]) -> Workload:
-    fields.only(data, KEYS, ())
-    namespace = fields.text(data.get("namespace", "default"), ("namespace",))
-    replicas = fields.integer(data.get("replicas", 1), ("replicas",), 0, MAX_REPLICAS)
-    kind = data.get("kind", "replicaset" if replicas > 1 else "pod")
-    if kind not in KINDS:
-        raise FieldError(("kind",), f"expected one of {', '.join(KINDS)}, got {fields.shown(kind)}")
-    if ("pod" in data) == ("pod_file" in data):
-        raise FieldError((), "expected either pod or pod_file")
-    return Workload(
-        at=_time(data.get("t"), "t"),
-        name=fields.text(data.get("name"), ("name",), "the workload's name"),
-        pod=(_pod(data["pod"], known) if "pod" in data else _from_file(data["pod_file"], folder, known))._replace(
-            namespace=namespace
-        ),
-        kind=kind,
-        replicas=replicas,
-        duration=None if data.get("duration") is None else _time(data["duration"], "duration"),
-        delete_at=None if data.get("delete_at") is None else _time(data["delete_at"], "delete_at"),
-        machine=None if data.get("node") is None else fields.text(data["node"], ("node",)),
-    )
+def _workload(data: object, folder: str, known: dict[str, Pod]) -> Workload:
+    given = WORKLOAD.read(data)
+    pod = _pod(given, (), folder, known)._replace(namespace=given.pop("namespace"))
+    given["kind"] = given["kind"] or ("replicaset" if given["replicas"] > 1 else "pod")
+    return Workload(pod=pod, **given)
 
 
-def _time(value: object, key: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_SECONDS:
-        raise FieldError((key,), f"expected seconds, 0 or more, got {fields.shown(value)}")
-    return microseconds(value)
+def _pod(given: Data, path: Path, folder: str, known: dict[str, Pod]) -> Pod:
+    """Take the pod out of what is given, and read it: in the short form, or in a manifest of the folder."""
+    short, file = given.pop("pod"), given.pop("pod_file")
+    if (short is None) == (file is None):
+        raise FieldError(path, "expected either pod or pod_file")
+    key = os.path.join(folder, file) if file else json.dumps(short, sort_keys=True)
+    if key not in known:
+        known[key] = _from_file(key, (*path, "pod_file")) if file else _short_pod(short, (*path, "pod"))
+    return known[key]
 
 
-def _pod(value: object, known: dict[str, Pod]) -> Pod:
-    """Read a pod in the short form of a trace: amounts stand in the containers themselves."""
-    key = json.dumps(value, sort_keys=True)
-    found = known.get(key)
-    if found is None:
-        found = known[key] = _short_pod(fields.mapping(value, ("pod",)))
-    return found
-
-
-def _short_pod(data: Mapping[str, object]) -> Pod:
-    fields.only(data, _POD, ("pod",))
-    spec: dict[str, object] = {name: data[name] for name in ("overhead", "nodeSelector", "priority") if name in data}
-    for name in ("initContainers", "containers"):
-        if name in data or name == "containers":
-            spec[name] = list(_containers(data.get(name), name))
-    manifest = {"metadata": {"name": "pod"}, "spec": spec}
+def _short_pod(spec: Mapping[str, object], path: Path) -> Pod:
+    given = {key: list(one) if isinstance(one, tuple) else one for key, one in spec.items() if one is not None}
+    manifest = {"metadata": {"name": "pod"}, "spec": given}
     problems = validate(manifest)
     if problems:
-        raise FieldError(("pod",), f"{problems[0].path}: {problems[0].message}")
+        raise FieldError(path, f"{problems[0].path}: {problems[0].message}")
     try:
         return read_pod(manifest)
     except InputError as error:
-        raise FieldError(("pod",), str(error)) from None
+        raise FieldError(path, str(error)) from None
 
 
-def _containers(value: object, name: str) -> Iterator[dict[str, object]]:
-    for place, one in enumerate(fields.sequence(value, ("pod", name), "a list of containers")):
-        path = ("pod", name, place)
-        container = fields.mapping(one, path)
-        fields.only(container, _CONTAINER, path)
-        resources = {key: container[key] for key in ("requests", "limits") if key in container}
-        rest = {key: container[key] for key in ("name", "restartPolicy") if key in container}
-        yield {**rest, "image": "none", "resources": resources}
-
-
-def _from_file(value: object, folder: str, known: dict[str, Pod]) -> Pod:
-    """Read the pod, or the template of the workload, in a manifest; its path is relative to the trace."""
-    path = os.path.join(folder, fields.text(value, ("pod_file",), "the path of a manifest"))
-    found = known.get(path)
-    if found is None:
-        pods = read_manifests([path]).pods
-        if len(pods) != 1:
-            raise FieldError(("pod_file",), f"expected a file with one pod, {path} has {len(pods)}")
-        found = known[path] = pods[0]
-    return found
-
-
-_ARRIVALS: Final = ("workloads", "per_second", "duration_s", "fixed_duration", "seed", "shapes")
-_SHAPE: Final = ("name", "pod", "pod_file", "weight", "replicas")
+def _from_file(file: str, path: Path) -> Pod:
+    """Read the pod, or the template of the workload, in a manifest."""
+    pods = read_manifests([file]).pods
+    if len(pods) != 1:
+        raise FieldError(path, f"expected a file with one pod, {file} has {len(pods)}")
+    return pods[0]
 
 
 def read_arrivals(data: object, folder: str, seed: int | None = None) -> Arrivals:
@@ -178,32 +121,99 @@ def read_arrivals(data: object, folder: str, seed: int | None = None) -> Arrival
     Raises:
         FieldError: a key is unknown or a value wrong.
     """
-    given = fields.mapping(data, (), "a mapping with shapes")
-    fields.only(given, _ARRIVALS, ())
+    given = ARRIVALS.read(data)
     known: dict[str, Pod] = {}
     shapes = []
-    for place, one in enumerate(fields.sequence(given.get("shapes"), ("shapes",), "a list of shapes")):
-        path = ("shapes", place)
-        shape = fields.mapping(one, path)
-        fields.only(shape, _SHAPE, path)
-        pod = _pod(shape["pod"], known) if "pod" in shape else _from_file(shape.get("pod_file"), folder, known)
-        name = fields.text(shape.get("name", f"shape{place}"), (*path, "name"))
-        replicas = fields.integer(shape.get("replicas", 1), (*path, "replicas"), 1, MAX_REPLICAS)
-        shapes.append(PodShape(name, pod, _positive(shape.get("weight", 1), (*path, "weight")), replicas))
+    for place, shape in enumerate(given.pop("shapes")):
+        pod = _pod(shape, ("shapes", place), folder, known)
+        shapes.append(PodShape(pod=pod, **{**shape, "name": shape["name"] or f"shape{place}"}))
     if not shapes:
         raise FieldError(("shapes",), "expected at least one shape")
-    duration = given.get("duration_s")
-    return Arrivals(
-        shapes=tuple(shapes),
-        workloads=fields.integer(given.get("workloads"), ("workloads",), 0, MAX_WORKLOADS),
-        per_second=_positive(given.get("per_second"), ("per_second",)),
-        duration_s=None if duration is None else _positive(duration, ("duration_s",)),
-        fixed_duration=fields.boolean(given.get("fixed_duration", False), ("fixed_duration",)),
-        seed=fields.integer(given.get("seed", 0), ("seed",), 0, 2**63 - 1) if seed is None else seed,
-    )
+    return Arrivals(shapes=tuple(shapes), **{**given, "seed": given["seed"] if seed is None else seed})
 
 
-def _positive(value: object, path: Path) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= MAX_SECONDS:
-        raise FieldError(path, f"expected a number above 0, got {fields.shown(value)}")
-    return value
+def _left_to_the_api(schema: Schema) -> Form[object]:
+    """Describe a part of a pod, which is judged as a part of a pod."""
+    return Form(anything.read, anything.write, schema)
+
+
+_QUANTITIES: Final = _left_to_the_api({"type": "object", "additionalProperties": {"type": ["string", "number"]}})
+_WORD: Final = _left_to_the_api({"type": "string"})
+
+
+def _container(*, name: object, requests: object, limits: object, restart: object) -> dict[str, object]:
+    amounts = {key: one for key, one in (("requests", requests), ("limits", limits)) if one is not None}
+    given = {"name": name, "restartPolicy": restart, "image": "none", "resources": amounts}
+    return {key: one for key, one in given.items() if one is not None}
+
+
+_CONTAINER: Final = record(
+    _container,
+    field("name", _WORD, None),
+    field("requests", _QUANTITIES, None),
+    field("limits", _QUANTITIES, None),
+    field("restartPolicy", _WORD, None, to="restart"),
+)
+_CONTAINERS: Final = list_of(_CONTAINER, "a list of containers")
+_POD: Final = record(
+    as_dict,
+    field("initContainers", _CONTAINERS, None, to="initContainers"),
+    field("containers", _CONTAINERS),
+    field("overhead", _QUANTITIES, None),
+    field(
+        "nodeSelector",
+        _left_to_the_api({"type": "object", "additionalProperties": _WORD.schema}),
+        None,
+        to="nodeSelector",
+    ),
+    field("priority", _left_to_the_api({"type": "integer"}), None),
+)
+"""A pod in the short form of a trace: amounts stand in the containers themselves."""
+_WHICH: Final = (
+    field("pod", _POD, None),
+    field(
+        "pod_file", text("the path of a manifest"), None, says="In place of pod; it starts at the folder of this file."
+    ),
+)
+_TIME: Final = turned(
+    number("seconds, 0 or more", 0, MAX_SECONDS), microseconds, lambda microseconds: microseconds / SECOND
+)
+_REPLICAS: Final = integer(1, MAX_REPLICAS)
+WORKLOAD: Final = record(
+    as_dict,
+    field("t", _TIME, to="at", says="Seconds from the start of the trace."),
+    field("name", text("the workload's name")),
+    field("namespace", text(), "default"),
+    field("kind", choice(*KINDS, start="one of "), None, says="Not given: replicaset, or pod for one replica."),
+    field("replicas", integer(0, MAX_REPLICAS), 1),
+    maybe("duration", _TIME, says="Seconds from admission to the end; not given: for ever."),
+    maybe("delete_at", _TIME),
+    *_WHICH,
+    maybe("node", text(), to="machine", says="Bound there by somebody else."),
+    wanted="a workload: a JSON object",
+)
+"""A line of a trace."""
+_POSITIVE: Final = number("a number above 0", high=MAX_SECONDS, above=0)
+ARRIVALS: Final = record(
+    as_dict,
+    field("workloads", integer(0, MAX_WORKLOADS)),
+    field("per_second", _POSITIVE, says="Arrivals a second, in the mean."),
+    maybe("duration_s", _POSITIVE, says="How long a pod runs, in the mean; not given: for ever."),
+    field("fixed_duration", boolean, False),
+    field("seed", integer(0, 2**63 - 1), 0),
+    field(
+        "shapes",
+        list_of(
+            record(
+                as_dict,
+                field("name", text(), None),
+                *_WHICH,
+                field("weight", _POSITIVE, 1),
+                field("replicas", _REPLICAS, 1),
+            ),
+            "a list of shapes",
+        ),
+    ),
+    wanted="a mapping with shapes",
+)
+"""What a synthetic trace is made of."""

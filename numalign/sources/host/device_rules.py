@@ -8,18 +8,17 @@ format is explained in docs/discover.md.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from typing import Final
 
-from numalign.errors import InputError
+from numalign.model.document import Form, choice, field, fixed, maybe, record
+from numalign.model.document.values import MAX_NODE_ID, boolean, integer, list_of, text, turned
 from numalign.model.machine import Device
+from numalign.model.path import unfit
 from numalign.sources.host.pci import PCIDevice
 from numalign.values import NamedTuple
 
 DEFAULT = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(__file__))), "device-rules.json")
-
-_TEXTS = ("class", "vendor", "device", "driver", "function")
-_KEYS = ("resource", *_TEXTS, "rdma", "topology", "unknownNode", "onRequest", "comment")
-_FUNCTIONS = ("vf", "pf", "plain")
 
 
 class DeviceRule(NamedTuple):
@@ -56,16 +55,9 @@ def load_rules(path: str | os.PathLike[str] = DEFAULT) -> tuple[DeviceRule, ...]
     Raises:
         InputError: the file is no rules file; the message says which rule and what would be right.
     """
-    from numalign.sources.text.yaml import load_one
+    from numalign.sources.text.yaml import read_one
 
-    where = os.fspath(path)
-    data = load_one(path)
-    if not isinstance(data, Mapping) or data.get("kind") != "DeviceRules":
-        raise InputError("expected one document with kind: DeviceRules", where)
-    rules = data.get("rules")
-    if not isinstance(rules, Sequence) or isinstance(rules, str):
-        raise InputError("expected a list", f"{where}: rules")
-    return tuple(_rule(rule, f"{where}: rules[{index}]") for index, rule in enumerate(rules))
+    return read_one(path, RULES)
 
 
 def requestable(rules: Iterable[DeviceRule]) -> tuple[str, ...]:
@@ -97,46 +89,50 @@ def _numa_nodes(device: PCIDevice, rule: DeviceRule) -> tuple[int, ...] | None:
     return None if node is None else (node,)
 
 
-def _rule(data: object, where: str) -> DeviceRule:
-    if not isinstance(data, Mapping):
-        raise InputError("expected a mapping with resource and conditions", where)
-    for key in data:
-        if key not in _KEYS:
-            raise InputError(f"unknown key {key!r}; the keys are {', '.join(_KEYS)}", where)
-    resource = data.get("resource")
-    if not isinstance(resource, str) or "/" not in resource.strip("/"):
-        raise InputError('expected a name such as "nvidia.com/gpu"', f"{where}.resource")
-    texts = {key: _texts(data, key, where) for key in _TEXTS}
-    for function in texts["function"]:
-        if function not in _FUNCTIONS:
-            raise InputError(f"expected vf, pf or plain, got {function!r}", f"{where}.function")
-    for key in ("rdma", "topology"):
-        if not isinstance(data.get(key, False), bool):
-            raise InputError("expected true or false", f"{where}.{key}")
-    node = data.get("unknownNode")
-    if node is not None and (not isinstance(node, int) or isinstance(node, bool) or node < 0):
-        raise InputError("expected the id of a NUMA node", f"{where}.unknownNode")
-    on_request = data.get("onRequest")
-    if on_request is not None and not isinstance(on_request, str):
-        raise InputError("expected a name", f"{where}.onRequest")
-    hexadecimal = {key: tuple(text.lower().removeprefix("0x") for text in texts[key]) for key in _TEXTS[:3]}
-    return DeviceRule(
-        resource=resource,
-        classes=hexadecimal["class"],
-        vendors=hexadecimal["vendor"],
-        devices=hexadecimal["device"],
-        drivers=texts["driver"],
-        functions=texts["function"],
-        rdma=data.get("rdma", False),
-        topology=data.get("topology", True),
-        unknown_node=node,
-        on_request=on_request,
-    )
-
-
-def _texts(data: Mapping[str, object], key: str, where: str) -> tuple[str, ...]:
-    value = data.get(key, ())
-    values = [value] if isinstance(value, str | int) else value
-    if not isinstance(values, Sequence) or not all(isinstance(one, str) for one in values):
-        raise InputError('expected text or a list of texts; write PCI ids in quotes, such as "10de"', f"{where}.{key}")
+def _texts(value: object) -> tuple[str, ...]:
+    values = value if isinstance(value, list) else [value]
+    if not all(isinstance(one, str) for one in values):
+        raise unfit('text or a list of texts; write PCI ids in quotes, such as "10de"', value)
     return tuple(values)
+
+
+def _hexadecimal(texts: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple([text.lower().removeprefix("0x") for text in texts])
+
+
+def _named(resource: str) -> str:
+    if "/" not in resource.strip("/"):
+        raise unfit(_RESOURCE, resource)
+    return resource
+
+
+_RESOURCE: Final = 'a name such as "nvidia.com/gpu"'
+_TEXTS: Final[Form[tuple[str, ...]]] = Form(
+    _texts, list, {"type": ["string", "array"], "items": {"type": "string"}, "description": "One, or one of several."}
+)
+_IDS: Final = turned(_TEXTS, _hexadecimal, _hexadecimal)
+_FUNCTION: Final = choice("vf", "pf", "plain")
+_FUNCTIONS: Final = turned(_TEXTS, lambda texts: tuple([_FUNCTION.read(one) for one in texts]), tuple)
+_RULE: Final = record(
+    DeviceRule,
+    field("resource", turned(text(_RESOURCE), _named, _named), says="The name pods ask for."),
+    field("class", _IDS, to="classes", says="Beginnings of the class."),
+    field("vendor", _IDS, to="vendors"),
+    field("device", _IDS, to="devices"),
+    field("driver", _TEXTS, to="drivers"),
+    field("function", _FUNCTIONS, to="functions", says="vf, pf (its virtual functions are enabled) or plain."),
+    field("rdma", boolean, says="Only with an RDMA device."),
+    field("topology", boolean, says="false: the plugin reports no NUMA node."),
+    maybe("unknownNode", integer(0, MAX_NODE_ID, "the id of a NUMA node"), says="Reported for a device of node -1."),
+    maybe("onRequest", text("a name"), says="The rule counts only with `--with NAME`."),
+    fixed("comment"),
+    wanted="a mapping with resource and conditions",
+)
+RULES: Final = record(
+    lambda *, rules: rules,
+    fixed("apiVersion"),
+    fixed("kind", "DeviceRules"),
+    field("rules", list_of(_RULE)),
+    wanted="one document with kind: DeviceRules",
+)
+"""A rules file."""

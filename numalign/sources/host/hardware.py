@@ -1,6 +1,6 @@
 """What a machine is: CPUs, cores, packages, caches, NUMA nodes, distances, huge pages, as the hardware has them.
 
-docs/rules/discovery.md section 2. `sysfs_kubelet` holds what a kubelet would believe instead; the two never mix.
+docs/rules/discovery.md section 2. `kubelet_view` holds what a kubelet would believe instead; the two never mix.
 """
 
 from __future__ import annotations

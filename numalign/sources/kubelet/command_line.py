@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable
 from typing import Final
+
+from numalign.store.reading import beginning
 
 _MAX_TEXT: Final = 1 << 20
 """Longest text that is looked at, in bytes."""
@@ -32,14 +33,10 @@ def flags_of_words(words: Iterable[str]) -> dict[str, str]:
 
 def flags_of_file(path: str) -> dict[str, str] | None:
     """Read the flags of a kubelet in a file of text; None: there is no flag of any kind in it."""
-    if path == "-" or not os.path.isfile(path):
-        return None
     try:
-        with open(path, "rb") as file:
-            text = file.read(_MAX_TEXT).decode("utf-8", "replace")
-    except (OSError, ValueError):
+        return flags_of_text(beginning(path, _MAX_TEXT).decode("utf-8", "replace"))
+    except OSError:
         return None
-    return flags_of_text(text)
 
 
 def flags_of_text(text: str) -> dict[str, str] | None:

@@ -11,7 +11,6 @@ from typing import Any
 
 from numalign.errors import InputError
 from numalign.kubelet.config import KubeletConfig, MemoryReservation
-from numalign.kubelet.proposals import FEEDBACK_POLICIES
 from numalign.kubelet.topology.options import POLICIES, SCOPES
 from numalign.model import cpuset, quantity
 from numalign.model.cpuset import CPUSetError
@@ -71,11 +70,11 @@ def known_flags(flags: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
     return known, problems
 
 
-def _choice(*known: str, beyond: tuple[str, ...] = ()) -> Callable[[str, str], str]:
-    """Accept the kubelet's own values, and those `beyond` it that only a flag may ask for."""
+def _choice(*known: str) -> Callable[[str, str], str]:
+    """Accept the kubelet's own values."""
 
     def read(text: str, where: str) -> str:
-        if text and text not in known and text not in beyond:
+        if text and text not in known:
             from numalign.model.words import nearest
 
             near = nearest(text, known) if len(text) > 4 else None
@@ -163,7 +162,7 @@ def _reserved_memory(text: str, where: str) -> tuple[MemoryReservation, ...]:
 
 
 _FLAGS: Mapping[str, tuple[str, Callable[[str, str], Any]]] = {
-    "topology-manager-policy": ("topology_manager_policy", _choice(*POLICIES, beyond=FEEDBACK_POLICIES)),
+    "topology-manager-policy": ("topology_manager_policy", _choice(*POLICIES)),
     "topology-manager-scope": ("topology_manager_scope", _choice(*SCOPES)),
     "topology-manager-policy-options": (
         "topology_manager_policy_options",

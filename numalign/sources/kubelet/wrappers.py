@@ -200,7 +200,6 @@ def _kubeadm_flags(data: Fields) -> dict[str, str]:
 
 _GKE: Final = {"topologyManager": "topologyManager", "memoryManager": "memoryManager"}
 """Objects of GKE's file -> beginning of the kubelet's fields."""
-_SPELLINGS: Final = {"cpuCfsQuota": "cpuCFSQuota", "cpuCfsQuotaPeriod": "cpuCFSQuotaPeriod"}
 _CLOUD_ONLY: Final = frozenset(
     {
         *("insecureKubeletReadonlyPortEnabled", "containerLogMaxSizeMB", "podMaxPids", "imageGcHighThreshold"),

@@ -9,7 +9,7 @@ import os
 from functools import cache
 
 from numalign.errors import InputError
-from numalign.sources.text import fields
+from numalign.model.path import shown
 
 
 def names() -> tuple[str, ...]:
@@ -22,14 +22,14 @@ def path(name: str) -> str:
     return os.path.join(_folder(), f"{name}.yaml")
 
 
-def check(name: str) -> None:
+def check_bundled(name: str) -> None:
     """Check that a bundled machine has this name.
 
     Raises:
         InputError: there is none; the nearest is named.
     """
     if name not in names():
-        raise InputError(f"no bundled machine has this name; {nearest(name)}", fields.shown(name))
+        raise InputError(f"no bundled machine has this name; {nearest(name)}", shown(name))
 
 
 def text(name: str) -> str:

@@ -11,11 +11,11 @@ from typing import TypeVar
 
 from numalign.errors import InputError, Notice
 from numalign.model import machine_checks
+from numalign.model.document import values
 from numalign.model.machine import Device, Machine
+from numalign.model.path import FieldError, dotted, shown
 from numalign.sources.machine.regular import MAX_DEVICES
-from numalign.sources.machine.sections import resource_name
-from numalign.sources.text import fields
-from numalign.sources.text.fields import FieldError
+from numalign.sources.machine.sections import check_resource, hugepages
 from numalign.values import NamedTuple
 
 Value = TypeVar("Value")
@@ -45,9 +45,9 @@ def changed(machine: Machine, changes: Changes) -> tuple[Machine, tuple[Notice, 
     for what, amount, node in _parts(changes.devices, "--device", "nvidia.com/gpu@0=4"):
         machine = _with_devices(machine, what, amount, node)
     for finding in machine_checks.errors(machine):
-        raise InputError(f"{fields.dotted(finding.path)}: {finding.message}", "--device")
+        raise InputError(f"{dotted(finding.path)}: {finding.message}", "--device")
     odd = machine_checks.warnings(machine)
-    return machine, tuple(Notice(one.code, one.message, fields.dotted(one.path)) for one in odd)
+    return machine, tuple(Notice(one.code, one.message, dotted(one.path)) for one in odd)
 
 
 def _parts(texts: Iterable[str], flag: str, example: str) -> Iterable[tuple[str, str, int | None]]:
@@ -59,7 +59,7 @@ def _parts(texts: Iterable[str], flag: str, example: str) -> Iterable[tuple[str,
             if not at:
                 what, node = node, ""
             if not (equals and what and amount.strip()) or (at and not node.isdecimal()) or len(node) > 7:
-                raise InputError(f"expected WHAT[@NODE]=AMOUNT such as {example}, got {fields.shown(part)}", flag)
+                raise InputError(f"expected WHAT[@NODE]=AMOUNT such as {example}, got {shown(part)}", flag)
             yield what, amount.strip(), int(node) if at else None
 
 
@@ -76,7 +76,7 @@ def _nodes(machine: Machine, node: int | None, flag: str, suitable: Sequence[int
 def _with_memory(machine: Machine, text: str) -> Machine:
     flag = "--memory-per-numa-node"
     try:
-        amount = fields.amount(text, ())
+        amount = values.amount.read(text)
     except FieldError as error:
         raise InputError(error.message, flag) from None
     nodes = tuple(one._replace(memory=amount) if one.memory or one.cpus else one for one in machine.numa_nodes)
@@ -85,7 +85,7 @@ def _with_memory(machine: Machine, text: str) -> Machine:
 
 def _with_pages(machine: Machine, size: str, text: str, node: int | None) -> Machine:
     try:
-        pages = fields.hugepages({size: int(text) if text.isdecimal() else text}, ())
+        pages = hugepages.read({size: int(text) if text.isdecimal() else text})
     except FieldError as error:
         raise InputError(error.message, "--hugepages") from None
     about = _nodes(machine, node, "--hugepages", [one.id for one in machine.numa_nodes if one.memory])
@@ -98,8 +98,8 @@ def _with_pages(machine: Machine, size: str, text: str, node: int | None) -> Mac
 def _with_devices(machine: Machine, resource: str, text: str, node: int | None) -> Machine:
     flag = "--device"
     try:
-        resource_name(resource, ())
-        count = fields.integer(int(text) if text.isdecimal() and len(text) < 10 else text, (), 0, MAX_DEVICES)
+        check_resource(resource)
+        count = values.integer(0, MAX_DEVICES).read(int(text) if text.isdecimal() and len(text) < 10 else text)
     except FieldError as error:
         raise InputError(error.message, flag) from None
     about = _nodes(machine, node, flag, [one.id for one in machine.numa_nodes if one.cpus])

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from numalign.model import quantity
-from numalign.model.cpuset import format_set, ids
-from numalign.model.machine import Device, Machine, NodeObject, NUMANode, Unit
-from numalign.sources.machine import hardware
-from numalign.sources.machine.file import API_VERSION, KIND
+from numalign.model.document import write
+from numalign.model.document.schema import schema_line
+from numalign.model.machine import Machine
+from numalign.sources.machine.file import MACHINE
 
 WIDTH = 100
 """Lists and mappings that fit in so many columns stay on one line."""
@@ -23,79 +23,11 @@ _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 
 
 def dump(machine: Machine) -> dict[str, Any]:
-    """Return a machine as plain data that `machine_file.from_data` reads back; amounts are bytes.
+    """Return a machine as plain data that `file.from_data` reads back; amounts are bytes.
 
     `numaNodes`, `sockets` and `cores` are always written, other sections where they say something.
     """
-    result: dict[str, Any] = {
-        "apiVersion": API_VERSION,
-        "kind": KIND,
-        "name": machine.name,
-        "numaNodes": [_numa_node(node) for node in machine.numa_nodes],
-        "sockets": _units(machine.sockets),
-        "cores": [list(ids(core)) for core in machine.cores],
-    }
-    sections: dict[str, Any] = {
-        "uncoreCaches": _units(machine.uncore_caches),
-        "devices": {name: [_device(one) for one in listed] for name, listed in sorted(machine.devices.items())},
-        "preferredAllocation": {
-            name: [list(one) for one in sets] for name, sets in sorted(machine.preferred_allocation.items())
-        },
-        "links": {name: [list(link) for link in links] for name, links in sorted(machine.links.items())},
-        "totalMemory": machine.total_memory,
-        "storage": machine.storage,
-        "node": _node_object(machine.node),
-        "kubelet": machine.kubelet,
-        "suggests": {field: dict(options) for field, options in machine.suggests.items()},
-        "kubeletVersion": machine.kubelet_version,
-        "cgroupV1": machine.cgroup_v1,
-        "hardware": None if machine.hardware is None else hardware.dump(machine.hardware),
-    }
-    # An empty kubelet section is not the same as none: it asks for the kubelet's own defaults.
-    kept_empty = ("totalMemory", "storage", "kubelet", "hardware")
-    result.update((key, value) for key, value in sections.items() if value or (value is not None and key in kept_empty))
-    return result
-
-
-def _numa_node(node: NUMANode) -> dict[str, Any]:
-    result: dict[str, Any] = {"id": node.id, "cpus": format_set(node.cpus), "memory": node.memory}
-    if node.hugepages:
-        result["hugepages"] = {
-            size: node.hugepages[size] for size in sorted(node.hugepages, key=lambda text: quantity.parse(text).nano)
-        }
-    if node.distances is not None:
-        result["distances"] = list(node.distances)
-    return result
-
-
-def _units(units: Sequence[Unit]) -> list[Any]:
-    return [
-        format_set(unit.cpus) if unit.id == index else {"id": unit.id, "cpus": format_set(unit.cpus)}
-        for index, unit in enumerate(units)
-    ]
-
-
-def _device(device: Device) -> dict[str, Any]:
-    result: dict[str, Any] = {
-        "id": device.id,
-        "numaNodes": None if device.numa_nodes is None else list(device.numa_nodes),
-    }
-    if not device.healthy:
-        result["unhealthy"] = True
-    return result
-
-
-def _node_object(node: NodeObject) -> dict[str, Any]:
-    result: dict[str, Any] = {}
-    if node.name is not None:
-        result["name"] = node.name
-    if node.labels is not None:
-        result["labels"] = dict(sorted(node.labels.items()))
-    if node.taints:
-        result["taints"] = [{key: text for key, text in taint._asdict().items() if text} for taint in node.taints]
-    if node.extended_resources:
-        result["extendedResources"] = dict(sorted(node.extended_resources.items()))
-    return result
+    return dict(write(MACHINE, machine))
 
 
 def to_json(machine: Machine) -> str:
@@ -113,7 +45,7 @@ def to_yaml(machine: Machine) -> str:
     for key in ("totalMemory", "storage"):
         if key in data:
             data[key] = _size(data[key])
-    return "".join(f"{line}\n" for line in _mapping(data, 0))
+    return schema_line("machine") + "".join(f"{line}\n" for line in _mapping(data, 0))
 
 
 def _size(amount: int) -> int | str:
@@ -146,7 +78,7 @@ def _has_mappings(value: object) -> bool:
     return isinstance(value, list | tuple) and any(isinstance(inner, Mapping) for inner in value)
 
 
-def _list(values: Sequence[Any], indent: int) -> Iterator[str]:
+def _list(values: Sequence[object], indent: int) -> Iterator[str]:
     """Write a list of mappings: one a line if all are short, else all in block style."""
     flows = [_flow(value) for value in values]
     short = all(indent + 2 + len(flow) <= WIDTH for flow in flows)
@@ -159,7 +91,7 @@ def _list(values: Sequence[Any], indent: int) -> Iterator[str]:
             yield from lines[1:]
 
 
-def _packed(values: Sequence[Any], indent: int) -> Iterator[str]:
+def _packed(values: Sequence[object], indent: int) -> Iterator[str]:
     """Write a list of scalars or short lists over as many lines as it needs."""
     line = " " * indent + "["
     for index, value in enumerate(values):

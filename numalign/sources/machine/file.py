@@ -1,50 +1,44 @@
 """Machine files, the short form of the command line and the bundled machines: all become a `Machine`.
 
-Sections in full are read by `machine_sections`, `regular:` by `machine_regular`; writing is `machine_dump`.
+The description of a file is `MACHINE`; its sections are described in `sections`, `regular:` in `regular`.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from numalign.errors import InputError, Notice
-from numalign.kubelet.releases.table import parse_version
 from numalign.model import machine_checks
-from numalign.model.machine import Machine, NodeObject
+from numalign.model.cpuset import ids
+from numalign.model.document import Form, field, fixed, maybe, raw, read, record
+from numalign.model.document.values import amount, boolean, later, name
+from numalign.model.machine import Device, Machine, NodeObject, NUMANode, Unit
+from numalign.model.path import FieldError, Path, dotted, shown
 from numalign.sources.machine import bundled
-from numalign.sources.machine import sections as machine_sections
-from numalign.sources.text import fields
-from numalign.sources.text.fields import FieldError, Path
+from numalign.sources.machine.sections import (
+    DEVICES,
+    HARDWARE,
+    LINKS,
+    NODE,
+    PREFERRED,
+    SUGGESTS,
+    UNNAMED,
+    UNSAID,
+    VERSION,
+    Link,
+)
+from numalign.store.reading import reading
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.model.hardware import Hardware
     from numalign.sources.text.yaml import Document
 
-API_VERSION = "numalign/v1"
-KIND = "Machine"
-
-KEYS = (
-    "apiVersion",
-    "kind",
-    "name",
-    "regular",
-    *machine_sections.HARDWARE,
-    "devices",
-    "preferredAllocation",
-    "links",
-    "totalMemory",
-    "storage",
-    "node",
-    "kubelet",
-    "kubeletVersion",
-    "cgroupV1",
-    "suggests",
-    "hardware",
-)
+Devices = Mapping[str, tuple[Device, ...]]
+Links = Mapping[str, tuple[Link, ...]]
 
 
 class LoadedMachine(NamedTuple):
@@ -83,24 +77,19 @@ def machine_from_scenario(
         InputError: it is no machine; `where` is the field's path.
     """
     try:
-        fields.only(machine, machine_sections.HARDWARE, ("machine",))
-        read = _hardware(machine, ("machine",))._replace(name="scenario")
-        if devices:
-            read = read._replace(devices=machine_sections.devices(devices, ("devices",), read.numa_nodes))
-        if preferred:
-            sets = machine_sections.preferred_allocation(preferred, ("preferredAllocation",))
-            read = read._replace(preferred_allocation=sets)
+        found = read(SCENARIO_MACHINE, machine, ("machine",))
+        there = on_their_nodes(read(DEVICES, devices or {}, ("devices",)), found.numa_nodes)
+        sets = read(PREFERRED, preferred or {}, ("preferredAllocation",))
     except FieldError as error:
-        raise InputError(error.message, fields.dotted(error.path)) from None
-    for finding in machine_checks.errors(read):
+        raise InputError(error.message, dotted(error.path)) from None
+    found = found._replace(name="scenario", devices=there, preferred_allocation=sets)
+    for finding in machine_checks.errors(found):
         path = finding.path if finding.path[0] == "devices" else ("machine", *finding.path)
-        raise InputError(finding.message, fields.dotted(path))
-    return read
+        raise InputError(finding.message, dotted(path))
+    return found
 
 
-def from_data(
-    data: object, name: str, where: Callable[[Path], str] = fields.dotted
-) -> tuple[Machine, tuple[Notice, ...]]:
+def from_data(data: object, name: str, where: Callable[[Path], str] = dotted) -> tuple[Machine, tuple[Notice, ...]]:
     """Read a machine file that is decoded already.
 
     Args:
@@ -112,7 +101,9 @@ def from_data(
         InputError: it is no machine, or one that cannot be.
     """
     try:
-        machine = _machine(fields.mapping(data, (), "a machine: a mapping with numaNodes or regular"), name)
+        machine = MACHINE.read(data)
+        if not machine.name:
+            machine = machine._replace(name=read(_NAME, name, ("name",)))
     except FieldError as error:
         raise InputError(error.message, where(error.path)) from None
     for finding in machine_checks.errors(machine):
@@ -121,98 +112,182 @@ def from_data(
     return machine, tuple(Notice(finding.code, finding.message, where(finding.path)) for finding in odd)
 
 
-def _machine(data: Mapping[str, object], name: str) -> Machine:
-    fields.only(data, KEYS, ())
-    for key, wanted in (("apiVersion", API_VERSION), ("kind", KIND)):
-        if data.get(key, wanted) != wanted:
-            raise FieldError((key,), f"expected {wanted}, got {fields.shown(data[key])}")
-    machine = _regular(data) if "regular" in data else _hardware(data, ())
-    devices = dict(machine.devices)
-    own = machine_sections.devices(data.get("devices") or {}, ("devices",), machine.numa_nodes)
-    for resource in own:
-        if resource in devices:
+_TOGETHER: Final = "expected either regular: or the sections in full, got both"
+
+
+def _machine(
+    *,
+    name: str | None,
+    regular: Machine | None,
+    numa_nodes: tuple[NUMANode, ...] | None,
+    sockets: tuple[Unit, ...] | None,
+    cores: tuple[int, ...] | None,
+    uncore_caches: tuple[Unit, ...],
+    devices: Devices,
+    links: Links,
+    **rest: Any,
+) -> Machine:
+    """Join what the sections of a file say; a name that is not given is empty."""
+    if regular is None:
+        made = _in_full(numa_nodes=numa_nodes, sockets=sockets, cores=cores, uncore_caches=uncore_caches)
+    else:
+        made = regular
+        for field_, value in zip(HARDWARE, (numa_nodes, sockets, cores, uncore_caches), strict=True):
+            if value not in (None, field_.default):
+                raise FieldError((field_.key,), _TOGETHER)
+    for resource in devices:
+        if resource in made.devices:
             raise FieldError(("devices", resource), "regular: describes the devices of this resource already")
-    devices.update(own)
-    preferred = data.get("preferredAllocation") or {}
-    return machine._replace(
-        name=fields.name(data.get("name", name), ("name",), "the machine's name"),
-        devices=devices,
-        preferred_allocation=machine_sections.preferred_allocation(preferred, ("preferredAllocation",)),
-        links=machine_sections.links(data.get("links") or [], ("links",), devices),
-        total_memory=_bytes(data, "totalMemory"),
-        storage=_bytes(data, "storage"),
-        node=machine_sections.node_object(data["node"], ("node",)) if data.get("node") else NodeObject(),
-        kubelet=machine_sections.raw(data.get("kubelet"), ("kubelet",)),
-        kubelet_version=_version(data.get("kubeletVersion")),
-        cgroup_v1=_flag(data.get("cgroupV1"), "cgroupV1"),
-        suggests=machine_sections.suggests(data.get("suggests") or {}, ("suggests",)),
-        hardware=_hardware_section(data.get("hardware")),
+    there = {**made.devices, **on_their_nodes(devices, made.numa_nodes)}
+    return made._replace(name=name or "", devices=there, links=_linked(links, there), **rest)
+
+
+def _in_full(
+    *,
+    numa_nodes: tuple[NUMANode, ...] | None,
+    sockets: tuple[Unit, ...] | None,
+    cores: tuple[int, ...] | None,
+    uncore_caches: tuple[Unit, ...],
+) -> Machine:
+    """Make a machine without a name of the sections in full.
+
+    Raises:
+        FieldError: there are no NUMA nodes.
+    """
+    if numa_nodes is None:
+        raise FieldError(("numaNodes",), "expected the list of NUMA nodes, got nothing")
+    if sockets is None:
+        with_cpus = [node.cpus for node in numa_nodes if node.cpus]
+        sockets = tuple([Unit(index, cpus) for index, cpus in enumerate(with_cpus)])
+    if cores is None:
+        everything = 0
+        for node in numa_nodes:
+            everything |= node.cpus
+        cores = tuple([1 << cpu for cpu in ids(everything)])
+    return Machine("", numa_nodes, sockets, cores, uncore_caches)
+
+
+def on_their_nodes(devices: Devices, nodes: Sequence[NUMANode]) -> Devices:
+    """Give devices that name no NUMA node the only one there is.
+
+    Raises:
+        FieldError: there are several.
+    """
+    return {
+        resource: tuple(
+            [
+                device if device.numa_nodes != UNSAID else _on_only_node(device, ("devices", resource, index), nodes)
+                for index, device in enumerate(listed)
+            ]
+        )
+        for resource, listed in devices.items()
+    }
+
+
+def _on_only_node(device: Device, path: Path, nodes: Sequence[NUMANode]) -> Device:
+    if len(nodes) == 1:
+        return device._replace(numa_nodes=(nodes[0].id,))
+    raise FieldError(
+        path,
+        f"expected {{id: {device.id}, numaNode: N}} (or numaNodes: null for a device without topology): "
+        f"the machine has {len(nodes)} NUMA nodes",
     )
 
 
-def _version(value: object) -> str:
-    """Read `kubeletVersion`: a text, or what YAML makes of 1.36."""
-    if value is None:
-        return ""
-    text = str(value)
-    try:
-        parse_version(text, "kubeletVersion")
-    except InputError as error:
-        raise FieldError(("kubeletVersion",), error.message.removeprefix("kubeletVersion: ")) from None
-    return text
+def _linked(links: Links, known: Devices) -> Links:
+    """Hold links to the devices there are.
+
+    Raises:
+        FieldError: a resource or a device is not there, or a pair is given twice.
+    """
+    for resource, listed in links.items():
+        if resource == UNNAMED:
+            return {_owner(listed, known): _checked(listed, ("links",), known[_owner(listed, known)])} if listed else {}
+        if resource not in known:
+            listing = ", ".join(sorted(known)) or "there is none"
+            raise FieldError(("links", resource), f"expected a resource with devices: {listing}")
+        _checked(listed, ("links", resource), known[resource])
+    return links
 
 
-def _flag(value: object, field: str) -> bool:
-    if value is not None and not isinstance(value, bool):
-        raise FieldError((field,), "expected true or false")
-    return value is True
+def _owner(listed: tuple[Link, ...], known: Devices) -> str:
+    named = {end for link in listed for end in link[:2]}
+    owners = [resource for resource, devices in known.items() if named <= {device.id for device in devices}]
+    if len(owners) != 1:
+        found = f"{len(owners)} have" if owners else "none has"
+        raise FieldError(
+            ("links",), f"expected ids of exactly one resource, {found} all of them; write links: {{RESOURCE: […]}}"
+        )
+    return owners[0]
 
 
-def _hardware_section(value: object) -> Hardware | None:
-    if value is None:
-        return None
-    from numalign.sources.machine import hardware
-
-    return hardware.read(value, ("hardware",))
-
-
-def _bytes(data: Mapping[str, object], key: str) -> int | None:
-    return fields.amount(data[key], (key,)) if data.get(key) is not None else None
-
-
-def _hardware(data: Mapping[str, object], path: Path) -> Machine:
-    if "numaNodes" not in data:
-        raise FieldError((*path, "numaNodes"), "expected the list of NUMA nodes, got nothing")
-    nodes = machine_sections.numa_nodes(data["numaNodes"], (*path, "numaNodes"))
-    sockets, cores, caches = (data.get(key) for key in machine_sections.HARDWARE[1:])
-    return Machine(
-        name="",
-        numa_nodes=nodes,
-        sockets=machine_sections.default_sockets(nodes)
-        if sockets is None
-        else machine_sections.units(sockets, (*path, "sockets")),
-        cores=machine_sections.default_cores(nodes)
-        if cores is None
-        else machine_sections.cores(cores, (*path, "cores")),
-        uncore_caches=machine_sections.units(caches or (), (*path, "uncoreCaches")),
-    )
+def _checked(listed: tuple[Link, ...], path: Path, known: Sequence[Device]) -> tuple[Link, ...]:
+    own = {device.id for device in known}
+    seen = set()
+    for index, (one, other, _) in enumerate(listed):
+        here = (*path, index)
+        for label in (one, other):
+            if label not in own:
+                raise FieldError(here, f"no device has the id {shown(label)}")
+        if one == other:
+            raise FieldError(here, f"expected two different devices, got {one} twice")
+        if frozenset((one, other)) in seen:
+            raise FieldError(here, f"the link between {one} and {other} is given twice")
+        seen.add(frozenset((one, other)))
+    return listed
 
 
-def _regular(data: Mapping[str, object]) -> Machine:
-    from numalign.sources.machine import regular as machine_regular
+def _regular() -> Form[Machine]:
+    from numalign.sources.machine.regular import REGULAR
 
-    for key in machine_sections.HARDWARE:
-        if key in data:
-            raise FieldError((key,), "expected either regular: or the sections in full, got both")
-    regular = machine_regular.read(data["regular"], ("regular",))
-    return Machine(
-        name="",
-        numa_nodes=regular.numa_nodes,
-        sockets=regular.sockets,
-        cores=regular.cores,
-        uncore_caches=regular.uncore_caches,
-        devices=regular.devices,
-    )
+    return REGULAR
+
+
+def _hardware() -> Form[Hardware]:
+    from numalign.sources.machine.hardware import HARDWARE
+
+    return HARDWARE
+
+
+_NAME: Final = name("the machine's name")
+MACHINE: Final = record(
+    _machine,
+    fixed("apiVersion", "numalign/v1"),
+    fixed("kind", "Machine"),
+    field("name", _NAME, None, always=True, says="Without it the file's name."),
+    field("regular", later(_regular), None),
+    *HARDWARE,
+    maybe("devices", DEVICES, {}),
+    maybe("preferredAllocation", PREFERRED, {}, says="Resource to the device sets that its plugin prefers, in order."),
+    maybe(
+        "links",
+        LINKS,
+        {},
+        says="Links between devices: by resource, or one list if its ids belong to one resource only.",
+    ),
+    maybe("totalMemory", amount, says="MemTotal of the machine. Left out: the sum over the NUMA nodes."),
+    maybe("storage", amount, says="Size of the file system with the kubelet's root directory."),
+    maybe("node", NODE, NodeObject(), says="What the Kubernetes Node object says beside the hardware."),
+    maybe("kubelet", raw, says="Fields of KubeletConfiguration."),
+    maybe("kubeletVersion", VERSION, "", says="The release of its kubelet, 1.36; --kubelet-version wins."),
+    maybe("cgroupV1", boolean, False, says="The host runs cgroup v1; without it: v2."),
+    maybe("suggests", SUGGESTS, {}, says="Policy options that help on this machine; nobody applies them unasked."),
+    maybe(
+        "hardware",
+        later(_hardware),
+        says="Where the hardware differs from what a kubelet believes; written by discover.",
+    ),
+    wanted="a machine: a mapping with numaNodes or regular",
+    parts=lambda machine: {**machine._asdict(), "regular": None},
+    also={
+        "oneOf": [{"required": ["numaNodes"]}, {"required": ["regular"]}],
+        "dependentSchemas": {"regular": {"properties": {"sockets": False, "cores": False, "uncoreCaches": False}}},
+    },
+)
+"""A machine file; a name that is not given is empty."""
+KEYS: Final = tuple(MACHINE.schema["properties"])
+SCENARIO_MACHINE: Final = record(_in_full, *HARDWARE)
+"""The machine of a recorded scenario: the hardware alone."""
 
 
 def load_machine(spec: str) -> LoadedMachine:
@@ -231,7 +306,7 @@ def load_machine(spec: str) -> LoadedMachine:
         file, at, node = spec.rpartition("@")
         if at and _exists(file):
             return _load_file(file, spec, node)
-        raise InputError(f"no file and no bundled machine has this name; {bundled.nearest(spec)}", fields.shown(spec))
+        raise InputError(f"no file and no bundled machine has this name; {bundled.nearest(spec)}", shown(spec))
     return _load_file(spec, "standard input" if spec == "-" else spec)
 
 
@@ -249,14 +324,14 @@ def _exists(spec: str) -> bool:
 
 
 def _load_short(spec: str) -> LoadedMachine:
-    from numalign.sources.machine import regular as machine_regular
+    from numalign.sources.machine.regular import parse_short
 
     def where(path: Path) -> str:
         keys = ".".join(str(part) for part in (path[1:] if path[:1] == ("regular",) else path))
         return f"--machine: {keys}" if keys else "--machine"
 
     try:
-        data = {"regular": machine_regular.parse_short(spec)}
+        data = {"regular": parse_short(spec)}
     except FieldError as error:
         raise InputError(error.message, where(error.path)) from None
     machine, warnings = from_data(data, "short", where)
@@ -305,12 +380,5 @@ def _has_slices(document: Document) -> bool:
 def _content(path: str, name: str) -> bytes:
     from numalign.sources.text.yaml import MAX_DOCUMENT
 
-    try:
-        if path == "-":
-            import sys
-
-            return sys.stdin.buffer.read(MAX_DOCUMENT + 1)
-        with open(path, "rb") as file:
-            return file.read(MAX_DOCUMENT + 1)
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}", name) from None
+    with reading(path, name) as file:
+        return file.read(MAX_DOCUMENT + 1)

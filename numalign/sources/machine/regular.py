@@ -6,44 +6,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from numalign.model.cpuset import from_ids
-from numalign.model.machine import Device, NUMANode, Unit
-from numalign.sources.machine.sections import MAX_NODES, resource_name
-from numalign.sources.text import fields
-from numalign.sources.text.fields import FieldError, Path
+from numalign.model.document import choice, field, maybe, only, record
+from numalign.model.document.values import MAX_CPU, amount, integer, map_of
+from numalign.model.machine import Device, Machine, NUMANode, Unit
+from numalign.model.path import FieldError, shown
+from numalign.sources.machine.sections import MAX_NODES, RESOURCE, check_resource, hugepages
 from numalign.values import NamedTuple
 
-KEYS = (
-    "sockets",
-    "numaNodesPerSocket",
-    "socketsPerNumaNode",
-    "coresPerNumaNode",
-    "threadsPerCore",
-    "coresPerUncoreCache",
-    "memoryPerNumaNode",
-    "hugepagesPerNumaNode",
-    "distances",
-    "cpuNumbering",
-    "devices",
-)
 NUMBERINGS = ("siblings-last", "siblings-adjacent", "interleaved")
 MAX_DEVICES = 4096
 """Devices of one resource on one NUMA node."""
 
 LOCAL, SAME_SOCKET, REMOTE = 10, 12, 20
 """Distances that are not given: Linux' own for a node and another one; what current servers say within a socket."""
-
-
-class Regular(NamedTuple):
-    """What a regular description says."""
-
-    numa_nodes: tuple[NUMANode, ...]
-    sockets: tuple[Unit, ...]
-    cores: tuple[int, ...]
-    uncore_caches: tuple[Unit, ...]
-    devices: Mapping[str, tuple[Device, ...]]
 
 
 class _Shape(NamedTuple):
@@ -78,66 +56,64 @@ class _Shape(NamedTuple):
         return from_ids(index + thread * self.cores for thread in range(self.threads))
 
 
-def read(value: object, path: Path) -> Regular:
-    """Read a `regular:` section.
+def _regular(
+    *,
+    sockets: int,
+    nodes_per_socket: int | None,
+    shared: int | None,
+    cores: int,
+    threads: int,
+    cores_per_cache: int | None,
+    memory: int,
+    hugepages: Mapping[str, int],
+    distances: _Distances | None,
+    numbering: str,
+    devices: Mapping[str, int],
+) -> Machine:
+    """Make the machine, without a name.
 
     Raises:
-        FieldError: a key is unknown, a count out of bounds, or the counts do not divide.
+        FieldError: the counts do not divide, or are too many.
     """
-    data = fields.mapping(value, path)
-    fields.only(data, KEYS, path)
-    shape = _shape(data, path)
-    cores = tuple([shape.core(index) for index in range(shape.cores)])
-    memory = fields.amount(data.get("memoryPerNumaNode", 0), (*path, "memoryPerNumaNode"))
-    pages = fields.hugepages(data.get("hugepagesPerNumaNode", {}), (*path, "hugepagesPerNumaNode"))
-    rows = _distances(data.get("distances"), (*path, "distances"), shape)
-    per_node = [_union(group) for group in _groups(cores, shape.cores_per_node)]
-    return Regular(
+    shape = _shape(_nodes(sockets, nodes_per_socket, shared), sockets, cores, threads, numbering)
+    each = tuple([shape.core(index) for index in range(shape.cores)])
+    rows = _rows(distances, shape)
+    if cores % (shared or 1):
+        message = f"expected a multiple of the {shared} sockets of a NUMA node, got {cores}"
+        raise FieldError(("coresPerNumaNode",), message)
+    per_node = [_union(group) for group in _groups(each, cores)]
+    per_socket = _groups(each, shape.cores_per_socket)
+    return Machine(
+        name="",
         numa_nodes=tuple(
             [
-                NUMANode(id=index, cpus=cpus, memory=memory, hugepages=pages, distances=rows[index])
+                NUMANode(id=index, cpus=cpus, memory=memory, hugepages=hugepages, distances=rows[index])
                 for index, cpus in enumerate(per_node)
             ]
         ),
-        sockets=tuple(
-            [Unit(index, _union(group)) for index, group in enumerate(_groups(cores, shape.cores_per_socket))]
-        ),
-        cores=cores,
-        uncore_caches=_uncore_caches(data, path, shape, cores),
-        devices=_devices(data.get("devices", {}), (*path, "devices"), shape.nodes),
+        sockets=tuple([Unit(index, _union(group)) for index, group in enumerate(per_socket)]),
+        cores=each,
+        uncore_caches=_uncore_caches(cores_per_cache, shape, each),
+        devices={name: _devices(name, count, shape.nodes) for name, count in devices.items()},
     )
 
 
-def _shape(data: Mapping[str, object], path: Path) -> _Shape:
-    def count(key: str, most: int, default: int | None = 1) -> int:
-        return fields.integer(data.get(key, default), (*path, key), 1, most)
-
-    sockets = count("sockets", MAX_NODES)
-    nodes = sockets * count("numaNodesPerSocket", MAX_NODES)
-    shared = count("socketsPerNumaNode", MAX_NODES)
-    if "socketsPerNumaNode" in data:
-        here = (*path, "socketsPerNumaNode")
-        if "numaNodesPerSocket" in data:
-            raise FieldError(here, "expected numaNodesPerSocket or socketsPerNumaNode, got both")
-        if sockets % shared:
-            raise FieldError(here, f"expected a divisor of the {sockets} sockets, got {shared}")
-        nodes = sockets // shared
+def _nodes(sockets: int, per_socket: int | None, shared: int | None) -> int:
+    """Count the NUMA nodes."""
+    if shared is not None and per_socket is not None:
+        raise FieldError(("socketsPerNumaNode",), "expected numaNodesPerSocket or socketsPerNumaNode, got both")
+    if sockets % (shared or 1):
+        raise FieldError(("socketsPerNumaNode",), f"expected a divisor of the {sockets} sockets, got {shared}")
+    nodes = sockets * (per_socket or 1) // (shared or 1)
     if nodes > MAX_NODES:
-        raise FieldError((*path, "numaNodesPerSocket"), f"expected at most {MAX_NODES} NUMA nodes in all, got {nodes}")
-    if "coresPerNumaNode" not in data:
-        raise FieldError((*path, "coresPerNumaNode"), "expected the number of cores of a NUMA node, got nothing")
-    cores = count("coresPerNumaNode", fields.MAX_CPU + 1)
-    if cores % shared:
-        message = f"expected a multiple of the {shared} sockets of a NUMA node, got {cores}"
-        raise FieldError((*path, "coresPerNumaNode"), message)
-    threads = count("threadsPerCore", 64)
-    if nodes * cores * threads > fields.MAX_CPU + 1:
-        total = nodes * cores * threads
-        raise FieldError((*path, "coresPerNumaNode"), f"expected at most {fields.MAX_CPU + 1} CPUs in all, got {total}")
-    numbering = data.get("cpuNumbering", NUMBERINGS[0])
-    if numbering not in NUMBERINGS:
-        wanted = ", ".join(NUMBERINGS)
-        raise FieldError((*path, "cpuNumbering"), f"expected one of {wanted}, got {fields.shown(numbering)}")
+        raise FieldError(("numaNodesPerSocket",), f"expected at most {MAX_NODES} NUMA nodes in all, got {nodes}")
+    return nodes
+
+
+def _shape(nodes: int, sockets: int, cores: int, threads: int, numbering: str) -> _Shape:
+    total = nodes * cores * threads
+    if total > MAX_CPU + 1:
+        raise FieldError(("coresPerNumaNode",), f"expected at most {MAX_CPU + 1} CPUs in all, got {total}")
     return _Shape(sockets=sockets, nodes=nodes, cores_per_node=cores, threads=threads, numbering=numbering)
 
 
@@ -153,40 +129,38 @@ def _union(sets: tuple[int, ...]) -> int:
     return result
 
 
-def _uncore_caches(data: Mapping[str, object], path: Path, shape: _Shape, cores: tuple[int, ...]) -> tuple[Unit, ...]:
+def _uncore_caches(size: int | None, shape: _Shape, cores: tuple[int, ...]) -> tuple[Unit, ...]:
     """Caches of neighbouring cores; one that covers exactly a NUMA node is none for the kubelet (discovery.md 1.11)."""
-    if "coresPerUncoreCache" not in data:
-        return ()
-    here = (*path, "coresPerUncoreCache")
-    size = fields.integer(data["coresPerUncoreCache"], here, 1, fields.MAX_CPU + 1)
     node = shape.cores_per_node
+    if size is None:
+        return ()
     if shape.cores_per_socket % size or (node % size and size % node):
         message = (
             f"expected a divisor of the {shape.cores_per_socket} cores of a socket that fits the {node} of a NUMA node"
         )
-        raise FieldError(here, f"{message}, got {size}")
+        raise FieldError(("coresPerUncoreCache",), f"{message}, got {size}")
     if size == node:
         return ()
     return tuple([Unit(index, _union(group)) for index, group in enumerate(_groups(cores, size))])
 
 
-def _distances(value: object, path: Path, shape: _Shape) -> list[tuple[int, ...] | None]:
-    if value is None:
+class _Distances(NamedTuple):
+    local: int
+    same_socket: int | None
+    remote: int
+
+
+def _rows(given: _Distances | None, shape: _Shape) -> list[tuple[int, ...] | None]:
+    """Make the table of distances, a row a NUMA node."""
+    if given is None:
         return [None] * shape.nodes
-    data = fields.mapping(value, path)
-    fields.only(data, ("local", "sameSocket", "remote"), path)
-
-    def distance(key: str, default: int) -> int:
-        return fields.integer(data.get(key, default), (*path, key), 0, 255, "a distance")
-
-    local, remote = distance("local", LOCAL), distance("remote", REMOTE)
-    same = distance("sameSocket", min(SAME_SOCKET, remote))
+    same = min(SAME_SOCKET, given.remote) if given.same_socket is None else given.same_socket
     per_socket = max(1, shape.nodes // shape.sockets)
     everywhere = range(shape.nodes)
     return [
         tuple(
             [
-                local if one == other else same if one // per_socket == other // per_socket else remote
+                given.local if one == other else same if one // per_socket == other // per_socket else given.remote
                 for other in everywhere
             ]
         )
@@ -194,17 +168,52 @@ def _distances(value: object, path: Path, shape: _Shape) -> list[tuple[int, ...]
     ]
 
 
-def _devices(value: object, path: Path, nodes: int) -> dict[str, tuple[Device, ...]]:
+def _devices(resource: str, count: int, nodes: int) -> tuple[Device, ...]:
     """Devices named after their resource, numbered node by node: gpu0 … gpu3 on node 0, gpu4 … on node 1."""
-    result = {}
-    for resource, entry in fields.mapping(value, path).items():
-        here = resource_name(resource, path)
-        data = fields.mapping(entry, here, "{perNumaNode: N}")
-        fields.only(data, ("perNumaNode",), here)
-        count = fields.integer(data.get("perNumaNode"), (*here, "perNumaNode"), 0, MAX_DEVICES)
-        prefix = resource.rpartition("/")[2]
-        result[resource] = tuple([Device(f"{prefix}{index}", (index // count,)) for index in range(count * nodes)])
-    return result
+    prefix = resource.rpartition("/")[2]
+    return tuple([Device(f"{prefix}{index}", (index // count,)) for index in range(count * nodes)])
+
+
+_FEW: Final = integer(1, MAX_NODES)
+_MANY: Final = integer(1, MAX_CPU + 1)
+_DISTANCE: Final = integer(0, 255, "a distance")
+REGULAR: Final = record(
+    _regular,
+    field("sockets", _FEW, 1),
+    field("numaNodesPerSocket", _FEW, None, to="nodes_per_socket"),
+    field("socketsPerNumaNode", _FEW, None, to="shared"),
+    field("coresPerNumaNode", _MANY, to="cores", missing="expected the number of cores of a NUMA node, got nothing"),
+    field("threadsPerCore", integer(1, 64), 1, to="threads"),
+    field("coresPerUncoreCache", _MANY, None, to="cores_per_cache"),
+    field("memoryPerNumaNode", amount, 0, to="memory"),
+    field("hugepagesPerNumaNode", hugepages, {}, to="hugepages"),
+    maybe(
+        "distances",
+        record(
+            _Distances,
+            field("local", _DISTANCE, LOCAL),
+            field("sameSocket", _DISTANCE, None, says=f"{SAME_SOCKET}, or that of remote if it is less."),
+            field("remote", _DISTANCE, REMOTE),
+        ),
+    ),
+    field("cpuNumbering", choice(*NUMBERINGS, start="one of "), NUMBERINGS[0], to="numbering"),
+    field(
+        "devices",
+        map_of(
+            record(
+                lambda *, count: count,
+                field("perNumaNode", integer(0, MAX_DEVICES), to="count"),
+                wanted="{perNumaNode: N}",
+            ),
+            check=check_resource,
+            also=RESOURCE,
+        ),
+        {},
+    ),
+    also={"not": {"required": ["numaNodesPerSocket", "socketsPerNumaNode"]}},
+)
+"""A `regular:` section."""
+KEYS: Final = tuple(REGULAR.schema["properties"])
 
 
 def parse_short(text: str) -> dict[str, Any]:
@@ -218,8 +227,8 @@ def parse_short(text: str) -> dict[str, Any]:
         key, equals, given = part.partition("=")
         path = _short_path(key.strip())
         if not equals or not given.strip() or not path:
-            raise FieldError((), f"expected key=value, got {fields.shown(part)}")
-        fields.only({path[0]: None}, KEYS, ())
+            raise FieldError((), f"expected key=value, got {shown(part)}")
+        only({path[0]: None}, KEYS)
         inner = data
         for step in path[:-1]:
             inner = inner.setdefault(step, {})

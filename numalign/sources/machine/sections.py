@@ -1,268 +1,308 @@
-"""The sections of a machine in full: NUMA nodes, sockets, cores, caches, devices (product form and recorded form)."""
+"""What a machine file says, as one description (product form and recorded form); `regular:` is in `regular`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from typing import Final
 
-from numalign.model.cpuset import ids
+from numalign.errors import InputError
+from numalign.kubelet.releases.table import parse_version
+from numalign.model import quantity
+from numalign.model.cpuset import format_set, ids
+from numalign.model.document import (
+    NAME,
+    NEEDED,
+    Form,
+    anything,
+    as_mapping,
+    field,
+    fixed,
+    maybe,
+    nullable,
+    only,
+    read,
+    record,
+)
+from numalign.model.document.values import (
+    MAX_BYTES,
+    MAX_NODE_ID,
+    amount,
+    amount_of,
+    boolean,
+    cpu_list,
+    either,
+    integer,
+    list_of,
+    map_of,
+    name,
+    text,
+    turned,
+)
 from numalign.model.machine import Device, NodeObject, NUMANode, Taint, Unit
+from numalign.model.path import FieldError, shown, unfit
 from numalign.model.resources import NATIVE, is_hugepages
-from numalign.sources.text import fields
-from numalign.sources.text.fields import FieldError, Path
 
 MAX_NODES = 1024
 """As many as Linux can have."""
+_NOT_DEVICES = (*NATIVE, "pods", "storage")
+UNSAID: Final[tuple[int, ...]] = (MAX_NODE_ID + 1,)
+"""The nodes of a device that says none."""
+Link = tuple[str, str, int]
 
-HARDWARE = ("numaNodes", "sockets", "cores", "uncoreCaches")
+
+# Parts
+
+
+def _page_size(key: object) -> tuple[str, int]:
+    try:
+        size = amount.read(key)
+    except FieldError:
+        size = 0
+    if size < 1024 or size & (size - 1):
+        raise unfit('a page size like "2Mi" or "1Gi"', key)
+    return quantity.canonical(quantity.from_int(size, "BinarySI")), size
+
+
+def _pages(value: object) -> dict[str, int]:
+    """Read huge pages: page size -> bytes, or `{pages: N}`. Sizes get the kubelet's own names.
+
+    A number that is no multiple of the page is refused: it was probably meant as a count.
+    """
+    result: dict[str, int] = {}
+    for key, given in as_mapping(value, "a mapping of page sizes like 2Mi to bytes").items():
+        try:
+            label, size = _page_size(key)
+            if label in result:
+                raise FieldError((), f"the page size {label} is given twice")
+            result[label] = _set_aside(given, label, size)
+        except FieldError as error:
+            error.path = (key, *error.path)
+            raise
+    return result
+
+
+def _set_aside(value: object, label: str, size: int) -> int:
+    if isinstance(value, Mapping):
+        only(value, ("pages",))
+        if "pages" not in value:
+            raise FieldError((), "expected bytes or {pages: N}")
+        return read(integer(0, MAX_BYTES // size, "a number of pages"), value["pages"], ("pages",)) * size
+    given = amount.read(value)
+    if given % size:
+        total = quantity.canonical(quantity.from_int(given * size, "BinarySI"))
+        raise FieldError(
+            (),
+            f"{shown(value)} is {given} bytes, which is no multiple of the {label} page; "
+            f'for {given} pages write {{pages: {given}}} or "{total}"',
+        )
+    return given
+
+
+def _sorted_pages(pages: Mapping[str, int]) -> dict[str, int]:
+    return {size: pages[size] for size in sorted(pages, key=lambda label: quantity.parse(label).nano)}
+
+
+hugepages: Final[Form[Mapping[str, int]]] = Form(
+    _pages,
+    _sorted_pages,
+    {
+        NAME: "hugepages",
+        "type": "object",
+        "additionalProperties": {"anyOf": [amount.schema, record(dict, field("pages", integer(0, MAX_BYTES))).schema]},
+    },
+)
+NODE_ID: Final = integer(-MAX_NODE_ID, MAX_NODE_ID, "a NUMA node id")
+DISTANCES: Final = list_of(integer(0, 2**31, "a distance"), "a row of distances like [10, 21]")
+NUMA_NODE: Final = record(
+    NUMANode,
+    field("id", NODE_ID, missing="expected the NUMA node's id, got nothing"),
+    field("cpus", cpu_list, always=True),
+    field("memory", amount, always=True, says="All memory of the node, huge pages included."),
+    maybe("hugepages", hugepages),
+    maybe("distances", DISTANCES, says="To each NUMA node, in ascending order of ids."),
+    wanted='a NUMA node like {id: 0, cpus: "0-3", memory: 16Gi}',
+)
+
+
+def _few(nodes: tuple[NUMANode, ...]) -> tuple[NUMANode, ...]:
+    if len(nodes) > MAX_NODES:
+        raise FieldError((), f"expected at most {MAX_NODES} NUMA nodes, got {len(nodes)}")
+    return nodes
+
+
+_MISSING: Final = 'expected {id: 0, cpus: "0-3"}, got nothing'
+_UNIT: Final = either(
+    record(
+        Unit,
+        field("id", integer(-MAX_NODE_ID, MAX_NODE_ID, "an id"), missing=_MISSING),
+        field("cpus", cpu_list, missing=_MISSING),
+    ),
+    turned(cpu_list, lambda cpus: Unit(MAX_NODE_ID + 1, cpus), lambda unit: unit.cpus),
+)
+_UNITS: Final = list_of(_UNIT, "a list of CPU sets")
+units: Final[Form[tuple[Unit, ...]]] = Form(
+    lambda value: tuple(
+        [unit if unit.id <= MAX_NODE_ID else Unit(index, unit.cpus) for index, unit in enumerate(_UNITS.read(value))]
+    ),
+    lambda listed: [
+        format_set(unit.cpus) if unit.id == index else _UNIT.write(unit) for index, unit in enumerate(listed)
+    ],
+    _UNITS.schema,
+)
+"""CPU sets, whose id is their index, or `{id, cpus}`."""
+HARDWARE: Final = (
+    field(
+        "numaNodes",
+        turned(list_of(NUMA_NODE, "a list of NUMA nodes", {"minItems": 1, "maxItems": MAX_NODES}), _few, _few),
+        None,
+        says="In the order in which the kubelet lists them.",
+    ),
+    maybe("sockets", units, says="Left out: each NUMA node with CPUs is a socket."),
+    maybe(
+        "cores",
+        Form(
+            list_of(cpu_list, "a list of CPU sets, one a core").read,
+            lambda cores: [list(ids(core)) for core in cores],
+            list_of(cpu_list).schema,
+        ),
+        says="The online CPUs of each core. Left out: every CPU is a core.",
+    ),
+    maybe(
+        "uncoreCaches",
+        units,
+        (),
+        says="Last-level caches that do not cover a whole NUMA node. Left out: the kubelet uses the socket instead.",
+    ),
+)
 """The sections that say what CPUs and memory there are."""
 
-_NOT_DEVICES = (*NATIVE, "pods", "storage")
+
+# Devices
 
 
-def numa_nodes(value: object, path: Path) -> tuple[NUMANode, ...]:
-    """Read `numaNodes`; the order is kept."""
-    entries = fields.sequence(value, path, "a list of NUMA nodes")
-    if len(entries) > MAX_NODES:
-        raise FieldError(path, f"expected at most {MAX_NODES} NUMA nodes, got {len(entries)}")
-    return tuple([_numa_node(entry, (*path, index)) for index, entry in enumerate(entries)])
+def check_resource(resource: str) -> None:
+    """Check that a name can be an extended resource's.
 
-
-def _numa_node(value: object, path: Path) -> NUMANode:
-    data = fields.mapping(value, path, 'a NUMA node like {id: 0, cpus: "0-3", memory: 16Gi}')
-    fields.only(data, ("id", "cpus", "memory", "hugepages", "distances"), path)
-    if "id" not in data:
-        raise FieldError((*path, "id"), "expected the NUMA node's id, got nothing")
-    given = data.get("hugepages")
-    return NUMANode(
-        id=_node_id(data["id"], (*path, "id")),
-        cpus=fields.cpus(data.get("cpus", ""), (*path, "cpus")),
-        memory=fields.amount(data.get("memory", 0), (*path, "memory")),
-        hugepages=fields.hugepages(given, (*path, "hugepages")) if given is not None else {},
-        distances=_distances(data.get("distances"), (*path, "distances")),
-    )
-
-
-def _distances(value: object, path: Path) -> tuple[int, ...] | None:
-    if value is None:
-        return None
-    row = fields.sequence(value, path, "a row of distances like [10, 21]")
-    for index, distance in enumerate(row):
-        if type(distance) is not int or not 0 <= distance <= 2**31:
-            fields.integer(distance, (*path, index), 0, 2**31, "a distance")
-    return tuple(row)
-
-
-def units(value: object, path: Path) -> tuple[Unit, ...]:
-    """Read `sockets` or `uncoreCaches`: CPU sets, whose id is their index, or `{id, cpus}`."""
-    result = []
-    for index, entry in enumerate(fields.sequence(value, path, "a list of CPU sets")):
-        here = (*path, index)
-        if isinstance(entry, Mapping):
-            fields.only(entry, ("id", "cpus"), here)
-            for key in ("id", "cpus"):
-                if key not in entry:
-                    raise FieldError((*here, key), 'expected {id: 0, cpus: "0-3"}, got nothing')
-            number = fields.integer(entry["id"], (*here, "id"), -fields.MAX_NODE_ID, fields.MAX_NODE_ID, "an id")
-            result.append(Unit(number, fields.cpus(entry["cpus"], (*here, "cpus"))))
-        else:
-            result.append(Unit(index, fields.cpus(entry, here)))
-    return tuple(result)
-
-
-def cores(value: object, path: Path) -> tuple[int, ...]:
-    """Read `cores`: one CPU set a core."""
-    entries = fields.sequence(value, path, "a list of CPU sets, one a core")
-    return tuple([fields.cpus(entry, (*path, index)) for index, entry in enumerate(entries)])
-
-
-def default_sockets(nodes: Sequence[NUMANode]) -> tuple[Unit, ...]:
-    """Give each NUMA node with CPUs a socket of its own."""
-    return tuple(Unit(index, cpus) for index, cpus in enumerate(node.cpus for node in nodes if node.cpus))
-
-
-def default_cores(nodes: Sequence[NUMANode]) -> tuple[int, ...]:
-    """Make every CPU a core."""
-    everything = 0
-    for node in nodes:
-        everything |= node.cpus
-    return tuple(1 << cpu for cpu in ids(everything))
-
-
-def devices(value: object, path: Path, nodes: Sequence[NUMANode]) -> dict[str, tuple[Device, ...]]:
-    """Read `devices`: resource -> list of devices (docs/rules/device-manager.md 1.3)."""
-    result = {}
-    for resource, entries in fields.mapping(value, path, "a mapping of resources to devices").items():
-        here = resource_name(resource, path)
-        listed = fields.sequence(entries, here, "a list of devices")
-        result[resource] = tuple([_device(entry, (*here, index), nodes) for index, entry in enumerate(listed)])
-    return result
-
-
-def resource_name(resource: str, path: Path) -> Path:
-    """Check that a name can be an extended resource's; give the path to it."""
-    here = (*path, resource)
+    Raises:
+        FieldError: it cannot.
+    """
     domain, slash, rest = resource.partition("/")
     if resource in _NOT_DEVICES or is_hugepages(resource) or not (slash and domain and rest):
-        raise FieldError(here, 'expected the name of an extended resource like "nvidia.com/gpu"')
-    fields.text(resource, here)
-    return here
+        raise FieldError((), 'expected the name of an extended resource like "nvidia.com/gpu"')
 
 
-def _device(value: object, path: Path, nodes: Sequence[NUMANode]) -> Device:
-    wanted = "a device like {id: gpu0, numaNodes: [0]}"
-    if not isinstance(value, Mapping):
-        label = fields.name(value, path, wanted)
-        return Device(label, _only_node(label, path, nodes))
-    fields.only(value, ("id", "numaNodes", "numaNode", "unhealthy"), path)
-    if "id" not in value:
-        raise FieldError((*path, "id"), f"expected {wanted}, got no id")
-    label = fields.name(value["id"], (*path, "id"), "a device id")
-    on: tuple[int, ...] | None
-    if "numaNode" in value:
-        if "numaNodes" in value:
-            raise FieldError((*path, "numaNode"), "expected numaNode or numaNodes, got both")
-        on = (_node_id(value["numaNode"], (*path, "numaNode")),)
-    elif "numaNodes" not in value:
-        on = _only_node(label, path, nodes)
-    elif value["numaNodes"] is None:
-        on = None
-    else:
-        here = (*path, "numaNodes")
-        given = fields.sequence(value["numaNodes"], here, "a list of NUMA node ids, or null for no topology")
-        on = tuple([_node_id(node, (*here, index)) for index, node in enumerate(given)])
-    unhealthy = value.get("unhealthy", False)
-    return Device(label, on, not fields.boolean(unhealthy, (*path, "unhealthy")))
+RESOURCE: Final = {
+    "propertyNames": {NAME: "resource", "type": "string", "pattern": "^[^/]+/.+$", "not": {"pattern": "^hugepages-"}}
+}
+"""What a schema says of keys that are extended resources."""
+_DEVICE: Final = "a device like {id: gpu0, numaNodes: [0]}"
 
 
-def _node_id(value: object, path: Path) -> int:
-    return fields.integer(value, path, -fields.MAX_NODE_ID, fields.MAX_NODE_ID, "a NUMA node id")
+def _device(*, label: str, numa_nodes: tuple[int, ...] | None, numa_node: int | None, unhealthy: bool) -> Device:
+    if numa_node is None:
+        return Device(label, numa_nodes, not unhealthy)
+    if numa_nodes != UNSAID:
+        raise FieldError(("numaNode",), "expected numaNode or numaNodes, got both")
+    return Device(label, (numa_node,), not unhealthy)
 
 
-def _only_node(label: str, path: Path, nodes: Sequence[NUMANode]) -> tuple[int, ...]:
-    if len(nodes) == 1:
-        return (nodes[0].id,)
-    raise FieldError(
-        path,
-        f"expected {{id: {label}, numaNode: N}} (or numaNodes: null for a device without topology): "
-        f"the machine has {len(nodes)} NUMA nodes",
-    )
+def _parts_of(device: Device) -> Mapping[str, object]:
+    return {"label": device.id, "numa_nodes": device.numa_nodes, "numa_node": None, "unhealthy": not device.healthy}
 
 
-def preferred_allocation(value: object, path: Path) -> dict[str, tuple[tuple[str, ...], ...]]:
-    """Read `preferredAllocation`: resource -> list of lists of device ids."""
-    result = {}
-    for resource, sets in fields.mapping(value, path, "a mapping of resources to lists of device sets").items():
-        here = (*path, resource)
-        listed = fields.sequence(sets, here, "a list of lists of device ids")
-        result[resource] = tuple([_device_set(one, (*here, index)) for index, one in enumerate(listed)])
-    return result
+DEVICE: Final = either(
+    record(
+        _device,
+        field("id", name("a device id"), to="label", missing=f"expected {_DEVICE}, got no id"),
+        field(
+            "numaNodes",
+            nullable(list_of(NODE_ID, "a list of NUMA node ids, or null for no topology")),
+            UNSAID,
+            says="null: no topology. []: a topology without nodes. [-1]: an unknown node was passed on.",
+        ),
+        field("numaNode", NODE_ID, None),
+        field("unhealthy", boolean, False),
+        parts=_parts_of,
+        also={"not": {"required": ["numaNode", "numaNodes"]}},
+    ),
+    turned(name(_DEVICE), lambda label: Device(label, UNSAID), lambda device: device.id),
+)
+DEVICES: Final = map_of(
+    list_of(DEVICE, "a list of devices"), "a mapping of resources to devices", check_resource, RESOURCE
+)
+"""Resource -> list of devices (docs/rules/device-manager.md 1.3)."""
 
 
-def _device_set(value: object, path: Path) -> tuple[str, ...]:
-    listed = fields.sequence(value, path, "a list of device ids")
-    return tuple([fields.name(one, (*path, index), "a device id") for index, one in enumerate(listed)])
+_ID: Final = name("a device id")
+PREFERRED: Final = map_of(
+    list_of(list_of(_ID, "a list of device ids"), "a list of lists of device ids"),
+    "a mapping of resources to lists of device sets",
+)
+"""Resource -> list of lists of device ids."""
 
 
-Links = dict[str, tuple[tuple[str, str, int], ...]]
+def _link(value: object) -> Link:
+    listed = _TRIPLE.read(value)
+    if len(listed) != 3:
+        raise FieldError((), f"expected a link like [gpu0, gpu3, 2], got {len(listed)} elements")
+    one, other = (read(_ID, listed[end], (end,)) for end in (0, 1))
+    return one, other, read(_NUMBER, listed[2], (2,))
 
 
-def links(value: object, path: Path, known: Mapping[str, Sequence[Device]]) -> Links:
-    """Read `links`: resource -> `[device, device, number]`s, or such a list alone if one resource has these ids."""
-    if isinstance(value, Mapping):
-        result = {}
-        for resource, entries in fields.mapping(value, path).items():
-            here = (*path, resource)
-            if resource not in known:
-                raise FieldError(
-                    here, f"expected a resource with devices: {', '.join(sorted(known)) or 'there is none'}"
-                )
-            result[resource] = _link_list(entries, here, known[resource])
-        return result
-    entries = fields.sequence(value, path, "a list of links like [gpu0, gpu3, 2]")
-    if not entries:
-        return {}
-    named = {str(end) for entry in entries if isinstance(entry, list | tuple) for end in entry[:2]}
-    owners = [name for name, devices_ in known.items() if named <= {device.id for device in devices_}]
-    if len(owners) != 1:
-        found = f"{len(owners)} have" if owners else "none has"
-        raise FieldError(
-            path, f"expected ids of exactly one resource, {found} all of them; write links: {{RESOURCE: […]}}"
-        )
-    return {owners[0]: _link_list(entries, path, known[owners[0]])}
+_TRIPLE: Final = list_of(anything, "a link like [gpu0, gpu3, 2]")
+_NUMBER: Final = integer(1, 1024, "a number of links")
+_LINK: Final[Form[Link]] = Form(
+    _link,
+    list,
+    {"type": "array", "prefixItems": [_ID.schema, _ID.schema, _NUMBER.schema], "minItems": 3, "maxItems": 3},
+)
+_LINKS: Final = list_of(_LINK, "a list of links like [gpu0, gpu3, 2]")
+UNNAMED: Final = "\n"
+"""In place of the resource whose links they are; no key of a document can be this."""
+LINKS: Final[Form[Mapping[str, tuple[Link, ...]]]] = either(
+    map_of(_LINKS), turned(_LINKS, lambda listed: {UNNAMED: listed}, lambda known: known[UNNAMED])
+)
+"""Resource -> `[device, device, number]`s, or such a list alone."""
 
 
-def _link_list(value: object, path: Path, known: Sequence[Device]) -> tuple[tuple[str, str, int], ...]:
-    own = {device.id for device in known}
-    result: dict[frozenset[str], tuple[str, str, int]] = {}
-    for index, entry in enumerate(fields.sequence(value, path, "a list of links like [gpu0, gpu3, 2]")):
-        here = (*path, index)
-        if len(fields.sequence(entry, here, "a link like [gpu0, gpu3, 2]")) != 3:
-            raise FieldError(here, f"expected a link like [gpu0, gpu3, 2], got {len(entry)} elements")
-        one, other = (fields.name(entry[end], (*here, end), "a device id") for end in (0, 1))
-        for label in (one, other):
-            if label not in own:
-                raise FieldError(here, f"no device has the id {fields.shown(label)}")
-        pair = frozenset((one, other))
-        if len(pair) == 1:
-            raise FieldError(here, f"expected two different devices, got {one} twice")
-        if pair in result:
-            raise FieldError(here, f"the link between {one} and {other} is given twice")
-        result[pair] = (one, other, fields.integer(entry[2], (*here, 2), 1, 1024, "a number of links"))
-    return tuple(result.values())
+# The rest
 
 
-def node_object(value: object, path: Path) -> NodeObject:
-    """Read `node`: name, labels, taints and extended resources of the Node object."""
-    data = fields.mapping(value, path)
-    fields.only(data, ("name", "labels", "taints", "extendedResources"), path)
-    label = data.get("name")
-    labels = data.get("labels")
-    return NodeObject(
-        name=None if label is None else fields.text(label, (*path, "name"), "the node's name"),
-        labels=None if labels is None else _labels(labels, (*path, "labels")),
-        taints=_taints(data.get("taints") or (), (*path, "taints")),
-        extended_resources=_extended(data.get("extendedResources") or {}, (*path, "extendedResources")),
-    )
+def _version(value: object) -> str:
+    """Read a release: a text, or what YAML makes of 1.36."""
+    try:
+        parse_version(str(value), "kubeletVersion")
+    except InputError as error:
+        raise FieldError((), error.message.removeprefix("kubeletVersion: ")) from None
+    return str(value)
 
 
-def _labels(value: object, path: Path) -> dict[str, str]:
-    data = fields.mapping(value, path)
-    return {key: fields.text(one, (*path, key), "a label's text", empty=True) for key, one in data.items()}
-
-
-def _taints(value: object, path: Path) -> tuple[Taint, ...]:
-    result = []
-    for index, entry in enumerate(fields.sequence(value, path, "a list of taints")):
-        here = (*path, index)
-        data = fields.mapping(entry, here, "a taint like {key: gpu, effect: NoSchedule}")
-        fields.only(data, ("key", "value", "effect", "timeAdded"), here)
-        texts = [
-            fields.text(data.get(key, ""), (*here, key), empty=key == "value") for key in ("key", "value", "effect")
-        ]
-        result.append(Taint(*texts))
-    return tuple(result)
-
-
-def _extended(value: object, path: Path) -> dict[str, int]:
-    data = fields.mapping(value, path)
-    return {key: fields.amount(one, resource_name(key, path), "devices") for key, one in data.items()}
-
-
-def raw(value: object, path: Path) -> Mapping[str, object] | None:
-    """Take a section that is kept as read."""
-    return None if value is None else fields.mapping(value, path)
-
-
-OPTION_FIELDS = ("topologyManagerPolicyOptions", "cpuManagerPolicyOptions")
-
-
-def suggests(value: object, path: Path) -> dict[str, dict[str, str]]:
-    """Read `suggests`: policy options that help on the machine, which nobody applies unasked."""
-    data = fields.mapping(value, path)
-    fields.only(data, OPTION_FIELDS, path)
-    result = {}
-    for field, options in data.items():
-        here = (*path, field)
-        listed = fields.mapping(options, here, 'options such as {max-allowable-numa-nodes: "16"}')
-        result[field] = {name: fields.name(text, (*here, name), "an option's value") for name, text in listed.items()}
-    return result
+VERSION: Final[Form[str]] = Form(_version, str, {"type": ["string", "number"]})
+_NO_TEXT: Final = 'expected text, got ""'
+NODE: Final = record(
+    NodeObject,
+    maybe("name", text("the node's name")),
+    maybe("labels", map_of(text("a label's text", empty=True))),
+    maybe(
+        "taints",
+        list_of(
+            record(
+                Taint,
+                field("key", text(), missing=_NO_TEXT),
+                field("value", text(empty=True)),
+                field("effect", text(), NEEDED, missing=_NO_TEXT),
+                fixed("timeAdded"),
+                wanted="a taint like {key: gpu, effect: NoSchedule}",
+            ),
+            "a list of taints",
+        ),
+    ),
+    maybe("extendedResources", map_of(amount_of("devices"), check=check_resource, also=RESOURCE)),
+)
+OPTION_FIELDS: Final = ("topologyManagerPolicyOptions", "cpuManagerPolicyOptions")
+_OPTIONS: Final = map_of(name("an option's value"), 'options such as {max-allowable-numa-nodes: "16"}')
+SUGGESTS: Final = record(
+    lambda **options: {key: one for key, one in options.items() if one is not None},
+    *[field(key, _OPTIONS, None, to=key) for key in OPTION_FIELDS],
+    parts=lambda options: {key: options.get(key) for key in OPTION_FIELDS},
+)

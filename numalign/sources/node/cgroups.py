@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
-from numalign.analysis.verify.pages import hugetlb_stat, numa_stat
+from numalign.analysis.verify.observed import hugetlb_stat, numa_stat
 from numalign.model import cpuset
 from numalign.sources.host.confinement import UNIFIED
 from numalign.sources.tree.folder import Tree

@@ -60,7 +60,9 @@ def load(tree: Tree, source: str, node: str) -> NodeFacts | None:
         names={pod.uid: PodName(pod.namespace, pod.name) for pod in pods},
         pods=pods,
         containers=of_statuses(one.object for one in carriers),
-        podresources=podresources.read(answer, f"{source}: podresources.json") if answer else podresources.NOTHING,
+        podresources=podresources.read_podresources(answer, f"{source}: podresources.json")
+        if answer
+        else podresources.NOTHING,
         notices=notices,
         unknown=tuple(unknown),
     )

@@ -11,9 +11,10 @@ from contextlib import suppress
 from numalign.analysis.verify.observed import Group, Observed, Process
 from numalign.kubelet.cpu.checkpoint import FILE as CPU_FILE
 from numalign.model import cpuset
-from numalign.sources.node import cgroups, threads
+from numalign.sources.node import cgroups
 from numalign.sources.node.containers import Identity, identities
 from numalign.sources.node.facts import NodeFacts
+from numalign.sources.node.processes import other_processes, process_of
 from numalign.sources.tree.folder import Tree
 
 _ADDRESS = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
@@ -35,7 +36,7 @@ def observe(tree: Tree, facts: NodeFacts, devices: Iterable[str], *, deep: bool 
     names = identities(tree, (one.id for one in found), facts.containers)
     groups = [_group(tree, one, kind, names.get(one.id), deep=deep) for one in found]
     known = {process.pid for group in groups for process in group.processes}
-    rest = tuple(threads.others(tree, known))
+    rest = tuple(other_processes(tree, known))
     if not rest and not known:
         left_out.append("processes: /proc is not in it, or may not be read")
     if deep and groups and not any(process.pages for group in groups for process in group.processes):
@@ -53,7 +54,7 @@ def observe(tree: Tree, facts: NodeFacts, devices: Iterable[str], *, deep: bool 
 
 
 def _group(tree: Tree, found: cgroups.Folder, kind: int, who: Identity | None, *, deep: bool) -> Group:
-    processes = [one for pid in found.pids if (one := threads.process(tree, pid, deep=deep)) is not None]
+    processes = [one for pid in found.pids if (one := process_of(tree, pid, deep=deep)) is not None]
     effective = "effective" if kind == 2 else ""
     return Group(
         uid=found.uid,
@@ -83,7 +84,7 @@ def _is_pause(tree: Tree, pids: tuple[int, ...]) -> bool:
 
 def one_process(tree: Tree, pid: int) -> Process | None:
     """Measure one process by itself."""
-    return threads.process(tree, pid, deep=True)
+    return process_of(tree, pid, deep=True)
 
 
 def addresses_of(tree: Tree, devices: Iterable[str]) -> dict[str, str]:
@@ -133,3 +134,20 @@ def _age(tree: Tree, path: str) -> float | None:
         return max(0.0, time.time() - os.stat(path).st_mtime)
     except OSError:
         return None
+
+
+_IN_ENVIRONMENT = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]", re.IGNORECASE)
+_GPU = re.compile(r"GPU-[0-9a-f-]{36}")
+
+
+def devices_of(tree: Tree, pid: int) -> dict[str, int]:
+    """Return the devices named in a process's environment with their NUMA nodes; -1: none."""
+    found: set[str] = set()
+    with suppress(OSError):
+        for word in tree.read(f"proc/{pid}/environ").split("\0"):
+            name, _, value = word.partition("=")
+            if name.startswith("PCIDEVICE_") and not name.endswith("_INFO"):
+                found |= {one.lower() for one in _IN_ENVIRONMENT.findall(value)}
+            elif name == "NVIDIA_VISIBLE_DEVICES":
+                found |= set(_GPU.findall(value))
+    return device_nodes(tree, addresses_of(tree, found))

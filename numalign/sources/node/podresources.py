@@ -87,10 +87,8 @@ class PodResources(NamedTuple):
 
 NOTHING = PodResources(None, None)
 
-_LIST_KEYS = ("pod_resources", "podResources")
 
-
-def read(text: str, name: str) -> PodResources:
+def read_podresources(text: str, name: str) -> PodResources:
     """Read a saved answer, or several of them one after another.
 
     Args:

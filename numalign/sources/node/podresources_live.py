@@ -85,11 +85,11 @@ def ask(path: str) -> PodResources:
     """
     import json
 
-    return podresources.read(json.dumps(answer(path)), path)
+    return podresources.read_podresources(json.dumps(answer(path)), path)
 
 
 def answer(path: str) -> dict[str, object]:
-    """Ask a kubelet; the answer is plain data as `podresources.read` takes it.
+    """Ask a kubelet; the answer is plain data as `podresources.read_podresources` takes it.
 
     Raises:
         InputError: the extra `podresources` is not installed.

@@ -17,12 +17,12 @@ from numalign.kubelet.cpu.checkpoint import FILE as CPU_FILE
 from numalign.kubelet.device.checkpoint import FILE as DEVICE_FILE
 from numalign.kubelet.memory.checkpoint import FILE as MEMORY_FILE
 from numalign.kubelet.start.restore import ROOT
-from numalign.sources.node import further, kubelet_folder, podresources
-from numalign.sources.node.facts import FURTHER_FILES, KubeletSettings, NodeFacts, PodName
+from numalign.sources.node import kubelet_folder, podresources
+from numalign.sources.node.facts import FURTHER_FILES, KubeletSettings, NodeFacts, PodName, claimed, granted
 from numalign.sources.node.kubelet_folder import KubeletCommand
-from numalign.sources.tree.folder import FolderTree, LiveTree, Tree
-from numalign.sources.tree.inner import InnerTree
+from numalign.sources.tree.folder import FolderTree, InnerTree, LiveTree, Tree
 from numalign.sources.tree.opening import mode_of, top_of
+from numalign.store.reading import beginning, reading
 
 if TYPE_CHECKING:
     from numalign.model.machine import Machine
@@ -62,16 +62,15 @@ def load(source: str, node: str = "") -> NodeFacts:
 
 def _file(source: str, node: str) -> NodeFacts:
     try:
-        with open(source, "rb") as file:
-            head = file.read(4096).lstrip()
+        head = beginning(source, 4096).lstrip()
     except OSError as error:
         raise HostError(f"cannot be read: {error.strerror}", source) from None
     if head[:1] in (b"{", b"["):
-        with open(source, encoding="utf-8", errors="replace") as file:
-            content = file.read(MAX_ANSWER + 1)
+        with reading(source) as file:
+            content = file.read(MAX_ANSWER + 1).decode("utf-8", "replace")
         if len(content) > MAX_ANSWER:
             raise InputError(f"is larger than {MAX_ANSWER >> 20} MiB, which no answer of a kubelet is", source)
-        return _of_answer(source, podresources.read(content, source))
+        return _of_answer(source, podresources.read_podresources(content, source))
     from numalign.sources.tree.archive import ArchiveTree
 
     return _tree(ArchiveTree(source), source, node)
@@ -132,8 +131,8 @@ def _of_kubelet(tree: Tree, root: str, devices: str, facts: NodeFacts) -> NodeFa
     return facts._replace(
         files=found.files,
         further=found.further,
-        granted=further.granted(found.further),
-        claims=further.claimed(found.further),
+        granted=granted(found.further),
+        claims=claimed(found.further),
         active=kubelet_folder.active_pods(tree, root),
         notices=(*facts.notices, *notices),
     )
@@ -162,7 +161,7 @@ def of_host(tree: Tree, origin: str) -> NodeFacts:
         version=version if isinstance(version, str) else "",
         names={**kubelet_folder.pod_names(tree), **_names(told.get("pods"))},
         containers=_containers(told.get("containers")),
-        podresources=podresources.read(json.dumps(answer), f"{origin}: podResources")
+        podresources=podresources.read_podresources(json.dumps(answer), f"{origin}: podResources")
         if answer is not None
         else podresources.NOTHING,
         notices=(*facts.notices, *odd, *notices),

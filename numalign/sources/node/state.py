@@ -7,8 +7,10 @@ included.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, get_args
 
+from numalign.analysis.node.whole import contradictions
 from numalign.errors import InputError
 from numalign.kubelet.admission import Session, open_session
 from numalign.kubelet.cpu.state import CPUState
@@ -16,13 +18,30 @@ from numalign.kubelet.device.state import DeviceManager, DeviceState, device_ids
 from numalign.kubelet.fit import ActivePods
 from numalign.kubelet.memory.state import Block, MemoryManager, MemoryState, machine_state
 from numalign.kubelet.node import NodeState
-from numalign.kubelet.proposals.table import FEEDBACK, PER_POD_POLICY, PREFERRED_SETS, with_proposals
-from numalign.kubelet.releases.release import Kubelet, version_text
+from numalign.kubelet.releases.release import version_text
 from numalign.kubelet.releases.table import kubelet, parse_version
 from numalign.kubelet.setup import Base, Setup
 from numalign.kubelet.topology.hints import TopologyHint
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.cpuset import CPUSetError, format_set, from_ids, ids, parse
+from numalign.model.document import (
+    NEEDED,
+    Data,
+    Form,
+    anything,
+    as_dict,
+    choice,
+    field,
+    fixed,
+    inside,
+    nullable,
+    raw,
+    read,
+    record,
+    write,
+)
+from numalign.model.document.values import boolean, integer, list_of, map_of, text
+from numalign.model.path import FieldError, dotted, unfit
 from numalign.model.pod import NO_STATUS, Pod, PodStatus
 from numalign.model.quantity import Quantity, canonical
 from numalign.sources.kubelet import configuration
@@ -33,8 +52,6 @@ from numalign.store.state_file import Document, Kind
 from numalign.values import NamedTuple
 
 NODE_STATE = Kind("NodeState", 1)
-
-_PROPOSALS = {proposal.label: proposal for proposal in (FEEDBACK, PREFERRED_SETS, PER_POD_POLICY)}
 
 
 class NodeDocument(NamedTuple):
@@ -56,14 +73,14 @@ def dump(setup: Setup, session: Session) -> Mapping[str, object]:
         "machine": dump_machine(setup.machine),
         "base": setup.base,
         "kubeletVersion": version_text(setup.kubelet.version),
-        "proposals": [proposal.label for proposal in setup.kubelet.proposals],
+        "proposals": [],
         "kubelet": dump_config(setup.config),
         "pods": [_manifest(pod) for pod in session.pods],
         "leftovers": list(state.leftovers),
-        "hints": {uid: _dump_hint(hint) for uid, hint in state.hints.items()},
-        "cpu": _dump_cpu(state.cpu),
-        "memory": _dump_memory(session.node.memory, state.memory),
-        "devices": _dump_devices(session.node.device, state.device),
+        "hints": write(_HINTS, state.hints),
+        "cpu": write(_CPU, state.cpu),
+        "memory": write(_memory(session.node.memory), state.memory),
+        "devices": write(_devices(session.node.device), state.device),
     }
 
 
@@ -74,22 +91,55 @@ def load(document: Document, path: str) -> NodeDocument:
         InputError: the document is no node's, or contradicts itself; `where` is the file and the field.
         StartError: its kubelet would not start.
     """
-    reader = _Reader(document, path)
-    setup = reader.setup()
+    try:
+        return _load(document, path)
+    except FieldError as error:
+        wrong = f"expected {error.wanted}" if error.wanted else error.message
+        place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.path)
+        raise InputError(f"{wrong}; the file was changed by somebody else", f"{path}: {place[1:]}") from None
+
+
+def _load(document: Document, path: str) -> NodeDocument:
+    data = _NODE.read(document)
+    setup = _setup(data, path)
     session = open_session(setup)
     manager = session.node
-    seen = [manager.read_pod(pod) for pod in reader.pods()]
+    seen = [manager.read_pod(pod) for pod in _pods(data["pods"], path)]
     state = NodeState(
         (
-            _load_devices(manager.device, reader.part("devices")),
-            _load_cpu(reader.part("cpu")),
-            _load_memory(manager.memory, reader.part("memory")),
+            read(_devices(manager.device), data["devices"], ("devices",)),
+            read(_CPU, data["cpu"], ("cpu",)),
+            read(_memory(manager.memory), data["memory"], ("memory",)),
         ),
         {pod.uid: demand for pod, demand in seen},
-        leftovers=tuple(reader.texts("leftovers")),
-        hints={uid: _load_hint(one) for uid, one in reader.hints().parts()},
+        leftovers=data["leftovers"],
+        hints=data["hints"],
     )
+    for wrong in contradictions(manager, state):
+        raise FieldError(wrong.path, wrong.message)
     return NodeDocument(setup, session._replace(state=state, pods=ActivePods([pod for pod, _ in seen])))
+
+
+def _setup(data: Data, path: str) -> Setup:
+    machine, _ = from_data(data["machine"], "state", lambda inner: f"{path}: {dotted(('machine', *inner))}")
+    loaded = configuration.from_data(data["kubelet"], f"{path}: kubelet")
+    if data["proposals"]:
+        raise FieldError(("proposals",), "expected none: a node decides as a release does")
+    return Setup(machine, loaded.config, data["base"], kubelet(parse_version(data["kubelet_version"])))
+
+
+def _pods(manifests: Sequence[Document], path: str) -> Iterator[Pod]:
+    """Read the pods, each of which is there once."""
+    seen: set[object] = set()
+    for index, manifest in enumerate(manifests):
+        try:
+            pod = read_pod(manifest)
+        except InputError as error:
+            raise InputError(error.message, f"{path}: pods[{index}]: {error.where}") from None
+        if pod.uid in seen or (pod.namespace, pod.name) in seen:
+            raise FieldError(("pods", index, "metadata"), f"pod {pod.name} is there twice")
+        seen |= {pod.uid, (pod.namespace, pod.name)}
+        yield pod
 
 
 def _manifest(pod: Pod) -> dict[str, object]:
@@ -122,235 +172,159 @@ def _allocated(statuses: Mapping[str, Mapping[str, Quantity]]) -> list[dict[str,
     ]
 
 
-def _dump_hint(hint: TopologyHint) -> dict[str, object]:
-    nodes = None if hint.numa_affinity is None else list(ids(hint.numa_affinity))
-    return {"numaNodes": nodes, "preferred": hint.preferred}
+# What the managers hold
 
 
-def _load_hint(part: _Part) -> TopologyHint:
-    mask = None if part.data.get("numaNodes") is None else part.nodes("numaNodes")
-    return TopologyHint(mask, preferred=part.data.get("preferred") is True)
+def _cpus(value: object) -> int:
+    if not isinstance(value, str):
+        raise unfit("a text", value)
+    try:
+        return parse(value)
+    except CPUSetError as error:
+        raise unfit(f"a CPU list ({error})", value) from None
 
 
-def _dump_cpu(state: CPUState) -> dict[str, object]:
-    return {
-        "default": format_set(state.default),
-        "assignments": {
-            uid: {name: format_set(cpus) for name, cpus in held.items()} for uid, held in state.assignments.items()
-        },
-        "reuse": {"pod": state.reuse_uid, "cpus": format_set(state.reuse)},
-        "pods": {uid: format_set(cpus) for uid, cpus in state.pods.items()},
-    }
+def _mask(value: object) -> int:
+    if not isinstance(value, list) or not all(type(one) is int and 0 <= one < 1 << 20 for one in value):
+        raise unfit("a list of NUMA node ids", value)
+    return from_ids(value)
 
 
-def _dump_memory(manager: MemoryManager, state: MemoryState) -> dict[str, object]:
-    return {
-        "nodes": machine_state(manager, state),
-        "entries": {
-            uid: {name: [_block(one) for one in blocks] for name, blocks in held.items()}
-            for uid, held in state.entries.items()
-        },
-        "reuse": {
-            "pod": state.reusable_pod,
-            "blocks": [_block(Block(mask, kind, size)) for (mask, kind), size in state.reusable.items()],
-        },
-        "pods": {uid: [_block(one) for one in blocks] for uid, blocks in state.pods.items()},
-    }
+def _texts(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise unfit("a list of texts", value)
+    return tuple(value)
 
 
-def _block(block: Block) -> dict[str, object]:
-    return {"numaNodes": list(ids(block.mask)), "type": block.type, "bytes": block.size}
+_CPUS: Final = Form(_cpus, format_set, {})
+_MASK: Final[Form[int]] = Form(_mask, lambda mask: list(ids(mask)), {})
+_TEXTS: Final = Form(_texts, list, {})
+_TEXT: Final = text("a text", empty=True)
+_BYTES: Final = integer(0, 2**64)
+_HINT: Final = record(
+    TopologyHint, field("numaNodes", nullable(_MASK), None, to="numa_affinity"), field("preferred", boolean), whole=True
+)
+_HINTS: Final = map_of(_HINT, kept=True)
+_CPU: Final = record(
+    CPUState,
+    field("default", _CPUS),
+    field("assignments", map_of(map_of(_CPUS, kept=True), kept=True)),
+    inside("reuse", field("pod", _TEXT, NEEDED, to="reuse_uid"), field("cpus", _CPUS, NEEDED, to="reuse")),
+    field("pods", map_of(_CPUS, kept=True)),
+    whole=True,
+)
+_BLOCK: Final = record(
+    Block, field("numaNodes", _MASK, to="mask"), field("type", _TEXT), field("bytes", _BYTES, to="size")
+)
+_BLOCKS: Final = list_of(_BLOCK, "a list of blocks")
+_TABLE: Final = record(
+    as_dict,
+    field("numberOfAssignments", _BYTES, to="count"),
+    field("cells", _MASK),
+    field("memory", map_of(record(as_dict, field("free", _BYTES), field("reserved", _BYTES), others=True))),
+    others=True,
+)
+_TABLES: Final = map_of(_TABLE)
 
 
-def _dump_devices(manager: DeviceManager, state: DeviceState) -> dict[str, object]:
-    def named(held: Mapping[str, int]) -> dict[str, list[str]]:
-        return {name: device_ids(manager.resources[name], members) for name, members in held.items()}
+def _memory(manager: MemoryManager) -> Form[MemoryState]:
+    """Describe the Memory Manager's state; its tables must be those of the machine and the kubelet."""
 
-    return {
-        "holdings": {
-            uid: {name: named(held) for name, held in containers.items()} for uid, containers in state.holdings.items()
-        },
-        "reuse": {"pod": state.reusable_of, "devices": named(state.reusable)},
-    }
+    def made(
+        *, nodes: Mapping[str, object], blocks: tuple[Block, ...], entries: Data, reusable_pod: str, pods: Data
+    ) -> MemoryState:
+        reusable = {(block.mask, block.type): block.size for block in blocks}
+        state = _counted(manager, nodes)._replace(
+            entries=entries, reusable_pod=reusable_pod, reusable=reusable, pods=pods
+        )
+        for number, table in machine_state(manager, state).items():
+            if nodes[number] != table:
+                raise FieldError(("nodes", number), "expected the tables of this machine and kubelet")
+        return state
 
+    def parts(state: MemoryState) -> Mapping[str, object]:
+        blocks = [Block(mask, kind, size) for (mask, kind), size in state.reusable.items()]
+        return {**state._asdict(), "nodes": machine_state(manager, state), "blocks": blocks}
 
-class _Reader:
-    """Takes the parts of a document; what is wrong is told with its place."""
-
-    def __init__(self, document: Document, path: str) -> None:
-        self._document = document
-        self._path = path
-
-    def error(self, field: str, wanted: str) -> InputError:
-        return InputError(f"{field}: expected {wanted}; the file was changed by somebody else", self._path)
-
-    def part(self, field: str) -> _Part:
-        value = self._document.get(field)
-        if not isinstance(value, dict):
-            raise self.error(field, "a mapping")
-        return _Part(value, field, self)
-
-    def texts(self, field: str) -> list[str]:
-        value = self._document.get(field)
-        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-            raise self.error(field, "a list of texts")
-        return value
-
-    def hints(self) -> _Part:
-        """Return the hints of pods that were allocated as a whole; a file of before there were any has none."""
-        return self.part("hints") if "hints" in self._document else _Part({}, "hints", self)
-
-    def setup(self) -> Setup:
-        machine, _ = from_data(self._document.get("machine"), "state", lambda path: f"{self._path}: machine: {path}")
-        loaded = configuration.from_data(self.part("kubelet").data, f"{self._path}: kubelet")
-        base: Base = "kubelet" if self._document.get("base") == "kubelet" else "ideal"
-        return Setup(machine, loaded.config, base, self._kubelet())
-
-    def _kubelet(self) -> Kubelet:
-        found = self._document.get("kubeletVersion")
-        if not isinstance(found, str):
-            raise self.error("kubeletVersion", 'a release like "1.32"')
-        labels = self.texts("proposals")
-        if not set(labels) <= set(_PROPOSALS):
-            raise self.error("proposals", f"some of {', '.join(_PROPOSALS)}")
-        return with_proposals(kubelet(parse_version(found)), [_PROPOSALS[label] for label in labels])
-
-    def pods(self) -> tuple[Pod, ...]:
-        value = self._document.get("pods")
-        if not isinstance(value, list):
-            raise self.error("pods", "a list of pods")
-        pods = []
-        for index, manifest in enumerate(value):
-            try:
-                pods.append(read_pod(manifest))
-            except InputError as error:
-                raise InputError(error.message, f"{self._path}: pods[{index}]: {error.where}") from None
-        return tuple(pods)
-
-
-class _Part(NamedTuple):
-    """One mapping of a document."""
-
-    data: Mapping[str, object]
-    field: str
-    reader: _Reader
-
-    def part(self, key: str) -> _Part:
-        value = self.data.get(key, {})
-        if not isinstance(value, dict):
-            raise self.error(key, "a mapping")
-        return _Part(value, f"{self.field}.{key}", self.reader)
-
-    def parts(self) -> Iterable[tuple[str, _Part]]:
-        return ((key, self.part(key)) for key in self.data)
-
-    def error(self, key: str, wanted: str) -> InputError:
-        return self.reader.error(f"{self.field}.{key}", wanted)
-
-    def text(self, key: str) -> str:
-        value = self.data.get(key)
-        if not isinstance(value, str):
-            raise self.error(key, "a text")
-        return value
-
-    def cpus(self, key: str) -> int:
-        try:
-            return parse(self.text(key))
-        except CPUSetError as error:
-            raise self.error(key, f"a CPU list ({error})") from None
-
-    def number(self, key: str) -> int:
-        value = self.data.get(key)
-        if type(value) is not int or value < 0:
-            raise self.error(key, "a whole number")
-        return value
-
-    def texts(self, key: str) -> list[str]:
-        value = self.data.get(key)
-        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-            raise self.error(key, "a list of texts")
-        return value
-
-    def nodes(self, key: str) -> int:
-        value = self.data.get(key)
-        if not isinstance(value, list) or not all(type(one) is int and 0 <= one < 1 << 20 for one in value):
-            raise self.error(key, "a list of NUMA node ids")
-        return from_ids(value)
-
-    def blocks(self, key: str) -> tuple[Block, ...]:
-        value = self.data.get(key)
-        if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
-            raise self.error(key, "a list of blocks")
-        parts = [_Part(one, f"{self.field}.{key}[{index}]", self.reader) for index, one in enumerate(value)]
-        return tuple([Block(one.nodes("numaNodes"), one.text("type"), one.number("bytes")) for one in parts])
-
-
-def _load_cpu(part: _Part) -> CPUState:
-    reuse, pods = part.part("reuse"), part.part("pods")
-    return CPUState(
-        part.cpus("default"),
-        {uid: {name: held.cpus(name) for name in held.data} for uid, held in part.part("assignments").parts()},
-        reuse.text("pod"),
-        reuse.cpus("cpus"),
-        {uid: pods.cpus(uid) for uid in pods.data},
+    return record(
+        made,
+        field("nodes", raw),
+        field("entries", map_of(map_of(_BLOCKS, kept=True), kept=True), {}),
+        inside("reuse", field("pod", _TEXT, to="reusable_pod"), field("blocks", _BLOCKS)),
+        field("pods", map_of(_BLOCKS, kept=True), {}),
+        parts=parts,
+        whole=True,
     )
 
 
-def _load_memory(manager: MemoryManager, part: _Part) -> MemoryState:
-    length = manager.nodes.bit_length()
-    counts, groups = [0] * length, [0] * length
-    free = {name: [0] * length for name in manager.resources}
-    reserved = {name: [0] * length for name in manager.resources}
-    nodes = part.part("nodes")
-    if sorted(nodes.data) != sorted(map(str, manager.node_ids)):
-        raise part.error("nodes", "the NUMA nodes of the machine")
+def _counted(manager: MemoryManager, written: Mapping[str, object]) -> MemoryState:
+    """Read the tables of the NUMA nodes: by resource, then by node."""
+    if sorted(written) != sorted(map(str, manager.node_ids)):
+        raise FieldError(("nodes",), "expected the NUMA nodes of the machine")
+    known = read(_TABLES, written, ("nodes",))
+    counts, groups, *amounts = ([0] * manager.nodes.bit_length() for _ in range(2 + 2 * len(manager.resources)))
+    free, reserved = (dict(zip(manager.resources, rows, strict=True)) for rows in (amounts[::2], amounts[1::2]))
     for node in manager.node_ids:
-        record = nodes.part(str(node))
-        counts[node], groups[node] = record.number("numberOfAssignments"), record.nodes("cells")
-        for name, table in record.part("memory").parts():
+        table = known[str(node)]
+        counts[node], groups[node] = table["count"], table["cells"]
+        for name, one in table["memory"].items():
             if name not in free:
-                raise record.error("memory", f"resources of the machine, not {name}")
-            free[name][node], reserved[name][node] = table.number("free"), table.number("reserved")
-    reuse, pods = part.part("reuse"), part.part("pods")
-    return MemoryState(
-        counts=tuple(counts),
-        groups=tuple(groups),
-        free=tuple([tuple(free[name]) for name in manager.resources]),
-        reserved=tuple([tuple(reserved[name]) for name in manager.resources]),
-        entries={uid: {name: held.blocks(name) for name in held.data} for uid, held in part.part("entries").parts()},
-        reusable_pod=reuse.text("pod"),
-        reusable={(block.mask, block.type): block.size for block in reuse.blocks("blocks")},
-        pods={uid: pods.blocks(uid) for uid in pods.data},
-    )
+                raise FieldError(("nodes", str(node), "memory"), f"expected resources of the machine, not {name}")
+            free[name][node], reserved[name][node] = one["free"], one["reserved"]
+    of_free, of_reserved = (tuple([tuple(row) for row in rows.values()]) for rows in (free, reserved))
+    return MemoryState(tuple(counts), tuple(groups), of_free, of_reserved)
 
 
-def _load_devices(manager: DeviceManager, part: _Part) -> DeviceState:
-    allocated = dict.fromkeys(manager.resources, 0)
+def _devices(manager: DeviceManager) -> Form[DeviceState]:
+    """Describe the Device Manager's state, which has devices of the machine only."""
+    places = {
+        name: {device.id: place for place, device in enumerate(one.devices)} for name, one in manager.resources.items()
+    }
 
-    def members(held: _Part) -> dict[str, int]:
+    def held(value: object) -> dict[str, int]:
         found = {}
-        for name in held.data:
-            if name not in manager.resources:
-                raise held.error(name, "a resource of the machine")
-            places = {device.id: place for place, device in enumerate(manager.resources[name].devices)}
-            wanted = held.texts(name)
-            if not set(wanted) <= set(places):
-                raise held.error(name, "devices of the machine")
-            found[name] = from_ids(places[one] for one in wanted)
+        for name, listed in raw.read(value).items():
+            if name not in places:
+                raise FieldError((name,), "expected a resource of the machine")
+            wanted = read(_TEXTS, listed, (name,))
+            if not set(wanted) <= set(places[name]):
+                raise FieldError((name,), "expected devices of the machine")
+            found[name] = from_ids(places[name][one] for one in wanted)
         return found
 
-    holdings = {
-        uid: {name: members(held) for name, held in containers.parts()}
-        for uid, containers in part.part("holdings").parts()
-    }
-    for containers in holdings.values():
-        for held in containers.values():
-            for name, devices in held.items():
-                allocated[name] |= devices
-    reuse = part.part("reuse")
-    return DeviceState(
-        holdings,
-        {name: devices for name, devices in allocated.items() if devices},
-        reuse.text("pod"),
-        members(reuse.part("devices")),
+    def made(*, holdings: Mapping[str, Mapping[str, dict[str, int]]], pod: str, devices: dict[str, int]) -> DeviceState:
+        allocated = dict.fromkeys(manager.resources, 0)
+        for name, bits in (one for pods in holdings.values() for kept in pods.values() for one in kept.items()):
+            allocated[name] |= bits
+        return DeviceState(holdings, {name: bits for name, bits in allocated.items() if bits}, pod, devices)
+
+    def named(known: Mapping[str, int]) -> dict[str, list[str]]:
+        return {name: device_ids(manager.resources[name], members) for name, members in known.items()}
+
+    form = Form(held, named, {})
+    return record(
+        made,
+        field("holdings", map_of(map_of(form, kept=True), kept=True), {}),
+        inside("reuse", field("pod", _TEXT), field("devices", form, {})),
+        parts=lambda state: {"holdings": state.holdings, "pod": state.reusable_of, "devices": state.reusable},
+        whole=True,
     )
+
+
+_NODE: Final = record(
+    as_dict,
+    fixed("apiVersion"),
+    fixed("kind"),
+    fixed("version"),
+    field("machine", anything),
+    field("base", choice(*get_args(Base), start="one of ")),
+    field("kubeletVersion", text('a release like "1.32"')),
+    field("proposals", _TEXTS),
+    field("kubelet", raw),
+    field("pods", list_of(anything, "a list of pods")),
+    field("leftovers", _TEXTS),
+    field("hints", _HINTS, {}),
+    field("cpu", anything),
+    field("memory", anything),
+    field("devices", anything),
+)

@@ -8,6 +8,7 @@ from typing import Final
 
 from numalign.errors import InputError, Notice
 from numalign.sources.text.yaml import STDIN, Document, FilePath, load_file
+from numalign.store.reading import beginning
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 """Files of a folder that are read; the others are passed over."""
@@ -106,8 +107,7 @@ def is_foreign(file: str) -> bool:
     if file == "-" or "\0" in file or (file.endswith(SUFFIXES) and not file.endswith(".json")):
         return False
     try:
-        with open(file, "rb") as opened:
-            return b"kind" not in opened.read(_MAX_LOOK)
+        return b"kind" not in beginning(file, _MAX_LOOK)
     except OSError:
         return False
 
@@ -158,9 +158,8 @@ def explained(error: InputError, file: str) -> InputError:
 
 def _is_go_template(file: str) -> bool:
     try:
-        with open(file, "rb") as opened:
-            return b"{{" in opened.read(_MAX_LOOK)
-    except (OSError, ValueError):
+        return b"{{" in beginning(file, _MAX_LOOK)
+    except OSError:
         return False
 
 

@@ -107,7 +107,7 @@ class PodInput(NamedTuple):
         return sum(self.without_pod.values())
 
 
-def read(
+def read_pods(
     names: Iterable[FilePath],
     copies: Copies = ONE,
     beside: Iterable[Pod] = (),

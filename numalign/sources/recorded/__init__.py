@@ -1,1 +1,1 @@
-"""Recorded scenarios and lists of hints, as `replay` and `compare --hints` take them."""
+"""Recorded scenarios, as `replay` takes them."""

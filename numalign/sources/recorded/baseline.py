@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
-from numalign.errors import InputError
+from numalign.model.document import as_dict, field, fixed, record
+from numalign.model.document.schema import schema_line
+from numalign.model.document.values import integer, list_of, text
 from numalign.results.lint import KnownFinding
-from numalign.sources.text import fields
-from numalign.sources.text.fields import FieldError
-from numalign.sources.text.yaml import load_file
+from numalign.sources.text.yaml import read_one
 
 KIND: Final = "LintBaseline"
 _MAX_COUNT: Final = 1_000_000
@@ -23,35 +23,16 @@ kind: LintBaseline
 """
 
 
-def read(path: str) -> Counter[KnownFinding]:
+def read_baseline(path: str) -> Counter[KnownFinding]:
     """Read how often each finding was there.
 
     Raises:
         InputError: the file cannot be read, or is no baseline.
     """
-    documents = load_file(path)
-    if len(documents) != 1:
-        raise InputError(f"expected one {KIND}, got {len(documents)} documents", path)
-    try:
-        return _findings(documents[0].data)
-    except FieldError as error:
-        raise InputError(error.message, documents[0].where(error.path)) from None
-
-
-def _findings(data: object) -> Counter[KnownFinding]:
-    top = fields.mapping(data, (), f"a {KIND}: a mapping")
-    fields.only(top, ("apiVersion", "kind", "findings"), ())
-    if top.get("kind") != KIND:
-        raise FieldError(("kind",), f"expected {KIND}, got {fields.shown(top.get('kind'))}")
     found: Counter[KnownFinding] = Counter()
-    for at, one in enumerate(fields.sequence(top.get("findings"), ("findings",), "a list of findings")):
-        path = ("findings", at)
-        row = fields.mapping(one, path)
-        fields.only(row, (*KnownFinding._fields, "count"), path)
-        texts = [
-            fields.text(row.get(name, ""), (*path, name), empty=name == "container") for name in KnownFinding._fields
-        ]
-        found[KnownFinding(*texts)] += fields.integer(row.get("count", 1), (*path, "count"), 1, _MAX_COUNT)
+    for one in read_one(path, BASELINE):
+        count = one.pop("count")
+        found[KnownFinding(**one)] += count
     return found
 
 
@@ -59,4 +40,22 @@ def written(findings: Mapping[KnownFinding, int]) -> str:
     """Write a baseline: a line a finding, in order, so that a change of it reads well in a diff."""
     rows = [{**one._asdict(), "count": count} for one, count in sorted(findings.items()) if count]
     lines = [f"- {json.dumps(row)}\n" for row in rows]
-    return f"{_HEAD}findings:{' []' * (not lines)}\n{''.join(lines)}"
+    return f"{schema_line('baseline')}{_HEAD}findings:{' []' * (not lines)}\n{''.join(lines)}"
+
+
+_FINDING: Final = record(
+    as_dict,
+    field("file", text(), says="From the baseline's folder on."),
+    field("pod", text(), says="Kind, namespace and name."),
+    field("container", text(empty=True), "", says="Empty: the pod as a whole."),
+    field("code", text()),
+    field("count", integer(1, _MAX_COUNT), 1),
+)
+BASELINE: Final = record(
+    lambda *, findings: findings,
+    fixed("apiVersion"),
+    fixed("kind", KIND),
+    field("findings", list_of(_FINDING, "a list of findings")),
+    wanted=f"a {KIND}: a mapping",
+)
+"""A baseline."""

@@ -81,7 +81,7 @@ def _decompressed(stream: BinaryIO) -> Iterator[bytes]:
             line = source.readline(MAX_LINE_BYTES + 1)
 
 
-def read(line: bytes) -> Scenario:
+def read_scenario(line: bytes) -> Scenario:
     """Read one line.
 
     Raises:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 from numalign.errors import InputError
-from numalign.sources.text import fields
-from numalign.sources.text.fields import FieldError, Path
+from numalign.model.document import Data, Form, anything, as_dict, choice, field, fixed, maybe, read, record
+from numalign.model.document.values import boolean, integer, list_of, map_of, text, turned
+from numalign.model.path import FieldError, dotted
 from numalign.sources.text.yaml import Document, load_file
 from numalign.values import NamedTuple
 
 KIND: Final = "AlignmentTest"
 VERDICTS: Final = ("aligned", "spread", "floating", "incomplete", "unknown", "none")
 SHORT: Final = {"policy": "topology-manager-policy", "scope": "topology-manager-scope"}
-_TOP: Final = ("apiVersion", "kind", "machine", "machines", "kubelet", "kubelets", "tests")
-_TEST: Final = ("name", "pods", "replicas", "beside", "machine", "machines", "kubelet", "kubelets", "expect")
-_EXPECT: Final = ("admitted", "reason", "message", "verdict", "cpus", "startError")
 MAX_REPLICAS: Final = 10_000
 
 
@@ -69,7 +67,7 @@ class Case(NamedTuple):
     line: int
 
 
-def read(path: str) -> tuple[Case, ...]:
+def read_suite(path: str) -> tuple[Case, ...]:
     """Read a file of tests; paths in it start at its folder.
 
     Raises:
@@ -86,108 +84,114 @@ def read(path: str) -> tuple[Case, ...]:
 
 
 def _cases(document: Document, folder: str) -> list[Case]:
-    data = fields.mapping(document.data, (), "tests: a mapping")
-    fields.only(data, _TOP, ())
-    if data.get("kind", KIND) != KIND:
-        raise FieldError(("kind",), f"expected {KIND}, got {fields.shown(data['kind'])}")
-    cases = []
-    for place, one in enumerate(fields.sequence(data.get("tests"), ("tests",), "a list of tests")):
-        path = ("tests", place)
-        test = fields.mapping(one, path)
-        fields.only(test, _TEST, path)
-        cases.append(_case(document, {**_shared(data), **test}, path, folder))
-    if not cases:
+    data = SUITE.read(document.data)
+    if not data["tests"]:
         raise FieldError(("tests",), "expected at least one test")
+    shared = {key: one for key, one in data.items() if key != "tests" and one is not None}
+    cases = []
+    for place, given in enumerate(data["tests"]):
+        test = {**shared, **{key: one for key, one in given.items() if one is not None}}
+        path = ("tests", place)
+        if "machine" not in test and "machines" not in test:
+            raise FieldError(path, "names no machine; write machine: NAME, here or at the top")
+        cases.append(_case(test, folder, document.line(dotted(path))))
     return cases
 
 
-def _shared(data: Mapping[str, object]) -> dict[str, object]:
-    return {name: data[name] for name in ("machine", "machines", "kubelet", "kubelets") if name in data}
+def _case(test: Data, folder: str, line: int) -> Case:
+    def placed(settings: Settings) -> Settings:
+        return settings._replace(config=settings.config and os.path.join(folder, settings.config))
 
-
-def _case(document: Document, test: Mapping[str, object], path: Path, folder: str) -> Case:
-    machines = test.get("machines", [test["machine"]] if "machine" in test else None)
-    if machines is None:
-        raise FieldError(path, "names no machine; write machine: NAME, here or at the top")
-    kubelets = test.get("kubelets", [test.get("kubelet") or {}])
-    listed = fields.sequence(test.get("pods"), (*path, "pods"), "a list of files")
-    beside = test.get("beside")
     return Case(
-        name=fields.text(test.get("name"), (*path, "name"), "what the test says, in a sentence"),
-        pods=tuple([_file(one, (*path, "pods", at), folder) for at, one in enumerate(listed)]),
-        replicas=None
-        if test.get("replicas") is None
-        else fields.integer(test["replicas"], (*path, "replicas"), 1, MAX_REPLICAS),
-        beside=None if beside is None else _file(beside, (*path, "beside"), folder),
-        machines=tuple(
-            [
-                _machine(one, (*path, "machines", at), folder)
-                for at, one in enumerate(fields.sequence(machines, (*path, "machines")))
-            ]
-        ),
-        kubelets=tuple(
-            [
-                _settings(one, (*path, "kubelets", at), folder)
-                for at, one in enumerate(fields.sequence(kubelets, (*path, "kubelets")))
-            ]
-        ),
-        expect=_expectation(test.get("expect"), (*path, "expect")),
-        line=document.line(fields.dotted(path)),
+        name=test["name"],
+        pods=tuple([os.path.join(folder, name) for name in test["pods"]]),
+        replicas=test.get("replicas"),
+        beside=os.path.join(folder, test["beside"]) if "beside" in test else None,
+        machines=tuple([_machine(name, folder) for name in test.get("machines", [test.get("machine")])]),
+        kubelets=tuple(map(placed, test.get("kubelets", [test.get("kubelet", Settings({}))]))),
+        expect=test["expect"],
+        line=line,
     )
 
 
-def _file(value: object, path: Path, folder: str) -> str:
-    return os.path.join(folder, fields.text(value, path, "the path of a file"))
-
-
-def _machine(value: object, path: Path, folder: str) -> str:
+def _machine(name: str, folder: str) -> str:
     """Take a file beside the tests, a bundled machine, or a short form."""
-    name = fields.text(value, path, "a machine")
     beside = os.path.join(folder, name)
     return beside if os.path.isfile(beside) else name
 
 
-def _settings(value: object, path: Path, folder: str) -> Settings:
-    data = fields.mapping(value, path, "the kubelet's flags")
-    flags = {
-        SHORT.get(name, name): fields.text(text, (*path, name))
-        for name, text in data.items()
-        if name not in ("config", "version")
-    }
-    config, version = data.get("config"), data.get("version")
-    return Settings(
-        flags,
-        None if config is None else _file(config, (*path, "config"), folder),
-        None if version is None else fields.text(version, (*path, "version"), 'a version as text, "1.36"'),
-    )
+def _settings(value: object) -> Settings:
+    data = _FLAGS.read(value)
+    own = _OWN.read({name: one for name, one in data.items() if name in ("config", "version")})
+    flags = {SHORT.get(name, name): read(_TEXT, one, (name,)) for name, one in data.items() if name not in own}
+    return Settings(flags, **own)
 
 
-def _expectation(value: object, path: Path) -> Expectation:
-    data = fields.mapping(value, path, "what is to come of it")
-    fields.only(data, _EXPECT, path)
-    if not data:
-        raise FieldError(path, f"expects nothing; write one of {', '.join(_EXPECT)}")
-    verdicts = data.get("verdict", [])
-    several: Sequence[object] = verdicts if isinstance(verdicts, list) else [verdicts]
-    for one in several:
-        if one not in VERDICTS:
-            raise FieldError((*path, "verdict"), f"expected {', '.join(VERDICTS)}, got {fields.shown(one)}")
-    cpus = fields.mapping(data.get("cpus") or {}, (*path, "cpus"), "container: CPUs")
-    return Expectation(
-        admitted=_admitted(data.get("admitted"), (*path, "admitted")),
-        reason=_text(data, "reason", path),
-        message=_text(data, "message", path),
-        verdicts=tuple(map(str, several)),
-        cpus={name: fields.text(text, (*path, "cpus", name)) for name, text in cpus.items()},
-        start_error=_text(data, "startError", path),
-    )
+def _admitted(value: object) -> int:
+    return _NUMBER.read(value) if not isinstance(value, bool) else -1 if value else 0
 
 
-def _admitted(value: object, path: Path) -> int | None:
-    if value is None or isinstance(value, bool):
-        return None if value is None else -1 if value else 0
-    return fields.integer(value, path, 0, MAX_REPLICAS, "true, false or a number of pods")
+def _verdicts(value: object) -> tuple[str, ...]:
+    return tuple([_VERDICT.read(one) for one in (value if isinstance(value, list) else [value])])
 
 
-def _text(data: Mapping[str, object], name: str, path: Path) -> str | None:
-    return None if data.get(name) is None else fields.text(data[name], (*path, name))
+def _something(expected: Expectation) -> Expectation:
+    if expected == Expectation():
+        raise FieldError((), f"expects nothing; write one of {', '.join(_EXPECTATION.schema['properties'])}")
+    return expected
+
+
+_TEXT: Final = text()
+_FILE: Final = text("the path of a file")
+_FLAGS: Final = map_of(anything, "the kubelet's flags")
+_OWN: Final = record(as_dict, maybe("config", _FILE), maybe("version", text('a version as text, "1.36"')))
+_SETTINGS: Final = Form(
+    _settings,
+    Settings._asdict,
+    {**_OWN.schema, "additionalProperties": _TEXT.schema},
+)
+_NUMBER: Final = integer(0, MAX_REPLICAS, "true, false or a number of pods")
+_VERDICT: Final = choice(*VERDICTS)
+_EXPECTATION: Final = record(
+    Expectation,
+    maybe(
+        "admitted", Form(_admitted, int, {"anyOf": [boolean.schema, _NUMBER.schema]}), says="How many pods; true: all."
+    ),
+    maybe("reason", _TEXT, says="Of the first pod that is refused."),
+    maybe("message", _TEXT, says="A part of its message."),
+    field(
+        "verdict",
+        Form(_verdicts, list, {"anyOf": [_VERDICT.schema, {"type": "array", "items": _VERDICT.schema}]}),
+        to="verdicts",
+        says="One of these for every admitted pod.",
+    ),
+    maybe("cpus", map_of(_TEXT, "container: CPUs"), says="Container of the first pod to its CPUs as a Linux list."),
+    maybe("startError", _TEXT, says="A part of the words with which the kubelet refuses to start."),
+    wanted="what is to come of it",
+    also={"minProperties": 1},
+)
+_MACHINE: Final = text("a machine")
+_SHARED: Final = (
+    field("machine", _MACHINE, None, says="A file beside the tests, a bundled machine, or a short form."),
+    field("machines", list_of(_MACHINE), None),
+    maybe("kubelet", _SETTINGS, says="The kubelet's flags without dashes, a configuration file, a version."),
+    field("kubelets", list_of(_SETTINGS), None),
+)
+_TEST: Final = record(
+    as_dict,
+    field("name", text("what the test says, in a sentence")),
+    field("pods", list_of(_FILE, "a list of files")),
+    maybe("replicas", integer(1, MAX_REPLICAS)),
+    maybe("beside", _FILE),
+    *_SHARED,
+    field("expect", turned(_EXPECTATION, _something, _something)),
+)
+SUITE: Final = record(
+    as_dict,
+    fixed("apiVersion"),
+    fixed("kind", KIND),
+    *_SHARED,
+    field("tests", list_of(_TEST, "a list of tests", {"minItems": 1})),
+    wanted="tests: a mapping",
+)
+"""A file of tests."""

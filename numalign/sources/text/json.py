@@ -14,7 +14,8 @@ TOO_MANY_DIGITS: Final = "a number has too many digits"
 """What is wrong where Python's decoder gives up on a text that is JSON."""
 
 _BLANK: Final = re.compile(r"[ \t\r\n]*")
-_STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
+_STRING: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?')
+"""A string, or the rest of one that does not end: no place of it is looked at twice, and nothing is remembered."""
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 
 

@@ -105,7 +105,7 @@ def _yaml_steps(text: str, first: int) -> Iterator[_Step]:
             yield "scalar", f"*{event.anchor}", line_of(event) + first - 1
 
 
-_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]|[^\s"{}\[\],:]+')
+_TOKEN: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[{}\[\]]|[^\s"{}\[\],:]+')
 _BRACKETS: Final[Mapping[str, _Kind]] = {"{": "map", "[": "list", "}": "end", "]": "end"}
 
 

@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice, pairwise
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from numalign.errors import InputError
-from numalign.model.path import child
+from numalign.model.path import FieldError, child, dotted
 from numalign.sources.text import MAX_DEPTH, Found
+from numalign.store.reading import reading
 
+if TYPE_CHECKING:
+    from numalign.model.document import Form
+
+T = TypeVar("T")
 MAX_DOCUMENT: Final = 64 << 20
 """Largest document in bytes."""
 MAX_REMEMBERED: Final = 1 << 20
@@ -72,11 +76,7 @@ class Place:
 
     def where(self, path: FieldPath = "") -> str:
         """Return `file:line`, and the path if there is one."""
-        text = path
-        if not isinstance(text, str):
-            text = ""
-            for key in path:
-                text = child(text, key)
+        text = path if isinstance(path, str) else dotted(path)
         place = f"{self.name}:{self.line(path)}"
         return f"{place}: {text}" if text else place
 
@@ -105,6 +105,17 @@ class Document(Place):
         super().__init__(name, found, is_json)
         self.data = found.data
         """Nodes that the file shares through aliases are shared here too: never change them."""
+
+    def read(self, form: Form[T]) -> T:
+        """Read it by its description.
+
+        Raises:
+            InputError: a field is wrong; with its line.
+        """
+        try:
+            return form.read(self.data)
+        except FieldError as error:
+            raise self.error(error.message, error.path) from None
 
     @property
     def place(self) -> Place:
@@ -147,41 +158,23 @@ def iter_file(path: FilePath) -> Iterator[Document]:
     Raises:
         InputError: it cannot be read, or is not YAML or JSON within the bounds.
     """
-    if str(path) == "-":
-        return iter_documents(read_stdin(MAX_INPUT + 1), STDIN)
-    try:
-        with open(path, "rb") as file:
-            return iter_documents(file.read(MAX_INPUT + 1), str(path))
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}", str(path)) from None
-    except ValueError:
-        raise InputError("no file can have this name", repr(str(path))) from None
+    name = STDIN if str(path) == "-" else str(path)
+    with reading(path, name) as file:
+        return iter_documents(file.read(MAX_INPUT + 1), name)
 
 
-def read_stdin(most: int) -> bytes:
-    """Return at most so many bytes of standard input.
+def read_one(path: FilePath, form: Form[T]) -> T:
+    """Read a file of exactly one document by its description.
 
     Raises:
-        InputError: it cannot be read, such as one that was opened for writing.
-    """
-    try:
-        return sys.stdin.buffer.read(most)
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}", STDIN) from None
-
-
-def load_one(path: FilePath) -> Any:
-    """Read a file of exactly one document and return its data.
-
-    Raises:
-        InputError: as `load_file`, or there is none or more than one document.
+        InputError: as `load_file`, there is none or more than one document, or a field is wrong.
     """
     documents = load_file(path)
     if not documents:
         raise InputError("has no document in it", STDIN if str(path) == "-" else str(path))
     if len(documents) > 1:
         raise documents[1].error("a second document; expected one")
-    return documents[0].data
+    return documents[0].read(form)
 
 
 def load_documents(source: bytes | str, name: str) -> list[Document]:

@@ -14,11 +14,11 @@ import zlib
 from typing import Final
 
 from numalign.errors import HostError, InputError
-from numalign.sources.tree.folder import MAX_FILE, Links, Tree
-from numalign.sources.tree.inner import InnerTree
+from numalign.sources.tree.folder import MAX_FILE, InnerTree, Links, Tree
 from numalign.sources.tree.tar import Member, TarReader
 from numalign.sources.tree.tar_fields import TarError
 from numalign.sources.tree.unpack import Stream
+from numalign.store.reading import open_file
 
 MAX_KEPT: Final = 256 << 20
 """Most bytes that are kept of its files."""
@@ -53,7 +53,7 @@ class ArchiveTree:
         self._kept = 0
         self._following = Links(self._link, path)
         try:
-            with open(path, "rb") if content is None else io.BytesIO(content) as raw:
+            with open_file(path) if content is None else io.BytesIO(content) as raw:
                 self._fill(TarReader(Stream(raw, path)))
         except PermissionError as error:
             raise HostError(f"cannot be read: {error.strerror}", path) from None

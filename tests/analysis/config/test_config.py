@@ -15,13 +15,13 @@ from numalign.analysis.config.suggest import reserved_memory, suggest
 from numalign.kubelet.config import KubeletConfig, MemoryReservation
 from numalign.kubelet.releases.v1_32 import V1_32
 from numalign.kubelet.setup import Setup
-from numalign.kubelet.start.check import check
+from numalign.kubelet.start.check import check_start
 from numalign.model import cpuset
 from numalign.model.hardware import Hardware
 from numalign.model.machine import Machine, NUMANode
 from numalign.sources.machine import bundled
 from numalign.sources.machine.file import load_machine
-from numalign.sources.recorded.scenario import read
+from numalign.sources.recorded.scenario import read_scenario
 from tests.conformance import cases
 from tests.conftest import VECTORS
 from tests.kubelet.regular import GI, regular
@@ -35,11 +35,11 @@ def test_every_recorded_refusal_can_be_repaired(family: str) -> None:
     """The first step tells the recorded text; after the last one the kubelet starts."""
     for case in cases(VECTORS / f"{family}.jsonl.gz"):
         if "startError" in case["expect"]:
-            scenario = read(json.dumps(case).encode())
+            scenario = read_scenario(json.dumps(case).encode())
             repaired = repair(Setup(scenario.machine, scenario.config, "kubelet", V1_32))
             assert repaired.steps[0].error == case["expect"]["startError"]
             assert repaired.starts, case["id"]
-            check(Setup(scenario.machine, repaired.config, "kubelet", V1_32))
+            check_start(Setup(scenario.machine, repaired.config, "kubelet", V1_32))
 
 
 STATIC = {"memory_manager_policy": "Static"}
@@ -244,7 +244,7 @@ def test_calculated_section_is_accepted(nodes: int, memory: int, kube: int, syst
     if found.accepted is None:
         assert found.total_wanted > nodes * memory
     else:
-        check(Setup(machine, config._replace(reserved_memory=found.accepted), "kubelet"))
+        check_start(Setup(machine, config._replace(reserved_memory=found.accepted), "kubelet"))
 
 
 @pytest.mark.parametrize("field", ["kube_reserved", "system_reserved"])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from numalign.analysis.situation import Situation, arrivals
 from numalign.analysis.whatif.change import WayOut
 from numalign.analysis.whatif.changes import changes
-from numalign.analysis.whatif.situation import Situation, arrivals
 from numalign.analysis.whatif.tries import Tries
 from numalign.kubelet.admission import admit
 from numalign.kubelet.setup import Setup
+from numalign.model.machine import Machine
 from numalign.model.pod import Pod
 from tests.analysis.support import GPU, STATIC, config, machine, pod, pod_of
 from tests.refusals.survey import named, refusals
@@ -55,7 +56,7 @@ def test_more_cpus_so_that_they_take_as_many_nodes_as_the_devices_are_a_suggesti
 def test_a_setting_that_helps_only_as_others_come_first_is_left_out_where_something_else_does() -> None:
     """Without memory to count, p0 is admitted first and takes CPUs that i0 had: only then c0 has enough beside it."""
     situation, outcome = next((past, found) for index, past, found in refusals(named("e2e-d-01279")) if index == 3)
-    uncounted = WayOut("setting", 0, None, flags={"memory-manager-policy": "None"})
+    uncounted = WayOut(flags={"memory-manager-policy": "None"})
     tries = Tries(situation, outcome)
     tried = tries.admitted(uncounted)
     assert tried is not None
@@ -101,3 +102,37 @@ def test_nobody_is_told_to_ask_for_more_than_twice_the_memory() -> None:
     ways = found("restricted", pod_of("p", app={"cpu": "5", "memory": "2Gi"}), **STATIC)
     assert ways
     assert not any(nano > 2 * way.asked[key] for way in ways for key, nano in way.amounts.items())
+
+
+def with_gpus(count: int) -> Machine:
+    """`figure-1` with as many GPUs on node 0."""
+    small = machine("figure-1")
+    gpu = small.devices[GPU][0]
+    more = tuple([gpu._replace(id=f"gpu-{number}", numa_nodes=(0,)) for number in range(count)])
+    return small._replace(devices={**small.devices, GPU: more})
+
+
+def without_gpus() -> Machine:
+    small = machine("figure-1")
+    return small._replace(devices={name: each for name, each in small.devices.items() if name != GPU})
+
+
+def test_another_machine_comes_first_where_somebody_asked_about_it_and_last_where_nobody_did() -> None:
+    """Three GPUs are more than there are: every change here gives one up, so more hardware is looked at, too."""
+    here = Situation(Setup(machine("figure-1"), config("single-numa-node"), "ideal"))
+    tries = Tries(here, admit(here.session(), pod("p", 1, gpu=3)))
+
+    def on(other: Machine) -> Situation:
+        return here._replace(setup=here.setup._replace(machine=other))
+
+    few, many = on(with_gpus(1)), on(with_gpus(3))
+    hardware = (("device", f"{GPU}@0=3"),)
+    known = [("none", on(without_gpus())), ("few", few), ("many", many), ("larger", on(with_gpus(4)))]
+    altered = [((("device", f"{GPU}@0=1"),), few), (hardware, many), ((("device", f"{GPU}@0=4"),), on(with_gpus(4)))]
+    asked = changes(tries, [("few", few), ("asked", many)])
+    assert [(way.machine, way.example) for way in asked if way.kind == "machine"] == [("asked", False)]
+    assert asked[0].machine == "asked"
+    unasked = changes(tries, known=known, altered=altered)
+    there = [(way.machine, way.hardware, way.example) for way in unasked if way.kind == "machine"]
+    assert there == [("", hardware, False), ("many", (), True)]
+    assert [way.kind for way in unasked[-2:]] == ["machine", "machine"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from numalign.analysis.situation import Situation, arrivals
 from numalign.analysis.whatif.past import Anew, HeldAmount, anew
-from numalign.analysis.whatif.situation import Situation, arrivals
 from numalign.kubelet.admission import Session
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.setup import Setup
@@ -38,3 +38,12 @@ def test_a_pod_that_is_admitted_only_then_is_told_with_what_it_holds() -> None:
     )
     assert dict(one.asks)["cpu"] == 5 * 10**9
     assert found.moved == ()
+
+
+def test_a_pod_that_gets_another_device_is_told() -> None:
+    """The NIC of node 0 is taken: who wants one and a GPU gets both on node 1, or the first GPU without a policy."""
+    pods = (pod("a", 1, nic=1), pod("b", 1, nic=1, gpu=1))
+    aligned, loose = (
+        after(config(policy, cpu_manager_policy="none"), *pods) for policy in ("single-numa-node", "none")
+    )
+    assert anew(aligned, loose) == Anew((), ("b",))

@@ -11,7 +11,7 @@ from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.cpu.allocate import allocate
 from numalign.kubelet.cpu.manager import CPUManager
 from numalign.kubelet.cpu.state import CPUState, initial_state, remove
-from numalign.kubelet.demand import ContainerDemand, PodDemand, read
+from numalign.kubelet.demand import ContainerDemand, PodDemand, read_demand
 from numalign.kubelet.errors import AllocationError, KubeletHangError
 from numalign.kubelet.topology.hints import TopologyHint
 from numalign.kubelet.topology.provider import StartInput
@@ -105,7 +105,7 @@ def lone_pod(uid: str, name: str, cpus: str) -> PodDemand:
     """Return a Guaranteed pod of one container: a single allocation does not look at the others."""
     amounts = {"cpu": cpus, "memory": "1Gi"}
     container = {"name": name, "resources": {"limits": amounts, "requests": amounts}}
-    return read(read_pod({"metadata": {"name": uid, "uid": uid}, "spec": {"containers": [container]}}))
+    return read_demand(read_pod({"metadata": {"name": uid, "uid": uid}, "spec": {"containers": [container]}}))
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from numalign.kubelet.fit import ActivePods, allocatable
-from numalign.kubelet.fit.check import NodeView, check
+from numalign.kubelet.fit.check import NodeView, check_node_fit
 from numalign.kubelet.start.reservation import reserve
 from numalign.model import cpuset, quantity
 from numalign.model.machine import Device, Machine, NodeObject, NUMANode, Taint
@@ -35,7 +35,7 @@ def decide(case: dict[str, Any]) -> dict[str, Any]:
         node.get("labels", {}),
         tuple(Taint(one["key"], one.get("value", ""), one["effect"]) for one in node.get("taints", ())),
     )
-    result = check(pod, pods, view, allocated=allocated, holds_devices=any(held.get(pod.name, {}).values()))
+    result = check_node_fit(pod, pods, view, allocated=allocated, holds_devices=any(held.get(pod.name, {}).values()))
     answer: dict[str, Any] = {"admit": result.admit}
     if not result.admit:
         answer |= {"reason": result.reason, "message": result.message}

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from numalign.scheduler import cache, fingerprint
+from numalign.scheduler import fingerprint
+from numalign.scheduler.config import CacheConfig, SchedulerConfig
+from numalign.scheduler.kai.topology import Around
+from numalign.scheduler.nrt.copy import copy_of
 from numalign.scheduler.nrt.value import NodeResourceTopology, Zone, ZoneResource
-from numalign.scheduler.request import effective, exclusive_containers, has_devices
-from tests.conformance.sched import amounts, attributes, only, request, said, zones_available
+from numalign.scheduler.record import entry_of
+from numalign.scheduler.request import exclusive_containers, has_devices
+from numalign.scheduler.schedulers import SCHEDULERS
+from tests.conformance.sched import amounts, attributes, only, pod, request, said, zones_available
 
 
 def decide(case: dict[str, Any]) -> dict[str, Any]:
@@ -19,7 +24,11 @@ def _fingerprint(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check(case: dict[str, Any]) -> dict[str, Any]:
-    return {"result": fingerprint.check(case["fingerprint"], [(namespace, name) for namespace, name in case["pods"]])}
+    return {
+        "result": fingerprint.check_fingerprint(
+            case["fingerprint"], [(namespace, name) for namespace, name in case["pods"]]
+        )
+    }
 
 
 def _lookup(case: dict[str, Any]) -> dict[str, Any]:
@@ -32,10 +41,10 @@ def _lookup(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def _exclusive(case: dict[str, Any]) -> dict[str, Any]:
-    pod = request(case["pod"])
-    assert case.get("qos_derived", pod.qos) == pod.qos
-    exclusive = bool(exclusive_containers(pod, frozenset(case["nrt_resources"])))
-    return only({"exclusive": exclusive, "non_native": has_devices(pod)}, case["expect"])
+    asked = request(case["pod"])
+    assert case.get("qos_derived", asked.qos) == asked.qos
+    exclusive = bool(exclusive_containers(asked, frozenset(case["nrt_resources"])))
+    return only({"exclusive": exclusive, "non_native": has_devices(asked)}, case["expect"])
 
 
 def _over_reserve(case: dict[str, Any]) -> dict[str, Any]:
@@ -43,14 +52,15 @@ def _over_reserve(case: dict[str, Any]) -> dict[str, Any]:
         Zone(f"node-{number}", "Node", {name: ZoneResource(available=free) for name, free in amounts(written).items()})
         for number, written in enumerate(case["zones_available"])
     ]
-    config = cache.CacheConfig("over_reserve")
-    entry = cache.accept(NodeResourceTopology("node", tuple(zones)))
-    for number, pod in enumerate(case["reserved_pods"]):
-        entry = cache.reserve(config, entry, f"default/{number}", effective(request(pod)))
-    view = cache.read(config, entry, None)
-    assert view.fresh
-    assert view.nrt is not None
-    return {"zones_available": said(zones_available(view.nrt), case["expect"]["zones_available"])}
+    config = SchedulerConfig("nrt", cache=CacheConfig("over_reserve"))
+    scheduler = SCHEDULERS["nrt"]
+    belief = scheduler.opened(config, Around(), copy_of(NodeResourceTopology("node", tuple(zones))), ())
+    for number, written in enumerate(case["reserved_pods"]):
+        belief = scheduler.bound(config, belief, entry_of(pod(written, str(number))))
+    seen = scheduler.see(config, belief)
+    assert seen.fresh
+    assert seen.copy is not None
+    return {"zones_available": said(zones_available(seen.copy.nrt), case["expect"]["zones_available"])}
 
 
 _KINDS = {

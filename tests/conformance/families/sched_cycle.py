@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from numalign.scheduler import cluster
-from numalign.scheduler.attempt import Attempt, SchedulerConfig
-from numalign.scheduler.cache import CacheConfig
-from numalign.scheduler.cluster import Cluster, WaitingPod
-from numalign.scheduler.request import read
+from numalign.scheduler.attempt import Attempt, attempt, judge, with_pod, without
+from numalign.scheduler.cache import describes_pods
+from numalign.scheduler.config import CacheConfig, SchedulerConfig
+from numalign.scheduler.kai.topology import Around
+from numalign.scheduler.node import ClusterNode
+from numalign.scheduler.node_fit import NodeTotals
+from numalign.scheduler.nrt.copy import copy_of
+from numalign.scheduler.record import Belief, KnownNode, entry_of
+from numalign.scheduler.schedulers import SCHEDULERS
 from tests.conformance.sched import amounts, nrt, pod
 
 
@@ -21,67 +27,104 @@ def decide(case: dict[str, Any]) -> dict[str, Any]:
 
 
 class Run:
-    """A schedule under way."""
+    """A schedule under way: one scheduler, told of each event, and what it believes of each node."""
 
     def __init__(self, case: dict[str, Any]) -> None:
-        self.pods = {
-            name: WaitingPod(
-                one.get("namespace", "default"),
-                name,
-                read(pod(one["pod"], name, one.get("namespace", "default"))),
-                one.get("priority", 0),
-            )
-            for name, one in case["pods"].items()
-        }
+        self.pods = {}
         for name, one in case["pods"].items():
-            assert one.get("qos_derived", self.pods[name].request.qos) == self.pods[name].request.qos
-        config = _config(case["scheduler"])
+            entry = entry_of(pod(one["pod"], name, one.get("namespace", "default")))
+            assert one.get("qos_derived", entry.request.qos) == entry.request.qos
+            self.pods[name] = entry._replace(priority=one.get("priority", 0))
+        self.config = config = _config(case["scheduler"])
+        self.scheduler = SCHEDULERS[config.kind]
         self.any_feasible = case["scheduler"]["other_plugins"] == "default"
         objects = {one["name"]: nrt(one) for one in case["nrts"]}
-        nodes = [(one["name"], amounts(one["allocatable"]), objects.get(one["name"])) for one in case["nodes"]]
-        self.cluster: Cluster = cluster.open_cluster(config, nodes)
+        self.nodes = {
+            one["name"]: KnownNode(
+                ClusterNode(one["name"], NodeTotals(amounts(one["allocatable"]), {}, 0)),
+                self.scheduler.opened(config, Around(), copy_of(objects.get(one["name"])), ()),
+            )
+            for one in case["nodes"]
+        }
+        self.start = self.attempts = 0
         self.waiting: list[str] = []
         self.evicted: set[str] = set()
-        self.last: dict[str, Attempt] = {}
+        self.last: dict[str, Attempt[str]] = {}
 
     def take(self, step: dict[str, Any]) -> None:
         if "create" in step:
             self.waiting.append(step["create"])
             self.try_one(step["create"])
         elif "delete" in step:
-            self.cluster = cluster.delete(self.cluster, self.pods[step["delete"]].key)
+            self.delete(self.pods[step["delete"]].key)
             self.retry()
         elif "phase" in step:
-            self.cluster = cluster.set_phase(self.cluster, self.pods[step["pod"]].key, step["phase"])
+            key = self.pods[step["pod"]].key
+            for name, node in self.nodes.items():
+                if key in node.pods:
+                    pods = {**node.pods, key: node.pods[key]._replace(phase=step["phase"])}
+                    self.nodes[name] = node._replace(pods=pods)
         elif "nrt" in step:
-            published = nrt(step["nrt"])
-            assert published is not None
-            self.cluster = cluster.publish(self.cluster, published)
+            copy = copy_of(nrt(step["nrt"]))
+            assert copy is not None
+            self.believe(step["nrt"]["name"], self.scheduler.published, copy, dict)
             self.retry()
         elif "resync" in step:
             for _ in range(step["resync"]):
-                self.cluster = cluster.resync(self.cluster)
+                self.resync()
         else:
             for name, wanted in step["expect"].items():
                 assert self.state(name, wanted) == wanted, f"{name}: {self.state(name, wanted)}"
 
+    def believe(self, name: str, event: Callable[..., Belief], *told: object) -> None:
+        node = self.nodes[name]
+        self.nodes[name] = node._replace(belief=event(self.config, node.belief, *told))
+
+    def resync(self) -> None:
+        for name, node in self.nodes.items():
+            pods, copy = tuple(node.pods.values()), node.belief.published
+            if copy is not None:
+                describes = partial(describes_pods, self.config.cache, copy, pods)
+                self.believe(name, self.scheduler.resynced, describes, lambda pods=pods: pods)
+
+    def delete(self, key: str) -> None:
+        for name, node in self.nodes.items():
+            if key in node.pods:
+                self.nodes[name] = without(self.scheduler, self.config, node, node.pods[key])
+
+    def attempt(self, name: str) -> bool:
+        entry = self.pods[name]
+        tried = self.last[name] = attempt(
+            self.config,
+            list(self.nodes),
+            lambda node: judge(self.scheduler, self.config, self.nodes[node], entry),
+            start=self.start,
+            number=self.attempts,
+        )
+        self.start, self.attempts = tried.next_start, self.attempts + 1
+        for node, judgement in tried.judgements.items():
+            if judgement.marks:
+                self.believe(node, self.scheduler.failed)
+        if tried.chosen is None:
+            return False
+        bound = with_pod(self.scheduler, self.config, self.nodes[tried.chosen], entry)
+        self.nodes[tried.chosen] = bound._replace(belief=self.scheduler.settled(self.config, bound.belief))
+        self.waiting.remove(name)
+        return True
+
     def try_one(self, name: str) -> None:
-        self.cluster, self.last[name] = cluster.schedule(self.cluster, self.pods[name])
-        if self.last[name].chosen is not None:
-            self.waiting.remove(name)
+        if self.attempt(name) or self.scheduler.preempt is None:
             return
-        victims = cluster.preempt(self.cluster, self.pods[name])
-        for key in victims:
-            self.cluster = cluster.delete(self.cluster, key)
+        found = self.scheduler.preempt(self.scheduler, self.config, list(self.nodes.values()), self.pods[name])
+        for key in found.victims if found is not None else ():
+            self.delete(key)
             self.evicted.add(key)
-        if victims:
+        if found is not None:
             self.retry()
 
     def retry(self) -> None:
         for name in tuple(self.waiting):
-            self.cluster, self.last[name] = cluster.schedule(self.cluster, self.pods[name])
-            if self.last[name].chosen is not None:
-                self.waiting.remove(name)
+            self.attempt(name)
 
     def state(self, name: str, wanted: dict[str, Any]) -> dict[str, Any]:
         """Say where a pod is, in the shape of what is wanted."""
@@ -89,7 +132,8 @@ class Run:
             return {"evicted": True}
         tried = self.last[name]
         if tried.chosen is None:
-            said = any(wanted.get("message", "") in verdict.message for verdict in tried.verdicts.values())
+            texts = [one.verdict.message for one in tried.judgements.values()]
+            said = any(wanted.get("message", "") in text for text in texts)
             return {**wanted, "pending": True} if said else {"pending": True}
         found = set(tried.feasible if self.any_feasible else tried.best)
         allowed = wanted.get("derived_nodes", wanted.get("nodes", ()))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from numalign.scheduler import filter_kep, filter_nrt
+from numalign.scheduler import filter_nrt
 from numalign.scheduler.nrt.value import TopologyManagerConfig, manager_config
 from numalign.scheduler.request import effective
 from numalign.scheduler.resources import is_affine, is_host_level
 from numalign.scheduler.verdict import Verdict
-from tests.conformance.sched import amounts, container, nrt, numa_nodes, only, request, said, said_numa_nodes
+from tests.conformance.sched import amounts, checked, container, nrt, numa_nodes, only, request, said, said_numa_nodes
 
 
 def decide(case: dict[str, Any]) -> dict[str, Any]:
@@ -19,12 +19,12 @@ def decide(case: dict[str, Any]) -> dict[str, Any]:
 def _verdict(case: dict[str, Any]) -> dict[str, Any]:
     pod, found = request(case["pod"]), nrt(case["nrt"])
     assert case.get("qos_derived", pod.qos) == pod.qos
-    kep = filter_kep.check(found, pod)
+    kep = checked("kep", found, {}, pod)
     answer: dict[str, Any] = {"code": _code(kep)}
     if not kep.passed:
         answer["container_index"] = [one.name for one in pod.containers].index(kep.container)
     assert answer == case["expect_kep"], f"proposal: {answer}"
-    today = filter_nrt.check(found, amounts(case["node_allocatable"]), pod)
+    today = checked("nrt", found, amounts(case["node_allocatable"]), pod)
     return {"code": _code(today)} if today.passed else {"code": _code(today), "message": today.message}
 
 

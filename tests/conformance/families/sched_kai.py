@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from numalign.scheduler.kai import cycle, demands, evaluate, ledger, records, score, topology
-from numalign.scheduler.kai.topology import KaiTopology, KaiZone
+from numalign.scheduler.attempt import attempt, judge, with_pod, without
+from numalign.scheduler.config import SchedulerConfig
+from numalign.scheduler.kai import evaluate, records, topology
+from numalign.scheduler.kai.records import PlacedPod
+from numalign.scheduler.kai.topology import KaiOptions, KaiTopology, KaiZone
+from numalign.scheduler.node import ClusterNode
+from numalign.scheduler.node_fit import NodeTotals
 from numalign.scheduler.nrt.value import number_of
-from tests.conformance.sched import amounts, nrt, only, request, said
+from numalign.scheduler.record import Belief, KnownNode, PodEntry, entry_of
+from numalign.scheduler.schedulers import SCHEDULERS, kai
+from tests.conformance.sched import amounts, nrt, only, pod, request, said
+
+KAI = SCHEDULERS["kai"]
 
 
 def decide(case: dict[str, Any]) -> dict[str, Any]:
@@ -50,11 +59,11 @@ def _evaluate(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def _filter_acts(case: dict[str, Any]) -> dict[str, Any]:
-    return {"acts": demands.filter_acts(request(case["pod"]), _machine(case))}
+    return {"acts": evaluate.filter_acts(request(case["pod"]), _machine(case))}
 
 
 def _demands(case: dict[str, Any]) -> dict[str, Any]:
-    found = demands.demands(request(case["pod"]))
+    found = evaluate.demands(request(case["pod"]))
     result: dict[str, Any] = {}
     for key, expected in case["expect"].items():
         value = getattr(found, key)
@@ -69,11 +78,12 @@ def _demands(case: dict[str, Any]) -> dict[str, Any]:
 
 def _score(case: dict[str, Any]) -> dict[str, Any]:
     machines = {name: _machine(one) for name, one in case["nodes"].items()}
-    return {"score": float(score.score(request(case["pod"]), case["node"], machines))}
+    around = topology.around(machines.values(), None, rebuilds=True)
+    return {"score": float(evaluate.score(request(case["pod"]), machines[case["node"]], around))}
 
 
 def _scored_pod(case: dict[str, Any]) -> dict[str, Any]:
-    return {"scored": score.is_scored(request(case["pod"]), {"node": _machine(case)})}
+    return {"scored": evaluate.is_scored(request(case["pod"]), topology.around([_machine(case)], None, rebuilds=True))}
 
 
 def _record(written: list[dict[str, Any]] | None) -> records.Record | None:
@@ -108,10 +118,10 @@ def _placement(written: list[dict[str, Any]] | None) -> dict[int, dict[str, int]
 
 
 def _seed(case: dict[str, Any]) -> dict[str, Any]:
-    pod = case["pod"]
-    placed = records.of_annotations(pod.get("annotations") or {}, "Running", _record(pod.get("bind_request")))
-    machine = _machine(case) if pod.get("node") else None
-    return {"zones": list(records.seed(request(pod), machine, placed, _placement(pod.get("placement"))))}
+    asked = case["pod"]
+    placed = records.of_annotations(asked.get("annotations") or {}, "Running", _record(asked.get("bind_request")))
+    machine = _machine(case) if asked.get("node") else None
+    return {"zones": list(records.seed(request(asked), machine, placed, _placement(asked.get("placement"))))}
 
 
 def _zone_names(case: dict[str, Any]) -> dict[str, Any]:
@@ -159,7 +169,7 @@ def _ledger(case: dict[str, Any]) -> dict[str, Any]:
     }
     running = {name: given[name] for name, pod in case["pods"].items() if pod.get("running")}
     rebuilt = machine.with_available([zone.allocatable for zone in machine.zones])
-    start = ledger.Ledger(rebuilt)
+    start = records.Ledger(rebuilt)
     for name, placement in running.items():
         start = start.charge(name, placement)
     account, steps = start, []
@@ -177,56 +187,97 @@ def _ledger(case: dict[str, Any]) -> dict[str, Any]:
         answer = {
             "ok": placed is not None,
             "zones": sorted(placed.placements.get(name, {})) if placed else [],
-            "zones_available": said(account.machine.available, wanted.get("zones_available")),
+            "zones_available": said(_free(account), wanted.get("zones_available")),
         }
         if step["op"] == "test":
             account = before
-            answer["zones_available"] = said(before.machine.available, wanted.get("zones_available"))
+            answer["zones_available"] = said(_free(before), wanted.get("zones_available"))
         steps.append(only(answer, wanted))
     return {"steps": steps}
 
 
+def _free(account: records.Ledger) -> tuple[Mapping[str, int], ...]:
+    return account.machine.available if account.machine is not None else ()
+
+
 def _cycle(case: dict[str, Any]) -> dict[str, Any]:
-    machines = {name: _machine(node) for name, node in case["nodes"].items()}
-    jobs = [
-        cycle.Job(
-            one["name"],
-            one["queue"],
-            one["priority"],
-            one["preemptible"],
-            request(one["pod"]),
-            one.get("running_on"),
-        )
-        for one in case["jobs"]
-    ]
-    accounts, observed = {}, {}
-    for name, machine in machines.items():
-        found = machine or KaiTopology(())
-        here = {
-            one["name"]: records.PlacedPod("Running", _record(one.get("observed")))
-            for one in case["jobs"]
-            if one.get("running_on") == name
-        }
-        accounts[name] = ledger.Ledger(records.reconstruct(found, here.values()))
-        requests = {job.name: job.request for job in jobs}
-        observed |= {job: records.seed(requests[job], machine, placed) for job, placed in here.items()}
-    total = {name: amounts(node["allocatable"]) for name, node in case["nodes"].items()}
-    deserved = {one["name"]: amounts(one["deserved"]) for one in case["queues"]}
-    session = cycle.run(cycle.open_session(accounts, total, jobs, observed), jobs, case["actions"], deserved)
-    states: dict[str, Any] = {}
-    for job in jobs:
-        standing = session.standings[job.name]
-        wanted = case["expect"]["jobs"].get(job.name)
-        if wanted is not None:
-            answer = {"state": standing.state, "node": standing.node, "zones": sorted(session.zones(job.name))}
-            states[job.name] = only(answer, wanted)
-    result: dict[str, Any] = {"jobs": states}
+    """Run KAI's actions in order, each job by job (K-11), with the scheduler's own functions."""
+    cycle = Cycle(case)
+    for action in case["actions"]:
+        for job in sorted(cycle.jobs.values(), key=lambda one: -one.priority):
+            if cycle.states[job.key] != "pending" or action == "consolidation":
+                continue
+            cycle.allocate(job) if action == "allocate" else cycle.evict(job, reclaim=action == "reclaim")
+    result: dict[str, Any] = {"jobs": {}}
+    for name, wanted in case["expect"]["jobs"].items():
+        node, zones = cycle.place(name)
+        result["jobs"][name] = only({"state": cycle.states[f"default/{name}"], "node": node, "zones": zones}, wanted)
     if "zones_available" in case["expect"]:
         result["zones_available"] = {
-            name: said(session.ledgers[name].machine.available, wanted)
+            name: said(_free(account_of(cycle.nodes[name])), wanted)
             for name, wanted in case["expect"]["zones_available"].items()
         }
     return result
+
+
+def account_of(node: KnownNode) -> records.Ledger:
+    assert node.belief.ledger is not None
+    return node.belief.ledger
+
+
+class Cycle:
+    """A cycle of KAI under way."""
+
+    def __init__(self, case: dict[str, Any]) -> None:
+        self.jobs = {
+            one["name"]: entry_of(pod(one["pod"], one["name"]))._replace(
+                priority=one["priority"],
+                queue=one["queue"],
+                preemptible=one["preemptible"],
+                placed=PlacedPod("Running", _record(one.get("observed"))),
+            )
+            for one in case["jobs"]
+        }
+        deserved = {one["name"]: amounts(one["deserved"]) for one in case["queues"]}
+        self.config = SchedulerConfig("kai", kai=KaiOptions(deserved=deserved))
+        running = {one["name"]: one["running_on"] for one in case["jobs"] if one.get("running_on")}
+        machines = {name: _machine(node) for name, node in case["nodes"].items()}
+        around = topology.around(machines.values(), None, rebuilds=True)
+        self.nodes = {}
+        for name, machine in machines.items():
+            here = [self.jobs[job] for job, node in running.items() if node == name]
+            rebuilt = machine and records.reconstruct(machine, [job.placed for job in here])
+            totals = NodeTotals(amounts(case["nodes"][name]["allocatable"]), {}, 0)
+            for job in here:
+                totals = totals.with_pod(job.request)
+            belief = Belief(ledger=records.Ledger(rebuilt, around=around))
+            self.nodes[name] = KnownNode(ClusterNode(name, totals), belief, {job.key: job for job in here})
+        self.states = {job.key: "running" if name in running else "pending" for name, job in self.jobs.items()}
+
+    def allocate(self, job: PodEntry, state: str = "bound") -> None:
+        tried = attempt(self.config, list(self.nodes), lambda name: judge(KAI, self.config, self.nodes[name], job))
+        if tried.chosen is not None:
+            self.nodes[tried.chosen] = with_pod(KAI, self.config, self.nodes[tried.chosen], job)
+            self.states[job.key] = state
+
+    def evict(self, job: PodEntry, *, reclaim: bool) -> None:
+        found = kai.evict_for(KAI, self.config, list(self.nodes.values()), job, reclaim=reclaim)
+        if found is None:
+            return
+        for name, node in self.nodes.items():
+            for key in set(node.pods) & set(found.victims):
+                self.nodes[name] = without(KAI, self.config, self.nodes[name], node.pods[key])
+                self.states[key] = "evicted"
+        self.allocate(job, "waits_for_eviction")
+
+    def place(self, name: str) -> tuple[str | None, list[int]]:
+        job = self.jobs[name]
+        for node in self.nodes.values():
+            if job.key in node.pods:
+                account = account_of(node)
+                known = account.placements.get(job.key)
+                return node.node.name, sorted(records.seed(job.request, account.machine, job.placed, known))
+        return None, []
 
 
 _KINDS = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from numalign.scheduler import preemption
-from numalign.scheduler.preemption import EvictionError, Victim, VictimList
-from numalign.scheduler.request import read
+from numalign.scheduler.preemption import EvictionError, Victim
+from numalign.scheduler.request import read_request
 from tests.conformance.sched import amounts, nrt, only, pod, request, said, zones_available
 
 
@@ -19,7 +19,7 @@ def _victims_of(case: dict[str, Any]) -> list[Victim]:
         Victim(
             one["namespace"],
             one["name"],
-            read(pod(one["pod"], one["name"], one["namespace"] or "default", one.get("qos"))),
+            read_request(pod(one["pod"], one["name"], one["namespace"] or "default", one.get("qos"))),
         )
         for one in case["victims"]
     ]
@@ -42,7 +42,7 @@ def _evict(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def _filter(case: dict[str, Any]) -> dict[str, Any]:
-    answer = preemption.check(
+    answer = preemption.check_after_eviction(
         nrt(case["nrt"]),
         amounts(case["node_allocatable"]),
         request(case["pod"]),
@@ -61,13 +61,15 @@ def _filter(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def _victims(case: dict[str, Any]) -> dict[str, Any]:
-    listed = VictimList(case["preemption_mode"], case["prefilter"])
+    gone: list[str] = []
+    listed: frozenset[str] | None = frozenset()
     failed = []
     for place, (operation, key) in enumerate(case["ops"]):
-        if not listed.works:
+        gone = [other for other in gone if other != key] + [key] * (operation == "remove")
+        listed = preemption.listed(case["preemption_mode"], case["prefilter"], gone)
+        if listed is None:
             failed.append(place)
-        listed = listed.removed(key) if operation == "remove" else listed.put_back(key)
-    return {"victims": _ordered(listed.keys, case["expect"]["victims"]), "failed_ops": failed}
+    return {"victims": _ordered(listed or frozenset(), case["expect"]["victims"]), "failed_ops": failed}
 
 
 def _ordered(keys: frozenset[str], expected: list[str]) -> list[str]:

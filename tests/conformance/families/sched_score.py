@@ -6,8 +6,7 @@ from typing import Any
 
 from numalign.scheduler import least_numa_nodes
 from numalign.scheduler.nrt.value import UNKNOWN_COST
-from numalign.scheduler.score import score
-from tests.conformance.sched import items, nrt, numa_nodes, request, said_numa_nodes
+from tests.conformance.sched import items, nrt, numa_nodes, request, said_numa_nodes, scored
 
 
 def decide(case: dict[str, Any]) -> dict[str, Any]:
@@ -17,7 +16,7 @@ def decide(case: dict[str, Any]) -> dict[str, Any]:
 def _nodes(case: dict[str, Any]) -> dict[str, Any]:
     pod = request(case["pod"])
     found = {one["name"]: nrt(one) for one in case["nrts"]}
-    scores = {name: score(found.get(name), pod, case["strategy"], case.get("weights")) for name in case["nodes"]}
+    scores = {name: scored(found.get(name), pod, case["strategy"], case.get("weights")) for name in case["nodes"]}
     if "derived_scores" in case:
         assert scores == case["derived_scores"], scores
     if "scores" in case["expect"]:

@@ -8,6 +8,7 @@ from numalign.kubelet.cpu import CPUManager, CPUState, allocate, initial_state, 
 from numalign.kubelet.cpu.topology import CPUTopology, build
 from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.errors import AllocationError
+from numalign.kubelet.releases.table import LATEST
 from numalign.kubelet.topology.hints import TopologyHint
 from numalign.model.cpuset import format_set, parse
 from numalign.model.machine import Machine, NUMANode, Unit
@@ -65,6 +66,7 @@ def manager(machine: Machine, *options: str, reserved: str = "", count: int | No
         policy="static",
         options=dict.fromkeys(options, "true"),
         gates=lambda _name: True,
+        levels=LATEST.levels("cpu"),
         topology_policy="best-effort",
         reserved=cpus,
         reservation_nano=(cpus.bit_count() if count is None else count) * NANO,

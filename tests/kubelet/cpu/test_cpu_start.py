@@ -38,6 +38,7 @@ def try_start(
         policy=policy,
         options=options,
         gates=V1_32.gates_with(gates),
+        levels=V1_32.levels("cpu"),
         topology_policy=topology_policy,
         reserved=parse(reserved),
         reservation_nano=nano,

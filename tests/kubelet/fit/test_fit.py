@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.fit import ActivePods, allocatable
-from numalign.kubelet.fit.check import FitResult, NodeView, check, forecast, forecaster, view
+from numalign.kubelet.fit.check import FitResult, NodeView, check_node_fit, forecast, forecaster, lacks, view
 from numalign.kubelet.start.reservation import reserve
 from numalign.model import quantity
 from numalign.model.apiserver.defaulting import read_pod
@@ -45,7 +45,7 @@ def _devices_of(requests: dict[str, str]) -> dict[str, str]:
 
 
 def checked(one: Pod, others: Sequence[Pod], on: NodeView, **devices: Any) -> FitResult:
-    return check(one, ActivePods(others), on, **devices)
+    return check_node_fit(one, ActivePods(others), on, **devices)
 
 
 def node(**amounts: str) -> NodeView:
@@ -339,15 +339,30 @@ def test_a_forecast_is_never_wrong(
     """Whatever devices are given out the check decides as forecast; a refusal holds beside more pods, too."""
     one, others, of_node, most, given_out, holds = case
     expected = forecast(one, others, of_node, most)
-    decided = check(one, others, of_node, allocated=given_out, holds_devices=holds).admit
+    decided = check_node_fit(one, others, of_node, allocated=given_out, holds_devices=holds).admit
 
     assert expected in (None, decided)
     if expected is False:
         more = others.plus(pod("more", {"cpu": "1", GPU: "1"}))
-        assert not check(one, more, of_node, allocated=given_out, holds_devices=holds).admit
+        assert not check_node_fit(one, more, of_node, allocated=given_out, holds_devices=holds).admit
     ahead = forecaster(one, others, of_node, most)
     [only] = one.containers
     for share in range(5):
         asked = {name: quantity.parse(str(share)) for place, name in enumerate(only.requests) if share or place}
         other = one._replace(containers=(only._replace(requests=asked),))
         assert ahead(other) == forecast(other, others, of_node, most)
+
+
+LACKING = [
+    ("nothing", pod("p", {"cpu": "1"}), {}, []),
+    ("CPU", pod("p", {"cpu": "16"}), {}, ["cpu"]),
+    ("two things", pod("p", {"cpu": "16", "memory": "100Gi"}), {}, ["cpu", "memory"]),
+    ("devices that can be given out", pod("p", {GPU: "4"}), {GPU: 4}, []),
+    ("more devices than that", pod("p", {GPU: "5"}), {GPU: 4}, [GPU]),
+    ("a critical pod evicts others", pod("p", {"cpu": "16"}, priority=2_000_000_000), {}, []),
+]
+
+
+@pytest.mark.parametrize(("one", "most", "short_of"), [row[1:] for row in LACKING], ids=[row[0] for row in LACKING])
+def test_what_the_node_lacks_whatever_is_given_out(one: Pod, most: dict[str, int], short_of: list[str]) -> None:
+    assert [each.resource for each in lacks(one, ActivePods(()), A, most)] == short_of

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from numalign.kubelet.config import MemoryReservation
-from numalign.kubelet.demand import ContainerDemand, PodDemand, read
+from numalign.kubelet.demand import ContainerDemand, PodDemand, read_demand
 from numalign.kubelet.memory.allocate import allocate, start_container
 from numalign.kubelet.memory.hints import container_hints
 from numalign.kubelet.memory.reserved import read_reserved_memory
@@ -79,7 +79,7 @@ def pod_of(name: str, containers: dict[str, tuple[str, dict[str, float]]]) -> Po
         if kind == "sidecar":
             entry["restartPolicy"] = "Always"
         spec["containers" if kind == "app" else "initContainers"].append(entry)
-    return read(read_pod({"metadata": {"name": name, "uid": name}, "spec": spec}))
+    return read_demand(read_pod({"metadata": {"name": name, "uid": name}, "spec": spec}))
 
 
 def shown(answer: ProviderAnswer) -> str:

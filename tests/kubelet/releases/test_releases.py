@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import numalign
 from numalign.errors import InputError, StartError
 from numalign.kubelet import node
 from numalign.kubelet.admission import admit_in_order, open_session
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.node import AdmitResult
+from numalign.kubelet.releases import NEWEST, NEWEST_TEXT
 from numalign.kubelet.releases.early_merge import EarlyMerge, as_given
 from numalign.kubelet.releases.release import Change, version_text
 from numalign.kubelet.releases.table import all_changes, between, first_with_option, kubelet, parse_version, without
@@ -92,12 +96,25 @@ class TestTable:
 
     @pytest.mark.parametrize("text", ["1.15", "23", "1.x", "", "2.20", "1.23-rc", "1.٢٣"])
     def test_other_versions_are_refused(self, text: str) -> None:
-        with pytest.raises(InputError, match=r"expected a version from 1\.16 to 1\.36"):
+        with pytest.raises(InputError, match=rf"expected a version from 1\.16 to {re.escape(NEWEST_TEXT)}"):
             parse_version(text)
 
     def test_a_release_that_is_only_announced_is_refused_with_those_that_are_exact(self) -> None:
-        with pytest.raises(InputError, match=r"kubelet 1\.37 is not known yet: 1\.32 to 1\.36 are exact"):
-            parse_version("1.37")
+        next_one = f"1.{NEWEST[1] + 1}"
+        with pytest.raises(InputError, match=f"kubelet {next_one} is not known yet: 1.32 to {NEWEST_TEXT} are exact"):
+            parse_version(next_one)
+
+    def test_the_newest_release_stands_in_one_place(self) -> None:
+        """Rules say since when they hold; nothing but the package says up to when, or which release is the newest."""
+        said = re.compile(rf"\b(to|or) {re.escape(NEWEST_TEXT)}\b|in {re.escape(NEWEST_TEXT)}\)|NEWEST\w*:? .*= ")
+        folder = Path(numalign.__file__).parent
+        named = {
+            f"{path.relative_to(folder)}:{number}: {line.strip()}"
+            for path in folder.rglob("*.py")
+            for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+            if said.search(line) and path.parent.name != "releases"
+        }
+        assert named == set()
 
 
 NEEDS_GATE = (

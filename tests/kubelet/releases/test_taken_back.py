@@ -13,7 +13,8 @@ from numalign.errors import StartError
 from numalign.kubelet import node
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.releases.release import Change, Kubelet, version_text
-from numalign.kubelet.releases.table import NEWER_CHANGES, kubelet, without
+from numalign.kubelet.releases.since_1_33 import NEWER_CHANGES
+from numalign.kubelet.releases.table import kubelet, without
 from numalign.kubelet.setup import Setup
 from numalign.model.apiserver.defaulting import read_pod
 from tests import conformance

@@ -13,7 +13,7 @@ from numalign.errors import StartError
 from numalign.kubelet import admission
 from numalign.kubelet.admission import Outcome, Session
 from numalign.kubelet.config import KubeletConfig, MemoryReservation
-from numalign.kubelet.demand import read
+from numalign.kubelet.demand import read_demand
 from numalign.kubelet.device import checkpoint as device_file
 from numalign.kubelet.device.state import per_numa
 from numalign.kubelet.node import Node, collect, start
@@ -258,7 +258,7 @@ def test_a_pod_of_which_only_its_holdings_are_known_is_described_by_them() -> No
     real = SAMPLE.pods["dpdk"]
 
     assert pod.qos == "Guaranteed"
-    assert read(pod) == read(real)
+    assert read_demand(pod) == read_demand(real)
 
 
 def test_devices_are_put_together_from_the_file_and_what_is_known() -> None:

@@ -11,7 +11,7 @@ from numalign.errors import StartError
 from numalign.kubelet.config import IDEAL, KubeletConfig, MemoryReservation
 from numalign.kubelet.releases.v1_32 import V1_32
 from numalign.kubelet.setup import Setup
-from numalign.kubelet.start.check import check
+from numalign.kubelet.start.check import check_start
 from numalign.kubelet.topology.options import TopologyOptions, not_enabled, read_options
 from numalign.model.machine import Machine, NUMANode
 from tests.conformance import cases
@@ -169,19 +169,21 @@ REFUSED: dict[str, tuple[Machine, dict[str, Any], str]] = {
 @pytest.mark.parametrize(("machine", "fields", "text"), REFUSED.values(), ids=REFUSED)
 def test_refusal(machine: Machine, fields: dict[str, Any], text: str) -> None:
     with pytest.raises(StartError) as caught:
-        check(Setup(machine, KubeletConfig(**fields), "kubelet", V1_32))
+        check_start(Setup(machine, KubeletConfig(**fields), "kubelet", V1_32))
     assert caught.value.message == text
 
 
 def test_policy_none_looks_at_nothing() -> None:
     """Options, scope and node count are not examined under policy none (step 1)."""
     config = KubeletConfig(topology_manager_policy_options={"nope": "x"})
-    assert check(Setup(NINE, config, "kubelet")).options == TopologyOptions()
+    assert check_start(Setup(NINE, config, "kubelet")).options == TopologyOptions()
 
 
 def test_a_raised_limit_admits_nine_nodes() -> None:
     config = KubeletConfig(**_options(limit="+9", closest="T"))
-    assert check(Setup(NINE, config, "kubelet")).options == TopologyOptions(prefer_closest=True, max_nodes=9)
+    assert check_start(Setup(NINE, config, "kubelet")).options == TopologyOptions(
+        max_allowable_numa_nodes=9, prefer_closest_numa_nodes=True
+    )
 
 
 def test_first_bad_option_by_name_is_told() -> None:
@@ -192,21 +194,21 @@ def test_first_bad_option_by_name_is_told() -> None:
 
 def test_ideal_node_needs_no_reservation() -> None:
     """The one check that is waived; the kubelet itself would refuse."""
-    assert check(Setup(TWO, IDEAL, "ideal")).cpu.reserved == 0
+    assert check_start(Setup(TWO, IDEAL, "ideal")).cpu.reserved == 0
     with pytest.raises(StartError, match="unable to determine reserved CPU"):
-        check(Setup(TWO, IDEAL, "kubelet"))
+        check_start(Setup(TWO, IDEAL, "kubelet"))
 
 
 @pytest.mark.parametrize("family", ["e2e", "lifecycle"])
 def test_every_recorded_refusal_comes_out_word_for_word(family: str) -> None:
-    from numalign.sources.recorded.scenario import read
+    from numalign.sources.recorded.scenario import read_scenario
 
     count = 0
     for case in cases(VECTORS / f"{family}.jsonl.gz"):
         if "startError" in case["expect"]:
-            scenario = read(json.dumps(case).encode())
+            scenario = read_scenario(json.dumps(case).encode())
             with pytest.raises(StartError) as caught:
-                check(Setup(scenario.machine, scenario.config, "kubelet", V1_32))
+                check_start(Setup(scenario.machine, scenario.config, "kubelet", V1_32))
             assert caught.value.message == case["expect"]["startError"], case["id"]
             count += 1
     assert count

@@ -1,4 +1,4 @@
-"""The policies of the feedback document and the merge before v1.24, against literal readings of their rules."""
+"""The merge before v1.24, against literal readings of its rules."""
 
 from __future__ import annotations
 
@@ -9,42 +9,41 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from numalign.analysis.compare.hint_policies import Compared, compare, every_combination
-from numalign.kubelet.proposals.feedback_policies import FEEDBACK, merge_feedback
-from numalign.kubelet.proposals.table import with_proposals
 from numalign.kubelet.releases.early_merge import EarlyMerge, as_given, combinations, merge_devices, narrowest
 from numalign.kubelet.releases.table import kubelet
 from numalign.kubelet.topology.hints import CANNOT_FIT, NO_PREFERENCE, HintList, TopologyHint
-from numalign.kubelet.topology.merge.lists import merge_lists, numa_info
+from numalign.kubelet.topology.merge.lists import numa_info
 from tests.kubelet.hint_text import hints, show
 
 TWO = numa_info(range(2))
 
 TABLE = (
-    # list 0, list 1, preferred, strict, proposed-strict, restricted v1.18-v1.23, restricted v1.24+
-    ("01:T", "10:T", "00:T admit", "00:T admit", "nil:F refuse", "11:F refuse", "11:F refuse"),
-    ("11:T", "01:T", "01:T admit", "01:T admit", "nil:F refuse", "01:T admit", "01:F refuse"),
-    ("11:T", "01:T 10:T 11:T", "01:T admit", "01:T admit", "11:T admit", "01:T admit", "11:T admit"),
-    ("11:T", "01:T 10:T 11:F", "01:T admit", "01:T admit", "nil:F refuse", "01:T admit", "11:F refuse"),
-    ("01:F", "01:T", "01:F admit", "01:F refuse", "nil:F refuse", "01:F refuse", "01:F refuse"),
-    ("01:F", "10:T", "nil:F admit", "nil:F refuse", "nil:F refuse", "11:F refuse", "11:F refuse"),
-    ("01:T", "01:T", "01:T admit", "01:T admit", "01:T admit", "01:T admit", "01:T admit"),
+    # list 0, list 1, restricted v1.18-v1.23, restricted v1.24+
+    ("01:T", "10:T", "11:F refuse", "11:F refuse"),
+    ("11:T", "01:T", "01:T admit", "01:F refuse"),
+    ("11:T", "01:T 10:T 11:T", "01:T admit", "11:T admit"),
+    ("11:T", "01:T 10:T 11:F", "01:T admit", "11:F refuse"),
+    ("01:F", "01:T", "01:F refuse", "01:F refuse"),
+    ("01:F", "10:T", "11:F refuse", "11:F refuse"),
+    ("01:T", "01:T", "01:T admit", "01:T admit"),
 )
 """docs/rules/topology-manager.md 14, its table of results."""
 
 
-def verdict(compared: Compared, policy: str) -> str:
-    found = next(one for one in compared.verdicts if one.policy == policy)
-    return f"{show(found.hint, 2)} {'admit' if found.admit else 'refuse'}"
+def merged(release: tuple[int, int], policy: str, *lists: HintList) -> tuple[TopologyHint, bool]:
+    return kubelet(release).merging.merge(policy, [{str(place): one} for place, one in enumerate(lists)], TWO)
+
+
+def verdict(release: tuple[int, int], *lists: HintList) -> str:
+    hint, admit = merged(release, "restricted", *lists)
+    return f"{show(hint, 2)} {'admit' if admit else 'refuse'}"
 
 
 @pytest.mark.parametrize("row", TABLE, ids=[f"{row[0]} with {row[1]}" for row in TABLE])
 def test_row_of_the_rules(row: tuple[str, ...]) -> None:
-    lists = {"a": hints(row[0]), "b": hints(row[1])}
-    today, before = compare(lists, 2), compare(lists, 2, kubelet((1, 23)))
+    lists = (hints(row[0]), hints(row[1]))
 
-    assert row[2:5] == tuple(verdict(today, policy) for policy in ("preferred", "strict", "proposed-strict"))
-    assert row[5:] == (verdict(before, "restricted"), verdict(today, "restricted"))
+    assert row[2:] == (verdict((1, 23), *lists), verdict((1, 32), *lists))
 
 
 def every_list() -> list[HintList]:
@@ -70,38 +69,6 @@ def walk(lists: Sequence[HintList], full: int) -> list[TopologyHint]:
     return merged
 
 
-def literal_best_effort(lists: Sequence[HintList]) -> TopologyHint:
-    """Steps 4a to 4e of the feedback document: a running best over the cross product."""
-    best = TopologyHint(None, False)
-    for hint in walk(lists, 3):
-        mask, best_mask = hint.numa_affinity or 0, best.numa_affinity or 0
-        if hint.preferred != best.preferred:
-            better = hint.preferred
-        elif bool(mask) != bool(best_mask):
-            better = bool(mask)
-        elif mask.bit_count() != best_mask.bit_count():
-            better = mask.bit_count() < best_mask.bit_count()
-        else:
-            better = mask < best_mask
-        if better:
-            best = hint
-    return best
-
-
-def literal_proposed_strict(lists: Sequence[HintList]) -> TopologyHint:
-    """Equality across both fields: one mask, preferred by all."""
-    common = [
-        entry[0]
-        for entry in itertools.product(*lists)
-        if all(hint.preferred for hint in entry) and len({hint.numa_affinity for hint in entry}) == 1
-    ]
-    return (
-        min(common, key=lambda hint: ((hint.numa_affinity or 0).bit_count(), hint.numa_affinity))
-        if common
-        else (TopologyHint(None, False))
-    )
-
-
 def literal_narrowest(lists: Sequence[HintList], full: int = 3) -> TopologyHint:
     """Step 3 of the old merge in rule 13: a running best that starts with (full, not preferred)."""
     best = TopologyHint(full, False)
@@ -120,45 +87,19 @@ def literal_narrowest(lists: Sequence[HintList], full: int = 3) -> TopologyHint:
 
 
 class TestEveryPairOfHintsOnTwoNodes:
-    """All 676 pairs of lists of two providers: five policies, each by its literal rule."""
+    """All 676 pairs of lists of two providers, by the literal rule."""
 
     def test_there_are_all_of_them(self) -> None:
         assert len(PAIRS) == 26 * 26
-        assert len(list(every_combination())) == 36
 
     @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: " / ".join(show_list(one) for one in pair))
-    def test_five_policies(self, pair: tuple[HintList, HintList]) -> None:
-        best = literal_best_effort(pair)
-        equal = literal_proposed_strict(pair)
+    def test_a_pair(self, pair: tuple[HintList, HintList]) -> None:
         old = literal_narrowest(pair)
-        new = merge_lists(pair, TWO)
 
-        assert merge_feedback("preferred", pair, TWO) == (best, True)
-        assert merge_feedback("strict", pair, TWO) == (best, best.preferred)
-        assert merge_feedback("proposed-strict", pair, TWO) == (equal, equal.preferred)
         early = EarlyMerge(best=narrowest, gather=as_given)
         answers = [{"a": pair[0]}, {"b": pair[1]}]
         assert early("best-effort", answers, TWO) == (old, True)
         assert early("restricted", answers, TWO) == (old, old.preferred)
-        # 14.4: proposed strict admits exactly when today's restricted does; strict is the old one but for empty masks.
-        assert equal.preferred == new.preferred
-        assert not equal.preferred or equal == new
-        assert best == old or not best.numa_affinity
-
-    def test_the_two_readings_of_strict_differ_where_the_document_says(self) -> None:
-        admitted = {
-            (first, second): (
-                merge_feedback("strict", pair, TWO)[1],
-                merge_feedback("proposed-strict", pair, TWO)[1],
-            )
-            for pair in PAIRS
-            for first, second in [tuple(show_list(one) for one in pair)]
-        }
-
-        assert admitted["01:T", "10:T"] == (True, False)
-        assert admitted["11:T", "01:T"] == (True, False)
-        assert admitted["11:T", "01:T 10:T 11:T"] == (True, True)
-        assert all(first or not second for first, second in admitted.values()), "proposed strict admits no more"
 
 
 def show_list(listed: HintList) -> str:
@@ -192,28 +133,14 @@ class TestBefore124:
     @pytest.mark.parametrize("pair", PAIRS[::7], ids=lambda pair: " / ".join(show_list(one) for one in pair))
     def test_single_numa_node_is_the_same_in_every_release_since_118(self, pair: tuple[HintList, HintList]) -> None:
         """Rule 13, item 5."""
-        lists = {"a": pair[0], "b": pair[1]}
-        verdicts = {
-            release: next(
-                (one.hint, one.admit)
-                for one in compare(lists, 2, kubelet(release)).verdicts
-                if one.policy == "single-numa-node"
-            )
-            for release in ((1, 18), (1, 23), (1, 32))
-        }
-
-        assert len(set(verdicts.values())) == 1
+        assert len({merged(release, "single-numa-node", *pair) for release in ((1, 18), (1, 23), (1, 32))}) == 1
 
     def test_a_hint_of_several_nodes_spoiled_single_numa_node_up_to_117(self) -> None:
-        lists = {"a": hints("11:T"), "b": hints("11:T")}
-
-        assert [one.hint for one in compare(lists, 2, kubelet((1, 17))).verdicts][-1] == TopologyHint(3, False)
+        assert merged((1, 17), "single-numa-node", hints("11:T"), hints("11:T"))[0] == TopologyHint(3, False)
 
     def test_the_first_alpha_admits_hints_without_a_common_node(self) -> None:
-        lists = {"a": hints("01:T"), "b": hints("10:T")}
-
-        assert verdict(compare(lists, 2, kubelet((1, 16))), "restricted") == "00:T admit"
-        assert verdict(compare(lists, 2, kubelet((1, 17))), "restricted") == "11:F refuse"
+        assert verdict((1, 16), hints("01:T"), hints("10:T")) == "00:T admit"
+        assert verdict((1, 17), hints("01:T"), hints("10:T")) == "11:F refuse"
 
 
 class TestDevicesMergedInside:
@@ -241,13 +168,6 @@ class TestDevicesMergedInside:
         assert merge_devices(answer, 3) == merged
 
 
-def test_today_is_untouched_by_the_comparison() -> None:
-    for providers in every_combination():
-        found = {one.policy: one for one in compare(providers, 2).verdicts}
-
-        assert found["restricted"].hint == merge_lists(list(providers.values()), TWO)
-
-
 COMBINED = (
     # sentence, release, policy, combination, merged
     ("today masks must be equal", (1, 32), "restricted", "11:T 01:T", "01:F"),
@@ -256,14 +176,11 @@ COMBINED = (
     ("up to 1.23 masks were mixed", (1, 23), "restricted", "11:T 01:T", "01:T"),
     ("up to 1.23 an empty mask was not preferred", (1, 23), "restricted", "10:T 01:T", "00:F"),
     ("the first alpha preferred no node at all", (1, 16), "restricted", "10:T 01:T", "00:T"),
-    ("so does strict, on any kubelet", (1, 32), "strict", "10:T 01:T", "00:T"),
-    ("proposed strict wants equal masks, on any kubelet", (1, 16), "proposed-strict", "11:T 01:T", "01:F"),
 )
 
 
 @pytest.mark.parametrize(
-    ("release", "policy", "given_", "merged"), [case[1:] for case in COMBINED], ids=[case[0] for case in COMBINED]
+    ("release", "policy", "given_", "expected"), [case[1:] for case in COMBINED], ids=[case[0] for case in COMBINED]
 )
-def test_one_combination(release: tuple[int, int], policy: str, given_: str, merged: str) -> None:
-    rules = with_proposals(kubelet(release), [FEEDBACK]).merging
-    assert show(rules.combine(policy, hints(given_), 3), 2) == merged
+def test_one_combination(release: tuple[int, int], policy: str, given_: str, expected: str) -> None:
+    assert show(kubelet(release).merging.combine(policy, hints(given_), 3), 2) == expected

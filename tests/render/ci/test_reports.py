@@ -11,8 +11,7 @@ import jsonschema
 import pytest
 
 from numalign.analysis.lint.check import CODES
-from numalign.render.ci.checks import Check, Problem
-from numalign.render.ci.gitlab import gitlab
+from numalign.render.ci.checks import Check, Problem, gitlab
 from numalign.render.ci.sarif import sarif
 from tests.cli.running import in_process
 

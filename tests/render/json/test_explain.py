@@ -20,7 +20,7 @@ from tests.schemas import strictly
 def changes(name: str, step: int) -> list[dict[str, Any]]:
     data = named(name)
     situation = next(found for index, found, _ in refusals(data) if index == step)
-    told = explain_one(situation, scenario.read(json.dumps(data).encode()).steps[step].pod)
+    told = explain_one(situation, scenario.read_scenario(json.dumps(data).encode()).steps[step].pod)
     result = ExplainResult(situation.setup, 0, (told,), ())
     written = explain_json(result, [Advice(["command"] * len(told.changes), "command")], ())
     strictly("explain-result").validate(json.loads(json.dumps(written)))

@@ -8,8 +8,8 @@ import pytest
 
 from numalign.analysis.config.suggest import suggest
 from numalign.kubelet.setup import Setup
+from numalign.render.json.node import suggestion_json
 from numalign.render.json.replay import replay_json
-from numalign.render.text.config import suggestion_json
 from numalign.sources.kubelet import configuration as kubelet_file
 from numalign.sources.machine import bundled
 from numalign.sources.machine.file import load_machine

@@ -7,7 +7,21 @@ import re
 
 import pytest
 
-from numalign.render.page.document import Line, Styled, Table, plain, show
+from numalign.render.page.document import (
+    Block,
+    Command,
+    Item,
+    Note,
+    Paragraph,
+    Picture,
+    Styled,
+    Table,
+    Title,
+    one_below_the_other,
+    plain,
+    show,
+)
+from numalign.render.page.markdown import markdown
 
 WIDE = Table(
     ("POD", "RESULT", "CPUS", "DEVICES"),
@@ -30,12 +44,12 @@ def on_a_terminal(width: int, monkeypatch: pytest.MonkeyPatch, *, colour: bool =
     if not colour:
         monkeypatch.setenv("NO_COLOR", "1")
     stream = Terminal()
-    show([Line("machine: figure-1"), table], stream)
+    show([Paragraph("machine: figure-1"), table], stream)
     return re.sub(r"\x1b\[[0-9;]*m", "", stream.getvalue()) if not colour else stream.getvalue()
 
 
 def test_off_a_terminal_columns_are_padded_and_never_wrapped() -> None:
-    assert plain([Line("machine: figure-1"), WIDE]) == (
+    assert plain([Paragraph("machine: figure-1"), WIDE]) == (
         "machine: figure-1\n"
         "POD             RESULT                 CPUS  DEVICES\n"
         "numa-aligned-1  admitted                0-1  nvidia.com/gpu [gpu0,gpu1]\n"
@@ -104,3 +118,46 @@ def test_colour_carries_the_meaning_in_both_forms(width: int, monkeypatch: pytes
 
     assert re.search(r"\x1b\[32madmitted", shown)
     assert re.search(r"\x1b\[1;31mTopologyAffinityError", shown)
+
+
+EVERY: list[tuple[Block, str, str]] = [
+    (Title("pods"), "pods\n", "**pods**\n"),
+    (Paragraph("two of *them*", 2), "  two of *them*\n", "two of \\*them\\*\n"),
+    (Paragraph("1. is a number"), "1. is a number\n", "1. is a number\n"),
+    (Note("refused", "bad"), "refused\n", "**refused**\n"),
+    (Note("aside", "dim", 2), "  aside\n", "aside\n"),
+    (Item(2, "ask for less", 2), "  2. ask for less\n", "2. ask for less\n"),
+    (
+        Command("numalign explain a_b.yaml", 5),
+        "     numalign explain a_b.yaml\n",
+        "```sh\n   numalign explain a_b.yaml\n   ```\n",
+    ),
+    (Picture(("+--+", "|  |")), "+--+\n|  |\n", "```\n+--+\n|  |\n```\n"),
+    (Table(("A",), (("1|2",),)), "A\n1|2\n", "| A |\n| --- |\n| 1\\|2 |\n"),
+]
+
+
+@pytest.mark.parametrize(("part", "text", "marked"), EVERY, ids=[type(one).__name__ for one, _, _ in EVERY])
+def test_a_block_is_plain_text_and_markdown(part: Block, text: str, marked: str) -> None:
+    assert plain([part]) == text
+    assert markdown([part]).lstrip(" ") == marked
+
+
+def test_prose_breaks_on_a_terminal_and_commands_and_pictures_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("NO_COLOR", "1")
+    command, frame = "numalign explain pod.yaml --machine hgx-h100", "| Provider 0 | ((0, 1), True)   |"
+    stream = Terminal()
+    show(
+        [Item(1, "ask for less of all", 2), Paragraph("a sentence is broken"), Command(command), Picture((frame,))],
+        stream,
+    )
+
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", stream.getvalue()).splitlines()
+    assert lines == ["  1. ask for less of", "     all", "a sentence is broken", command, frame]
+
+
+def test_documents_stand_apart() -> None:
+    assert plain(one_below_the_other([[Title("a")], [Title("b")]])) == "a\n\nb\n"
+    assert one_below_the_other([]) == []

@@ -25,7 +25,7 @@ def test_switches_of_a_real_machine_hold_their_accelerators_and_ports() -> None:
         "0000:18:00.0": ["ve0", "ve1", "ve2", "ve3", "0000:1a:00.0"],
         "0000:3b:00.0": ["ve4", "ve5", "ve6", "ve7", "0000:3e:00.0"],
     }
-    texts = [str(text.text) for text in ElementTree.fromstring(draw(machine)).iter(f"{SVG}text")]
+    texts = [str(text.text) for text in ElementTree.fromstring(draw(machine).svg).iter(f"{SVG}text")]
     assert "switch 18:00.0" in texts
     assert "switch 3b:00.0" in texts
 
@@ -43,7 +43,7 @@ def test_a_root_without_an_accelerator_is_not_drawn() -> None:
 def test_a_device_that_only_sys_places_is_on_the_wall_of_its_node() -> None:
     machine = snapshots.discovered("gen-hgx-h100-224c-2n").machine
     assert machine is not None
-    picture = draw(machine)
+    picture = draw(machine).svg
     assert picture.count(GUESSED) == 6 + 1, "six devices, and the key"
     assert "rdma/hca_shared_devices_a ×3" in picture
     assert "0000:40:00.0: its plugin tells no NUMA node, /sys does" in picture

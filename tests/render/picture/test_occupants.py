@@ -12,8 +12,9 @@ from numalign.kubelet.setup import Setup
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.hardware import Hardware, PCIFunction
 from numalign.model.machine import Device, Machine
+from numalign.render.picture.canvas import page as page_of
 from numalign.render.picture.occupants import COLOURS, draw_occupants
-from numalign.render.picture.page import admit_page
+from numalign.render.text.admit import admit_document
 from numalign.sources.machine import bundled
 from numalign.sources.machine.file import load_machine
 from numalign.sources.pods import manifest
@@ -26,8 +27,8 @@ SVG = "{http://www.w3.org/2000/svg}"
 def drawn(machine: Machine, *names: str, policy: str = "best-effort") -> ElementTree.Element:
     options = {"max-allowable-numa-nodes": "64"} if len(machine.numa_nodes) > 8 else None
     config = IDEAL._replace(topology_manager_policy=policy, topology_manager_policy_options=options)
-    pods = manifest.read([PODS / f"{name}.yaml" for name in names]).pods
-    return ElementTree.fromstring(draw_occupants(admit(Setup(machine, config, "ideal"), pods, occupants=True)))
+    pods = manifest.read_pods([PODS / f"{name}.yaml" for name in names]).pods
+    return ElementTree.fromstring(draw_occupants(admit(Setup(machine, config, "ideal"), pods, occupants=True)).svg)
 
 
 def titles(picture: ElementTree.Element) -> dict[str, ElementTree.Element]:
@@ -75,8 +76,8 @@ def test_a_device_whose_node_only_sys_tells_is_drawn_in_it_dashed() -> None:
 
 def test_a_page_holds_the_picture_and_the_table() -> None:
     setup = Setup(load_machine("figure-1").machine, IDEAL, "ideal")
-    result = admit(setup, manifest.read([PODS / "announcement.yaml"]).pods, occupants=True, reasons=True)
-    page = admit_page(result, "bundled")
+    result = admit(setup, manifest.read_pods([PODS / "announcement.yaml"]).pods, occupants=True, reasons=True)
+    page = page_of(draw_occupants(result), admit_document(result, "bundled"))
     assert page.startswith("<!DOCTYPE html>")
     assert "numa-aligned-1  admitted" in page
     assert not re.search(r"(src|href)=", page)
@@ -112,7 +113,7 @@ def test_how_close_devices_are_on_the_bus_stands_beside_the_verdict() -> None:
     spec = {"containers": [{"name": "c", "resources": {"limits": limits}}]}
     asked = read_pod({"metadata": {"name": "p"}, "spec": spec})
     setup = Setup(bus_machine(), IDEAL, "ideal")
-    picture = ElementTree.fromstring(draw_occupants(admit(setup, [asked], occupants=True)))
+    picture = ElementTree.fromstring(draw_occupants(admit(setup, [asked], occupants=True)).svg)
 
     said = [str(text.text) for text in picture.iter(f"{SVG}text")]
 

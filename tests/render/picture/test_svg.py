@@ -53,7 +53,7 @@ class Box(NamedTuple):
 def picture(name: str) -> ET.Element:
     machine = load_machine(name).machine if name in BUNDLED else snapshots.discovered(name).machine
     assert machine is not None
-    return ET.fromstring(draw(machine))
+    return ET.fromstring(draw(machine).svg)
 
 
 def texts(root: ET.Element) -> list[Box]:
@@ -118,7 +118,7 @@ def test_every_state_differs_by_more_than_its_colour() -> None:
 def test_each_online_cpu_has_one_seat() -> None:
     machine = snapshots.discovered("gen-epyc9965-768c-8n").machine
     assert machine is not None
-    titles = [item.text or "" for item in ET.fromstring(draw(machine)).iter(f"{SVG}title")]
+    titles = [item.text or "" for item in ET.fromstring(draw(machine).svg).iter(f"{SVG}title")]
     seats = [title for title in titles if title.startswith("CPU ")]
     assert len(seats) == len(set(seats)) == machine.cpus.bit_count()
 
@@ -132,7 +132,7 @@ def test_offline_and_barred_cpus_are_named_in_the_key() -> None:
 def test_unequal_distances_between_neighbours_are_both_written() -> None:
     nodes = (NUMANode(0, 1, 1 << 30, {}, (10, 17)), NUMANode(1, 2, 1 << 30, {}, (28, 10)))
     machine = Machine("two", nodes, (Unit(0, 3),), (1, 2))
-    written = [box.text for box in texts(ET.fromstring(draw(machine)))]
+    written = [box.text for box in texts(ET.fromstring(draw(machine).svg))]
     assert written.count("17") == written.count("28") == 2  # in the gutter and in the table
 
 
@@ -141,7 +141,7 @@ def test_hostile_names_are_cut_and_escaped() -> None:
     machine = Machine(
         "<script>" * 60, (NUMANode(0, 1, 1),), (Unit(0, 1),), (1,), devices={"a.b/" + "c" * 300: (device,)}
     )
-    root = ET.fromstring(draw(machine))
+    root = ET.fromstring(draw(machine).svg)
     assert all(box.right <= 1200 for box in texts(root))
 
 

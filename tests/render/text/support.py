@@ -6,13 +6,13 @@ import json
 from functools import cache
 
 from numalign.analysis.explanation import explain_outcome
-from numalign.analysis.whatif.situation import Situation, arrivals
+from numalign.analysis.situation import Situation, arrivals
 from numalign.kubelet.admission import admit
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.setup import Setup
 from numalign.model.machine import Machine
 from numalign.model.pod import Pod
-from numalign.render.page.document import Line, text_of
+from numalign.render.page.document import Table, lines_of, text_of
 from numalign.render.text.changes import Advice
 from numalign.render.text.explain import explanation
 from numalign.sources.recorded import scenario
@@ -29,10 +29,10 @@ def lines(situation: Situation, asked: Pod) -> list[str]:
     assert told.refusal is not None
     found = []
     for part in explanation(situation.setup.config, told, Advice([""] * len(told.changes), "")):
-        if isinstance(part, Line):
-            found.append(part.text.strip())
-        else:
+        if isinstance(part, Table):
             found += [" | ".join(map(text_of, row)) for row in part.rows]
+        else:
+            found += [text.strip() for text in lines_of(part)]
     return [text for text in found if text]
 
 
@@ -49,4 +49,4 @@ def recorded(name: str, step: int) -> list[str]:
 def _recorded(name: str, step: int) -> tuple[str, ...]:
     data = named(name)
     situation = next(found for index, found, _ in refusals(data) if index == step)
-    return tuple(lines(situation, scenario.read(json.dumps(data).encode()).steps[step].pod))
+    return tuple(lines(situation, scenario.read_scenario(json.dumps(data).encode()).steps[step].pod))

@@ -7,7 +7,7 @@ import pytest
 from numalign.kubelet.setup import Setup
 from numalign.model.machine import Device, NUMANode
 from numalign.render.json.admit import alignment_json
-from numalign.render.page.document import Line
+from numalign.render.page.document import plain
 from numalign.render.text.admit import admit_document
 from numalign.tasks.admit import admit
 from tests.analysis.support import GPU, config, machine, pod
@@ -310,7 +310,7 @@ def test_each_piece_has_its_place_and_its_cause(name: str, step: int, expected: 
 
 def test_admit_says_of_a_device_by_a_node_without_cpus_where_it_counts() -> None:
     result = admit(Setup(THIRD, config("none"), "ideal"), [pod("p", 2, gpu=1)])
-    text = [line.text for line in admit_document(result, "") if isinstance(line, Line)]
+    text = plain(admit_document(result, "")).splitlines()
     said = f"{GPU} a lies on node 2; node 2 has no CPUs, the nearest with CPUs is node 0"
     assert f"p: {said}" in text
     [container] = result.pods[0].containers

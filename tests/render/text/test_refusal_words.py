@@ -12,7 +12,7 @@ from numalign.analysis.refusal import refusal
 from numalign.kubelet.config import KubeletConfig
 from numalign.model.machine import Device, Machine
 from numalign.model.pod import Pod
-from numalign.render.text.refusal.why import why
+from numalign.render.text.words import why
 from numalign.render.text.written import written
 from tests.analysis.support import GPU, NIC, STATIC, config, limits, machine, outcome, pod, pod_of
 from tests.refusals.survey import named, refusals

@@ -150,13 +150,13 @@ from tests.render.text.support import recorded
             0,
             [
                 (
-                    "besides, container c1: memory: 62.7Gi asked, but no NUMA node ever has more than 62.2Gi (node 1), "
-                    "and policy single-numa-node takes all of it from one node"
+                    "besides, container c1: memory: 64182.3Mi asked, but no NUMA node ever has more than 63769.9Mi "
+                    "(node 1), and policy single-numa-node takes all of it from one node"
                 ),
-                "Each of these admits it (tried; first what takes few changes):",
-                "1. set --topology-manager-policy none (now single-numa-node); it is NOT aligned then",
-                "2. Six changes together; it is aligned then, i0 on node 0, c0 on node 0, c1 on node 1",
-                "- ask for at most 14 cpu instead of 24 in container i0",
+                "Each of these admits it (tried; first what changes pods, then settings of the node):",
+                "1. Five changes together; it is aligned then, i0 on node 1, c0 on node 1, c1 on node 0",
+                "- ask for at most 15 cpu instead of 24 in container i0",
+                "2. set --topology-manager-policy none (now single-numa-node); it is NOT aligned then",
             ],
             id="where settings alone would do it is told what the pod would have to ask for",
         ),

@@ -109,6 +109,10 @@ from tests.render.text.support import recorded
                     "- ask for at most 15684Mi (15.3Gi) memory in c0 and c1 together, for example 7491Mi instead of "
                     "14745Mi (14.4Gi) in c0 and 8193Mi instead of 16128Mi (15.8Gi) in c1"
                 ),
+                (
+                    "- ask for at most 15684Mi (15.3Gi) memory in c0 and c1 together, for example 7491Mi instead of "
+                    "14745Mi (14.4Gi) in c0 and 8193Mi instead of 16128Mi (15.8Gi) in c1"
+                ),
             ],
             id="no container is left with very little where another could give, too",
         ),

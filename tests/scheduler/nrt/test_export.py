@@ -69,7 +69,7 @@ def test_policies_and_fingerprint(like: Like, legacy: tuple[str, ...], method: s
     assert attribute(nrt.attributes, POLICY) == "best-effort"
     assert attribute(nrt.attributes, "nodeTopologyPodsFingerprintMethod") == method
     said = fingerprint.published(nrt)
-    assert fingerprint.check(said.text, [("x", "b"), ("default", "a")]) == "match"
+    assert fingerprint.check_fingerprint(said.text, [("x", "b"), ("default", "a")]) == "match"
 
 
 def test_the_number_of_nodes_and_the_managers_are_written_for_who_reads_them() -> None:

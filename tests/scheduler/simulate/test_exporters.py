@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import pytest
 
-from numalign.scheduler.attempt import SchedulerConfig
+from numalign.scheduler.config import ExporterConfig, SchedulerConfig, Timing
+from numalign.scheduler.simulate.engine import Run
 from numalign.scheduler.simulate.report import Report
-from numalign.scheduler.timing import ExporterConfig
-from tests.scheduler.simulate.test_worked_examples import SEPARATE, run
+from numalign.scheduler.simulate.settings import SECOND, Simulation, Workload
+from tests.scheduler.simulate.test_worked_examples import SEPARATE, fleet, pod, run
 
 UNAWARE = 117
 """Rejections within a minute where no object tells of NUMA nodes (7.5)."""
@@ -68,3 +69,14 @@ def test_jitter_comes_from_the_seed() -> None:
 
     assert first == again
     assert first.nrt_age_s != other.nrt_age_s
+
+
+def test_an_event_that_a_periodic_sample_was_before_samples_nothing() -> None:
+    """What changed at 0.41 s is due at 4.41; the period samples it at 3; what changes at 4 is due at 8."""
+    exporter = ExporterConfig(mode="both", period_s=100, phase_s=3, event_delay_s=4, publish_delay_s=0)
+    nodes = fleet("a", SchedulerConfig(kind="nrt"), exporter, Timing(horizon_s=60))
+    run = Run(Simulation(nodes), [Workload(0, "one", pod("1")), Workload(3_600_000, "two", pod("1"))])
+    sampled = set()
+    while run.step():
+        sampled.add(run.machines[0].published.at / SECOND)
+    assert sampled == {0, 3, 8.01}

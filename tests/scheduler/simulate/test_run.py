@@ -6,12 +6,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from numalign.scheduler.attempt import SchedulerConfig
-from numalign.scheduler.cache import CacheConfig, ForeignPods, Informer, Method
+from numalign.model.machine import Taint
+from numalign.scheduler import schedulers
+from numalign.scheduler.attempt import attempt, judge
+from numalign.scheduler.choice import Sampling
+from numalign.scheduler.config import (
+    CacheConfig,
+    ExporterConfig,
+    ForeignPods,
+    Informer,
+    Kind,
+    Method,
+    PreemptionMode,
+    SchedulerConfig,
+    Scope,
+    Timing,
+)
+from numalign.scheduler.node import Fleet
+from numalign.scheduler.nrt.export import export
+from numalign.scheduler.nrt.value import POLICY
+from numalign.scheduler.record import KnownNode
 from numalign.scheduler.simulate.engine import Run, simulate
 from numalign.scheduler.simulate.report import Report, spread
 from numalign.scheduler.simulate.settings import SECOND, Simulation, Workload, WorkloadKind
-from numalign.scheduler.timing import ExporterConfig, Timing
+from numalign.scheduler.simulate.shapes import Shape
 from tests.dice import Dice, rolled
 from tests.scheduler.simulate.test_worked_examples import fleet, pod
 
@@ -33,6 +51,11 @@ def cluster(
 ) -> Simulation:
     """Make three equal machines."""
     return Simulation(fleet("abc", scheduler, exporter or ExporterConfig(), timing))._replace(**more)
+
+
+def affinity(group: str, key: str, operator: str, value: str) -> dict[str, object]:
+    terms = [{group: [{"key": key, "operator": operator, "values": [value]}]}]
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
 
 
 Row = tuple[int, str, WorkloadKind, int, int | None]
@@ -99,6 +122,147 @@ def test_the_lazy_order_gives_what_judging_every_machine_anew_gives(
         for machine in run.machines:
             scheduling._changed(machine)
     assert run.report() == lazy
+
+
+@pytest.mark.parametrize("sampling", ["all", "kube"])
+@pytest.mark.parametrize("name", SCHEDULERS)
+@given(rows=WORKLOADS)
+def test_every_attempt_of_a_run_is_the_plain_one(name: str, sampling: Sampling, rows: list[Row]) -> None:
+    """What a run remembers, and its order of machines, give what judging each machine anew and choosing gives."""
+    config = SCHEDULERS[name]._replace(node_sampling=sampling)
+    run = Run(cluster(config), trace(rows))
+    scheduling, scheduler = run._scheduling, schedulers.SCHEDULERS[config.kind]
+    choose = scheduling._choose
+
+    def compared(shape: Shape) -> int | None:
+        known = [KnownNode(machine.node, machine.belief) for machine in run.machines]
+        plain = attempt(
+            config,
+            range(len(known)),
+            lambda place: judge(scheduler, config, known[place], shape.entry),
+            start=scheduling._start,
+            number=scheduling._attempts,
+        )
+        assert {place: shape.known(place) for place in plain.judgements} == plain.judgements
+        chosen = choose(shape)
+        assert chosen == plain.chosen
+        return chosen
+
+    scheduling._choose = compared  # type: ignore[method-assign]  # the choice is what is asked about
+    while run.step():
+        pass
+
+
+def nodes(names: str, **changes: object) -> Fleet:
+    """Make nodes of which the first one is other than the rest."""
+    made = fleet(names, SCHEDULERS["unaware"], ExporterConfig(), SHORT)
+    return made._replace(nodes=(made.nodes[0]._replace(**changes), *made.nodes[1:]))  # type: ignore[arg-type]  # fields of its own
+
+
+@pytest.mark.parametrize(
+    ("changes", "spec", "text"),
+    [
+        pytest.param(
+            {"taints": (Taint("gpu", "yes", "NoSchedule"),)}, {}, "untolerated taint {gpu: yes}", id="a taint"
+        ),
+        pytest.param({"unschedulable": True}, {}, "unschedulable", id="a node that takes no pods"),
+        pytest.param(
+            {"labels": {"disk": "slow"}},
+            {"affinity": affinity("matchExpressions", "disk", "NotIn", "slow")},
+            "didn't match Pod's node affinity",
+            id="required node affinity",
+        ),
+        pytest.param(
+            {},
+            {"affinity": affinity("matchFields", "metadata.name", "In", "b")},
+            "didn't match Pod's node affinity",
+            id="the name in a node affinity",
+        ),
+        pytest.param({}, {"nodeName": "b"}, "didn't match the requested node name", id="the name itself"),
+    ],
+)
+def test_a_pod_goes_nowhere_but_where_it_may(changes: dict[str, object], spec: dict[str, object], text: str) -> None:
+    asked = pod("1")._replace(spec=spec)
+    found = simulate(Simulation(nodes("ab", **changes)), [Workload(0, "one", asked)])
+    assert [(row.machine, row.outcome) for row in found.pods] == [("b", "running")]
+    refused = simulate(Simulation(nodes("a", **changes)), [Workload(0, "one", asked)])
+    assert (refused.binds, refused.rejected, refused.pods[0].outcome) == (0, {}, "pending")
+    assert all(text in message for message in refused.messages)
+
+
+def ranked(name: str, cpus: str, rank: int, at: int = 0, **more: object) -> Workload:
+    return Workload(at * SECOND, name, pod(cpus)._replace(spec={"priority": rank}))._replace(**more)
+
+
+@pytest.mark.parametrize("kind", ["unaware", "kep", "nrt", "kai"])
+def test_a_pod_of_higher_priority_has_others_evicted(kind: Kind) -> None:
+    """Two pods of 7 CPUs fill the node; the least important one goes, and a ReplicaSet makes another one that waits."""
+    config = SchedulerConfig(kind)
+    there = [ranked("low", "7500m", 1, kind="replicaset"), ranked("mid", "7500m", 2)]
+    settings = Simulation(fleet("a", config, ExporterConfig(mode="instant"), Timing(horizon_s=60)))
+
+    report = simulate(settings, [*there, ranked("high", "7500m", 3, at=5)])
+
+    outcomes = {row.name: row.outcome for row in report.pods}
+    assert outcomes == {"low-0": "deleted", "mid": "running", "high": "running", "low-1": "pending"}
+
+
+@pytest.mark.parametrize(
+    ("mode", "prefilter", "outcome"),
+    [
+        pytest.param("Enabled", True, "running", id="the filter sees the node without the victim"),
+        pytest.param("Enabled", False, "pending", id="not on at PreFilter: every call fails"),
+        pytest.param("Disabled", False, "pending", id="it sees what is free now: no NUMA node"),
+    ],
+)
+def test_the_plugin_takes_part_in_preemption_as_it_is_set_up(
+    mode: PreemptionMode, prefilter: bool, outcome: str
+) -> None:
+    """The node has room for two pods of 5 CPUs, one a NUMA node; P-1 to P-6."""
+    cache = CacheConfig(mode="over_reserve", resync_s=1)
+    config = SchedulerConfig("nrt", cache=cache, preemption_mode=mode, prefilter=prefilter)
+    settings = Simulation(
+        fleet("a", config, ExporterConfig(mode="instant"), Timing(horizon_s=200)), retry_on_resync=True
+    )
+    there = [ranked("low", "5", 1), ranked("mid", "5", 2)]
+
+    report = simulate(settings, [*there, ranked("high", "5", 3, at=30)])
+
+    outcomes = {row.name: row.outcome for row in report.pods}
+    assert outcomes["high"] == outcome
+    assert (outcomes["low"] == "deleted") == (outcome == "running")
+
+
+@pytest.mark.parametrize(("scope", "outcome"), [("All", "pending"), ("OnlyResources", "running")])
+def test_a_policy_that_changed_is_taken_over_as_the_scope_says(scope: Scope, outcome: str) -> None:
+    """The object at the start says policy none, so every pod passes; the exporter's own refuse 9 CPUs (O-8)."""
+    cache = CacheConfig(mode="over_reserve", resync_scope=scope, resync_s=5)
+    made = fleet("a", SchedulerConfig("nrt", cache=cache), ExporterConfig(fingerprint="none"), Timing(horizon_s=60))
+    session = made.nodes[0].session
+    assert session is not None
+    old = export(session, "a")
+    attributes = tuple([(name, "none" if name == POLICY else value) for name, value in old.attributes])
+    node = made.nodes[0]._replace(nrt=old._replace(attributes=attributes, topology_policies=()))
+    small, wide = Workload(0, "small", pod("1")), Workload(30 * SECOND, "wide", pod("9"))
+
+    report = simulate(Simulation(made._replace(nodes=(node,))), [small, wide])
+
+    assert report.binds == (1 if outcome == "pending" else 2)
+
+
+def test_moments_tell_who_runs_who_waits_and_who_was_refused() -> None:
+    """One runs, one waits for 20 CPUs until it is deleted, one is refused for ever."""
+    timing = Timing(horizon_s=100)
+    waits = Workload(0, "waits", pod("20"), delete_at=50 * SECOND)
+    split = Workload(0, "split", pod("12"))
+
+    report = simulate(
+        Simulation(fleet("a", SCHEDULERS["unaware"], ExporterConfig(), timing)),
+        [Workload(70 * SECOND, "runs", pod("1"), duration=20 * SECOND), waits, split],
+    )
+
+    told = {one.at_s: (one.running, one.waiting, one.rejected) for one in report.moments}
+    assert [told[at] for at in (0, 40, 60, 80, 95)] == [(0, 0, 0), (0, 1, 1), (0, 0, 1), (1, 0, 1), (0, 0, 1)]
 
 
 def test_an_interrupted_run_reports_what_happened_so_far() -> None:

@@ -10,14 +10,12 @@ from numalign.kubelet.setup import Setup
 from numalign.model.machine import Machine, NUMANode, Unit
 from numalign.model.pod import Container, Pod
 from numalign.model.quantity import parse
-from numalign.scheduler.attempt import SchedulerConfig
-from numalign.scheduler.cache import CacheConfig
+from numalign.scheduler.config import CacheConfig, ExporterConfig, SchedulerConfig, Timing
 from numalign.scheduler.node import ClusterNode, Fleet
 from numalign.scheduler.node_fit import NodeTotals
 from numalign.scheduler.simulate.engine import simulate
 from numalign.scheduler.simulate.report import Report
 from numalign.scheduler.simulate.settings import Simulation, Workload
-from numalign.scheduler.timing import ExporterConfig, Timing
 
 EIGHT = (1 << 8) - 1
 MACHINE = Machine(

@@ -11,9 +11,9 @@ from numalign.errors import InputError
 from numalign.kubelet import admission
 from numalign.model.pod import Pod
 from numalign.scheduler.node import ClusterNode, Fleet, published, with_pod
-from numalign.scheduler.request import read as read_request
+from numalign.scheduler.request import read_request
 from numalign.sources.cluster import file, state, state_dump
-from numalign.sources.text.yaml import load_documents
+from numalign.sources.text.yaml import load_documents, load_file
 from tests.scheduler.nrt.nodes import guaranteed
 
 TEXT = """
@@ -37,7 +37,7 @@ seed: 4
 
 
 def read(text: str) -> Fleet:
-    return file.read(load_documents(text, "cluster.yaml")[0]).fleet
+    return file.read_cluster(load_documents(text, "cluster.yaml")[0]).fleet
 
 
 def test_groups_become_nodes() -> None:
@@ -59,6 +59,23 @@ def test_groups_become_nodes() -> None:
     assert fleet.timing.sched_time_s == 0.5
 
 
+def test_labels_and_taints_of_a_machine_hold_for_its_nodes(tmp_path: Path) -> None:
+    """The group's own labels win; the kubelet looks at both, as every scheduler does."""
+    (tmp_path / "cluster.yaml").write_text(
+        "nodes: [{name: a, machine: m.yaml, labels: {pool: slow}}]\n",
+    )
+    (tmp_path / "m.yaml").write_text(
+        "name: m\nnumaNodes: [{id: 0, cpus: 0-3, memory: 8Gi}]\n"
+        "node: {labels: {disk: ssd, pool: fast}, taints: [{key: gone, effect: NoExecute}]}\n"
+    )
+    (node,) = file.read_cluster(load_file(str(tmp_path / "cluster.yaml"))[0]).fleet.nodes
+    assert node.labels == {"disk": "ssd", "pool": "slow"}
+    assert [taint.key for taint in node.taints] == ["gone"]
+    assert node.session is not None
+    assert node.session.view is not None
+    assert (node.session.view.labels, node.session.view.taints) == (node.labels, node.taints)
+
+
 def test_nodes_of_a_group_share_their_kubelet() -> None:
     nodes = read(TEXT).nodes
     assert nodes[0].session is not None
@@ -72,7 +89,7 @@ def test_nodes_of_a_group_share_their_kubelet() -> None:
     [
         ("nodes: [{name: a, machine: figure-1, colour: red}]", "cluster.yaml:1: nodes[0].colour: unknown key"),
         ("nodes: [{name: a}]", "cluster.yaml:1: nodes[0].machine: expected a machine file, got null"),
-        ("nodes: [{name: a, machine: nowhere}]", "nodes a: nowhere: no file and no bundled machine"),
+        ("nodes: [{name: a, machine: nowhere}]", "nodes a: no file and no bundled machine is called nowhere"),
         (
             "nodes: [{name: a, machine: figure-1, count: 2}]",
             'two nodes are called "a"; write {i} where the number goes',
@@ -124,7 +141,7 @@ def test_a_state_keeps_what_every_pod_holds(text: str) -> None:
     fleet = read(text)
     fleet = fleet._replace(nodes=tuple(map(with_some_pods, fleet.nodes)))
     document = json.loads(json.dumps(state_dump.document(fleet)))
-    again = state.read(document, "state.json").fleet
+    again = state.read_cluster_state(document, "state.json").fleet
     assert again.scheduler == fleet.scheduler
     assert again.timing == fleet.timing
     for mine, theirs in zip(again.nodes, fleet.nodes, strict=True):
@@ -164,12 +181,12 @@ def without_spec(pod: Pod) -> Pod:
 def test_a_state_that_is_broken_is_an_error_of_its_file(change: dict[str, object]) -> None:
     document = {**state_dump.document(read(TEXT)), **change}
     with pytest.raises(InputError) as refused:
-        state.read(document, "state.json")
+        state.read_cluster_state(document, "state.json")
     assert str(refused.value).startswith("state.json")
 
 
 def test_a_name_of_a_machine_file_is_looked_up_beside_the_cluster_file(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("regular: {sockets: 1, coresPerNumaNode: 2, memoryPerNumaNode: 4Gi}")
     text = "nodes: [{name: a, machine: mine.yaml}]"
-    fleet = file.read(load_documents(text, str(tmp_path / "cluster.yaml"))[0]).fleet
+    fleet = file.read_cluster(load_documents(text, str(tmp_path / "cluster.yaml"))[0]).fleet
     assert fleet.nodes[0].totals.allocatable["cpu"] == 2 * 10**9

@@ -15,7 +15,7 @@ from numalign.errors import InputError
 from numalign.kubelet.config import IDEAL
 from numalign.kubelet.setup import Setup
 from numalign.scheduler.nrt.export import ExportOptions, export
-from numalign.scheduler.nrt.manifest import manifest
+from numalign.scheduler.nrt.value import manifest
 from numalign.sources.cluster import dump, stream
 from numalign.sources.cluster.fleet import LabelledMachine, fleet_of
 from numalign.sources.machine.file import load_machine
@@ -98,7 +98,7 @@ def published(name: str, *pods: Any) -> dict[str, object]:
 def read(tmp_path: Path, *items: dict[str, Any]) -> dump.Dump:
     file = tmp_path / "dump.json"
     file.write_text(json.dumps({"kind": "List", "items": items}))
-    return dump.read(file)
+    return dump.read_dump(file)
 
 
 def test_free_amounts_come_from_the_object_and_room_from_the_pods(tmp_path: Path) -> None:

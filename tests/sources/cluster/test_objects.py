@@ -8,13 +8,13 @@ import pytest
 
 from numalign.kubelet import admission
 from numalign.kubelet.setup import Setup
+from numalign.model.path import FieldError
 from numalign.scheduler.nrt.export import ExportOptions, export
 from numalign.scheduler.nrt.machine import machine_of
-from numalign.scheduler.nrt.manifest import manifest
 from numalign.scheduler.nrt.occupied import occupied
+from numalign.scheduler.nrt.value import manifest
 from numalign.sources.cluster import nrt
 from numalign.sources.cluster.nrt import ReadNRT
-from numalign.sources.text.fields import FieldError
 from numalign.sources.text.yaml import load_file
 
 OBJECTS = Path(__file__).parent / "objects"
@@ -24,7 +24,7 @@ def objects(file: str) -> list[ReadNRT]:
     found = []
     for document in load_file(OBJECTS / file):
         things = document.data["items"] if document.data["kind"] == "List" else [document.data]
-        found += [nrt.read(thing) for thing in things]
+        found += [nrt.read_nrt(thing) for thing in things]
     return found
 
 
@@ -65,7 +65,7 @@ def test_a_kubelet_starts_on_its_machine_with_the_free_amounts_that_it_says(file
 @pytest.mark.parametrize(("file", "place"), EVERY)
 def test_a_manifest_reads_back_as_the_same_object(file: str, place: int) -> None:
     found = objects(file)[place].nrt
-    assert nrt.read(manifest(found)).nrt == found
+    assert nrt.read_nrt(manifest(found)).nrt == found
 
 
 ZONE = {"name": "node-0", "type": "Node"}
@@ -92,10 +92,10 @@ ZONE = {"name": "node-0", "type": "Node"}
 )
 def test_what_is_wrong_is_refused_with_its_place(thing: dict[str, object], path: tuple[object, ...], said: str) -> None:
     with pytest.raises(FieldError) as refused:
-        nrt.read(thing)
+        nrt.read_nrt(thing)
     assert (refused.value.path, refused.value.message) == (path, said)
 
 
 def test_an_attribute_that_is_a_number_is_read_as_text() -> None:
     thing = {"metadata": {"name": "n"}, "zones": [ZONE], "attributes": [{"name": "a", "value": 16}]}
-    assert nrt.read(thing).nrt.attributes == (("a", "16"),)
+    assert nrt.read_nrt(thing).nrt.attributes == (("a", "16"),)

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from numalign.errors import InputError
+from numalign.model.path import FieldError
 from numalign.scheduler.simulate.generator import generate
 from numalign.scheduler.simulate.settings import SECOND
 from numalign.sources.cluster.public_traces import Columns, read_public
 from numalign.sources.cluster.trace import read_arrivals, read_trace
-from numalign.sources.text.fields import FieldError
 
 ONE = {"containers": [{"name": "c", "limits": {"cpu": "5", "memory": "1Gi"}}]}
 DPDK = {"t": 0, "name": "dpdk", "replicas": 5, "pod": ONE}

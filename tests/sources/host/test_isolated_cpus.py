@@ -8,7 +8,7 @@ import pytest
 
 from numalign.sources.host.contrast import hardware_of
 from numalign.sources.host.hardware import read_hardware
-from numalign.sources.machine.hardware import dump
+from numalign.sources.machine.hardware import HARDWARE
 from numalign.sources.tree.opening import open_tree
 
 
@@ -20,6 +20,6 @@ def test_isolated_cpus(tmp_path: Path, text: str, expected: str | None) -> None:
     (cpus / "online").write_text("0-3\n")
     (cpus / "isolated").write_text(text)
 
-    section = dump(hardware_of(read_hardware(open_tree(str(tmp_path))), None))
+    section = HARDWARE.write(hardware_of(read_hardware(open_tree(str(tmp_path))), None))
 
     assert section.get("isolatedCPUs") == expected

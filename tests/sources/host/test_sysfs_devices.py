@@ -93,8 +93,8 @@ def test_the_first_rule_that_fits_takes_the_device(tmp_path: Path) -> None:
 
 WRONG = [
     ("no list", "kind: DeviceRules\nrules: 3\n", "rules: expected a list"),
-    ("another kind", "kind: Machine\n", "kind: DeviceRules"),
-    ("an unknown key", "kind: DeviceRules\nrules: [{resource: a.b/c, klass: x}]\n", r"rules\[0\]: unknown key 'klass'"),
+    ("another kind", "kind: Machine\n", "kind: expected DeviceRules"),
+    ("an unknown key", "kind: DeviceRules\nrules: [{resource: a.b/c, klass: x}]\n", r"rules\[0\].klass: unknown key"),
     (
         "a name without a slash",
         "kind: DeviceRules\nrules: [{resource: gpu}]\n",
@@ -104,7 +104,7 @@ WRONG = [
     (
         "a function there is not",
         "kind: DeviceRules\nrules: [{resource: a.b/c, function: mf}]\n",
-        "expected vf, pf or plain",
+        "expected vf, pf, plain",
     ),
     ("a node that is none", "kind: DeviceRules\nrules: [{resource: a.b/c, unknownNode: x}]\n", "id of a NUMA node"),
     ("no YAML", "{[", "rules.yaml"),

@@ -119,6 +119,7 @@ def test_json_has_bytes_and_yaml_sizes_that_people_read() -> None:
 
     assert json.loads(to_json(machine))["numaNodes"][0]["memory"] == 16 << 30
     assert to_yaml(machine) == (
+        "# yaml-language-server: $schema=numalign/schemas/machine.schema.json\n"
         "apiVersion: numalign/v1\n"
         "kind: Machine\n"
         "name: figure-1\n"

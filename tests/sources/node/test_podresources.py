@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from numalign.errors import InputError
-from numalign.sources.node.podresources import PodResources, is_answer, read
+from numalign.sources.node.podresources import PodResources, is_answer, read_podresources
 
 PROTO: dict[str, Any] = {
     "pod_resources": [
@@ -63,11 +63,13 @@ SHAPES = {
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_shape_says_the_same(shape: str) -> None:
-    assert read(SHAPES[shape], "answer.json") == read(SHAPES["the proto's names"], "answer.json")
+    assert read_podresources(SHAPES[shape], "answer.json") == read_podresources(
+        SHAPES["the proto's names"], "answer.json"
+    )
 
 
 def test_the_values_mean_what_the_api_says() -> None:
-    found = read(SHAPES["the proto's names"], "answer.json")
+    found = read_podresources(SHAPES["the proto's names"], "answer.json")
 
     assert found.pods is not None
     (pod,) = found.pods
@@ -91,7 +93,7 @@ BOTH = {
 
 @pytest.mark.parametrize("case", BOTH)
 def test_list_and_capacity_come_in_one_file(case: str) -> None:
-    found = read(BOTH[case], "answer.json")
+    found = read_podresources(BOTH[case], "answer.json")
 
     assert found.pods is not None
     assert found.allocatable is not None
@@ -99,7 +101,7 @@ def test_list_and_capacity_come_in_one_file(case: str) -> None:
 
 
 def test_an_empty_answer_of_list_is_one() -> None:
-    assert read('{"pod_resources": []}', "a") == PodResources((), None)
+    assert read_podresources('{"pod_resources": []}', "a") == PodResources((), None)
 
 
 WRONG = {
@@ -118,7 +120,7 @@ WRONG = {
 @pytest.mark.parametrize("case", WRONG)
 def test_what_is_no_answer_is_told(case: str) -> None:
     with pytest.raises(InputError):
-        read(WRONG[case], "answer.json")
+        read_podresources(WRONG[case], "answer.json")
 
 
 def test_a_list_of_kubernetes_objects_is_no_answer() -> None:

@@ -13,9 +13,11 @@ from numalign.errors import InputError
 from numalign.kubelet import admission
 from numalign.kubelet.admission import open_session
 from numalign.kubelet.config import IDEAL
-from numalign.kubelet.proposals.table import PER_POD_POLICY, with_proposals
 from numalign.kubelet.releases.table import kubelet
 from numalign.kubelet.setup import Setup
+from numalign.model.apiserver.defaulting import read_pod
+from numalign.sources.kubelet import configuration
+from numalign.sources.machine.file import from_data as machine_from_data
 from numalign.sources.machine.file import load_machine
 from numalign.sources.node.state import NODE_STATE, dump, load
 from numalign.store import state_file
@@ -50,7 +52,7 @@ def test_a_node_reads_back_between_the_steps(name: str) -> None:
 
 
 def test_an_ideal_node_of_an_earlier_kubelet_reads_back() -> None:
-    setup = Setup(load_machine("figure-1").machine, IDEAL, "ideal", with_proposals(kubelet((1, 23)), [PER_POD_POLICY]))
+    setup = Setup(load_machine("figure-1").machine, IDEAL, "ideal", kubelet((1, 23)))
 
     assert load(plain(dump(setup, open_session(setup))), "state.json").setup == setup
 
@@ -81,6 +83,7 @@ BROKEN: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "the pods": (lambda data: data.update(pods={}), "state.json: pods: expected a list of pods"),
     "a pod": (lambda data: data["pods"][0].pop("spec"), "state.json: pods[0]: spec"),
     "a release": (lambda data: data.update(kubeletVersion=1), "state.json: kubeletVersion: expected a release"),
+    "a proposal": (lambda data: data.update(proposals=["of 2019"]), "state.json: proposals: expected none"),
     "the machine": (lambda data: data["machine"].pop("numaNodes"), "state.json: machine"),
 }
 
@@ -95,11 +98,162 @@ def test_a_file_that_somebody_changed_is_told_with_its_place(case: str) -> None:
     assert str(raised.value).startswith(message)
 
 
+def kept() -> dict[str, Any]:
+    """A node with two pods, each with CPUs, memory and a device of its own."""
+    regular = {"sockets": 2, "numaNodesPerSocket": 1, "coresPerNumaNode": 4, "threadsPerCore": 1}
+    numa = [{"id": f"nic{place}", "numaNodes": [place]} for place in (0, 1)]
+    machine, _ = machine_from_data(
+        {"regular": {**regular, "memoryPerNumaNode": "8Gi"}, "devices": {"example.com/nic": numa}}, "m"
+    )
+    reserved = {"memoryManagerPolicy": "Static", "reservedMemory": [{"numaNode": 0, "limits": {"memory": "1Gi"}}]}
+    fields = {**reserved, "kubeReserved": {"memory": "1Gi"}, "topologyManagerPolicy": "restricted"}
+    config = configuration.from_data({**fields, "cpuManagerPolicy": "static", "evictionHard": {}}, "c").config
+    setup = Setup(machine, config, "ideal")
+    session = open_session(setup)
+    for name in ("a", "b"):
+        limits = {"cpu": "2", "memory": "1Gi", "example.com/nic": "1"}
+        spec = {"containers": [{"name": "c", "image": "i", "resources": {"limits": limits}}]}
+        outcome = admission.admit(session, read_pod({"metadata": {"name": name}, "spec": spec}))
+        assert outcome.admit
+        session = outcome.then
+    return plain(dump(setup, session))  # type: ignore[no-any-return]  # JSON is anything
+
+
+def moved(data: dict[str, Any]) -> None:
+    table = data["memory"]["nodes"]["0"]["memory"]["memory"]
+    table["free"] += 1 << 30
+    table["reserved"] -= 1 << 30
+
+
+A, B = "default/a", "default/b"
+EDITS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
+    "a CPU of two pods": (
+        lambda data: data["cpu"]["assignments"][B].update(c="0-1"),
+        "cpu.assignments.default/a: CPUs 0-1 belong to another pod",
+    ),
+    "free CPUs that are held": (lambda data: data["cpu"].update(default="0-7"), "cpu.assignments.default/a: CPUs 0-1"),
+    "CPU 999 free": (lambda data: data["cpu"].update(default="2-3,6-7,999"), "cpu.default: CPUs 999 cannot be shared"),
+    "CPU 999 held": (lambda data: data["cpu"]["assignments"][A].update(c="0,999"), "cpu.assignments.default/a.c: CPUs"),
+    "a CPU lost": (lambda data: data["cpu"].update(default="2-3,6"), "cpu.default: CPUs 7 are not there"),
+    "CPUs fewer than asked for": (
+        lambda data: data["cpu"]["assignments"][A].update(c="0") or data["cpu"].update(default="1-3,6-7"),
+        "cpu.assignments.default/a.c: 1 CPUs, where the container asks for 2",
+    ),
+    "CPUs given back": (
+        lambda data: data["cpu"]["assignments"].pop(A) and data["cpu"].update(default="0-3,6-7"),
+        "cpu.assignments.default/a.c: 0 CPUs",
+    ),
+    "CPUs of nobody": (
+        lambda data: data["cpu"]["assignments"].update({"x": {"c": "2"}}),
+        "cpu.assignments.x: belongs to no pod",
+    ),
+    "CPUs of no container": (
+        lambda data: data["cpu"]["assignments"][A].update(x="2"),
+        "cpu.assignments.default/a.x: the pod has no such container",
+    ),
+    "CPUs of a pod that is none": (lambda data: data["cpu"].update(pods={"x": "2"}), "cpu.pods.x: belongs to no pod"),
+    "CPUs up for reuse": (lambda data: data["cpu"]["reuse"].update(cpus="0"), "cpu.reuse.cpus: not all of them"),
+    "a pod twice": (lambda data: data["pods"].append(data["pods"][0]), "pods[2].metadata: pod a is there twice"),
+    "a pod gone": (lambda data: data["pods"].pop(), "cpu.assignments.default/b: belongs to no pod of the node"),
+    "a pod that asks for more": (
+        lambda data: data["pods"][0]["spec"]["containers"][0]["resources"]["limits"].update(cpu="3"),
+        "cpu.assignments.default/a.c: 2 CPUs, where the container asks for 3",
+    ),
+    "1 PiB free": (
+        lambda data: data["memory"]["nodes"]["1"]["memory"]["memory"].update(free=1 << 50),
+        "memory.nodes.1.memory.memory: free and reserved are not 8589934592 together",
+    ),
+    "1 PiB in all": (
+        lambda data: data["memory"]["nodes"]["1"]["memory"]["memory"].update(total=1 << 50),
+        "memory.nodes.1: expected the tables of this machine",
+    ),
+    "memory free that is held": (moved, "memory.nodes: 1073741824 bytes of memory are reserved, where the pods hold"),
+    "another number of assignments": (
+        lambda data: data["memory"]["nodes"]["0"].update(numberOfAssignments=9),
+        "memory.nodes.0.numberOfAssignments: expected 1",
+    ),
+    "a group of nobody": (
+        lambda data: data["memory"]["nodes"]["0"].update(cells=[1]),
+        "memory.nodes.0.cells: no group",
+    ),
+    "less memory than asked for": (
+        lambda data: data["memory"]["entries"][A]["c"][0].update(bytes=1),
+        "memory.entries.default/a.c: not the memory that the container asks for",
+    ),
+    "memory of a NUMA node that is not there": (
+        lambda data: data["memory"]["entries"][A]["c"][0].update(numaNodes=[7]),
+        "memory.entries.default/a.c: memory that the machine does not have",
+    ),
+    "memory of another kind": (
+        lambda data: data["memory"]["entries"][A]["c"][0].update(type="hugepages-3Mi"),
+        "memory.entries.default/a.c: not the memory that the container asks for",
+    ),
+    "memory up for reuse": (
+        lambda data: data["memory"]["reuse"].update(blocks=[{"numaNodes": [0], "type": "memory", "bytes": 1 << 50}]),
+        "memory.reuse.blocks: memory that the machine does not have",
+    ),
+    "memory of nobody": (
+        lambda data: data["memory"]["entries"].update({"x": {"c": []}}),
+        "memory.entries.x: belongs to no pod",
+    ),
+    "a device of two pods": (
+        lambda data: data["devices"]["holdings"][B]["c"].update({"example.com/nic": ["nic0"]}),
+        "devices.holdings.default/b.c.example.com/nic: nic0 belongs to pod default/a, too",
+    ),
+    "a device more": (
+        lambda data: data["devices"]["holdings"][A]["c"].update({"example.com/nic": ["nic0", "nic1"]}),
+        "devices.holdings.default/a.c.example.com/nic: 2 devices, where the container asks for 1",
+    ),
+    "a device given back": (
+        lambda data: data["devices"]["holdings"].pop(B),
+        "devices.holdings.default/b.c.example.com/nic: 0 devices, where the container asks for 1",
+    ),
+    "a hint of nobody": (
+        lambda data: data.update(hints={"x": {"numaNodes": [0], "preferred": True}}),
+        "hints.x: belongs to no pod",
+    ),
+    "a hint of NUMA nodes that are not there": (
+        lambda data: data.update(hints={A: {"numaNodes": [5], "preferred": True}}),
+        "hints.default/a: NUMA nodes that the machine does not have",
+    ),
+    "a hint without a word": (
+        lambda data: data.update(hints={A: {"numaNodes": [0], "preferred": "yes"}}),
+        "hints.default/a.preferred: expected true or false",
+    ),
+    "another base": (lambda data: data.update(base="banana"), "base: expected one of ideal, kubelet"),
+    "a key": (lambda data: data.update(extra=1), "extra: unknown key"),
+    "another machine": (
+        lambda data: data["machine"]["numaNodes"][1].update(memory=1 << 50),
+        "memory.nodes.1",
+    ),
+    "another policy": (
+        lambda data: data["kubelet"].update(cpuManagerPolicy="none"),
+        "cpu.assignments",
+    ),
+}
+
+
+def test_the_node_that_is_edited_is_whole() -> None:
+    assert [pod.name for pod in load(kept(), "state.json").session.pods] == ["a", "b"]
+
+
+@pytest.mark.parametrize("case", EDITS)
+def test_a_state_that_contradicts_itself_is_told_with_its_place(case: str) -> None:
+    change, message = EDITS[case]
+    data = kept()
+    change(data)
+
+    with pytest.raises(InputError) as raised:
+        load(data, "state.json")
+
+    assert str(raised.value).startswith(f"state.json: {message}")
+
+
 def test_a_state_that_version_1_wrote_is_read_for_ever() -> None:
     """The file was written by the first release that had states; it is never written anew."""
     path = Path(__file__).parent / "state-version-1.json"
 
-    document = state_file.read(str(path), NODE_STATE)
+    document = state_file.read_state(str(path), NODE_STATE)
 
     assert document is not None
     read = load(document, str(path))

@@ -12,7 +12,7 @@ import pytest
 
 from numalign.errors import InputError
 from numalign.model.quantity import canonical
-from numalign.sources.pods.manifest import Copies, read
+from numalign.sources.pods.manifest import Copies, read_pods
 from tests.corpus import Corpus
 
 CORPUS = Corpus("pods")
@@ -21,7 +21,7 @@ CORPUS = Corpus("pods")
 def answer(name: str) -> dict[str, Any]:
     """Say what is found in a file, or what is wrong with it."""
     try:
-        given = read([name])
+        given = read_pods([name])
     except InputError as error:
         return {"error": str(error)}
     return {
@@ -53,7 +53,7 @@ def test_no_answer_is_left_over() -> None:
 
 
 def test_a_gang_has_every_pod_that_is_asked_for() -> None:
-    pods = read([CORPUS.folder / "leader-worker-set.yaml"], Copies(gang=True)).pods
+    pods = read_pods([CORPUS.folder / "leader-worker-set.yaml"], Copies(gang=True)).pods
 
     assert [pod.name for pod in pods] == [
         *["serve-leader-0", "serve-leader-1"],
@@ -63,7 +63,7 @@ def test_a_gang_has_every_pod_that_is_asked_for() -> None:
 
 def test_the_whole_folder_is_read_and_what_is_broken_is_named() -> None:
     """One broken file spoils no other; each is named once, with what is wrong."""
-    given = read([CORPUS.folder], unique=False)
+    given = read_pods([CORPUS.folder], unique=False)
     alone = [name for name in CORPUS.files if "error" not in answer(str(CORPUS.folder / name))]
 
     assert {Path(source.document.name).name for source in given.sources} == set(alone)

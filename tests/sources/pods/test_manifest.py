@@ -13,7 +13,7 @@ from hypothesis import given
 
 from numalign.errors import InputError
 from numalign.sources.pods.beside import read_beside
-from numalign.sources.pods.manifest import Copies, PodInput, read
+from numalign.sources.pods.manifest import Copies, PodInput, read_pods
 from tests.dice import draws
 from tests.model.apiserver.test_apiserver import PLAIN
 
@@ -47,7 +47,7 @@ def messages(given: PodInput) -> list[str]:
 
 def refusal(*inputs: Path | str) -> str:
     with pytest.raises(InputError) as error:
-        read(inputs)
+        read_pods(inputs)
     return str(error.value)
 
 
@@ -85,7 +85,7 @@ def refusal(*inputs: Path | str) -> str:
     ],
 )
 def test_pods_are_found_in_every_kind_that_carries_one(tmp_path: Path, document: Any, expected: list[str]) -> None:
-    assert names(read([write(tmp_path, document)])) == expected
+    assert names(read_pods([write(tmp_path, document)])) == expected
 
 
 def test_a_template_takes_namespace_from_its_owner_and_labels_from_itself(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_a_template_takes_namespace_from_its_owner_and_labels_from_itself(tmp_pa
     owner["metadata"]["namespace"] = "prod"
     owner["spec"] = {"template": {"metadata": {"labels": {"a": "b"}}, "spec": CONTAINERS}}
 
-    (read_pod,) = read([write(tmp_path, owner)]).pods
+    (read_pod,) = read_pods([write(tmp_path, owner)]).pods
 
     assert (read_pod.namespace, read_pod.uid, read_pod.labels) == ("prod", "prod/web-0", {"a": "b"})
 
@@ -107,7 +107,7 @@ def test_documents_without_a_pod_are_passed_over_and_counted(tmp_path: Path) -> 
         "text",
         {"kind": "List", "items": [{"kind": "ConfigMap"}, None]},
     ]
-    found = read([write(tmp_path, pod("a"), *others)])
+    found = read_pods([write(tmp_path, pod("a"), *others)])
 
     assert (names(found), found.passed_over) == (["a"], 7)
 
@@ -115,10 +115,10 @@ def test_documents_without_a_pod_are_passed_over_and_counted(tmp_path: Path) -> 
 def test_one_replica_is_tried_unless_told_otherwise(tmp_path: Path) -> None:
     path = write(tmp_path, workload("Deployment", replicas=3), pod("p"))
 
-    assert names(read([path])) == ["web-0", "p"]
-    assert messages(read([path])) == ["Deployment web: 1 of 3 replicas is tried; --replicas N tries N"]
-    assert names(read([path], Copies(2))) == ["web-0", "web-1", "p-0", "p-1"]
-    assert messages(read([path], Copies(2))) == []
+    assert names(read_pods([path])) == ["web-0", "p"]
+    assert messages(read_pods([path])) == ["Deployment web: 1 of 3 replicas is tried; --replicas N tries N"]
+    assert names(read_pods([path], Copies(2))) == ["web-0", "web-1", "p-0", "p-1"]
+    assert messages(read_pods([path], Copies(2))) == []
 
 
 @pytest.mark.parametrize(
@@ -132,21 +132,21 @@ def test_one_replica_is_tried_unless_told_otherwise(tmp_path: Path) -> None:
     ],
 )
 def test_the_wanted_replicas_are_known(tmp_path: Path, kind: str, spec: dict[str, Any], wanted: int) -> None:
-    assert read([write(tmp_path, workload(kind, **spec))]).sources[0].wanted == wanted
+    assert read_pods([write(tmp_path, workload(kind, **spec))]).sources[0].wanted == wanted
 
 
 def test_names_of_replicas_avoid_names_that_are_given(tmp_path: Path) -> None:
     """Two objects may have one name; their pods may not, and neither may the pods that are already there."""
     path = write(tmp_path, workload("Deployment"), workload("StatefulSet"), pod("web-1"))
-    beside = read([write(tmp_path, pod("web-0"), name="beside.yaml")]).pods
+    beside = read_pods([write(tmp_path, pod("web-0"), name="beside.yaml")]).pods
 
-    assert names(read([path])) == ["web-0", "web-2", "web-1"]
-    assert names(read([path], beside=beside)) == ["web-2", "web-3", "web-1"]
+    assert names(read_pods([path])) == ["web-0", "web-2", "web-1"]
+    assert names(read_pods([path], beside=beside)) == ["web-2", "web-3", "web-1"]
 
 
 def test_two_pods_of_one_name_or_uid_are_an_error(tmp_path: Path) -> None:
     path = write(tmp_path, pod("a"), pod("b", namespace="x"), pod("b"))
-    assert names(read([path])) == ["a", "b", "b"]
+    assert names(read_pods([path])) == ["a", "b", "b"]
 
     path = write(tmp_path, pod("a"), pod("a"))
     assert refusal(path) == f'{path}:26: metadata.name: "a" is also the name of the pod at {path}:1'
@@ -155,7 +155,7 @@ def test_two_pods_of_one_name_or_uid_are_an_error(tmp_path: Path) -> None:
     assert refusal(path).endswith(f'metadata.uid: "u" is also the uid of the pod at {path}:1')
 
     with pytest.raises(InputError, match=r'metadata\.name: "a" is also the name of a pod that is already there'):
-        read([write(tmp_path, pod("a"))], beside=read([write(tmp_path, pod("a"), name="g.yaml")]).pods)
+        read_pods([write(tmp_path, pod("a"))], beside=read_pods([write(tmp_path, pod("a"), name="g.yaml")]).pods)
 
 
 def test_a_folder_is_read_by_name_and_other_files_are_passed_over(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_a_folder_is_read_by_name_and_other_files_are_passed_over(tmp_path: Path
     (tmp_path / "README.md").write_text("- not: [a manifest")
     (tmp_path / "sub.yaml").mkdir()
 
-    assert names(read([tmp_path])) == ["a", "b", "c"]
+    assert names(read_pods([tmp_path])) == ["a", "b", "c"]
 
 
 def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,7 +173,7 @@ def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
         buffer = io.BytesIO(json.dumps(pod("a")).encode())
 
     monkeypatch.setattr("sys.stdin", Stdin())
-    found = read(["-"])
+    found = read_pods(["-"])
 
     assert (names(found), found.sources[0].origin) == (["a"], "standard input:1")
 
@@ -264,11 +264,11 @@ def test_folders_below_are_not_read_and_told(tmp_path: Path) -> None:
     assert refusal(tmp_path).endswith(f" in this folder, but in {tmp_path}/a/b: name that one")
 
     write(tmp_path, pod("here"))
-    found = read([tmp_path])
+    found = read_pods([tmp_path])
     assert names(found) == ["here"]
     told = f"files in folders below it are not read: name those, too, as {tmp_path}/a/b"
     assert ("folder-below", told, str(tmp_path)) in found.notices
-    assert read([tmp_path / "a/b"]).notices == ()
+    assert read_pods([tmp_path / "a/b"]).notices == ()
 
 
 def test_folders_below_that_are_named_too_are_not_told_as_unread(
@@ -281,7 +281,7 @@ def test_folders_below_that_are_named_too_are_not_told_as_unread(
     monkeypatch.chdir(tmp_path)
 
     def told(*given: str) -> list[str]:
-        return [one.message.rpartition(" ")[2] for one in read([*given]).notices if one.code == "folder-below"]
+        return [one.message.rpartition(" ")[2] for one in read_pods([*given]).notices if one.code == "folder-below"]
 
     assert told("m") == ["m/a"]
     assert told("m", "m/a") == ["m/a/b", "m/a/b"]
@@ -296,7 +296,7 @@ def test_states_of_our_own_are_no_pods_to_run(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(json.dumps(state))
     write(tmp_path, pod("next"))
 
-    found = read([tmp_path])
+    found = read_pods([tmp_path])
 
     assert [one.name for one in found.pods] == ["next"]
     assert (found.without_pod, found.broken) == ({"NodeState": 1}, ())
@@ -322,9 +322,9 @@ def test_pods_already_there_come_by_age_without_the_finished_ones(tmp_path: Path
 def test_the_example_pods_are_all_valid_and_named_by_what_they_show() -> None:
     for path in sorted(PODS.rglob("*.yaml")):
         assert path.read_text().startswith("# "), f"{path.name} says what it shows"
-        assert read([path]).pods
+        assert read_pods([path]).pods
 
-    classes = {each.name: each.qos for each in read([PODS]).pods}
+    classes = {each.name: each.qos for each in read_pods([PODS]).pods}
     assert classes["guaranteed-4cpu-1gpu"] == classes["limits-only"] == classes["numa-aligned-1"] == "Guaranteed"
     assert (classes["burstable"], classes["besteffort-gpu"]) == ("Burstable", "BestEffort")
 
@@ -346,6 +346,6 @@ def test_whatever_a_document_holds_nothing_but_an_input_error_is_raised(tmp_path
         path = tmp_path / "f.yaml"
         path.write_text(json.dumps(document))
         with contextlib.suppress(InputError):
-            read([path], Copies(2))
+            read_pods([path], Copies(2))
         with contextlib.suppress(InputError):
             read_beside(path)

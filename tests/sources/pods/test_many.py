@@ -25,12 +25,12 @@ BYTES = 1_200
 def test_what_stays_of_very_many_pods_is_little(tmp_path: Path) -> None:
     file = tmp_path / "many.yaml"
     file.write_text("---\n".join(POD % number for number in range(NUMBER)))
-    manifest.read([PODS / "burstable.yaml"])  # what is imported and made once does not count
+    manifest.read_pods([PODS / "burstable.yaml"])  # what is imported and made once does not count
     tracemalloc.start()
     try:
         gc.collect()
         before = tracemalloc.get_traced_memory()[0]
-        read = manifest.read([file])
+        read = manifest.read_pods([file])
         gc.collect()
         used = tracemalloc.get_traced_memory()[0] - before
     finally:

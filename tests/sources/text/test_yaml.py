@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from numalign.errors import InputError
+from numalign.model.document import anything
 from numalign.sources.text import json, yaml_events
 from numalign.sources.text import yaml as loader
-from numalign.sources.text.yaml import iter_documents, load_documents, load_file, load_one
+from numalign.sources.text.yaml import iter_documents, load_documents, load_file, read_one
 from tests.dice import draws
 
 
@@ -252,15 +253,15 @@ def test_files_that_cannot_be_read_are_input_errors(tmp_path: Path) -> None:
 def test_one_document_is_one(tmp_path: Path) -> None:
     path = tmp_path / "x.yaml"
     path.write_text("a: 1")
-    assert load_one(path) == {"a": 1}
+    assert read_one(path, anything) == {"a": 1}
 
     path.write_text("a: 1\n---\nb: 1")
     with pytest.raises(InputError, match=r"x\.yaml:3: a second document; expected one"):
-        load_one(path)
+        read_one(path, anything)
 
     path.write_text("")
     with pytest.raises(InputError, match=r"x\.yaml: has no document in it"):
-        load_one(path)
+        read_one(path, anything)
 
 
 @draws(160)

@@ -1,0 +1,474 @@
+"""What there is to tell of a refused pod, a fact each: what is asked, what there is, who holds it. No words.
+
+A fact has what is told of it and no more, so that two are equal where the same is told. Amounts are CPUs, devices or
+bytes; nodes are masks of NUMA nodes; names are those of containers of the pod.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from numalign.analysis.reasons.asked import Asked, Spread
+from numalign.model.resources import CPU
+from numalign.values import NamedTuple
+
+if TYPE_CHECKING:
+    from numalign.analysis.loose import Loose
+    from numalign.analysis.memory_together import Group
+    from numalign.analysis.reasons.asked import Amounts, Left, Names, Too, When
+
+
+class Missing(NamedTuple):
+    """The kubelet crashes: it looks memory up on nodes that have no such kind."""
+
+    resource: str
+    amount: int
+    names: Names
+    nodes: int
+    """Those that have it."""
+    others: int
+
+
+class NoDistance(NamedTuple):
+    """The kubelet crashes: the ids of these nodes go beyond its lists of distances."""
+
+    nodes: int
+
+
+class NoNodeChosen(NamedTuple):
+    """The kubelet crashes: memory is to come from the nodes that were chosen, and none were."""
+
+
+class NodeTooSmall(NamedTuple):
+    """The node as a whole has too little; CPUs in thousandths."""
+
+    asked: Asked
+    used: int
+    """What other pods ask for."""
+    capacity: int
+    hint: int
+    """So much a node needs that has none; 0: that is told before."""
+
+
+class NodeRefuses(NamedTuple):
+    """The node does not want the pod."""
+
+    reason: str
+    message: str
+
+
+class NoWholeBytes(NamedTuple):
+    """An amount, in billionths, that the Memory Manager cannot hold."""
+
+    resource: str
+    nano: int
+    container: str
+
+
+class OddCores(NamedTuple):
+    """A number of CPUs that is no multiple of a core's is refused."""
+
+    amount: int
+    threads: int
+    by: str | None
+    others: Amounts = ()
+    """Other containers of which the same goes."""
+    advised: bool = True
+    """It is told what to ask for."""
+
+
+class CoresTaken(NamedTuple):
+    """Only whole cores count, and too few are free."""
+
+    amount: int
+    threads: int
+    by: str | None
+    free: int | None
+    """None: what is told holds at any time."""
+    total: int
+    when: When
+    left: Left | None
+    """What init containers leave, which does not count."""
+
+    @property
+    def shown(self) -> object:
+        """Give what is told of it."""
+        return self if self.left is None else self._replace(total=0, when="now")
+
+
+class FitsOn(NamedTuple):
+    """On how few nodes a resource fits, of several that differ in that."""
+
+    asked: Asked
+    had: Spread
+    width: int
+    most: int
+    """What one node has at most."""
+    sockets: int
+    """CPUs may take all nodes of so many sockets; 0: they may not."""
+
+    @property
+    def shown(self) -> object:
+        """Give what is told of it."""
+        return self._replace(had=Spread(0, 0))
+
+
+class FitsToo(NamedTuple):
+    """A resource that fits one node beside what takes several."""
+
+    asked: Asked
+
+
+class FitOne(NamedTuple):
+    """Resources that fit one node, and one that takes several at least."""
+
+    resources: Names
+    wide: str
+    width: int
+    policy: str
+
+
+class Holders(NamedTuple):
+    """Which sets of so many empty nodes hold enough of a resource."""
+
+    asked: Asked
+    had: Spread
+    width: int
+    sets: tuple[int, ...]
+    nodes: int
+    """All of the machine."""
+
+
+class TakeTogether(NamedTuple):
+    """Memory resources come from the same nodes, and take so many together."""
+
+    resources: Names
+    width: int
+
+
+class OnTheSame(NamedTuple):
+    """The policy wants each resource on as few nodes as it can do with, and all on the same ones."""
+
+    policy: str
+
+
+class TooWide(NamedTuple):
+    """A resource cannot be had in the way that the policy wants."""
+
+    asked: Asked
+    had: Spread
+    policy: str
+    width: int
+    short: bool = False
+    """The nodes that the policy takes never have enough."""
+    limit: int = 0
+    """What they have at most then."""
+    nodes: int = 0
+    """Of one node: those that have so much."""
+    too: tuple[Too, ...] = ()
+    must: Left | None = None
+    """What ties it to nodes."""
+    counted: tuple[tuple[int, int], ...] = ()
+    """(node, amount) of what the kubelet counts when it looks how few nodes are enough, and never gives to pods."""
+    bound: tuple[tuple[int, Names], ...] = ()
+    """Sets of nodes that would be enough and whose memory can only be used together, with whose it is: of the pod's own
+    containers; none: of pods."""
+    when: When = "now"
+    after: Names = ()
+    """Containers of the pod after which that is left."""
+
+    @property
+    def never(self) -> bool:
+        """Tell whether no node alone ever has enough, so that what is free does not matter."""
+        return self.short and self.policy == "single-numa-node"
+
+    @property
+    def shown(self) -> object:
+        """Give what is told of it."""
+        single = self.policy == "single-numa-node"
+        timeless = self.never or (single and self.width > 1) or (self.after and (self.short or self.must or single))
+        had = None if self.never else self.had.shown
+        return (had, *self._replace(had=Spread(0, 0), when="now" if timeless else self.when))
+
+
+class Could(NamedTuple):
+    """Where a resource could be had alone, of several that never meet."""
+
+    asked: Asked
+    had: Spread
+    nodes: int | None
+    """None: on any; 0: on several together only."""
+    must: Left | None
+
+    @property
+    def shown(self) -> object:
+        """Give what is told of it."""
+        return (self.had.shown, *self._replace(had=Spread(0, 0)))
+
+
+class NeverMeet(NamedTuple):
+    """Each of these could be had alone, but not from the same nodes."""
+
+
+class TiedBy(NamedTuple):
+    """CPUs that init containers leave tie a container to a node."""
+
+    asked: Asked
+    had: Spread
+    left: Left | None
+    node: int
+
+
+class NotThere(NamedTuple):
+    """The node that has to be used cannot give a resource."""
+
+    asked: Asked
+    had: Spread
+    node: int
+    own: Left | None
+    """What earlier containers of the pod hold."""
+
+
+class NoneThere(NamedTuple):
+    """The machine has none of a resource."""
+
+    asked: Asked
+    hint: int
+    """So much a node would need; 0: that is told before."""
+
+
+class TooLittle(NamedTuple):
+    """The whole machine has too little."""
+
+    asked: Asked
+    had: Spread
+    when: When
+    too: tuple[Too, ...] = ()
+    leavers: Names = ()
+    """Init containers that leave some to it."""
+    own: Left | None = None
+    """What earlier containers of the pod hold, where nothing is left to it."""
+
+    @property
+    def never(self) -> bool:
+        """Tell whether there could never be enough."""
+        return self.had.total < self.asked.amount
+
+    @property
+    def left(self) -> bool:
+        """Tell whether what is left to it is told as what it has, as it does not do with what is free."""
+        short = self.asked.amount - self.had.free
+        return 0 < self.had.left < short and (not self.had.free or self.had.loose is None)
+
+    @property
+    def there(self) -> Spread:
+        """What there is, and what is left to it counted as free where it is told so."""
+        had = self.had
+        if not (self.left and had.free):
+            return had
+        places = tuple([one._replace(free=one.free + one.left, left=0) for one in had.places])
+        return had._replace(free=had.free + had.left, places=places)
+
+    @property
+    def free_too(self) -> bool:
+        """Tell whether it is told of what could never be enough how much of it is free."""
+        return self.had.total not in (self.had.free, self.had.free + self.had.left)
+
+    @property
+    def others(self) -> int:
+        """What other pods hold, where earlier containers of the pod hold some."""
+        return self.had.total - self.had.free - self.own.amount if self.own is not None else 0
+
+    @property
+    def shown(self) -> object:
+        """Give what is told of it: of what could never be enough often only what there could be."""
+        if self.when == "ever":
+            loose = self.had.loose
+            return (self.asked, self.too, self.had.total, loose.all_free if loose else ("ever", self.had.totals))
+        if self.never and not self.free_too:
+            return self.asked, self.too, self.had.total, self.there.shown
+        return self._replace(had=self.there)
+
+
+class EnoughInAll(NamedTuple):
+    """Enough is free on the whole machine, but not where it may be used."""
+
+    asked: Asked
+    had: Spread
+    when: When
+    too: tuple[Too, ...] = ()
+
+
+class Placed(NamedTuple):
+    """How many devices lie on known nodes, where no others count."""
+
+    asked: Asked
+    too: tuple[Too, ...]
+    free: int
+    total: int
+    policy: str
+
+
+class Unplaced(NamedTuple):
+    """Free devices of no known node do not count."""
+
+    resource: str
+    policy: str
+    free: int
+    told: tuple[int, ...]
+    """Nodes that the plugin names, and the machine does not have."""
+    placed: int
+    total: int
+    misplaced: bool
+    """The plugin puts all of them on such nodes."""
+    short: bool = False
+    """The rule is told above."""
+
+
+class ChosenElsewhere(NamedTuple):
+    """It has to come from the nodes chosen for what else is asked; None: where the other resources have to be."""
+
+    resource: str
+    nodes: int | None
+
+
+class MemoryHeld(NamedTuple):
+    """The memory of these nodes is held already, so that they are used only as they are."""
+
+    groups: tuple[Group, ...]
+
+
+class OneNode(NamedTuple):
+    """The policy takes all memory from one node."""
+
+    policy: str
+
+
+class HasToFit(NamedTuple):
+    """Sets of nodes whose memory may be used together, the one with the most free first, and what each has free."""
+
+    asked: tuple[Asked, ...]
+    had: tuple[Spread, ...]
+    sets: tuple[tuple[int, tuple[int, ...]], ...]
+
+    @property
+    def shown(self) -> object:
+        """Give what is told of it."""
+        return tuple([one.resource for one in self.asked]), self.sets
+
+
+class ChosenBefore(NamedTuple):
+    """Nodes would do, but the memory nodes had been chosen before for all that is asked."""
+
+    nodes: tuple[int, ...]
+    """None: each of those told."""
+    chosen: int
+
+
+class TooMany(NamedTuple):
+    """Nodes would do, but they are more than the container itself needs."""
+
+    container: str
+    nodes: int
+    width: int
+
+
+class ShortThere(NamedTuple):
+    """The nodes chosen for a container have too little memory."""
+
+    container: str
+    chosen: int
+    resource: str
+    amount: int
+    """What the container itself asks for."""
+    free: int
+    own: Amounts
+    """What the pod's other containers hold there."""
+
+
+class LookedAgain(NamedTuple):
+    """Nodes are looked for again, with those chosen among them; what init containers leave counts in that."""
+
+    chosen: int
+
+
+class LeftCounts(NamedTuple):
+    """What init containers leave does not count where nodes are chosen; it does in what follows."""
+
+
+class SumTooLarge(NamedTuple):
+    """The pod's containers together ask for more than the machine ever has."""
+
+    resource: str
+    amount: int
+    capacity: int
+    parts: Amounts
+    loose: Loose | None
+    less: Amounts = ()
+    """Those that ask for less already, by the change told."""
+
+
+class HeldByOwn(NamedTuple):
+    """Earlier containers of the pod hold some of it: (container, amount, nodes)."""
+
+    resource: str
+    held: tuple[tuple[str, int, int], ...]
+
+
+class LeftByInit(NamedTuple):
+    """What init containers leave to the containers after them, and what that ties them to."""
+
+    resource: str
+    left: Left
+    amount: int
+    """What is asked."""
+    there: bool
+    """Nodes are named: it is known, and there are several."""
+    free: int | None
+    """Of memory: what is free on its node, where both do not do."""
+    width: int
+    """Of memory that lies on more nodes than are to be used: these; 0: it does not."""
+
+    @property
+    def shown(self) -> object:
+        """Give what is told of it."""
+        return self if self.free is not None else self._replace(amount=0)
+
+
+class SameGoes(NamedTuple):
+    """What is told of now holds in another case, too."""
+
+    name: str
+
+
+Crashes = Missing | NoDistance | NoNodeChosen
+Numbers = NoWholeBytes | OddCores | CoresTaken
+Short = NodeTooSmall | NodeRefuses | NoneThere | TooLittle | EnoughInAll | Placed | Unplaced | ChosenElsewhere
+Wide = FitsOn | FitsToo | FitOne | Holders | TakeTogether | OnTheSame | TooWide
+Apart = Could | NeverMeet | TiedBy | NotThere
+Memory = MemoryHeld | OneNode | HasToFit | ChosenBefore | TooMany | ShortThere | LookedAgain | LeftCounts
+OfThePod = SumTooLarge | HeldByOwn | LeftByInit
+Fact = Crashes | Numbers | Short | Wide | Apart | Memory | OfThePod | SameGoes
+
+
+def resource_of(fact: object) -> str:
+    """Name the resource that a fact is about; empty: it is about none, or several."""
+    if isinstance(fact, OddCores | CoresTaken):
+        return CPU
+    asked = getattr(fact, "asked", None)
+    return asked.resource if isinstance(asked, Asked) else str(getattr(fact, "resource", ""))
+
+
+Kind = TypeVar("Kind")
+
+
+def with_asked(fact: Kind, change: Callable[[Asked], Asked]) -> Kind:
+    """Change in a fact, wherever it stands there, what is asked."""
+    value: object = fact
+    if isinstance(fact, Asked):
+        value = change(fact)
+    elif isinstance(fact, tuple):
+        values = [with_asked(one, change) for one in fact]
+        value = type(fact)(*values) if hasattr(fact, "_fields") else tuple(values)
+    return cast("Kind", value)

@@ -1,0 +1,294 @@
+"""Why each part of a change is needed: the facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from numalign.analysis.reasons.asked import Asked, Spread
+from numalign.analysis.reasons.change_facts import (
+    AsWide,
+    CountsAsWhole,
+    Effect,
+    Elsewhere,
+    Goes,
+    LastShared,
+    LeavesNone,
+    OddBytes,
+    Reason,
+    Reasonable,
+    ThenTogether,
+    WholeCoresOnly,
+)
+from numalign.analysis.reasons.facts import (
+    CoresTaken,
+    Could,
+    EnoughInAll,
+    Fact,
+    FitsOn,
+    NodeTooSmall,
+    NoneThere,
+    NotThere,
+    OddCores,
+    SumTooLarge,
+    TooLittle,
+    TooWide,
+    Unplaced,
+    resource_of,
+    with_asked,
+)
+from numalign.analysis.reasons.held import held_by_them, room
+from numalign.analysis.reasons.order import key, without_hint
+from numalign.analysis.reasons.refusal import in_short
+from numalign.analysis.reasons.there import limit_there
+from numalign.analysis.settings import GATES, MEMORY_POLICY, POLICY, switched
+from numalign.kubelet.releases.release import OPTIONS
+from numalign.model.quantity import NANO
+from numalign.model.resources import CPU, is_bytes, is_memory, unit_of
+
+if TYPE_CHECKING:
+    from numalign.analysis.refusal import Refusal
+    from numalign.analysis.whatif.change import Part, WayOut
+    from numalign.kubelet.config import KubeletConfig
+
+MANY_UNITS = 10240
+"""From how many units on an amount is told in the next larger one."""
+
+NO_AMOUNTS = ("node", "nodes", "width", "sockets", "threads", "chosen", "counted", "bound")
+"""Numbers of facts that are none of what is asked."""
+
+
+def needed(
+    part: Part,
+    refusal: Refusal | None,
+    after: Sequence[Goes],
+    config: KubeletConfig,
+    *,
+    whole: WayOut,
+    head: Sequence[Fact],
+) -> list[Reason]:
+    """Tell why one part of a change is needed; nothing where the refusal itself tells it.
+
+    Args:
+        part: the part.
+        refusal: why the pod is refused as it is.
+        after: where the pod would go; empty: that is not known.
+        config: the settings as they are.
+        whole: the change that it is a part of.
+        head: the facts of the refusal itself.
+    """
+    change, found = part.change, part.otherwise
+    if part.unshared:
+        return _reasons([*held_by_them(part, None, after, ()), LastShared(bool(part.larger))])
+    raised = _raised(part, refusal)
+    if raised:
+        return _reasons(raised)
+    nearer = _together_again(change, refusal, after) if found is None else None
+    if nearer is not None:
+        return _reasons([nearer])
+    # What is short of other containers, or once the rest of a change is done, no refusal tells.
+    alone = len(whole.parts) == 1 and len(after) == 1
+    wanted = set[str]() if alone else {name for one in after for name in one.places}
+    holding = _reasons(held_by_them(part, found or refusal, after, wanted))
+    if found is None:
+        return [*holding, *_reasons([*effects(change.flags, config), *_whole_cores_only(part, refusal)])]
+    facts: Sequence[Reasonable] = (change.pods and after and room(found, after)) or limit_there(part, found, after)
+    facts = facts or in_short(found)
+    if found.around.cores and any(name == CPU and nano % NANO for (_, name), nano in change.amounts.items()):
+        facts = [one._replace(advised=False) if isinstance(one, OddCores) else one for one in facts]
+    if len(whole.parts) < 2 and _said(facts, head, change):
+        return []
+    if not part.larger or not all(change.amounts.values()):
+        facts = [_still_together(one, whole) for one in facts]
+    reasons = _reasons(_without_what_is_told(one, head) for one in facts)
+    if reasons and len(after) > 1 and not found.around.sums:
+        reasons[0] = _of_a_container(reasons[0], part, whole, found.at, refusal)
+    more = [*_nothing_left(part, found), *([CountsAsWhole(part.whole)] if part.whole is not None else ())]
+    return [*holding, *_reasons(_elsewhere(part, found, after)), *reasons, *_reasons(more)]
+
+
+def _reasons(facts: Iterator[Reasonable] | Sequence[Reasonable]) -> list[Reason]:
+    return [Reason(one) for one in facts]
+
+
+def effects(flags: Mapping[str, str], config: KubeletConfig) -> Iterator[Effect]:
+    """Tell what settings do to a pod that was refused without them."""
+    for name, value in (pair for flag, text in flags.items() for pair in switched(flag, text, config)):
+        strict = (name, value) in ((POLICY, "single-numa-node"), (MEMORY_POLICY, "Static"))
+        if name != GATES and not strict and not (name in OPTIONS and OPTIONS[name].number):
+            yield Effect(name, value)
+
+
+def _of_a_container(reason: Reason, part: Part, whole: WayOut, at: str | None, refusal: Refusal | None) -> Reason:
+    """Name the container that is refused, and the other one that asked for more of what they share.
+
+    A fact without a name is about the container that the part is about, or else about the refused one.
+    """
+    clear: set[str | None] = {None, *(name for name, _ in part.change.amounts)}
+    if not part.change.amounts and refusal is not None:
+        clear.add(refusal.at)
+    key, nano = next(iter(part.change.amounts.items()), (("", ""), 0))
+    more = at not in (None, key[0]) and part.larger > nano and any(key in keys for keys in whole.together)
+    return reason._replace(container=at if at not in clear else None, larger=(key[0], part.larger) if more else None)
+
+
+def _whole_cores_only(part: Part, refusal: Refusal | None) -> Iterator[WholeCoresOnly]:
+    """Tell why not all CPUs that are free may be asked for, where only whole cores are given out."""
+    cores = part.change.cores
+    rows = refusal.culprits if refusal is not None and refusal.stage == "hints" else ()
+    for (_, name), nano in part.change.amounts.items():
+        row = next((row for row in rows if row.resource == name == CPU), None)
+        if row is not None and cores > 1 and nano < row.free * NANO < nano + cores * NANO:
+            yield WholeCoresOnly(row.free, cores)
+
+
+def _still_together(fact: Reasonable, whole: WayOut) -> Reasonable:
+    """Tell of a sum that is still too much which containers ask for less of it already."""
+    if not isinstance(fact, SumTooLarge):
+        return fact
+    asked = whole.asked
+    return fact._replace(
+        less=tuple([(name, size) for name, size in fact.parts if size * NANO < asked.get((name, fact.resource), 0)])
+    )
+
+
+def _elsewhere(part: Part, found: Refusal, after: Sequence[Goes]) -> Iterator[Elsewhere]:
+    """Tell that a little more of one resource leads to other nodes, where another resource is refused then."""
+    chosen = found.around.chosen
+    if not part.larger or not chosen or not after:
+        return
+    for _, name in part.change.amounts:
+        if name not in found.resources and chosen not in {one.chosen for one in after}:
+            yield Elsewhere(name, part.larger, chosen)
+
+
+def _without_what_is_told(fact: Reasonable, head: Sequence[Fact]) -> Reasonable:
+    """Leave out how to get huge pages, and why devices of no known node do not count, where the refusal tells it."""
+    if isinstance(fact, Unplaced):
+        return fact._replace(short=fact in head and not fact.misplaced)
+    return without_hint(fact, head) if isinstance(fact, NodeTooSmall | NoneThere) else fact
+
+
+def _said(facts: Sequence[Reasonable], head: Sequence[Fact], change: WayOut) -> bool:
+    """Tell whether why no more may be asked is told where the refusal is: the limit, and the very amount."""
+    told = [(resource_of(one), list(_amounts(_told(one))), list(_amounts(one))) for one in head]
+    asked = all(
+        any(name == one and nano in amounts and _is_plain(name, nano, beside) for one, amounts, beside in told)
+        for (_, name), nano in change.amounts.items()
+    )
+    return asked and set(map(_limit, facts)) <= set(map(_limit, head))
+
+
+def _told(fact: Fact) -> Fact:
+    """Give what is told of a fact: of what never is enough nothing is told of what there is now."""
+    if isinstance(fact, TooLittle):
+        return fact._replace(had=fact.there)
+    if isinstance(fact, FitsOn):
+        return fact._replace(had=Spread(0, 0))
+    return fact._replace(had=Spread(0, 0)) if isinstance(fact, TooWide) and fact.never else fact
+
+
+def _is_plain(resource: str, nano: int, beside: Iterable[int]) -> bool:
+    """Tell whether an amount that stands beside others can be told exactly as it is asked for."""
+    if not is_bytes(resource):
+        return nano > 0 and not nano % NANO
+    unit, told = _units(beside)
+    return nano > 0 and not nano % ((told or unit) * NANO) and (told in (0, unit) or nano % (unit * NANO) > 0)
+
+
+def _units(amounts: Iterable[int]) -> tuple[int, int]:
+    """Return the largest unit of amounts of bytes, and that in which they can be told exactly; 0: in none."""
+    sizes = [one // NANO for one in amounts if one] or [0]
+    unit = 1 << max(max(sizes).bit_length() - 1, 0) // 10 * 10
+    smaller = max(unit >> 10, 1)
+    whole = all(not size % smaller for size in sizes) and max(sizes) < smaller * MANY_UNITS
+    tenths = min(sizes) >= unit and all(not size * 10 % unit for size in sizes)
+    return unit, unit if tenths else smaller if whole else 0
+
+
+def _amounts(fact: object) -> Iterator[int]:
+    """List the amounts that a fact tells, in billionths."""
+    if isinstance(fact, int) and not isinstance(fact, bool):
+        yield fact * NANO
+    elif isinstance(fact, NodeTooSmall):
+        unit, left = unit_of(fact.asked.resource), fact.capacity - fact.used
+        parts = [amount for _, amount in fact.asked.parts]
+        yield from (one * unit for one in (fact.asked.amount, *parts, fact.used, fact.capacity))
+        if fact.asked.amount <= fact.capacity:
+            yield from (left * unit, left * unit // NANO * NANO)
+    elif isinstance(fact, tuple):
+        names = getattr(fact, "_fields", ("",) * len(fact))
+        for name, one in zip(names, fact, strict=True):
+            if name not in NO_AMOUNTS:
+                yield from _amounts(one)
+    if isinstance(fact, OddCores):
+        below = fact.amount - fact.amount % fact.threads
+        yield from (below * NANO, (below + fact.threads) * NANO)
+
+
+def _limit(fact: Reasonable) -> object:
+    """Give of a fact only the resource and what there is of it: who knows that needs no other amount asked."""
+    resource = resource_of(fact)
+    if isinstance(fact, TooWide) and fact.never:
+        return resource, fact.nodes
+    return _units(_amounts(fact)) if is_bytes(resource) else 1, _what_there_is(fact, resource)
+
+
+def _what_there_is(fact: Reasonable, resource: str) -> object:
+    """Give what there is of a resource, as a fact tells it."""
+    if isinstance(fact, TooLittle) and fact.when == "ever":
+        return resource, fact.had.totals
+    if isinstance(fact, TooLittle):
+        return resource, fact.there.shown
+    if isinstance(fact, EnoughInAll | Could | NotThere):
+        return resource, fact.had.shown
+    if isinstance(fact, TooWide) and fact.policy == "single-numa-node" and fact.width > 1:
+        return resource, fact.had.shown
+    if isinstance(fact, OddCores):
+        return resource, fact.amount // fact.threads
+    if isinstance(fact, SumTooLarge) and fact.loose is not None:
+        return resource, fact.loose
+    if isinstance(fact, NodeTooSmall):
+        return resource, fact.used, fact.capacity, fact.asked.amount > fact.capacity
+    if isinstance(fact, CoresTaken):
+        fact = fact._replace(amount=0, by=None)
+    elif isinstance(getattr(fact, "asked", None), Asked):
+        fact = with_asked(fact, lambda asked: Asked(asked.resource, 0))
+    return key(fact)
+
+
+def _nothing_left(part: Part, found: Refusal) -> Iterator[LeavesNone]:
+    """Tell that an init container that asks for less leaves no CPUs or devices that tie a later one to their nodes."""
+    for (name, resource), nano in part.change.amounts.items():
+        left = next((one for one in found.around.handed if one.resource == resource), None)
+        if left is None or not left.nodes or is_memory(resource):
+            continue
+        fewer = (part.larger or part.change.asked[name, resource]) - nano
+        if left.containers == (name,) and left.amount * NANO <= fewer:
+            yield LeavesNone(resource, nano, name, found.at, left.nodes)
+
+
+def _together_again(change: WayOut, refusal: Refusal | None, after: Sequence[Goes]) -> ThenTogether | None:
+    """Tell on how many nodes memory resources meet once less is asked of one of them."""
+    joint = refusal.around.joint if refusal is not None else None
+    cut = [name for _, name in change.amounts if joint is not None and name in joint.resources]
+    chosen = {one.chosen for one in after if refusal is not None and refusal.at in (None, one.name)}
+    if joint is None or not cut or len(chosen) != 1 or None in chosen:
+        return None
+    mask = chosen.pop() or 0
+    return ThenTogether(joint.resources, mask) if mask.bit_count() < joint.width else None
+
+
+def _raised(part: Part, refusal: Refusal | None) -> list[Reasonable]:
+    """Tell why more is asked: whole bytes, or as many nodes as another resource; nothing where it is for neither."""
+    for (container, name), nano in part.change.amounts.items():
+        asked = part.change.asked[container, name]
+        if nano > asked and asked % NANO and is_memory(name):
+            return [OddBytes(asked)]
+    grown = [key[1] for key, nano in part.change.amounts.items() if nano > part.change.asked[key]]
+    if not grown or refusal is None or refusal.stage != "policy" or (part.otherwise and part.otherwise.around.cores):
+        return []
+    rows = refusal.culprits
+    widest = max(row.width for row in rows)
+    most = max((cell.total for row in rows if row.resource == grown[0] for cell in row.cells), default=0)
+    return [AsWide(tuple([row.resource for row in rows if row.width == widest]), widest, grown[0], most)]

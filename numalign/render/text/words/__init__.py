@@ -1,0 +1,137 @@
+"""The words of reasons: one short writer a fact. What is told, and in which order, is decided before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from numalign.analysis.reasons import change_facts, facts
+from numalign.analysis.reasons.order import reasons
+from numalign.analysis.settings import MEMORY_POLICY, POLICY, SCOPE
+from numalign.kubelet.releases.release import OPTIONS
+from numalign.render.text.amounts import quantity_text
+from numalign.render.text.words import asked, memory, pods, shortage
+
+if TYPE_CHECKING:
+    from numalign.analysis.reasons.order import Case, Told
+    from numalign.analysis.refusal import Refusal
+
+CASES: Mapping[Case, str] = {
+    "": "",
+    "now": "as the node is now",
+    "corrected": "once that is corrected",
+    "empty": "even on an empty machine",
+    "besides": "besides",
+    "besides now": "besides, as the node is now",
+}
+"""In which state of the machine a fact holds."""
+
+EFFECTS: Mapping[tuple[str, str], str] = {
+    (POLICY, "restricted"): "it takes several NUMA nodes where one is too small even when empty",
+    (POLICY, "best-effort"): "it takes the nodes that the kubelet ranks first, and refuses nothing for being apart",
+    (POLICY, "none"): "it does not look at NUMA nodes",
+    (SCOPE, "container"): "each container may then be on other NUMA nodes than the rest of the pod",
+    (SCOPE, "pod"): "NUMA nodes are then chosen once, for the whole pod",
+    (MEMORY_POLICY, "None"): "memory is then not counted and not kept on any NUMA node",
+    **{(row.name, "true"): row.on for row in OPTIONS.values() if not row.number},
+    **{(row.name, "false"): row.off for row in OPTIONS.values() if not row.number},
+}
+"""(flag or option, value) -> what it does to a pod that was refused without it."""
+
+
+def effect(one: change_facts.Effect) -> str:
+    """Say what a setting does."""
+    return EFFECTS[one.name, one.value]
+
+
+WRITERS: dict[type[object], Callable[[Any], str]] = {
+    change_facts.AsWide: pods.as_wide,
+    change_facts.CountsAsWhole: pods.counts_as_whole,
+    change_facts.Elsewhere: pods.elsewhere,
+    change_facts.EnoughBut: pods.enough_but,
+    change_facts.HasThere: pods.has_there,
+    change_facts.HasToStay: pods.has_to_stay,
+    change_facts.LastShared: pods.last_shared,
+    change_facts.LeavesNone: pods.leaves_none,
+    change_facts.OddBytes: pods.odd_bytes,
+    change_facts.PodHolds: pods.pod_holds,
+    change_facts.PodsHold: pods.pods_hold,
+    change_facts.ThenTogether: pods.then_together,
+    change_facts.TooLittleThere: pods.too_little_there,
+    change_facts.WholeCoresOnly: pods.whole_cores_only,
+    change_facts.WithoutThem: pods.without_them,
+    change_facts.Effect: effect,
+    facts.ChosenBefore: memory.chosen_before,
+    facts.ChosenElsewhere: shortage.chosen_elsewhere,
+    facts.CoresTaken: shortage.cores_taken,
+    facts.Could: asked.could,
+    facts.EnoughInAll: shortage.enough_in_all,
+    facts.FitOne: asked.fit_one,
+    facts.FitsOn: asked.fits_on,
+    facts.FitsToo: asked.fits_too,
+    facts.HasToFit: memory.has_to_fit,
+    facts.HeldByOwn: memory.held_by_own,
+    facts.Holders: asked.holders,
+    facts.LeftByInit: memory.left_by_init,
+    facts.LeftCounts: memory.left_counts,
+    facts.LookedAgain: memory.looked_again,
+    facts.MemoryHeld: memory.memory_held,
+    facts.Missing: shortage.missing,
+    facts.NeverMeet: asked.never_meet,
+    facts.NoDistance: shortage.no_distance,
+    facts.NoNodeChosen: shortage.no_node_chosen,
+    facts.NoWholeBytes: shortage.no_whole_bytes,
+    facts.NodeRefuses: shortage.node_refuses,
+    facts.NodeTooSmall: shortage.node_too_small,
+    facts.NoneThere: shortage.none_there,
+    facts.NotThere: asked.not_there,
+    facts.OddCores: shortage.odd_cores,
+    facts.OnTheSame: asked.on_the_same,
+    facts.OneNode: memory.one_node,
+    facts.Placed: shortage.placed,
+    facts.SameGoes: lambda one: f"the same goes for {one.name}",
+    facts.ShortThere: memory.short_there,
+    facts.SumTooLarge: memory.sum_too_large,
+    facts.TakeTogether: asked.take_together,
+    facts.TiedBy: asked.tied_by,
+    facts.TooLittle: shortage.too_little,
+    facts.TooMany: memory.too_many,
+    facts.TooWide: asked.too_wide,
+    facts.Unplaced: shortage.unplaced,
+}
+"""Kind of fact -> what writes it."""
+
+
+def words(fact: change_facts.Reasonable) -> str:
+    """Write a fact, a sentence."""
+    return WRITERS[type(fact)](fact)
+
+
+def sentence(told: Told) -> str:
+    """Write a fact with the case in which it holds."""
+    return f"{_case(told)}{words(told.fact)}"
+
+
+def _case(told: Told) -> str:
+    """Write in which case a fact holds, and of which other container: `besides, container c1: `; empty: in any."""
+    return f"{CASES[told.case]}{f', container {told.of}' * (told.of is not None)}: " if told.case else ""
+
+
+def why(refusal: Refusal, besides: Iterable[Refusal] = ()) -> Iterator[str]:
+    """Say why a pod was refused, each sentence with the case in which it holds."""
+    return map(sentence, reasons(refusal, besides))
+
+
+def reason_text(reason: change_facts.Reason) -> str:
+    """Write a fact that says why a part of a change is needed, with the container that it is about."""
+    more = f"with {quantity_text(reason.larger[1])} in {reason.larger[0]}, " if reason.larger else ""
+    who = f"container {reason.container}: " if reason.container is not None else ""
+    return f"{more}{who}{words(reason.fact)}"
+
+
+def lines(said: Iterable[Told]) -> Iterator[str]:
+    """Write facts a line each; the case in which they hold once, where several in a row hold in the same."""
+    before = None
+    for one in said:
+        yield f"  {words(one.fact)}" if one.case and (one.case, one.of) == before else sentence(one)
+        before = one.case, one.of

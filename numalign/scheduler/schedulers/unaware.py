@@ -1,0 +1,22 @@
+"""kube-scheduler alone: it looks at no object."""
+
+from __future__ import annotations
+
+from numalign.scheduler.disagreement import KnownCause
+from numalign.scheduler.nrt.causes import SHARED_POOL
+from numalign.scheduler.preemption import preempt
+from numalign.scheduler.record import Belief, Scheduler, Seen, all_pass
+
+_SEEN = Seen(())
+
+SCHEDULER = Scheduler(
+    name="unaware",
+    title=lambda _: "unaware (kube-scheduler alone, which sees a node as one bag of resources)",
+    opened=lambda *_: Belief(),
+    see=lambda *_: _SEEN,
+    check=all_pass,
+    causes=(SHARED_POOL, KnownCause("blind", "the scheduler sees the node as one bag of resources", lambda _: True)),
+    reads_objects=False,
+    published=lambda _, belief, *__: belief,
+    preempt=preempt,
+)

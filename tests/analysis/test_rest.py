@@ -1,0 +1,51 @@
+"""What the numbers of the kubelet's message count where they are not those of the request."""
+
+from __future__ import annotations
+
+from numalign.analysis.refusal import Rest, rest
+from numalign.model.cpuset import parse
+from numalign.model.machine import Machine, NUMANode, Unit
+from tests.analysis.support import GPU, config, limits, outcome, pod, pod_of
+
+GI = 1 << 30
+ONE_SOCKET = Machine(
+    "m",
+    (NUMANode(0, parse("0-3"), 8 * GI), NUMANode(1, parse("4-7"), 8 * GI)),
+    sockets=(Unit(0, parse("0-7")),),
+    cores=tuple(1 << cpu for cpu in range(8)),
+)
+
+
+def test_a_message_about_all_of_the_request_has_no_rest() -> None:
+    refused = outcome(config("none"), pod("p", gpu=3), fit_check=False)
+
+    assert "Requested: 3" in refused.message
+    assert rest(refused) is None
+
+
+def test_a_pod_that_is_refused_before_anything_is_allocated_has_none() -> None:
+    assert rest(outcome(config("single-numa-node"), pod("p", 5))) is None
+    assert rest(outcome(config("none"), pod("p"))) is None
+
+
+def test_in_scope_pod_earlier_containers_have_taken_some() -> None:
+    settings = config("none", topology_manager_scope="pod")
+    refused = outcome(settings, pod_of("p", a=limits(5), b=limits(4, gpu=1)), fit_check=False)
+
+    assert refused.result.container == "b"
+    assert rest(refused) == Rest("b", "cpu", requested=4, left=4, nodes=0, taken=(("a", 5),))
+
+
+def test_devices_that_earlier_containers_have() -> None:
+    settings = config("none", topology_manager_scope="pod")
+    refused = outcome(settings, pod_of("p", a=limits(1, gpu=1), b=limits(1, gpu=2)), fit_check=False)
+
+    assert rest(refused) == Rest("b", GPU, requested=2, left=2, nodes=0, taken=(("a", 1),))
+    by_container = outcome(config("none"), pod_of("p", a=limits(1, gpu=1), b=limits(1, gpu=2)), fit_check=False)
+    assert rest(by_container) is None
+
+
+def test_devices_that_an_init_container_leaves() -> None:
+    refused = outcome(config("none"), pod_of("p", init=limits(1, gpu=1), a=limits(1, gpu=3)), fit_check=False)
+
+    assert rest(refused) == Rest("a", GPU, requested=3, left=2, nodes=0)

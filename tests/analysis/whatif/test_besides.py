@@ -1,0 +1,71 @@
+"""What is told beside ways out: which other policies refuse a pod, and what mending a device plugin would do."""
+
+from __future__ import annotations
+
+import pytest
+
+from numalign.analysis.refusal import refusal
+from numalign.analysis.settings import POLICY
+from numalign.analysis.situation import Situation, arrivals
+from numalign.analysis.whatif.besides import NoPolicy, Repair, no_policy, repair
+from numalign.analysis.whatif.changes import changes
+from numalign.analysis.whatif.tries import Tries
+from numalign.kubelet.admission import admit
+from numalign.kubelet.releases.table import LATEST
+from numalign.kubelet.setup import Setup
+from numalign.model.pod import Pod
+from tests.analysis.support import GPU, config, machine, pod
+
+
+def met(policy: str, asked: Pod, *before: Pod) -> Tries:
+    situation = Situation(Setup(machine("figure-1"), config(policy), "ideal", LATEST), past=arrivals(before))
+    return Tries(situation, admit(situation.session(), asked))
+
+
+@pytest.mark.parametrize(
+    ("policy", "refusing"),
+    [
+        pytest.param("single-numa-node", ("restricted",), id="single-numa-node: restricted is between"),
+        pytest.param("restricted", (), id="restricted: best-effort is the next"),
+    ],
+)
+def test_policies_that_refuse_the_pod_still_are_named(policy: str, refusing: tuple[str, ...]) -> None:
+    """Three CPUs fit one node, and two are left on each: only a policy that may spread them admits the pod."""
+    tries = met(policy, pod("p", 3), pod("a", 2, gpu=1), pod("b", 2, gpu=1))
+    assert not tries.outcome.admit
+    [change] = [one for one in changes(tries) if POLICY in one.flags]
+    assert (change.flags[POLICY], tuple(change.too_strict)) == ("best-effort", refusing)
+    assert no_policy(tries) is None
+
+
+def test_what_the_node_as_a_whole_lacks_no_policy_gives() -> None:
+    tries = met("single-numa-node", pod("p", 3), pod("a", 3), pod("b", 3))
+    found = no_policy(tries)
+    assert found is not None
+    assert found._replace(lax=None) == NoPolicy(others=True)
+    assert found.lax is not None
+
+
+WHOLE = machine("figure-1")
+ODD = WHOLE._replace(devices={GPU: tuple([one._replace(numa_nodes=(7,)) for one in WHOLE.devices[GPU]])})
+SETUP = Setup(ODD, config("single-numa-node"), "ideal")
+TOLD = ((GPU, (7,)),)
+
+
+def mended(situation: Situation, cpus: int = 1) -> Repair | None:
+    outcome = admit(situation.session(), pod("p", cpus, gpu=1))
+    assert not outcome.admit
+    return repair(situation, outcome, refusal(outcome))
+
+
+def test_a_pod_that_is_admitted_with_plugins_that_name_no_node() -> None:
+    assert mended(Situation(SETUP)) == Repair(TOLD, admits=True)
+
+
+def test_a_pod_that_something_else_refuses_as_well() -> None:
+    assert mended(Situation(SETUP, past=arrivals((pod("a", 3), pod("b", 3)))), 2) == Repair(TOLD, admits=False)
+
+
+def test_on_a_node_in_use_nothing_is_tried_and_nothing_is_claimed() -> None:
+    there = Situation(SETUP, past=arrivals((pod("a", 1),))).session()
+    assert mended(Situation(SETUP, there=there)) == Repair(TOLD, admits=None)

@@ -1,0 +1,158 @@
+"""A change is made small by one order of costs: each part is needed and says why; what another does is no news."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from numalign.analysis.reasons.refusal import in_short
+from numalign.analysis.situation import Situation, arrivals
+from numalign.analysis.whatif.change import WayOut, covers
+from numalign.analysis.whatif.reasons import reasons
+from numalign.analysis.whatif.search import cut_now, single_requests
+from numalign.analysis.whatif.shrink import dropped, shrunk
+from numalign.analysis.whatif.tries import Tries
+from numalign.kubelet.admission import admit
+from numalign.kubelet.setup import Setup
+from numalign.model.pod import Pod
+from numalign.model.quantity import MEBI, NANO
+from numalign.render.text.words import words
+from tests.analysis.support import GPU, config, limits, machine, pod, pod_of
+
+BOTH = {("app", "cpu"): 4 * 10**9, ("app", GPU): 10**9}
+
+
+def met(asked: Pod, *before: Pod, policy: str = "single-numa-node", machine_of: str = "figure-1", **more: Any) -> Tries:
+    setup = Setup(machine(machine_of), config(policy, **more), "ideal")
+    situation = Situation(setup, past=arrivals(before))
+    return Tries(situation, admit(situation.session(), asked))
+
+
+def combination(**parts: Any) -> WayOut:
+    asked = {("app", "cpu"): 5 * 10**9, ("app", GPU): 2 * 10**9}
+    return WayOut(True, asked=asked, **parts)
+
+
+def test_each_part_of_a_combination_says_how_it_is_refused_without_it() -> None:
+    found = next(reasons(met(pod("p", 5, gpu=2)), [combination(amounts=BOTH)]))
+    told = {
+        next(iter(part.change.amounts)): list(map(words, in_short(part.otherwise)))
+        for part in found.parts
+        if part.otherwise
+    }
+    assert told == {
+        ("app", "cpu"): [
+            (
+                "cpu: 5 asked, but no NUMA node ever has more than 4 (nodes 0-1), and policy single-numa-node takes "
+                "all of it from one node"
+            )
+        ],
+        ("app", GPU): [
+            (
+                f"{GPU}: 2 asked, but no NUMA node ever has more than 1 (nodes 0-1), and policy single-numa-node takes "
+                "all of it from one node"
+            )
+        ],
+    }
+
+
+def test_a_part_that_is_not_needed_is_left_out() -> None:
+    other = pod("other", 1)
+    found = dropped(met(pod("p", 5, gpu=2), other), combination(amounts=BOTH, pods=(other,)))
+    assert (found.pods, found.amounts) == ((), BOTH)
+
+
+def test_what_is_left_of_a_combination_is_of_its_own_kind() -> None:
+    found = dropped(met(pod("p", 5, gpu=1)), combination(amounts=BOTH))
+    assert (found.kind, found.amounts) == ("request", {("app", "cpu"): 4 * 10**9})
+
+
+@pytest.mark.parametrize(
+    ("change", "other", "expected"),
+    [
+        pytest.param({"amounts": BOTH}, {"amounts": {("app", "cpu"): 4 * 10**9}}, True, id="one cut of two"),
+        pytest.param({"amounts": BOTH}, {"amounts": {("app", "cpu"): 3 * 10**9}}, False, id="a larger cut"),
+        pytest.param({"amounts": BOTH}, {"flags": {"a": "b"}}, False, id="something else"),
+        pytest.param({"flags": {"a": "b"}, "amounts": BOTH}, {"flags": {"a": "b"}}, True, id="the setting alone"),
+    ],
+)
+def test_a_change_covers_another(change: dict[str, Any], other: dict[str, Any], expected: bool) -> None:
+    assert covers(combination(**change), combination(**other)) is expected
+
+
+def test_a_change_that_aligns_covers_none_that_does_not() -> None:
+    assert not covers(combination(amounts=BOTH), combination(amounts=BOTH)._replace(aligned=False))
+
+
+def test_a_cut_ends_at_the_largest_amount_although_smaller_ones_are_refused() -> None:
+    """Under `restricted` eight CPUs take both nodes: so do two GPUs, one lies on one node and does not fit."""
+    tries = met(pod("p", 8, gpu=3), policy="restricted")
+    found = [way.amounts for way in single_requests(tries)]
+    assert found == [{("app", GPU): 2 * 10**9}]
+
+
+def test_a_request_is_cut_as_little_as_it_takes() -> None:
+    [cut] = single_requests(met(pod("p", 7)))
+    assert (cut.kind, cut.amounts, cut.asked) == ("request", {("app", "cpu"): 4 * 10**9}, {("app", "cpu"): 7 * 10**9})
+
+
+def test_whole_cores_above_and_below_stand_beside_each_other() -> None:
+    tries = met(pod("p", 3), machine_of="hgx-h100", cpu_manager_policy_options={"full-pcpus-only": "true"})
+    assert [way.amounts[("app", "cpu")] // 10**9 for way in single_requests(tries)] == [4, 2]
+
+
+def test_several_cuts_cost_less_than_with_any_of_them_a_step_larger() -> None:
+    """Each cut of the cheapest set is at its limit: one step more, all else the same, is refused."""
+    tries = met(pod_of("p", one=limits(5, gpu=1), two=limits(6, gpu=2)))
+    found = min(cut_now(tries.requests), key=lambda way: way.cost)
+    assert len(found.amounts) > 1
+    assert tries.admitted(found) is not None
+    for key, nano in found.amounts.items():
+        assert tries.admitted(found._replace(amounts={**found.amounts, key: nano + 10**9})) is None
+
+
+def test_what_is_shrunk_has_no_edit_that_can_be_dropped_or_weakened() -> None:
+    other = pod("other", 1)
+    least = combination(amounts={("app", "cpu"): 10**9, ("app", GPU): 10**9}, pods=(other,))
+    found = shrunk(met(pod("p", 5, gpu=2), other), least)
+    assert (found.kind, found.pods, found.amounts) == ("combination", (), BOTH)
+
+
+@pytest.mark.parametrize(
+    ("cheaper", "dearer"),
+    [
+        pytest.param({"pods": 1}, {"pods": 2}, id="one pod to move, and two"),
+        pytest.param({"cpu": 3}, {"cpu": 1}, id="a small cut, and a large one"),
+        pytest.param({"cpu": 3}, {"cpu": 3, "gpu": 1}, id="one cut, and another with it"),
+        pytest.param({"cpu": 2}, {"gpu": 2}, id="half of the CPUs, and half of the GPUs"),
+        pytest.param({"gpu": 0}, {"machine": 1}, id="all GPUs, and more hardware"),
+        pytest.param({"flags": "restricted"}, {"flags": "none"}, id="the stricter policy, and the laxer"),
+        pytest.param({"pods": 1}, {"pods": 1, "remote": True}, id="aligned, and not"),
+    ],
+)
+def test_one_order_of_costs(cheaper: dict[str, Any], dearer: dict[str, Any]) -> None:
+    assert costing(**cheaper) < costing(**dearer)
+
+
+def costing(*, pods: int = 0, flags: str = "", machine: int = 0, remote: bool = False, **amounts: int) -> float:
+    """Give what a change costs to a pod of four CPUs and four GPUs."""
+    names = {"cpu": "cpu", "gpu": GPU}
+    return WayOut(
+        not remote,
+        pods=tuple([pod(f"p{number}", 1) for number in range(pods)]),
+        flags={"topology-manager-policy": flags} if flags else {},
+        hardware=(("device", f"{GPU}@0=8"),) if machine else (),
+        amounts={("app", names[name]): count * 10**9 for name, count in amounts.items()},
+        asked={("app", names[name]): 4 * 10**9 for name in amounts},
+    ).cost
+
+
+def test_memory_that_nobody_pins_is_cut_in_whole_mib() -> None:
+    tries = met(pod("p", 1, "9000Gi"), policy="none", cpu_manager_policy="none")
+    [cut] = single_requests(tries)
+    [(key, nano)] = cut.amounts.items()
+    assert key == ("app", "memory")
+    assert nano > 16 * MEBI * NANO
+    assert nano % (MEBI * NANO) == 0
+    assert tries.admitted(cut._replace(amounts={key: nano + MEBI * NANO})) is None

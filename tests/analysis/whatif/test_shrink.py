@@ -1,0 +1,95 @@
+"""Cuts as they are told: a sum where only the sum counts, and a CPU left to share."""
+
+from __future__ import annotations
+
+import pytest
+
+from numalign.analysis.situation import Situation
+from numalign.analysis.whatif.change import WayOut
+from numalign.analysis.whatif.changes import changes
+from numalign.analysis.whatif.tries import Tries
+from numalign.kubelet.admission import admit
+from numalign.kubelet.setup import Setup
+from numalign.model.pod import Pod
+from numalign.model.quantity import NANO
+from tests.analysis.support import GPU, config, limits, machine, pod, pod_of
+from tests.refusals.survey import named, refusals
+
+
+def found(policy: str, asked: Pod) -> tuple[WayOut, ...]:
+    situation = Situation(Setup(machine("figure-1"), config(policy), "ideal"))
+    return changes(Tries(situation, admit(situation.session(), asked)))
+
+
+def test_a_sum_is_split_in_proportion() -> None:
+    """Nine and eighteen CPUs are asked of fewer: who asks for twice as many keeps twice as many."""
+    ways = found("none", pod_of("p", one=limits(9), two=limits(18)))
+    [shared] = [way for way in ways if way.together]
+    assert shared.together == ((("one", "cpu"), ("two", "cpu")),)
+    one, two = (shared.amounts[key] // NANO for key in shared.together[0])
+    assert one < two
+    assert abs(two - 2 * one) <= 1
+
+
+def test_amounts_that_have_to_lie_on_nodes_are_no_sum() -> None:
+    """Each container must fit a node of its own: what one gives up is of no use to the other."""
+    ways = found("single-numa-node", pod_of("p", one=limits(9), two=limits(18)))
+    assert ways
+    assert not any(way.together for way in ways)
+
+
+def test_devices_that_one_container_alone_may_not_have_all_of_are_no_sum() -> None:
+    """One on each node: who reads of two together would give both to the one that wants six."""
+    [(situation, outcome)] = [(met, refused) for index, met, refused in refusals(named("e2e-d-01747")) if index == 2]
+    assert not any(way.together for way in changes(Tries(situation, outcome)))
+
+
+def test_changes_that_differ_in_the_split_alone_are_told_once() -> None:
+    data = named("e2e-d-01919")
+    [(situation, outcome)] = [(met, refused) for index, met, refused in refusals(data) if index == 0]
+    amounts = [way.amounts for way in changes(Tries(situation, outcome))]
+    assert amounts
+    assert all(one != other for place, one in enumerate(amounts) for other in amounts[:place])
+
+
+@pytest.mark.parametrize("least", ["one", "two"])
+def test_a_device_is_given_up_where_the_smaller_share_is_lost(least: str) -> None:
+    """Of each resource containers ask for more than there is; who asks for most of it gives it up."""
+    many, few = limits(1, gpu=2), limits(1, gpu=1)
+    ways = found("none", pod_of("p", one=few if least == "one" else many, two=many if least == "one" else few))
+    other = "two" if least == "one" else "one"
+    assert ways[0].amounts == {(other, GPU): NANO}
+
+
+CPUS = ("app", "cpu")
+
+
+def ways(asked: Pod, policy: str = "restricted") -> tuple[WayOut, ...]:
+    """Changes on two nodes of four CPUs, of which none is kept back."""
+    situation = Situation(Setup(machine("figure-1"), config(policy), "ideal"))
+    return changes(Tries(situation, admit(situation.session(), asked)))
+
+
+def test_a_cut_leaves_a_cpu_to_share_and_says_why_no_more() -> None:
+    [cut] = ways(pod("p", 9))
+    assert cut.amounts == {CPUS: 7 * 10**9}
+    [part] = cut.parts
+    assert (part.larger, part.unshared, part.otherwise) == (8 * 10**9, True, None)
+
+
+def test_with_something_else_cpus_are_cut_where_that_alone_would_take_the_last() -> None:
+    [cut] = [one for one in ways(pod("p", 8, gpu=3)) if not one.hardware]
+    assert cut.amounts == {("app", GPU): 2 * 10**9, CPUS: 7 * 10**9}
+    assert [part.unshared for part in cut.parts] == [False, True]
+
+
+def test_what_cannot_be_cut_is_told_as_it_is() -> None:
+    found = ways(pod_of("p", **{f"c{place}": limits(1) for place in range(9)}))
+    assert found
+
+
+def test_no_container_is_left_with_very_little_where_another_could_give_too() -> None:
+    [(situation, outcome)] = [(met, refused) for index, met, refused in refusals(named("e2e-d-00714")) if index == 0]
+    first = changes(Tries(situation, outcome))[0]
+    assert first.amounts
+    assert all(4 * nano >= first.asked[key] for key, nano in first.amounts.items())

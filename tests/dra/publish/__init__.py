@@ -1,0 +1,1 @@
+"""The slices that drivers would publish."""

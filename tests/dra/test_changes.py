@@ -1,0 +1,196 @@
+"""The nearest changes with which claims are allocated: each is tried, each says what to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from numalign.dra.attempt import Attempt
+from numalign.dra.changes import ClaimChange, changes
+from numalign.dra.features import features
+from numalign.dra.pools import published
+from numalign.dra.reading import read_claim, read_class, read_slice
+from numalign.dra.result import Outcome
+from numalign.dra.usage import usage
+from numalign.dra.values import Node
+from tests.dra.objects import NUMA, claim, device, device_class, request, resource_slice
+
+GPU, NIC = "gpu.example.com", "nic.example.com"
+ROOT = "resource.kubernetes.io/pcieRoot"
+
+
+def gpus(count: int = 2, **fields: Any) -> dict[str, Any]:
+    return resource_slice(GPU, [{**device(f"g{index}"), **fields} for index in range(count)])
+
+
+def found(
+    wanted: list[dict[str, Any]],
+    *slices: dict[str, Any],
+    held: tuple[str, ...] = (),
+    used: dict[str, str] | None = None,
+) -> list[ClaimChange]:
+    results: list[dict[str, Any]] = [{"driver": GPU, "pool": "node-1", "device": name} for name in held]
+    results += [
+        {"driver": GPU, "pool": "node-1", "device": name, "shareID": "s", "consumedCapacity": {"m": amount}}
+        for name, amount in (used or {}).items()
+    ]
+    other = read_claim({**claim("other"), "status": {"allocation": {"devices": {"results": results}}}})
+    trying = Attempt(
+        published(read_slice(one) for one in slices),
+        {name: read_class(device_class(name)) for name in ("gpu", "nic")},
+        usage([other]),
+        features(),
+        Node("node-1"),
+    )
+    claims = [read_claim(one) for one in wanted]
+    return list(changes(trying, claims, trying.allocate(claims)))
+
+
+def texts(*wanted: Any, **more: Any) -> list[str]:
+    return [one.text for one in found(*wanted, **more)]
+
+
+def test_what_is_allocated_needs_no_change() -> None:
+    assert found([claim("c", request("r", "gpu"))], gpus()) == []
+
+
+def test_fewer_devices_and_the_most_of_them() -> None:
+    [one] = found([claim("c", request("r", "gpu", 4))], gpus())
+
+    assert (one.kind, one.text) == ("count", "ask for 2 instead of 4 in r")
+    assert [each.device.device for each in one.claims[0].devices] == ["g0", "g1"]
+
+
+def test_asking_for_no_device_is_no_change() -> None:
+    """A class that means nothing here may be any other."""
+    nics = resource_slice(NIC, [device("n")])
+    assert texts([claim("c", request("r", "gpu"))], nics) == ["ask for deviceClassName nic instead of gpu in r"]
+
+
+def test_another_name_for_a_place_that_all_have() -> None:
+    slices = [
+        resource_slice(GPU, [device("g", **{ROOT: "a", "gpu.example.com/numa": 0})]),
+        resource_slice(NIC, [device("n", **{ROOT: "a", "dra.net/numaNode": 1})]),
+    ]
+    [first, second] = found([claim("c", request("g", "gpu"), request("n", "nic"), match=NUMA)], *slices)
+
+    assert (first.kind, first.text) == ("attribute", f"match {ROOT} instead of {NUMA}")
+    assert (second.kind, second.text) == (
+        "constraint",
+        f"drop matchAttribute {NUMA}: nothing keeps the devices together then",
+    )
+
+
+def test_at_most_two_other_names() -> None:
+    same = {ROOT: "a", "numaNode": 1, "dra.net/numaNode": 1, "dra.cpu/numaNode": 1}
+    slices = [resource_slice(GPU, [device("g", **same)])]
+
+    kinds = [one.kind for one in found([claim("c", request("g", "gpu"), match="dra.cpu/numaNodeID")], *slices)]
+
+    assert kinds == ["attribute", "attribute", "constraint"]
+
+
+def test_what_has_to_be_distinct_may_be_dropped() -> None:
+    assert "drop distinctAttribute x/y: nothing keeps the devices together then" in texts(
+        [claim("c", request("r", "gpu", 2), distinct="x/y")], gpus()
+    )
+
+
+def test_the_constraint_that_helps_is_dropped_and_no_other() -> None:
+    wanted = claim("c", request("r", "gpu", 2))
+    wanted["spec"]["devices"]["constraints"] = [{"matchAttribute": f"{GPU}/a"}, {"matchAttribute": f"{GPU}/b"}]
+    slices = resource_slice(GPU, [device("g0", a=1, b=1), device("g1", a=1, b=2)])
+
+    assert [text for text in texts([wanted], slices) if text.startswith("drop")] == [
+        f"drop matchAttribute {GPU}/b: nothing keeps the devices together then"
+    ]
+
+
+def test_a_selector_may_be_dropped() -> None:
+    own = [{"cel": {"expression": text}} for text in ("true", "1 ==\n   2")]
+    [one] = found([claim("c", request("r", "gpu", selectors=own))], gpus())
+
+    assert (one.kind, one.text) == ("selector", "drop the selector `1 == 2` of r")
+
+
+def test_a_long_selector_is_cut() -> None:
+    long = [{"cel": {"expression": "false && 1 == " + "1 + " * 20 + "1"}}]
+
+    assert texts([claim("c", request("r", "gpu", selectors=long))], gpus())[0].endswith("…` of r")
+    assert (
+        len(texts([claim("c", request("r", "gpu", selectors=long))], gpus())[0])
+        == len("drop the selector `` of r") + 60
+    )
+
+
+TAINTED = {"taints": [{"key": "old", "value": "x", "effect": "NoSchedule"}]}
+
+
+def test_a_taint_may_be_tolerated() -> None:
+    [one] = found([claim("c", request("r", "gpu", 2))], gpus(2, **TAINTED))
+
+    assert (one.kind, one.text) == ("toleration", "tolerate the taint old:NoSchedule in r")
+
+
+def test_a_class_of_the_same_driver_or_the_one_that_was_meant() -> None:
+    assert texts([claim("c", request("r", "gpus"))], gpus()) == ["ask for deviceClassName gpu instead of gpus in r"]
+    assert texts([claim("c", request("r", "xyzzy"))], gpus()) == []
+    assert texts([claim("c", request("r", "nic"))], gpus()) == ["ask for deviceClassName gpu instead of nic in r"]
+    nics = resource_slice(NIC, [device("n0"), device("n1")])
+    assert texts([claim("c", request("r", "nic", 3))], gpus(3), nics) == ["ask for 2 instead of 3 in r"]
+
+
+def test_other_claims_may_end() -> None:
+    assert texts([claim("c", request("r", "gpu", 2))], gpus(), held=("g0",)) == [
+        "ask for 1 instead of 2 in r",
+        "wait until other claims on this node have ended",
+    ]
+    assert "wait until other claims on this node have ended" not in texts([claim("c", request("r", "gpu", 3))], gpus())
+
+
+SHARED = {"allowMultipleAllocations": True, "capacity": {"m": {"value": "10Gi"}}}
+
+
+@pytest.mark.parametrize(
+    ("asked", "used", "said"),
+    [
+        ("12Gi", {}, "ask for 10Gi of m instead of 12Gi in r"),
+        ("12Gi", {"g0": "4Gi"}, "ask for 6Gi of m instead of 12Gi in r"),
+        ("12Gi", {"g0": "10Gi"}, None),
+    ],
+    ids=["what a device has", "what others leave of it", "nothing is left"],
+)
+def test_less_of_a_capacity(asked: str, used: dict[str, str], said: str | None) -> None:
+    wanted = [claim("c", request("r", "gpu", capacity={"requests": {"m": asked}}))]
+
+    capacity = [one.text for one in found(wanted, gpus(1, **SHARED), used=used) if one.kind == "capacity"]
+
+    assert capacity == ([said] if said else [])
+
+
+def test_the_claim_that_failed_is_changed_and_the_others_stay() -> None:
+    [one] = found([claim("a", request("r", "gpu")), claim("b", request("s", "gpu", 3))], gpus(3))
+
+    assert one.text == "ask for 2 instead of 3 in s"
+    assert [len(each.devices) for each in one.claims] == [1, 2]
+
+
+def test_an_alternative_is_changed() -> None:
+    forms = [{"name": "a", "deviceClassName": "gpu", "count": 4}, {"name": "b", "deviceClassName": "gpu", "count": 3}]
+    [text] = texts([claim("c", {"name": "r", "firstAvailable": forms})], gpus())
+
+    assert text in ("ask for 2 instead of 4 in a", "ask for 2 instead of 3 in b")
+
+
+def test_where_no_request_failed_nothing_is_changed() -> None:
+    assert found([claim("c", request("r", "gpu", 33))], gpus()) == []
+    assert changes(Attempt(published([]), {}, usage([]), features(), Node("n")), [], Outcome(error="x")) == ()
+
+
+def test_at_most_four_changes_are_told() -> None:
+    wanted = claim("c", request("r", "gpu", 2, selectors=[{"cel": {"expression": "false"}}]), match=ROOT)
+    same = {ROOT: "a", "numaNode": 1, "dra.net/numaNode": 1, "dra.cpu/numaNode": 1}
+    slices = resource_slice(GPU, [device("g0", **same), device("g1", **same)])
+
+    assert len(found([wanted], slices, held=("g0",))) <= 4

@@ -1,1 +1,0 @@
-numalign admit pods/history/choosy.yaml --machine figure-1 --policy single-numa-node --per-pod-policy -o json

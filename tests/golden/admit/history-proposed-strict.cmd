@@ -1,2 +1,0 @@
-# status 1
-numalign admit pods/history/apart.yaml --machine figure-1 --policy proposed-strict -o json

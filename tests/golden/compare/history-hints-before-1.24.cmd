@@ -1,1 +1,0 @@
-numalign compare --hints -o wide --kubelet-version 1.23

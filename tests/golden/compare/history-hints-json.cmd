@@ -1,1 +1,0 @@
-numalign compare --hints "11:T / 01:T" -o json

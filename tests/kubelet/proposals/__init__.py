@@ -1,1 +1,0 @@
-"""Tests of `numalign/kubelet/proposals`."""

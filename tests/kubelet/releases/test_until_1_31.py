@@ -1,0 +1,60 @@
+"""When gates came on before 1.32, of whose rules there is no page: from the notes of their releases."""
+
+from __future__ import annotations
+
+import pytest
+
+from numalign.kubelet.releases.table import kubelet
+
+# Gate, the first release in which it is on without being set, the first that knows it no more.
+ON = [
+    ("TopologyManager", 18, 29),
+    ("CPUManagerPolicyOptions", 23, None),
+    ("TopologyManagerPolicyOptions", 28, None),
+    ("TopologyManagerPolicyBetaOptions", 28, None),
+]
+ALWAYS = ("CPUManager", "MemoryManager", "CPUManagerPolicyBetaOptions")
+NEVER = ("CPUManagerPolicyAlphaOptions", "TopologyManagerPolicyAlphaOptions", "PodLevelResources")
+
+
+@pytest.mark.parametrize(("name", "first", "gone"), ON, ids=[row[0] for row in ON])
+def test_a_gate_is_on_from_its_release_until_it_goes(name: str, first: int, gone: int | None) -> None:
+    for minor in range(16, 32):
+        gate = kubelet((1, minor)).gates.get(name)
+        if gone is not None and minor >= gone:
+            assert gate is None, minor
+        else:
+            assert gate is not None
+            assert gate.default is (minor >= first), minor
+
+
+@pytest.mark.parametrize("minor", range(16, 32))
+def test_what_is_on_and_off_in_all_of_them(minor: int) -> None:
+    gates = kubelet((1, minor)).gates
+
+    assert {name: gates[name].default for name in (*ALWAYS, *NEVER)} == {
+        **dict.fromkeys(ALWAYS, True),
+        **dict.fromkeys(NEVER, False),
+    }
+
+
+# Option, the release that brought it.
+OPTIONS = [
+    ("full-pcpus-only", 22),
+    ("distribute-cpus-across-numa", 23),
+    ("align-by-socket", 25),
+    ("prefer-closest-numa-nodes", 26),
+    ("distribute-cpus-across-cores", 31),
+    ("max-allowable-numa-nodes", 31),
+    ("prefer-align-cpus-by-uncorecache", 32),
+    ("strict-cpu-reservation", 32),
+]
+
+
+@pytest.mark.parametrize(("name", "first"), OPTIONS, ids=[row[0] for row in OPTIONS])
+def test_an_option_is_known_from_its_release_on(name: str, first: int) -> None:
+    assert [minor for minor in range(16, 33) if name in kubelet((1, minor)).options] == list(range(first, 33))
+
+
+def test_the_last_release_that_knew_the_topology_manager_s_gate_had_it_locked() -> None:
+    assert [kubelet((1, minor)).gates["TopologyManager"].locked for minor in (26, 27, 28)] == [False, True, True]

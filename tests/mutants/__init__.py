@@ -1,0 +1,1 @@
+"""Mutants: numalign with one thing changed, and whether the tests that mirror the module see it."""
