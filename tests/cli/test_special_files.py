@@ -11,8 +11,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
+from numalign.cli.root import COMMANDS, import_command
+from numalign.exit_status import ExitStatus
 from tests.cli.running import ENVIRONMENT, PODS, ROOT, Done, in_process, one_line
 
 POD = PODS / "announcement.yaml"
@@ -36,6 +39,7 @@ NAMED: dict[str, tuple[str | Path, ...]] = {
     "a baseline": ("lint", POD, "--baseline", "FILE"),
     "a tree": ("discover", "--sysfs-root", "FILE"),
     "a server's cluster": ("serve", "--stdio", "--cluster", "FILE"),
+    "scenarios": ("replay", "FILE"),
 }
 
 
@@ -79,6 +83,31 @@ def test_what_is_no_regular_file_is_an_error(tmp_path: Path, case: str, kind: st
     assert done.status == 2
     assert str(path) in done.err or "/dev/zero" in done.err
     assert sorted(one.name for one in tmp_path.iterdir()) == ["file.yaml"]
+
+
+def leaves(words: tuple[str, ...], command: click.Command) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    if isinstance(command, click.Group):
+        for name, below in command.commands.items():
+            yield from leaves((*words, name), below)
+    else:
+        yield words, command
+
+
+FIRST = {"admit": (POD, *ON), "explain": (POD, *ON), "compare": (POD, *ON), "schedule": (POD,), "capacity": (POD,)}
+"""What a command wants before it looks at anything else."""
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_command_waits_for_a_pipe_that_nobody_writes(name: str, tmp_path: Path) -> None:
+    """Whatever it takes: each argument and each flag with a value is given the name of a pipe."""
+    pipe = special(tmp_path / "pipe", "pipe")
+    for words, command in leaves((name,), import_command(name)):
+        for given in command.params:
+            if isinstance(given, click.Option) and (given.is_flag or given.count):
+                continue
+            flags = () if isinstance(given, click.Argument) else (*FIRST.get(name, ()), max(given.opts, key=len))
+
+            assert in_process(*words, *flags, pipe).status != ExitStatus.BUG, (words, flags)
 
 
 @pytest.mark.parametrize("kind", ["pipe", "device"])

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import stat
+import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import BinaryIO, Final
 
 import click
@@ -22,6 +24,7 @@ from numalign.render.escape import in_json
 from numalign.render.json import Data
 from numalign.render.json.replay import replay_json
 from numalign.sources.recorded import scenario
+from numalign.store.reading import open_file
 from numalign.tasks.replay import replay
 from numalign.values import NamedTuple
 
@@ -43,11 +46,11 @@ class Result(NamedTuple):
 
 
 @click.command("replay")
-@click.argument("file", type=click.File("rb"))
+@click.argument("file")
 @flag("--jobs", type=click.IntRange(1, MAX_JOBS), help="Processes that share a long FILE.  [default: the cores]")
 @kubelet_version_option
 @quiet_option
-def command(file: BinaryIO, jobs: int | None, kubelet_version: str | None, quiet: bool) -> ExitStatus:
+def command(file: str, jobs: int | None, kubelet_version: str | None, quiet: bool) -> ExitStatus:
     """Replay the scenarios in FILE (`-`: standard input), plain or gzip, one JSON object a line.
 
     Each result is one line, in order, as soon as it is there: the scenario's id and what the kubelet decided, step by
@@ -62,17 +65,28 @@ def command(file: BinaryIO, jobs: int | None, kubelet_version: str | None, quiet
     asked = NEWEST if kubelet_version is None else parse_version(kubelet_version)
     good = broken = 0
     bug: Exception | None = None
-    for result in counted(_results(file, asked, _processes(file, jobs)), "scenarios"):
-        good, broken = good + result.good, broken + (not result.good and result.bug is None)
-        bug = bug or result.bug
-        if not quiet:
-            click.echo(result.answer)
+    with _opened(file) as opened:
+        for result in counted(_results(opened, asked, _processes(opened, jobs)), "scenarios"):
+            good, broken = good + result.good, broken + (not result.good and result.bug is None)
+            bug = bug or result.bug
+            if not quiet:
+                click.echo(result.answer)
     if bug is not None:
         raise bug
     if not broken:
         return ExitStatus.DONE
     say(f'{broken} of {broken + good} lines {"is" if broken == 1 else "are"} no scenario; see "error" in the result')
     return ExitStatus.WRONG_INPUT
+
+
+def _opened(name: str) -> AbstractContextManager[BinaryIO]:
+    """Open what is named; its output may fail as well, so only the opening is told as the file's."""
+    if name == "-":
+        return nullcontext(sys.stdin.buffer)
+    try:
+        return open_file(name)
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", name) from None
 
 
 def _processes(file: BinaryIO, jobs: int | None) -> int:
