@@ -40,6 +40,7 @@ def contradictions(node: Node, state: NodeState) -> Iterator[Contradiction]:
     for uid, hint in state.hints.items():
         if hint.numa_affinity is not None and hint.numa_affinity & ~node.device.nodes:
             yield Contradiction(("hints", uid), "NUMA nodes that the machine does not have")
+    yield from _taken_over(state)
 
 
 def _holders(state: NodeState) -> Iterator[Contradiction]:
@@ -60,6 +61,31 @@ def _holders(state: NodeState) -> Iterator[Contradiction]:
             names = {container.name for container in pod.containers} if pod else containers.keys()
             for name in containers.keys() - names:
                 yield Contradiction((*path, uid, name), "the pod has no such container")
+
+
+def _taken_over(state: NodeState) -> Iterator[Contradiction]:
+    """Look for what a pod may take over from init containers, though it is not on the node or does not hold it."""
+    cpu, memory, device = state.cpu, state.memory, state.device
+    for path, uid, more in (
+        (("cpu", "reuse"), cpu.reuse_uid, bool(cpu.reuse)),
+        (("memory", "reuse"), memory.reusable_pod, bool(memory.reusable)),
+        (("devices", "reuse"), device.reusable_of, any(device.reusable.values())),
+    ):
+        if more and uid not in state.pods and uid not in state.leftovers:
+            yield Contradiction((*path, "pod"), "is no pod of the node")
+    for uid in (*cpu.pods, *memory.pods):
+        if uid in state.pods and not state.pods[uid].as_a_whole:
+            part = "cpu" if uid in cpu.pods else "memory"
+            yield Contradiction((part, "pods", uid), "the pod asks for nothing as a whole")
+    for resource, members in device.reusable.items():
+        held = 0
+        for containers in device.holdings.get(device.reusable_of, {}).values():
+            held |= containers.get(resource, 0)
+        if members & ~held:
+            yield Contradiction(("devices", "reuse", "devices", resource), "not all of them are the pod's")
+    for uid in state.leftovers:
+        if uid in state.pods:
+            yield Contradiction(("leftovers",), f"{uid} is a pod of the node")
 
 
 def _cpus(node: Node, state: NodeState) -> Iterator[Contradiction]:
@@ -88,6 +114,9 @@ def _cpus(node: Node, state: NodeState) -> Iterator[Contradiction]:
         held |= cpus
     if every & ~(cpu.default | held):
         yield Contradiction(("cpu", "default"), f"CPUs {format_set(every & ~(cpu.default | held))} are not there")
+    reserved = node.cpu.reserved & every & ~cpu.default
+    if equal and reserved:
+        yield Contradiction(("cpu", "default"), f"reserved CPUs {format_set(reserved)} are not there")
     if cpu.reuse & ~(node.cpu.topology.cpus if cpu.pods else cpu.default | owner.get(cpu.reuse_uid, 0)):
         yield Contradiction(("cpu", "reuse", "cpus"), "not all of them are free or the pod's")
 
@@ -149,7 +178,8 @@ def _memory(node: Node, state: NodeState) -> Iterator[Contradiction]:
             yield Contradiction((*path, "numberOfAssignments"), f"expected {len(masks[numa])}, by the pods' blocks")
         # A group stays while something is left in it, so it may be that of a pod that has ended.
         grouped = any(group & mask in (group, mask) for mask in masks[numa]) if masks[numa] else group == 1 << numa
-        if not grouped or not group >> numa & 1 or group & ~manager.nodes:
+        alone = 1 << numa
+        if not grouped or (alone in masks[numa] and group != alone) or not group >> numa & 1 or group & ~manager.nodes:
             yield Contradiction((*path, "cells"), "no group of the pods' blocks")
         for place, resource in enumerate(manager.resources):
             total = manager.allocatable[place][numa]

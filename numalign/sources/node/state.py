@@ -287,8 +287,8 @@ def _devices(manager: DeviceManager) -> Form[DeviceState]:
             if name not in places:
                 raise FieldError((name,), "expected a resource of the machine")
             wanted = read(_TEXTS, listed, (name,))
-            if not set(wanted) <= set(places[name]):
-                raise FieldError((name,), "expected devices of the machine")
+            if not set(wanted) <= set(places[name]) or len(set(wanted)) != len(wanted):
+                raise FieldError((name,), "expected devices of the machine, each once")
             found[name] = from_ids(places[name][one] for one in wanted)
         return found
 

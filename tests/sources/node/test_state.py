@@ -230,6 +230,30 @@ EDITS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
         lambda data: data["kubelet"].update(cpuManagerPolicy="none"),
         "cpu.assignments",
     ),
+    "a group wider than what lies in it": (
+        lambda data: data["memory"]["nodes"]["0"].update(cells=[0, 1]),
+        "memory.nodes.0.cells: no group",
+    ),
+    "a device twice": (
+        lambda data: data["devices"]["holdings"][A]["c"].update({"example.com/nic": ["nic0", "nic0"]}),
+        "devices.holdings.default/a.c.example.com/nic: expected devices of the machine, each once",
+    ),
+    "CPUs left to nobody": (
+        lambda data: data["cpu"].update(reuse={"pod": "x", "cpus": "2"}),
+        "cpu.reuse.pod: is no pod of the node",
+    ),
+    "devices left that the pod does not hold": (
+        lambda data: data["devices"].update(reuse={"pod": A, "devices": {"example.com/nic": ["nic1"]}}),
+        "devices.reuse.devices.example.com/nic: not all of them are the pod's",
+    ),
+    "CPUs of a pod as a whole that asks for none": (
+        lambda data: data["cpu"].update(pods={A: "0-1"}),
+        "cpu.pods.default/a: the pod asks for nothing as a whole",
+    ),
+    "an active pod among those that are over": (
+        lambda data: data.update(leftovers=[A]),
+        "leftovers: default/a is a pod of the node",
+    ),
 }
 
 
