@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Literal
 
 from numalign.dra.publish.devices import Made, flag, number, text
@@ -92,25 +92,12 @@ class Share(NamedTuple):
     """How many CPUs."""
 
 
-def prepare(machine: Machine, shares: Iterable[Share], reserved: int) -> list[int]:
-    """Give the CPUs that the driver picks for each share, in order (D-22).
-
-    It takes the free CPUs of the device's node or socket, packed, and prefers whole uncore caches.
+def pick(topology: CPUTopology, free: int, share: Share) -> int:
+    """Give the CPUs that the driver picks for a share (D-22): packed, whole uncore caches of its device's unit first.
 
     Raises:
-        AllocationError: a share is larger than what is free.
+        AllocationError: it is larger than what is free.
     """
-    topology = build(machine)
-    free = machine.cpus & ~reserved
-    chosen: list[int] = []
-    for share in shares:
-        chosen.append(pick(topology, free, share))
-        free &= ~chosen[-1]
-    return chosen
-
-
-def pick(topology: CPUTopology, free: int, share: Share) -> int:
-    """Give the CPUs that the driver picks for one share; errors as `prepare`."""
     return take_packed(topology, free & group_cpus(topology, share.device), share.number, uncore=exact_fit)
 
 

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from numalign.dra.publish.cpus import CAPACITY, GroupBy, Share, devices, group_cpus, prepare
+from numalign.dra.publish.cpus import CAPACITY, GroupBy, Share, devices, group_cpus
 from numalign.kubelet.cpu.topology import build
 from numalign.kubelet.errors import AllocationError
 from numalign.model.cpuset import format_set, parse
 from numalign.model.hardware import CPUKind, Hardware
 from numalign.model.machine import Machine, NUMANode, Unit
+from tests.dra.publish.sharing import prepare
 
 # Two sockets of one NUMA node each; cores of two threads: CPUs 0 and 4, 1 and 5 on node 0, 2 and 6, 3 and 7 on node 1.
 MACHINE = Machine(

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from numalign.dra.drivers import DRIVERS, numa_nodes
-from numalign.dra.publish.cpus import Share, devices, prepare
+from numalign.dra.publish.cpus import Share, devices
 from numalign.dra.publish.slices import DEVICES_A_SLICE, Options, driver_of, publish, usual_drivers
 from numalign.dra.reading import read_class, read_slice
 from numalign.dra.values import Attribute
@@ -17,6 +17,7 @@ from numalign.kubelet.errors import AllocationError
 from numalign.model.cpuset import format_set, parse
 from numalign.sources.machine import bundled
 from numalign.sources.machine.file import load_machine
+from tests.dra.publish.sharing import prepare
 
 HGX = load_machine("hgx-h100").machine
 EPYC = load_machine("epyc-2s-nps1").machine
@@ -76,14 +77,14 @@ SHARES = [
 @pytest.mark.parametrize(("shares", "cpus"), [case[1:] for case in SHARES], ids=[case[0] for case in SHARES])
 def test_the_driver_packs_its_shares(shares: list[tuple[str, int]], cpus: list[str]) -> None:
     wanted = [Share(f"c{index}", device, number) for index, (device, number) in enumerate(shares)]
-    assert [format_set(one) for one in prepare(HGX, wanted, 0)] == cpus
+    assert [format_set(one) for one in prepare(HGX, wanted)] == cpus
 
 
 def test_the_driver_prefers_whole_uncore_caches() -> None:
     """Of a machine with split caches 8 CPUs come from one of them, where packing alone would take them too."""
     unit = build(EPYC).uncores[0]
     [first, second] = prepare(
-        EPYC, [Share("a", "cpudevnuma000", 2), Share("b", "cpudevnuma000", unit.cpus.bit_count())], 0
+        EPYC, [Share("a", "cpudevnuma000", 2), Share("b", "cpudevnuma000", unit.cpus.bit_count())]
     )
     assert first & unit.cpus == first
     assert any(second == other.cpus for other in build(EPYC).uncores)
@@ -91,14 +92,14 @@ def test_the_driver_prefers_whole_uncore_caches() -> None:
 
 def test_an_odd_rest_comes_from_one_cache_as_in_the_kubelet_of_1_34() -> None:
     """Fourteen CPUs are left of the first cache; of the second the eight cores less their last CPU are fifteen."""
-    [_, second] = prepare(EPYC, [Share("a", "cpudevnuma000", 2), Share("b", "cpudevnuma000", 15)], 0)
+    [_, second] = prepare(EPYC, [Share("a", "cpudevnuma000", 2), Share("b", "cpudevnuma000", 15)])
     assert format_set(second) == "8-15,136-142"
 
 
 @pytest.mark.parametrize(("device", "number"), [("cpudevnuma000", 113), ("cpudevnuma009", 1), ("nothing", 1)])
 def test_what_is_not_there_cannot_be_shared_out(device: str, number: int) -> None:
     with pytest.raises(AllocationError):
-        prepare(HGX, [Share("c", device, number)], 0)
+        prepare(HGX, [Share("c", device, number)])
 
 
 TAKERS = [
