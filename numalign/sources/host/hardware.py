@@ -12,6 +12,7 @@ from numalign.errors import Notice
 from numalign.model.cpuset import format_set, from_ids, ids
 from numalign.model.hardware import Allowed
 from numalign.model.resources import page_size
+from numalign.sources.host import running
 from numalign.sources.host.confinement import read_allowed
 from numalign.sources.host.kubelet_view import CPUS, HUGEPAGES, NODES
 from numalign.sources.host.pci import PCIDevice, read_pci
@@ -150,11 +151,7 @@ class _Reader:
 
     def _without_sys(self) -> tuple[int, int]:
         """Without CPUs in /sys the live host can still be asked how many there are (rule 4.5)."""
-        count = 0
-        if self.tree.live:
-            import psutil
-
-            count = psutil.cpu_count(logical=True) or 0
+        count = running.cpu_count() if self.tree.live else 0
         if count:
             self._guess("cpus-guessed", f"/sys lists no CPUs: taking the {count} of /proc as 0-{count - 1}")
         return (1 << count) - 1, 0
@@ -303,16 +300,9 @@ class _Reader:
         return tuple(rows)
 
     def memory(self) -> int | None:
-        """Machine memory in bytes: /proc/meminfo, else what psutil knows of the live host."""
+        """Machine memory in bytes: /proc/meminfo, else what the running system says of itself."""
         total = self._mem_total("proc/meminfo")
-        if total is None and self.tree.live:
-            import psutil
-
-            try:
-                total = int(psutil.virtual_memory().total)
-            except (OSError, KeyError):
-                return None
-        return total
+        return running.memory() if total is None and self.tree.live else total
 
     def hugepages(self, path: str) -> dict[int, int] | None:
         """Page size in kB -> pages; None without such a directory."""
