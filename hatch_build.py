@@ -1,4 +1,4 @@
-"""Puts the man pages into the wheel, made of the commands' own help, so that pip and pipx install them."""
+"""Puts the man pages into the wheel, made of the commands' own help, and the project's address into its metadata."""
 
 from __future__ import annotations
 
@@ -8,6 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
+
+
+class Addresses(MetadataHookInterface):
+    """Makes the package's links of the one address that `numalign/version.py` has; none before there is one."""
+
+    PLUGIN_NAME = "custom"
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        """Add the links."""
+        known: dict[str, str] = {}
+        exec(Path(self.root, "numalign", "version.py").read_text(encoding="utf-8"), known)  # noqa: S102 (our own file)
+        address = known["ADDRESS"]
+        pages = {"Homepage": "", "Documentation": "/docs", "Changelog": "/changelog", "Source": "/source"}
+        metadata["urls"] = {name: f"{address}{path}" for name, path in pages.items() if address}
 
 
 class ManPages(BuildHookInterface):

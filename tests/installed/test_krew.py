@@ -1,9 +1,11 @@
-"""The archive and manifest for krew: what krew asks of a manifest holds, and the program in the archive runs."""
+"""The archive and manifests for krew and Homebrew: what each asks of one holds, and the program in the archive runs."""
 
 from __future__ import annotations
 
 import hashlib
 import re
+import shutil
+import subprocess
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -48,3 +50,24 @@ def test_the_archive_has_what_the_manifest_names_and_runs(installed: Installed, 
     alone = Installed(tmp_path / "no-environment", installed.dist, installed.folder)
     done = alone.run(tmp_path / platform["bin"], "machines", "-o", "name", SHIV_ROOT=str(tmp_path / "cache"))
     assert "hgx-h100" in done.stdout, done.stderr
+
+
+def test_the_formula_names_what_was_built(installed: Installed) -> None:
+    """Homebrew's rules: a class named as the file, a short description that does not begin with the name."""
+    formula = (installed.dist / "numalign.rb").read_text(encoding="utf-8")
+    said = dict(re.findall(r'^  (\w+) "([^"]*)"', formula, re.M))
+
+    assert "class Numalign < Formula\n" in formula
+    assert "{{" not in formula
+    assert said["url"].rpartition("/")[2] == "numalign.pyz"
+    assert said["sha256"] == hashlib.sha256((installed.dist / "numalign.pyz").read_bytes()).hexdigest()
+    assert (said["version"], said["license"]) == (__version__, "Apache-2.0")
+    assert len(said["desc"]) <= 80
+    assert not re.match(r"(?i)(an?|the|numalign) ", said["desc"])
+
+
+@pytest.mark.skipif(shutil.which("ruby") is None, reason="ruby is not installed; the test above reads the formula")
+def test_the_formula_is_ruby(installed: Installed) -> None:
+    done = subprocess.run(["ruby", "-c", installed.dist / "numalign.rb"], capture_output=True, text=True)
+
+    assert (done.returncode, done.stdout) == (0, "Syntax OK\n"), done.stderr

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import re
 import shlex
 import shutil
 import sys
+import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
 
+import numalign
 from tests.cli.running import ROOT
 from tests.cli.test_kubectl import ANSWERS, Cluster
 from tests.installed.conftest import Installed
@@ -71,12 +76,85 @@ def test_kubectl_completes_by_it(installed: Installed) -> None:
 
 @pytest.mark.parametrize("words", [ADMIT, ("discover", "-o", "json")], ids=["admit", "discover"])
 def test_the_single_file_starts(words: tuple[str | Path, ...], installed: Installed, tmp_path: Path) -> None:
-    """`discover` asks psutil, too, whose compiled part cannot be loaded from a zip; shiv unpacks it."""
+    """`discover` asks the host itself, too, without psutil here."""
     done = installed.run(installed.dist / "numalign.pyz", *words, SHIV_ROOT=str(tmp_path / "cache"))
 
     assert done.returncode == 0, done.stderr
     assert "psutil" not in done.stderr
     assert done.stdout
+
+
+COMPILED = (".so", ".pyd", ".dylib", ".a", ".pyc")
+
+
+def test_the_single_file_and_the_plugin_run_on_any_architecture(installed: Installed, tmp_path: Path) -> None:
+    """Nothing in them is compiled, and psutil, which is no use without its compiled part, is not there."""
+    with tarfile.open(installed.dist / "numalign-kubectl.tar.gz") as archive:
+        archive.extract("kubectl-numalign", tmp_path, filter="data")
+    for path in (installed.dist / "numalign.pyz", tmp_path / "kubectl-numalign"):
+        with zipfile.ZipFile(path) as packed:
+            names = packed.namelist()
+            heads = {packed.read(name)[:4] for name in names}
+        assert [name for name in names if name.endswith(COMPILED) or "psutil" in name] == []
+        assert heads & {b"\x7fELF", b"\xcf\xfa\xed\xfe", b"MZ\x90\x00"} == set()
+        assert {f"site-packages/{name}/__init__.py" for name in ("numalign", "click", "rich", "yaml")} <= set(names)
+
+
+def test_everything_works_where_psutil_cannot_be_imported(installed: Installed, tmp_path: Path) -> None:
+    (tmp_path / "psutil").mkdir()
+    (tmp_path / "psutil/__init__.py").write_text("raise ImportError('no compiled part for this architecture')\n")
+    archive = tmp_path / "node.tar"
+    asked = ("--machine", "dgx-1", "--policy", "single-numa-node")
+
+    def run(*words: str | Path, **more: str) -> tuple[int, str]:
+        done = installed.run("numalign", *words, **more)
+        return done.returncode, done.stdout
+
+    without = {"PYTHONPATH": str(tmp_path)}
+    assert installed.run(installed.bin / "python", "-c", "import psutil", **without).returncode == 1
+    assert run("snapshot", archive, **without)[0] == 0
+    for words in (ADMIT, ("explain", POD, *asked), ("discover", "-o", "yaml"), ("status", "--node", archive)):
+        assert run(*words, **without) == run(*words), words
+    assert run(*ADMIT, **without)[0] == run("discover", **without)[0] == 0
+    assert run("status", "--node", archive, **without)[0] in (0, 4)  # 4: this kernel is none for a kubelet
+
+
+def test_the_constraints_name_what_is_installed_by_hash(installed: Installed) -> None:
+    text = (installed.dist / "constraints.txt").read_text(encoding="utf-8")
+    there = json.loads(installed.run(installed.bin / "python", "-m", "pip", "list", "--format", "json").stdout)
+
+    pinned = dict(re.findall(r"^([a-z0-9-]+)==(\S+)", text, re.M))
+    assert pinned.items() >= {
+        (one["name"].lower(), one["version"])
+        for one in there
+        if one["name"].lower() not in {"numalign", "pip", "setuptools", "wheel"}
+    }
+    assert text.count("--hash=sha256:") > len(pinned)
+    assert "http" not in text
+
+
+def test_how_it_was_made_is_said_of_every_file(installed: Installed) -> None:
+    """SHA256SUMS and an in-toto statement with SLSA provenance, version 1."""
+    lines = (installed.dist / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
+    sums = {name: digest for digest, name in (line.split("  ") for line in lines)}
+    statement = json.loads((installed.dist / "provenance.json").read_text(encoding="utf-8"))
+
+    files = {path.name for path in installed.dist.iterdir() if path.is_file()}
+    assert set(sums) == files - {"SHA256SUMS", "provenance.json"}
+    assert sums == {name: hashlib.sha256((installed.dist / name).read_bytes()).hexdigest() for name in sums}
+    assert statement["_type"] == "https://in-toto.io/Statement/v1"
+    assert statement["predicateType"] == "https://slsa.dev/provenance/v1"
+    assert {one["name"]: one["digest"]["sha256"] for one in statement["subject"]} == sums
+    made = statement["predicate"]["buildDefinition"]
+    assert made["externalParameters"]["version"] == numalign.__version__
+    assert "pkg:pypi/click@" in json.dumps(made["resolvedDependencies"])
+
+
+def test_schemas_lie_by_their_address(installed: Installed) -> None:
+    """As `numalign.version.ADDRESS` will name them: a folder schemas/, one file each."""
+    assert {path.name for path in (installed.dist / "schemas").iterdir()} == {
+        path.name for path in (ROOT / "numalign/schemas").iterdir()
+    }
 
 
 def test_pipx_installs_programs_and_man_pages(installed: Installed, tmp_path: Path) -> None:

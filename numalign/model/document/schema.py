@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from numalign.model.document import LATER, NAME, AnyForm
+from numalign.version import ADDRESS
 
-ADDRESS: Final = "numalign/schemas/{name}.schema.json"
-"""Where editors find a schema: its path in the package, until schemas are published."""
+
+def schema_address(name: str) -> str:
+    """Tell where an editor finds a schema: at the project's address, or by its path in the package."""
+    return f"{ADDRESS or 'numalign'}/schemas/{name}.schema.json"
 
 
 def schema_line(name: str) -> str:
     """Write the first line of a file for people to edit: it tells their editor what the file may say."""
-    return f"# yaml-language-server: $schema={ADDRESS.format(name=name)}\n"
+    return f"# yaml-language-server: $schema={schema_address(name)}\n"
 
 
 def schema(form: AnyForm, name: str, title: str, says: str) -> dict[str, object]:
