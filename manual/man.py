@@ -38,8 +38,8 @@ def pages() -> Iterator[tuple[str, str]]:
 
 def _page(page: Page, root: Page) -> Iterator[str]:
     name = "-".join(page.words)
+    yield from (".nr HY 0", ".ds AD l")  # the two below, for newer macros, which forget them at each paragraph
     yield f'.TH "{name.upper()}" 1 "" "numalign {__version__}" "numalign"'
-    yield ".nh"  # words that people copy are not broken
     yield from (".nh", ".ad l")  # names are never broken, and no gaps in a line
     yield from (".SH NAME", f"{_text(name)} \\- {_text(_lower(page.summary))}")
     yield from (".SH SYNOPSIS", f".B {_text(' '.join(page.words).replace('kubectl-', 'kubectl '))}", _text(page.usage))
