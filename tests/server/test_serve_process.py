@@ -232,6 +232,7 @@ def certificate(folder: Path, name: str, authority: Sequence[Path] = ()) -> tupl
         .not_valid_after(now + datetime.timedelta(days=1))
         .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), False)
         .add_extension(x509.BasicConstraints(ca=not authority, path_length=None), True)
+        .add_extension(x509.KeyUsage(True, *[False] * 4, not authority, False, False, False), True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key()), False)
         .sign(signer, hashes.SHA256())

@@ -29,8 +29,9 @@ def without_psutil(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 )
 def process(request: pytest.FixtureRequest) -> Iterator[subprocess.Popen[bytes]]:
     """A process whose name and arguments are odd."""
-    words = request.param
-    with subprocess.Popen([*words, "-c", SLEEP], executable=sys.executable) as running_one:
+    words = [*request.param, "-"]  # cat passes over files that are not there, and waits for its input
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, executable="/bin/cat", stdin=pipe, stderr=subprocess.DEVNULL) as running_one:
         yield running_one
         running_one.kill()
 
