@@ -271,6 +271,7 @@ _PODS: tuple[Decorator, ...] = (
     ),
     flag("--gang", is_flag=True, help="Try as many pods of each template as its object asks for."),
     flag("--started", is_flag=True, help="Pods start before the next one comes; their init containers have ended."),
+    flag("--static", is_flag=True, help="Pods are on their way to staticPodPath: critical, never evicted."),
     flag(
         "--allow-missing",
         metavar="RESOURCE",
@@ -299,6 +300,7 @@ def pods_arguments(function: Command) -> Command:
             gang=given.pop("gang"),
             node_name=given.pop("node_name"),
             allow_missing=given.pop("allow_missing"),
+            static=given.pop("static"),
         )
 
     return with_options(function, _PODS, gather)

@@ -30,7 +30,8 @@ from numalign.tasks.setup import LoadedSetup, load_machine, setup_on
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
-    from numalign.kubelet.node import NodeState
+    from numalign.kubelet.demand import PodDemand
+    from numalign.kubelet.node import Node, NodeState
     from numalign.model.machine import Machine
     from numalign.model.pod import Pod
     from numalign.sources.node.facts import NodeFacts, PodName
@@ -232,7 +233,7 @@ def _with_devices(machine: Machine, facts: NodeFacts, *, given: bool) -> tuple[M
         checkpoint = device_file.inspect(facts.files.devices)
     except CheckpointError:
         return machine._replace(devices=known), ()
-    put = device_file.registered(known, checkpoint)
+    put = device_file.registered(known, checkpoint, None if answer.allocatable is None else answer.allocatable.devices)
     notices = [
         Notice(
             "device-nodes-unknown",
@@ -268,10 +269,38 @@ def occupied(facts: NodeFacts, on: LoadedSetup) -> Session:
         state = reported.state_of(session.node, _reported(facts))
     else:
         state = restore(session.node, facts.files, containers=facts.containers, root=facts.root)
-    pods = keepers(facts, state)
-    seen = [session.node.read_pod(pod) for pod in pods]
-    settled = settle(state, {pod.uid: demand for pod, demand in seen})
-    return session._replace(state=settled, pods=ActivePods([pod for pod, _ in seen]))
+    return with_keepers(session, facts, state)
+
+
+def with_keepers(session: Session, facts: NodeFacts, state: NodeState) -> Session:
+    """Put a node's pods to what they hold; those that are over hold nothing (61).
+
+    Args:
+        session: its kubelet, started.
+        facts: what was found.
+        state: what the files say.
+    """
+    seen = [session.node.read_pod(pod) for pod in keepers(facts, state)]
+    active = [(pod, demand) for pod, demand in seen if not _is_over(session.node, facts, state, pod, demand)]
+    settled = settle(state, {pod.uid: demand for pod, demand in active})
+    return session._replace(state=settled, pods=ActivePods([pod for pod, _ in active]))
+
+
+LISTS_ACTIVE_PODS = (1, 34)
+"""From this release on the PodResources API lists active pods only (docs/rules/podresources.md 7)."""
+
+
+def _is_over(node: Node, facts: NodeFacts, state: NodeState, pod: Pod, demand: PodDemand) -> bool:
+    """Tell whether a pod has ended or was rejected though its folder is there (61).
+
+    Either the kubelet lists other pods and not this one, or it has none of the CPUs without which it cannot run.
+    """
+    if facts.pods is not None or facts.files.cpu is None:
+        return False
+    listed = {(one.namespace, one.name) for one in facts.podresources.pods or ()}
+    if listed and node.kubelet.version >= LISTS_ACTIVE_PODS and pod.uid in facts.names:
+        return (pod.namespace, pod.name) not in listed
+    return node.cpu.static and any(one.cpus for one in demand.containers) and pod.uid not in state.cpu.assignments
 
 
 def _reported(facts: NodeFacts) -> Iterable[Reported]:
@@ -301,8 +330,16 @@ def _pod(facts: NodeFacts, state: NodeState, uid: str, name: PodName | None) -> 
     if name is None and "/" in uid:
         namespace, _, plain = uid.partition("/")
         return held_pod(state, uid, plain, namespace)
-    granted = facts.granted.get(uid)
-    return held_pod(state, uid, name.name if name else uid, name.namespace if name else "", granted)
+    listed = next(
+        (
+            [one.name for one in pod.containers]
+            for pod in facts.podresources.pods or ()
+            if name is not None and (pod.namespace, pod.name) == (name.namespace, name.name)
+        ),
+        None,
+    )
+    known = facts.granted.get(uid)
+    return held_pod(state, uid, name.name if name else uid, name.namespace if name else "", known, listed)
 
 
 def claims_of(facts: NodeFacts, names: Mapping[str, PodName]) -> dict[str, tuple[ClaimedDevice, ...]]:

@@ -69,6 +69,8 @@ class PodsRequest(NamedTuple):
     """The node that the pods of `beside` have to be bound to; None: to be told from the list."""
     allow_missing: tuple[str, ...] = ()
     """Devices that pods may go without where the machine does not have them."""
+    static: bool = False
+    """The pods are on their way to the kubelet's folder of static pods."""
 
 
 class NodeRequest(NamedTuple):

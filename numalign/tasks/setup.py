@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from numalign.errors import InputError, Notice
 from numalign.kubelet.config import IDEAL, KubeletConfig
+from numalign.kubelet.fit.predicates import as_static
 from numalign.kubelet.releases import NEWEST_TEXT
 from numalign.kubelet.releases.release import Kubelet, version_text
 from numalign.kubelet.releases.table import (
@@ -270,6 +271,8 @@ def load_pods(request: PodsRequest, there: tuple[Pod, ...] = (), machine: Machin
         beside, notices = found.pods, found.notices
     copies = manifest.Copies(request.replicas, request.role_replicas, request.gang)
     given = manifest.read_pods(request.names, copies, beside=(*there, *beside), needed=bool(request.names))
+    if request.static:
+        given = given._replace(sources=tuple([one._replace(pod=as_static(one.pod)) for one in given.sources]))
     return LoadedPods(
         beside=beside,
         tried=given.pods,

@@ -31,6 +31,7 @@ def snapshot(file: str | None, *, host_root: str = "/", redact: bool = False) ->
     """
     from numalign.kubelet.start.restore import ROOT
     from numalign.sources.node import snapshot as snapshots
+    from numalign.sources.node import source
     from numalign.sources.node.kubelet_folder import find_command, parse_command
     from numalign.sources.tree.opening import open_tree
     from numalign.store.archive import compression, write_archive
@@ -45,7 +46,7 @@ def snapshot(file: str | None, *, host_root: str = "/", redact: bool = False) ->
         words = running_kubelet()
         command = None if words is None else parse_command(words)
         version = kubelet_version() if words is not None else ""
-        answer, why = snapshots.ask_live(command.root if command else ROOT)
+        answer, why = source.ask_live(command.root if command else ROOT)
     else:
         command = find_command(tree)
     taken = snapshots.take(tree, command, version, answer, redact=redact)

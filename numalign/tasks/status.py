@@ -15,16 +15,15 @@ from numalign.errors import StartError
 from numalign.kubelet.admission import Session, loses_pinning, open_session
 from numalign.kubelet.cpu.checkpoint import FILE as CPU_FILE
 from numalign.kubelet.demand import ContainerDemand
-from numalign.kubelet.fit import ActivePods
 from numalign.kubelet.releases.release import version_text
 from numalign.kubelet.start.held_pods import holders
-from numalign.kubelet.start.restore import as_written, refused, settle
+from numalign.kubelet.start.restore import as_written, refused
 from numalign.model.cpuset import format_set, from_ids
 from numalign.results.admit import AdmitResult
 from numalign.results.node import ClaimStatus, ConfigCheckResult, ContainerStatus, NodeCheck, PodStatus, StatusResult
 from numalign.tasks.admit import occupants_of
 from numalign.tasks.config import check_config
-from numalign.tasks.node import claims_of, keepers, kept_node, load_facts, named, node_setup, occupied
+from numalign.tasks.node import claims_of, kept_node, load_facts, named, node_setup, occupied, with_keepers
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
@@ -61,11 +60,7 @@ def open_node(request: NodeRequest, machine: str | None, kubelet: KubeletRequest
         return Opened(on, occupied(facts, on), facts)
     except StartError as error:
         session = open_session(on.setup)
-        state = as_written(session.node, facts.files)
-        pods = keepers(facts, state)
-        seen = [session.node.read_pod(pod) for pod in pods]
-        settled = settle(state, {pod.uid: demand for pod, demand in seen})
-        there = session._replace(state=settled, pods=ActivePods([pod for pod, _ in seen]))
+        there = with_keepers(session, facts, as_written(session.node, facts.files))
         return Opened(on, there, facts, error.message)
 
 

@@ -206,7 +206,7 @@ def test_what_may_not_be_read_is_named_and_not_fatal(
 
 
 def test_a_locked_socket_is_not_told_as_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    from numalign.sources.node.snapshot import ask_live
+    from numalign.sources.node.source import ask_live
 
     def refused(path: str) -> None:
         raise PermissionError(13, "Permission denied", path)

@@ -5,7 +5,7 @@ docs/rules/kubelet-files.md 4 and 5. A damaged one never stops the kubelet: it g
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from numalign.kubelet import checkpoint_shape as shapes
@@ -185,12 +185,17 @@ class Registered(NamedTuple):
     """Resources of the machine that no plugin has registered on this node."""
 
 
-def registered(known: Mapping[str, Iterable[Device]], checkpoint: DeviceCheckpoint) -> Registered:
+def registered(
+    known: Mapping[str, Iterable[Device]],
+    checkpoint: DeviceCheckpoint,
+    allocatable: Mapping[str, Collection[str]] | None = None,
+) -> Registered:
     """Put a node's devices together: the file says which there are, who is healthy and where those in use are (19).
 
     Args:
         known: what a machine description or the PodResources API says; it wins about NUMA nodes.
-        checkpoint: the file.
+        checkpoint: the file, which is not rewritten when a plugin stops.
+        allocatable: resource -> the healthy devices, as the PodResources API has them (62); None: it was not asked.
     """
     places = {resource: {device.id: device for device in devices} for resource, devices in known.items()}
     held: dict[str, dict[str, tuple[int, ...] | None]] = {}
@@ -199,7 +204,7 @@ def registered(known: Mapping[str, Iterable[Device]], checkpoint: DeviceCheckpoi
     devices: dict[str, tuple[Device, ...]] = {}
     unknown: dict[str, tuple[str, ...]] = {}
     for resource in sorted({*checkpoint.registered, *held}):
-        healthy = frozenset(checkpoint.registered.get(resource, ()))
+        healthy = frozenset((checkpoint.registered if allocatable is None else allocatable).get(resource, ()))
         found, in_use = places.get(resource, {}), held.get(resource, {})
         lost = []
         row = []

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 
 from numalign.kubelet.node import NodeState
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.pod import Pod
+
+_OF_A_FILE = re.compile(r"[0-9a-f]{32}")
+"""The UID of a static pod, which the kubelet makes of its file; the API server's have dashes (60)."""
 
 
 def held_pod(
@@ -15,6 +19,7 @@ def held_pod(
     name: str,
     namespace: str,
     granted: Mapping[str, Mapping[str, Mapping[str, str]]] | None = None,
+    listed: Collection[str] | None = None,
 ) -> Pod:
     """Describe a pod by what it was granted, else by what it holds: whole CPUs, pinned memory, devices.
 
@@ -25,17 +30,24 @@ def held_pod(
         uid: the pod.
         name: its name, or its UID.
         namespace: its namespace; empty: not known.
-        granted: container -> `requests` and `limits` that the kubelet agreed to; plain init containers are not in it.
+        granted: container -> `requests` and `limits` that the kubelet agreed to; plain init containers are in it from
+            1.36 on (23a).
+        listed: the pod's containers that are no plain init containers, by name; None: not known.
     """
     cpus = state.cpu.assignments.get(uid, {})
     blocks = state.memory.entries.get(uid, {})
     devices = state.device.holdings.get(uid, {})
     agreed = granted or {}
-    ended = {*cpus, *blocks, *devices} - set(agreed) if agreed else _ended(cpus, blocks)
+    ended = {*cpus, *blocks, *devices} - set(agreed) if agreed else set[str]()
+    ended |= _ended(cpus, blocks) if listed is None else {*agreed} - {*listed}
+    before = _before(cpus, ended)
     kinds: dict[str, list[dict[str, object]]] = {"containers": [], "initContainers": []}
     for container in sorted({*cpus, *blocks, *devices, *agreed}) or ["unknown"]:
+        kind = "initContainers" if container in ended else "containers"
         if container in agreed:
-            kinds["containers"].append({"name": container, "resources": agreed[container]})
+            kinds[kind].append({"name": container, "resources": agreed[container]})
+            if container in before:
+                kinds["initContainers"].insert(0, {**kinds[kind].pop(), "restartPolicy": "Always"})
             continue
         limits: dict[str, str] = {}
         if container in cpus:
@@ -44,9 +56,11 @@ def held_pod(
             limits[block.type] = str(block.size)
         for resource, members in devices.get(container, {}).items():
             limits[resource] = str(members.bit_count())
-        kind = "initContainers" if container in ended else "containers"
         kinds[kind].append({"name": container, "resources": {"limits": limits}})
-    manifest: dict[str, object] = {"metadata": {"name": name, "namespace": namespace, "uid": uid}, "spec": kinds}
+    metadata: dict[str, object] = {"name": name, "namespace": namespace, "uid": uid}
+    if _OF_A_FILE.fullmatch(uid):
+        metadata["annotations"] = {"kubernetes.io/config.source": "file"}
+    manifest: dict[str, object] = {"metadata": metadata, "spec": kinds}
     if cpus or blocks:
         manifest["status"] = {"qosClass": "Guaranteed"}
     return read_pod(manifest)
@@ -64,6 +78,21 @@ def _ended(cpus: Mapping[str, int], blocks: Mapping[str, object]) -> frozenset[s
             ended.add(name)
         taken |= cpus[name]
     return frozenset(ended)
+
+
+def _before(cpus: Mapping[str, int], ended: Collection[str]) -> frozenset[str]:
+    """Tell which containers must be sidecars that started before the init containers: they took none of their CPUs.
+
+    What init containers leave is given to the containers behind them first, so one that stayed away while some of it
+    is left came earlier, and the pod counts both together.
+    """
+    given = taken = 0
+    for name, held in cpus.items():
+        given, taken = (given | held, taken) if name in ended else (given, taken | held)
+    if not given & ~taken:
+        return frozenset()
+    later = {name: held for name, held in cpus.items() if name not in ended}
+    return frozenset(name for name, held in later.items() if not held & given)
 
 
 def holders(state: NodeState) -> Mapping[str, None]:

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 
-from numalign.errors import HostError, InputError
+from numalign.errors import InputError
 from numalign.kubelet.checkpoint_shape import CheckpointError
 from numalign.kubelet.config import FIELD_NAMES
 from numalign.kubelet.cpu import checkpoint as cpu_file
@@ -32,7 +31,6 @@ from numalign.sources.tree.noting import NotingTree
 from numalign.store.archive import Entry
 from numalign.values import NamedTuple
 
-SOCKET = "pod-resources/kubelet.sock"
 _PLACES = ("root-dir", "config", "config-dir")
 """Flags that say where things are."""
 _NAMED = re.compile(r"(?:.*/)?(?:pods|task)|var/log/pods")
@@ -261,18 +259,3 @@ def _renamed(answer: object, name: Name, *, inside: str = "") -> object:
     if isinstance(answer, list):
         return [_renamed(one, name, inside=inside) for one in answer]
     return answer
-
-
-def ask_live(root: str) -> tuple[object, str]:
-    """Ask the kubelet of this host; returns its answer (None: it did not) and why not."""
-    path = f"{root}/{SOCKET}"
-    try:
-        os.stat(path)
-    except OSError as error:
-        return None, f"{path}: {error.strerror}"
-    from numalign.sources.node.podresources_live import answer
-
-    try:
-        return answer(path), ""
-    except (HostError, InputError) as error:
-        return None, str(error)

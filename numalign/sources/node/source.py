@@ -81,7 +81,7 @@ def _folder(source: str, node: str) -> NodeFacts:
     tree = FolderTree(source)
     found = set(top_of(tree))
     if real == ROOT:
-        return of_host(LiveTree(), source)
+        return _of_this_host(source)
     if found & _KUBELET and "sys" not in found:
         if real.endswith(ROOT) and os.path.isdir(real.removesuffix(ROOT) + "/sys"):
             return of_host(FolderTree(real.removesuffix(ROOT)), source)
@@ -167,6 +167,37 @@ def of_host(tree: Tree, origin: str) -> NodeFacts:
         notices=(*facts.notices, *odd, *notices),
         unknown=(*facts.unknown, *unknown, *_missing(told)),
     )
+
+
+def _of_this_host(origin: str) -> NodeFacts:
+    """Read the node we are on, whose kubelet is asked, too: only it knows where free devices lie (62)."""
+    from numalign.sources.node.processes import kubelet_version
+
+    facts = of_host(LiveTree(), origin)
+    answer, why = ask_live(facts.root)
+    facts = facts._replace(version=facts.version or kubelet_version())
+    if answer is None:
+        return facts._replace(unknown=(*facts.unknown, f"NUMA nodes of free devices, stopped device plugins ({why})"))
+    return facts._replace(podresources=podresources.read_podresources(json.dumps(answer), f"{origin}/{SOCKET}"))
+
+
+SOCKET = "pod-resources/kubelet.sock"
+"""Of the PodResources API, below the kubelet's root folder."""
+
+
+def ask_live(root: str) -> tuple[object, str]:
+    """Ask the kubelet of this host; returns its answer (None: it did not) and why not."""
+    path = f"{root}/{SOCKET}"
+    try:
+        os.stat(path)
+    except OSError as error:
+        return None, f"{path}: {error.strerror}"
+    from numalign.sources.node.podresources_live import answer
+
+    try:
+        return answer(path), ""
+    except (HostError, InputError) as error:
+        return None, str(error)
 
 
 def _told(tree: Tree) -> Mapping[str, object]:
