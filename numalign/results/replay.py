@@ -45,6 +45,14 @@ class StepResult(NamedTuple):
     """Container -> why it does not start."""
     panic: str | None = None
     """The Go error with which the kubelet crashes in this step; None: it survives."""
+    readmitted: tuple[tuple[str, StepResult], ...] | None = None
+    """Of a restart: pods that came again, by name, with what the kubelet decided. None: another step."""
+    start_error: str = ""
+    """Of a restart: why the kubelet does not come up; the scenario ends there."""
+    resized: bool | None = None
+    """Of a pod that is resized: whether it asks for other amounts. None: another step, or no such pod."""
+    inactive: bool = False
+    """There is no such pod to resize."""
 
 
 class FinalState(NamedTuple):

@@ -9,7 +9,6 @@ from numalign.analysis.holding import holding
 from numalign.errors import StartError
 from numalign.kubelet import node as twin
 from numalign.kubelet.memory.state import machine_state
-from numalign.kubelet.node import StartedPod
 from numalign.kubelet.start.feature_gates import StartPanicError
 from numalign.results.replay import FinalState, PodPart, ReplayedContainer, ReplayResult, StepResult
 
@@ -17,45 +16,142 @@ if TYPE_CHECKING:
     from numalign.kubelet.demand import PodDemand
     from numalign.kubelet.node import AdmitResult, Node, NodeState
     from numalign.kubelet.setup import Setup
-    from numalign.model.pod import QoS
-    from numalign.sources.recorded.scenario import Step
+    from numalign.kubelet.topology.hints import TopologyHint
+    from numalign.model.pod import Pod, QoS
+    from numalign.sources.recorded.scenario import Restart, Step
 
 
 def replay(setup: Setup, steps: Iterable[Step]) -> ReplayResult:
     """Run a scenario. A refusal to start, a crash and an endless loop are answers like any other."""
     try:
-        node, state = twin.start(setup)
+        run = _Run(setup)
     except StartPanicError as error:
         return ReplayResult(start_panic=error.message)
     except StartError as error:
         return ReplayResult(start_error=error.message)
-    static = node.cpu.static
-    reserved = node.cpu.reserved if static else None
-    done: list[StepResult] = []
-    names: dict[str, str] = {}
-    uids: dict[str, str] = {}
+    reserved = run.node.cpu.reserved if run.node.cpu.static else None
     for step in steps:
-        if step.pod is None:
-            state, errors = _without_pod(node, state, step.op, uids.get(step.name, ""))
-            done.append(StepResult(state.cpu.default if static else None, start_errors=errors))
-            continue
-        pod, demand = node.read_pod(step.pod)
-        names[demand.uid], uids[step.name] = step.name, demand.uid
-        state, result = twin.admit(node, state, demand)
-        if result.stage == "hang":
+        if not run.take(step):
             return ReplayResult(hang=True)
-        state = twin.collect(node, state)
-        done.append(_admission(node, state, demand, pod.qos, result))
-        if result.stage == "panic":
-            return ReplayResult(reserved_cpus=reserved, steps=tuple(done))
-    return ReplayResult(reserved_cpus=reserved, steps=tuple(done), final=_final(node, state, names))
+        if run.ended:
+            return ReplayResult(reserved_cpus=reserved, steps=tuple(run.done))
+    return ReplayResult(reserved_cpus=reserved, steps=tuple(run.done), final=_final(run.node, run.state, run.names))
 
 
-def _without_pod(node: Node, state: NodeState, op: str, uid: str) -> StartedPod:
-    """End a pod, or start its containers."""
-    if op == "remove":
-        return StartedPod(twin.remove(node, state, uid))
-    return twin.start_containers(node, state, uid)
+class _Run:
+    """A scenario on its way: the node, what pods hold, who they are."""
+
+    def __init__(self, setup: Setup) -> None:
+        self.setup = setup
+        self.node, self.state = twin.start(setup)
+        self.done: list[StepResult] = []
+        self.names: dict[str, str] = {}
+        self._pods: dict[str, tuple[Pod, PodDemand]] = {}
+        self._hints: dict[str, Mapping[str, TopologyHint]] = {}
+        self._running: set[tuple[str, str]] = set()
+        self.ended = False
+
+    def take(self, step: Step) -> bool:
+        """Take a step; False: the kubelet would not come back from it."""
+        if step.restart is not None:
+            return self._restart(step.restart)
+        if step.op == "resize" and step.pod is not None:
+            return self._resize(step.pod)
+        if step.pod is None:
+            self._without_pod(step)
+            return True
+        pod, demand = self.node.read_pod(step.pod)
+        self.names[demand.uid] = step.name
+        self._pods[step.name] = step.pod, demand
+        self.state, result = twin.admit(self.node, self.state, demand)
+        if result.stage == "hang":
+            return False
+        self.state = twin.collect(self.node, self.state)
+        self._hints[demand.uid] = result.hints
+        self.done.append(_admission(self.node, self.state, demand, pod.qos, result))
+        self.ended = result.stage == "panic"
+        return True
+
+    def _without_pod(self, step: Step) -> None:
+        """End a pod, or start its containers."""
+        _, demand = self._pods.get(step.name, (None, None))
+        uid = demand.uid if demand else ""
+        errors: Mapping[str, str] = {}
+        if step.op == "remove":
+            self.state = twin.remove(self.node, self.state, uid)
+            self._running = {one for one in self._running if one[0] != uid}
+        else:
+            self.state, errors = twin.start_containers(self.node, self.state, uid)
+            if demand is not None and uid in self.state.pods:
+                self._running |= {(uid, one.name) for one in demand.containers if one.kind != "init"}
+        self.done.append(StepResult(_shared_pool(self.node, self.state), start_errors=errors))
+
+    def _restart(self, how: Restart) -> bool:
+        from numalign.kubelet.start.restart import restart
+
+        setup = self.setup
+        if how.config is not None:
+            setup = setup._replace(config=how.config)
+        if how.devices is not None:
+            setup = setup._replace(machine=setup.machine._replace(devices=how.devices))
+        active = [self._pods[name] for name in how.readmit if name in self._pods]
+        pods = [pod for pod, demand in active if demand.uid in self.state.pods]
+        self._running = set() if how.reboot else self._running
+        try:
+            if how.config_error:
+                raise StartError(how.config_error)
+            again = restart(setup, self.node, self.state, pods, registered=how.registered, running=self._running)
+        except StartError as error:
+            self.done.append(StepResult(None, start_error=error.message))
+            self.ended = True
+            return True
+        self.setup, self.node, self.state = setup, again.node, again.state
+        come = []
+        for one in again.pods:
+            if one.result.stage == "hang":
+                return False
+            self._hints[one.demand.uid] = one.result.hints
+            come.append((one.pod.name, _admission(again.node, one.after, one.demand, one.pod.qos, one.result)))
+            self.ended = self.ended or one.result.stage == "panic"
+        self._running = {one for one in self._running if one[0] in self.state.pods}
+        self.done.append(StepResult(_shared_pool(self.node, self.state), readmitted=tuple(come)))
+        return True
+
+    def _resize(self, wanted: Pod) -> bool:
+        from numalign.kubelet.start.resize import resize
+
+        pod, demand = self.node.read_pod(wanted)
+        before = self.state.pods.get(demand.uid)
+        pool = _shared_pool(self.node, self.state)
+        if before is None:
+            self.done.append(StepResult(pool, inactive=True))
+            return True
+        there, _ = self._pods[self.names[demand.uid]]
+        answer = resize(self.node, self.state, there, pod, demand)
+        if answer.stage == "hang":
+            return False
+        self.state = answer.state
+        if answer.admit:
+            self._pods[self.names[demand.uid]] = wanted, demand
+        hints = self._hints[demand.uid] = {**self._hints[demand.uid], **answer.hints}
+        containers = tuple(
+            [
+                ReplayedContainer(one.name, hints[one.name], holding(self.node, self.state, demand.uid, one))
+                for one in demand.containers
+            ]
+        )
+        pool = _shared_pool(self.node, self.state)
+        self.done.append(
+            StepResult(
+                pool,
+                resized=answer.changed,
+                admitted=answer.admit,
+                reason=answer.reason,
+                message=answer.message,
+                containers=containers,
+            )
+        )
+        return True
 
 
 def _admission(node: Node, state: NodeState, pod: PodDemand, qos: QoS, result: AdmitResult) -> StepResult:

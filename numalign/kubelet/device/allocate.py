@@ -45,7 +45,8 @@ def allocate(
     for name, amount in container.devices:
         resource = manager.resources.get(name)
         if resource is not None and name not in container.claimed:
-            members = _choose(resource, state, pod, container, name, amount, hint.numa_affinity)
+            running = (pod.uid, container.name) in manager.running
+            members = _choose(resource, state, pod, container, name, amount, hint.numa_affinity, running=running)
             if members:
                 chosen[name] = members
     if not chosen:
@@ -83,6 +84,8 @@ def _choose(
     name: str,
     amount: int,
     numa_affinity: NUMAMask | None,
+    *,
+    running: bool,
 ) -> int:
     """Choose devices of one resource, step by step as in 6.3; 0 means nothing to do."""
     held = state.holdings.get(pod.uid, {}).get(container.name, {}).get(name, 0)
@@ -91,6 +94,8 @@ def _choose(
             f'pod "{pod.uid}" container "{container.name}" changed request for resource "{name}" '
             f"from {held.bit_count()} to {amount}"
         )
+    if running:
+        return 0
     if not resource.healthy:
         raise AllocationError(f"no healthy devices present; cannot allocate unhealthy devices {name}")
     if held & ~resource.healthy:

@@ -74,6 +74,8 @@ class DeviceManager(NamedTuple):
     resources: Mapping[str, Resource]
     nodes: NUMAMask
     """The mask of all NUMA nodes of the machine."""
+    running: frozenset[tuple[str, str]] = frozenset()
+    """(pod UID, container) of those that need no devices from a plugin, as they run while the kubelet starts."""
 
 
 Holdings = Mapping[str, Mapping[str, int]]

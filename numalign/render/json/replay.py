@@ -43,22 +43,45 @@ class _Hints(dict["TopologyHint", Data]):
 def _step(step: StepResult, hints: _Hints) -> Data:
     if step.panic is not None:
         return {"panic": step.panic}
+    if step.start_error:
+        return {"startError": step.start_error}
     pool = cpus_json(step.shared_pool)
+    if step.readmitted is not None:
+        come = [{"pod": name, **_step(one, hints)} for name, one in step.readmitted]
+        return {
+            "readmitted": [{key: one[key] for key in one if key != "sharedPool"} for one in come],
+            "sharedPool": pool,
+        }
+    if step.inactive:
+        return {"inactive": True, "sharedPool": pool}
+    if step.resized is not None:
+        return _resized(step, hints)
     if step.qos is None:
         if step.start_errors:
             return {"startErrors": dict(step.start_errors), "sharedPool": pool}
         return {"sharedPool": pool}
     answer: Data = {"admit": step.admitted, "qos": step.qos}
     if step.admitted:
-        answer["containers"] = {
-            name: {"hint": hints[hint], **holding_json(holding)} for name, hint, holding in step.containers
-        }
+        answer["containers"] = _containers(step, hints)
         if step.pod_level:
             answer["podLevel"] = _part(step.pod_level)
     else:
         answer["reason"], answer["message"] = step.reason, step.message
     answer["sharedPool"] = pool
     return answer
+
+
+def _containers(step: StepResult, hints: _Hints) -> Data:
+    return {name: {"hint": hints[hint], **holding_json(holding)} for name, hint, holding in step.containers}
+
+
+def _resized(step: StepResult, hints: _Hints) -> Data:
+    answer: Data = {"changed": step.resized, "containers": _containers(step, hints)}
+    if step.resized:
+        answer["admit"] = step.admitted
+    if step.resized and not step.admitted:
+        answer |= {"reason": step.reason, "message": step.message}
+    return {**answer, "sharedPool": cpus_json(step.shared_pool)}
 
 
 def _part(part: PodPart) -> Data:

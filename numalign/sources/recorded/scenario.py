@@ -15,7 +15,7 @@ from numalign.kubelet.releases.release import Version
 from numalign.kubelet.releases.table import parse_version
 from numalign.model.apiserver import Known
 from numalign.model.apiserver.defaulting import read_pod
-from numalign.model.machine import Machine
+from numalign.model.machine import Device, Machine
 from numalign.model.pod import Pod
 from numalign.sources.kubelet import configuration as kubelet_file
 from numalign.sources.machine.file import machine_from_scenario
@@ -24,17 +24,36 @@ from numalign.values import NamedTuple
 MAX_LINE_BYTES = 64 * 1024 * 1024
 """A line may have this many bytes."""
 
-FAMILIES = ("e2e", "lifecycle")
+FAMILIES = ("e2e", "lifecycle", "restart", "restart-plrm", "resize")
+
+
+class Restart(NamedTuple):
+    """How a kubelet comes up again; None: as it was before."""
+
+    readmit: tuple[str, ...]
+    """Names of the pods that come again, in order."""
+    registered: tuple[str, ...]
+    """Resources whose plugins are back before the first pod comes."""
+    config: KubeletConfig | None = None
+    """Other settings from then on."""
+    config_error: str = ""
+    """The kubelet's text where it cannot even decode these."""
+    devices: Mapping[str, tuple[Device, ...]] | None = None
+    """What the plugins report from then on."""
+    reboot: bool = False
+    """The machine started anew, too: no container runs."""
 
 
 class Step(NamedTuple):
-    """One event: a pod comes up for admission, its containers start, or it ends."""
+    """One event: a pod comes up for admission, its containers start, it is resized or ends; the kubelet restarts."""
 
-    op: Literal["admit", "start", "remove"]
+    op: Literal["admit", "start", "remove", "resize", "restart"]
     name: str
-    """The pod's name."""
+    """The pod's name; empty for `restart`."""
     pod: Pod | None = None
-    """Only with `admit`."""
+    """Only with `admit` and `resize`."""
+    restart: Restart | None = None
+    """Only with `restart`."""
 
 
 class Scenario(NamedTuple):
@@ -127,7 +146,7 @@ def from_data(data: Mapping[str, object]) -> Scenario:
         id=str(data.get("id", "")),
         config=config,
         machine=machine,
-        steps=tuple([_step(step, index, known) for index, step in enumerate(steps)]),
+        steps=tuple([_step(step, index, known, data) for index, step in enumerate(steps)]),
         version=None if version is None else parse_version(str(version), "kubeletVersion"),
         start_error=start_error,
     )
@@ -140,17 +159,36 @@ def _mapping(data: Mapping[str, object], key: str) -> dict[str, object]:
     return value
 
 
-def _step(step: object, index: int, known: Known) -> Step:
+def _restart(step: Mapping[str, object], index: int, data: Mapping[str, object]) -> Restart:
+    config, error, devices = None, "", None
+    if "kubelet" in step:
+        try:
+            config, _ = kubelet_file.from_data(_mapping(step, "kubelet"), "kubelet")
+        except StartError as wrong:
+            error = wrong.message
+    if "devices" in step:
+        preferred = _mapping(data, "preferredAllocation")
+        devices = machine_from_scenario(_mapping(data, "machine"), _mapping(step, "devices"), preferred).devices
+    names = [step.get(key, []) for key in ("readmit", "registered")]
+    if not all(isinstance(one, list) and all(isinstance(name, str) for name in one) for one in names):
+        raise InputError(f"steps[{index}]: expected readmit and registered as lists of names")
+    readmit, registered = (tuple(cast(list[str], one)) for one in names)
+    return Restart(readmit, registered, config, error, devices, step.get("reboot") is True)
+
+
+def _step(step: object, index: int, known: Known, data: Mapping[str, object]) -> Step:
     if not isinstance(step, dict):
         raise InputError(f"steps[{index}]: expected an object")
     op, pod = step.get("op"), step.get("pod")
-    if op == "admit":
+    if op == "restart":
+        return Step("restart", "", restart=_restart(step, index, data))
+    if op in ("admit", "resize"):
         if not isinstance(pod, dict):
             raise InputError(f"steps[{index}].pod: expected a pod manifest")
         read_one = read_pod(pod, known)
-        return Step("admit", read_one.name, read_one)
+        return Step(op, read_one.name, read_one)
     if op not in ("start", "remove"):
-        raise InputError(f'steps[{index}].op: expected "admit", "start" or "remove", got {json.dumps(op)}')
+        raise InputError(f"steps[{index}].op: expected admit, start, remove, resize or restart, got {json.dumps(op)}")
     if not isinstance(pod, str):
         raise InputError(f"steps[{index}].pod: expected a pod's name")
     return Step(op, pod)
