@@ -193,11 +193,18 @@ BROKEN: dict[str, tuple[Any, str]] = {
     "100,000 levels": (b"[" * 100_000, "not a scenario: nested too deeply"),
     "100,000 levels in a field": (b'{"steps": ' + b"[" * 100_000, "not a scenario: nested too deeply"),
     "a number of 5,000 digits": (b'{"id": ' + b"9" * 5000 + b"}", "not a scenario: a number with too many digits"),
-    "another family": (scenario("x", family="merge"), 'family: expected one of e2e, lifecycle, got "merge"'),
+    "another family": (
+        scenario("x", family="merge"),
+        'family: expected one of e2e, lifecycle, restart, restart-plrm, resize, got "merge"',
+    ),
     "no steps": (scenario("x", steps=None), "steps: expected a list"),
+    "a restart of no list": (
+        scenario("x", steps=[{"op": "restart", "readmit": "p"}]),
+        "steps[0]: expected readmit and registered as lists of names",
+    ),
     "an unknown step": (
-        scenario("x", steps=[{"op": "restart", "pod": "p"}]),
-        'steps[0].op: expected "admit", "start" or "remove", got "restart"',
+        scenario("x", steps=[{"op": "reboot", "pod": "p"}]),
+        'steps[0].op: expected admit, start, remove, resize or restart, got "reboot"',
     ),
     "a step without a pod": (scenario("x", steps=[{"op": "admit"}]), "steps[0].pod: expected a pod manifest"),
     "a machine that is a text": (scenario("x", machine="figure-1"), "machine: expected an object"),

@@ -173,7 +173,14 @@ def _restart(step: Mapping[str, object], index: int, data: Mapping[str, object])
     if not all(isinstance(one, list) and all(isinstance(name, str) for name in one) for one in names):
         raise InputError(f"steps[{index}]: expected readmit and registered as lists of names")
     readmit, registered = (tuple(cast(list[str], one)) for one in names)
-    return Restart(readmit, registered, config, error, devices, step.get("reboot") is True)
+    return Restart(
+        readmit=readmit,
+        registered=registered,
+        config=config,
+        config_error=error,
+        devices=devices,
+        reboot=step.get("reboot") is True,
+    )
 
 
 def _step(step: object, index: int, known: Known, data: Mapping[str, object]) -> Step:
